@@ -1,0 +1,128 @@
+"""The command itself: which verbs there are, and how errors become exit codes.
+
+    0 ok                        5 the store or server cannot be reached
+    1 the awaited job failed    6 the key is wrong
+    2 usage or bad input        7 doctor found problems
+    3 not found                 124 waiting timed out
+    4 conflict                  130 interrupted
+    70 a fault in Rota itself
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from rota import __version__
+from rota.cli.lazy_group import LazyGroup, Verb
+from rota.errors import RotaError
+
+USAGE = 2
+INTERRUPTED = 130
+FAULT = 70
+
+SECTIONS = {
+    "Run": {
+        "up": Verb("rota.cli.run:up", "Scheduler, worker and server in one process."),
+        "worker": Verb("rota.cli.run:worker", "Run jobs of one node type."),
+        "scheduler": Verb("rota.cli.run:scheduler", "Keep watch and house, without running jobs."),
+        "server": Verb("rota.cli.run:server", "Serve the HTTP API, without running jobs."),
+    },
+    "Jobs": {
+        "enqueue": Verb("rota.cli.enqueue:enqueue", "Make a job; wait for it or follow its log."),
+        "jobs": Verb("rota.cli.jobs:jobs", "List jobs."),
+        "job": Verb("rota.cli.jobs:job", "Show one job."),
+        "logs": Verb("rota.cli.logs:logs", "Show the log of a job, live with -f."),
+        "cancel": Verb("rota.cli.jobs:cancel", "Cancel jobs, waiting or running."),
+        "retry": Verb("rota.cli.jobs:retry", "Bring failed or cancelled jobs back."),
+    },
+    "Definitions": {
+        "job-type": Verb("rota.cli.job_types:job_type", "What can be run: create, list, show, delete."),
+        "node-type": Verb("rota.cli.node_types:node_type", "Where it runs: create, list, show, delete."),
+    },
+    "Operations": {
+        "queues": Verb("rota.cli.queues:queues", "List queues; pause and resume them."),
+        "nodes": Verb("rota.cli.nodes:nodes", "List the processes that serve."),
+        "key": Verb("rota.cli.key:key", "Make a new API key."),
+        "doctor": Verb("rota.cli.doctor:doctor", "Look for problems and say how to fix them."),
+        "bench": Verb("rota.cli.bench:bench", "Measure this machine with jobs that do nothing."),
+        "config": Verb("rota.cli.config:config", "Show the settings in force and where they came from."),
+        "version": Verb("rota.cli.config:version", "Show versions."),
+    },
+}
+
+
+class RotaCommand(LazyGroup):
+    """The outermost group. It ends the process with the exit code of what happened, never with a stack trace."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        run = super().main
+        sys.exit(_exit_code(lambda: run(args, "rota", complete_var, standalone_mode=False, **extra)))
+
+
+def _exit_code(run: Callable[[], object]) -> int:
+    """What a verb returned, or what became of its error."""
+    try:
+        answer = run()
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return USAGE
+    except click.ClickException as error:
+        return _usage_error(error)
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except RotaError as error:
+        return _say(str(error), error.exit_code)
+    except Exception as error:
+        return _say(f"this is a fault in Rota: {type(error).__name__}: {error}; ROTA_DEBUG=1 shows where", FAULT)
+    return answer if isinstance(answer, int) else 0
+
+
+def _usage_error(error: click.ClickException) -> int:
+    message = error.format_message()
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        message = f"{message}\n{context.get_usage()}\nTry: {context.command_path} --help"
+    return _say(message, USAGE)
+
+
+def _say(message: str, exit_code: int) -> int:
+    if os.environ.get("ROTA_DEBUG", "") not in ("", "0"):
+        traceback.print_exc()
+    click.echo(f"error: {message}", err=True)
+    return exit_code
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        click.echo(f"rota {__version__}")
+        ctx.exit()
+
+
+_VERSION = click.Option(
+    ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
+)
+
+cli = RotaCommand(
+    name="rota",
+    sections=SECTIONS,
+    params=[_VERSION],
+    help="One scheduler for everything that has to run. Start with: rota up",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def main() -> None:
+    """The entry point."""
+    cli.main()

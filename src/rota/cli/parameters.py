@@ -1,0 +1,74 @@
+"""Values on the command line that are more than text: durations, instants, JSON, key=value pairs.
+
+Each is a callback of a click option, so that a bad value is a usage error that names the option.
+"""
+
+import math
+import re
+from datetime import datetime
+
+import click
+import msgspec
+
+from rota.clock import as_millis
+
+_UNITS_MS = {"ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DURATION = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*(ms|s|m|h|d|)")
+DURATION = "DURATION"
+"""What help calls them."""
+
+
+def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """500ms, 5s, 2m, 1h, 1d; a bare number is seconds. Gives milliseconds."""
+    if value is None:
+        return None
+    found = _DURATION.fullmatch(value.strip())
+    if not found:
+        raise click.BadParameter(f"{value!r} is not a duration; write 500ms, 5s, 2m, 1h or 1d", ctx, param)
+    return math.ceil(float(found[1]) * _UNITS_MS[found[2]])
+
+
+def instant(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Epoch milliseconds, or ISO 8601, which is UTC unless it has an offset."""
+    if value is None:
+        return None
+    if value.isascii() and value.isdigit() and len(value) > 8:
+        return int(value[:18])
+    try:
+        return as_millis(datetime.fromisoformat(value))
+    except (ValueError, OverflowError):
+        message = f"{value!r} is neither ISO 8601 such as 2030-01-31T12:00:00Z nor epoch milliseconds"
+        raise click.BadParameter(message, ctx, param) from None
+
+
+def json_object(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, object] | None:
+    """A JSON object."""
+    if value is None:
+        return None
+    try:
+        found: object = msgspec.json.decode(value)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise click.BadParameter(f"is not valid JSON: {error}", ctx, param) from None
+    if not isinstance(found, dict):
+        raise click.BadParameter(f"must be a JSON object such as {{\"key\": 1}}, got {value[:60]!r}", ctx, param)
+    return found
+
+
+def pairs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, object]:
+    """key=value words; a value that reads as JSON is taken as such, any other is text."""
+    found: dict[str, object] = {}
+    for word in value:
+        key, equals, text = word.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{word!r} is not key=value", ctx, param)
+        if key in found:
+            raise click.BadParameter(f"the key {key!r} stands twice", ctx, param)
+        found[key] = json_or_text(text)
+    return found
+
+
+def json_or_text(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return text

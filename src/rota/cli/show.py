@@ -1,0 +1,115 @@
+"""How verbs answer: data on standard output, as JSON or as tables; talk on standard error.
+
+Tables are drawn by rich on a terminal and are plain aligned text elsewhere. What comes from jobs may hold control
+characters that would steer the terminal, so they are made visible first.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+
+import click
+import msgspec
+
+from rota.clock import as_datetime
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_STYLES = {
+    "succeeded": "green",
+    "failed": "red",
+    "cancelled": "yellow",
+    "running": "cyan",
+    "delayed": "magenta",
+    "alive": "green",
+    "dead": "red",
+    "draining": "yellow",
+    "paused": "yellow",
+    "ok": "green",
+    "warning": "yellow",
+    "problem": "red",
+}
+
+
+def print_json(document: object) -> None:
+    """One document."""
+    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+
+
+def talk(message: str) -> None:
+    """Say something that is not the answer itself."""
+    click.echo(message, err=True)
+
+
+def visible(text: str) -> str:
+    """Text in which no character steers the terminal; tabs and line ends stay."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, nothing: str) -> None:
+    """Rows under headers. `nothing` is said when there are none."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    if not cells:
+        talk(nothing)
+    elif sys.stdout.isatty():
+        _print_rich_table(headers, cells)
+    else:
+        _print_plain([list(headers), *cells])
+
+
+def print_facts(facts: Iterable[tuple[str, object]]) -> None:
+    """Names and values, one pair per line; absent values are left out."""
+    pairs = [(name, _cell(value)) for name, value in facts if value is not None]
+    width = max((len(name) for name, _ in pairs), default=0)
+    for name, value in pairs:
+        click.echo(f"{name:<{width}}  {value.replace(chr(10), chr(10) + ' ' * (width + 2))}")
+
+
+def moment(ms: int | None) -> str:
+    """An instant for people, in their own time zone."""
+    return "" if ms is None else as_datetime(ms).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def span(ms: float | None) -> str:
+    """A length of time for people."""
+    if ms is None:
+        return ""
+    for unit_ms, unit in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")):
+        if ms >= unit_ms:
+            return f"{ms / unit_ms:.1f}{unit}"
+    return f"{ms:.0f}ms"
+
+
+def compact(value: object) -> str | None:
+    """A JSON value on one line; None when there is none."""
+    return None if value is None else msgspec.json.encode(value).decode()
+
+
+def answer(document: object, *, as_json: bool, show: Callable[[], None]) -> None:
+    """The document itself, or what a person sees of it."""
+    if as_json:
+        print_json(document)
+    else:
+        show()
+
+
+def _cell(value: object) -> str:
+    return visible("" if value is None else str(value))
+
+
+def _print_plain(lines: list[list[str]]) -> None:
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
+        click.echo("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _print_rich_table(headers: Sequence[str], rows: list[list[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in headers:
+        table.add_column(header, no_wrap=header in ("ID", "NODE", "UUID"), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in row))
+    Console().print(table)

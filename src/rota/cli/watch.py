@@ -1,0 +1,70 @@
+"""Watching a job from outside: its log as it grows, and its end.
+
+A store wakes nodes only, so a watcher asks again and again, often at first and less often when nothing happens.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+
+from rota.clock import Clock
+from rota.errors import NotFound
+from rota.model.job import Job
+from rota.model.log import LogEntry
+from rota.store.store import Store
+
+_FIRST_PAUSE_S = 0.02
+_LONGEST_PAUSE_S = 0.5
+_PAGE = 1_000
+
+
+class WaitedTooLong(Exception):
+    """The time was over before the job ended."""
+
+
+class Watch:
+    """Watches one job until it ends, or until the time that was given is over."""
+
+    def __init__(self, store: Store, job_id: str, clock: Clock, timeout_s: float | None = None) -> None:
+        self._store = store
+        self._job_id = job_id
+        self._clock = clock
+        self._end = None if timeout_s is None else clock.monotonic() + timeout_s
+        self._position = 0
+
+    def until_ended(self, show: Callable[[LogEntry], None] | None = None) -> Job:
+        """The job after its end. `show` gets every log line as soon as it is there."""
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            # The state is read before the lines: whatever a job logged is there when it has ended.
+            job = self._find()
+            lines = 0
+            for entry in self.new_entries() if show else ():
+                show(entry)  # type: ignore[misc]
+                lines += 1
+            if job.state.is_final:
+                return job
+            pause_s = _FIRST_PAUSE_S if lines else min(pause_s * 1.5, _LONGEST_PAUSE_S)
+            self._pause(pause_s)
+
+    def new_entries(self) -> Iterator[LogEntry]:
+        """Log lines that were not given before."""
+        while True:
+            page = self._store.read_logs(self._job_id, after=self._position, limit=_PAGE)
+            self._position = page.next
+            yield from page.entries
+            if len(page.entries) < _PAGE:
+                return
+
+    def _find(self) -> Job:
+        job = self._store.find_jobs([self._job_id])[0]
+        if job is None:
+            raise NotFound("job", self._job_id, "it was there before; history may have been trimmed")
+        return job
+
+    def _pause(self, pause_s: float) -> None:
+        if self._end is not None:
+            left_s = self._end - self._clock.monotonic()
+            if left_s <= 0:
+                raise WaitedTooLong
+            pause_s = min(pause_s, left_s)
+        time.sleep(pause_s)

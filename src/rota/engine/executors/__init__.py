@@ -1,0 +1,1 @@
+"""Executors: the ways to run a job. `executor.py` is their contract, `registry.py` finds them by name."""

@@ -1,0 +1,47 @@
+"""The contract of an executor. Third parties register theirs under the entry point group `rota.executors`."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from rota.model.job import JobSpec
+from rota.model.job_type import JobType
+from rota.model.outcome import Outcome
+
+
+class Run:
+    """One attempt at a job, as its executor sees it."""
+
+    __slots__ = ("attempt", "job_type", "log", "partial_results", "spec", "stop_grace_s")
+
+    def __init__(
+        self, spec: JobSpec, job_type: JobType, attempt: int, log: Callable[[str, str], None], stop_grace_s: float = 5.0
+    ) -> None:
+        self.spec = spec
+        self.job_type = job_type
+        self.attempt = attempt
+        self.log = log
+        """`log(message, level)` adds a line to the job's live log. Call it from any thread; it never blocks for long."""
+        self.stop_grace_s = stop_grace_s
+        """How long work may take to end after it was asked to, before it is killed."""
+        self.partial_results: object = None
+        """What there is to show when the run is stopped from outside; set by the executor before it re-raises."""
+
+
+class Executor(Protocol):
+    """Runs jobs of one kind."""
+
+    def check(self, job_type: JobType) -> None:
+        """Refuse a job type whose metadata this executor cannot use: `InvalidInput` naming the field."""
+        ...
+
+    async def run(self, run: Run) -> Outcome:
+        """Run one attempt to its end.
+
+        Timeouts, cancellation and a stopping node reach it as `asyncio.CancelledError`: stop the work, leave nothing behind,
+        put what there is into `run.partial_results`, and re-raise. Any other exception becomes a failed outcome.
+        """
+        ...
+
+    async def close(self) -> None:
+        """The node stops; give up threads and processes."""
+        ...

@@ -1,0 +1,129 @@
+"""The Python function of a job: found by name, called, and its value or exception turned into an outcome."""
+
+import importlib
+import inspect
+import traceback
+from collections.abc import Callable
+
+import msgspec
+
+from rota.engine.executors.metadata import did_you_mean
+from rota.errors import InvalidInput
+from rota.model.limits import MAX_RESULT_BYTES, encode_json
+from rota.model.outcome import Outcome, failed, refused, succeeded
+
+MAX_MESSAGE = 16 * 1024
+MAX_TRACEBACK = 64 * 1024
+_MAX_FRAMES = 100
+SUCCEEDED = succeeded()
+
+
+class Function:
+    """A function that jobs call, with what is asked about it once instead of at each call."""
+
+    __slots__ = ("call", "is_async", "name")
+
+    def __init__(self, name: str, call: Callable[..., object]) -> None:
+        self.name = name
+        self.call = call
+        self.is_async = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
+
+
+def check_function_name(field: str, name: object) -> str:
+    """`package.module:name`, where the name may have dots; the module is not imported."""
+    if not isinstance(name, str):
+        raise InvalidInput(field, f"must be a string like 'package.module:function', got {name!r}")
+    module, colon, qualname = name.partition(":")
+    if not colon or not _is_dotted(module) or not _is_dotted(qualname):
+        raise InvalidInput(field, f"{name!r} is not a function: write 'package.module:function'")
+    return name
+
+
+def find_function(name: str) -> Function | Outcome:
+    """Import a function; when it cannot be had, the outcome that says why. Call it in a thread: imports take long."""
+    module_name, _, qualname = name.partition(":")
+    try:
+        target: object = importlib.import_module(module_name)
+    except ImportError as error:
+        return refused("function", f"{name}: cannot import {module_name!r}: {error}")
+    except BaseException as error:
+        return outcome_of_error(error)
+    where = f"module {module_name!r}"
+    for part in qualname.split("."):
+        if not hasattr(target, part):
+            return refused("function", f"{name}: {where} has no {part!r}{did_you_mean(part, dir(target))}")
+        target = getattr(target, part)
+        where = repr(part)
+    if not callable(target):
+        return refused("function", f"{name}: is {type(target).__name__!r}, which cannot be called")
+    return Function(name, target)
+
+
+def outcome_of_value(value: object) -> Outcome:
+    """A function's return value as a result; one that JSON cannot carry fails the job."""
+    if value is None:
+        return SUCCEEDED
+    try:
+        result = msgspec.to_builtins(value, str_keys=True)
+        encode_json("result", result, MAX_RESULT_BYTES)
+    except (InvalidInput, TypeError, ValueError, OverflowError, RecursionError) as error:
+        return failed({"type": "result", "message": _text(f"the function's return value cannot be kept: {error}")})
+    return succeeded(result)
+
+
+def outcome_of_error(
+    error: BaseException, function: Function | None = None, arguments: dict[str, object] | None = None
+) -> Outcome:
+    """An exception as a failure; arguments that the function cannot take will never do, so that job is refused."""
+    if isinstance(error, TypeError) and function is not None:
+        reason = _why_arguments_do_not_fit(function, arguments or {})
+        if reason:
+            return refused("arguments", f"{function.name}: {reason}")
+    return failed({"type": type(error).__name__, "message": _message_of(error), "traceback": _traceback_of(error)})
+
+
+def _why_arguments_do_not_fit(function: Function, arguments: dict[str, object]) -> str | None:
+    try:
+        inspect.signature(function.call).bind(**arguments)
+    except TypeError as error:
+        return str(error)
+    except ValueError:  # a built-in function without a signature
+        return None
+    return None
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        return _text(str(error))
+    except Exception as second:  # an exception whose own __str__ fails must not hide that the job failed
+        return f"<no message: its __str__ raised {type(second).__name__}>"
+
+
+def _traceback_of(error: BaseException) -> str:
+    """The traceback from the job's own code on; of a long one the end, where the cause is."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_globals.get("__package__") == __package__:
+        trace = trace.tb_next
+    try:
+        lines = traceback.format_exception(type(error), error, trace, limit=-_MAX_FRAMES)
+    except Exception as second:
+        return f"<no traceback: {type(second).__name__}>"
+    text = "".join(lines)
+    if len(text) > MAX_TRACEBACK:
+        text = f"[... {len(text) - MAX_TRACEBACK} characters cut ...]\n{text[-MAX_TRACEBACK:]}"
+    return _valid(text)
+
+
+def _text(text: str) -> str:
+    if len(text) > MAX_MESSAGE:
+        text = f"{text[:MAX_MESSAGE]} [... {len(text) - MAX_MESSAGE} characters cut ...]"
+    return _valid(text)
+
+
+def _valid(text: str) -> str:
+    """Without lone surrogates, which no store can carry."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _is_dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))

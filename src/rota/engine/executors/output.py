@@ -1,0 +1,162 @@
+"""What a job says, kept within bounds: the ends of its output for the result, its lines for the live log.
+
+Output is not trusted. It may be endless, have no line ends, or not be text at all; memory stays flat in every case.
+"""
+
+import threading
+from collections.abc import Callable
+
+from rota.engine.executors.executor import Run
+from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES
+from rota.model.log import LEVELS
+
+KEPT_BYTES = 32 * 1024
+"""Kept of each end of a stream. As JSON a byte takes at most six, so two streams stay under the limit of a result."""
+ENTRY_BYTES = 64
+"""Charged for each log entry beside its text, so that a flood of empty lines ends too."""
+_CUT = " [line cut]"
+_MAX_TEXT = MAX_LOG_MESSAGE_BYTES - len(_CUT)
+
+Log = Callable[[str, str], None]
+
+
+class LogCap:
+    """A job's log that takes no more than an attempt may write; then one entry says so. Call it from any thread."""
+
+    __slots__ = ("_left", "_log", "_said")
+
+    def __init__(self, log: Log, limit: int = MAX_LOG_ATTEMPT_BYTES) -> None:
+        self._log = log
+        self._left = limit
+        self._said = threading.Lock()
+
+    @property
+    def is_full(self) -> bool:
+        return self._left < 0
+
+    def __call__(self, message: str, level: str = "info") -> None:
+        if self._left < 0:
+            return
+        message = fit_message(message)
+        self._left -= ENTRY_BYTES + (len(message) if message.isascii() else len(message.encode()))
+        if self._left >= 0:
+            self._log(message, level if level in LEVELS else "info")
+        elif self._said.acquire(blocking=False):  # never released: the first thread to come here says it
+            self._log(f"the log ends here: an attempt may write {MAX_LOG_ATTEMPT_BYTES} bytes", "warning")
+
+
+def capped_log(run: Run) -> LogCap:
+    """The log of a run with its cap; the same one however often it is asked for."""
+    log = run.log
+    if not isinstance(log, LogCap):
+        log = run.log = LogCap(log)
+    return log
+
+
+def fit_message(message: str) -> str:
+    """A message every store can carry: valid Unicode without NUL, cut at the limit of a log message."""
+    if message.isascii():
+        fits = len(message) <= MAX_LOG_MESSAGE_BYTES
+    else:
+        encoded = message[:MAX_LOG_MESSAGE_BYTES].encode("utf-8", "replace")  # lone surrogates become "?"
+        fits = len(encoded) <= MAX_LOG_MESSAGE_BYTES and len(message) <= MAX_LOG_MESSAGE_BYTES
+        message = encoded[: MAX_LOG_MESSAGE_BYTES if fits else _MAX_TEXT].decode("utf-8", "ignore")
+    if not fits:
+        message = message[:_MAX_TEXT] + _CUT
+    return message.replace("\0", "?") if "\0" in message else message
+
+
+class LineLog:
+    """Splits a stream of bytes into lines and logs each as soon as it is whole."""
+
+    __slots__ = ("_is_cut", "_level", "_log", "_part")
+
+    def __init__(self, log: LogCap, level: str) -> None:
+        self._log = log
+        self._level = level
+        self._part = b""
+        self._is_cut = False
+        """The rest of the present line is dropped."""
+
+    def feed(self, chunk: bytes) -> None:
+        if self._log.is_full:
+            return
+        *lines, part = chunk.split(b"\n")
+        if lines:
+            self._end_line(lines[0])
+            for line in lines[1:]:
+                self._say(line)
+        self._keep(part)
+
+    def finish(self) -> None:
+        """The stream has ended: a last line without a line end is a line too."""
+        if self._part and not self._is_cut:
+            self._say(self._part)
+        self._part = b""
+
+    def _end_line(self, line: bytes) -> None:
+        if not self._is_cut:
+            self._say(self._part + line)
+        self._part = b""
+        self._is_cut = False
+
+    def _keep(self, part: bytes) -> None:
+        if self._is_cut or not part:
+            return
+        self._part += part
+        if len(self._part) > MAX_LOG_MESSAGE_BYTES:
+            self._say(self._part)
+            self._part = b""
+            self._is_cut = True
+
+    def _say(self, line: bytes) -> None:
+        # A little more than the limit is kept, so that `fit_message` sees that there was more.
+        text = line[: MAX_LOG_MESSAGE_BYTES + 1].decode("utf-8", "replace")
+        self._log(text[:-1] if text.endswith("\r") else text, self._level)
+
+
+class Ends:
+    """The first and the last bytes of a stream, however long it is."""
+
+    __slots__ = ("_head", "_size", "_tail")
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._tail = b""
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> None:
+        self._size += len(chunk)
+        room = KEPT_BYTES - len(self._head)
+        if room > 0:
+            self._head += chunk[:room]
+            chunk = chunk[room:]
+        if chunk:
+            self._tail = (self._tail + chunk)[-KEPT_BYTES:] if len(chunk) < KEPT_BYTES else chunk[-KEPT_BYTES:]
+
+    def text(self) -> str:
+        """The stream as text, what is not UTF-8 replaced; where bytes were left out, a line says how many."""
+        cut = self._size - len(self._head) - len(self._tail)
+        if cut <= 0:
+            return (self._head + self._tail).decode("utf-8", "replace")
+        head = self._head.decode("utf-8", "replace")
+        return f"{head}\n[... {cut} bytes cut ...]\n{self._tail.decode('utf-8', 'replace')}"
+
+
+class Stream:
+    """One output stream of a child: its ends for the result, its lines for the log."""
+
+    __slots__ = ("_ends", "_lines")
+
+    def __init__(self, log: LogCap, level: str) -> None:
+        self._ends = Ends()
+        self._lines = LineLog(log, level)
+
+    def feed(self, chunk: bytes) -> None:
+        self._ends.feed(chunk)
+        self._lines.feed(chunk)
+
+    def finish(self) -> str:
+        """The stream has ended; its text for the result."""
+        self._lines.finish()
+        return self._ends.text()

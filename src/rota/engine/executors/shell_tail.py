@@ -1,0 +1,152 @@
+"""Whether words may be put after a shell command, as arguments of its last part.
+
+`ls -l` takes words. After `make &`, `A=1` or a comment they would be lost, or worse: the first word would be run as a
+command. This reads as much of the shell's grammar as that question needs; when in doubt the answer is no.
+"""
+
+import re
+from functools import lru_cache
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[[^\]]*\])?\+?=")
+_REDIRECTION = re.compile(r"(\d*(?:&>>?|>>|>\||>&|<<<|<>|<&|[<>]))")
+_MAY_VANISH = re.compile(r"(?:\$(?:\(\)|\w+|[!@*])?|\{[^}]*\})+")
+"""Expansions outside quotes: empty ones leave no word behind."""
+_OPENERS = frozenset({"!", "{", "if", "then", "elif", "else", "while", "until", "do", "time", "coproc", "exec"})
+_CLOSERS = frozenset({"}", "fi", "done", "esac", "()"})
+
+
+@lru_cache(maxsize=1024)
+def why_no_words(command: str) -> str | None:
+    """Why words cannot follow this command; None when they can."""
+    try:
+        tail = _Reader(command.rstrip()).read()
+    except ValueError as problem:
+        return str(problem)
+    words = _words_of(tail)
+    if not words:
+        return "it ends where another command would begin"
+    if words[0] in _CLOSERS:
+        return f"it ends with {'a subshell' if words[0] == '()' else repr(words[0])}"
+    return None
+
+
+def _words_of(tail: str) -> list[str]:
+    """The words of a simple command, from its name on. What stands before the name, and redirections, are left out."""
+    words: list[str] = []
+    is_target = False
+    for token in _REDIRECTION.sub(r" \1 ", tail).split():
+        if _REDIRECTION.fullmatch(token):
+            is_target = True
+        elif is_target:
+            is_target = False
+        elif words or not (token in _OPENERS or _ASSIGNMENT.match(token) or _MAY_VANISH.fullmatch(token)):
+            words.append(token)
+    return words
+
+
+class _Reader:
+    """Reads a script and keeps the text of its last simple command, with quotations as `x`, parentheses as `()`."""
+
+    def __init__(self, script: str) -> None:
+        self._script = script
+        self._at = 0
+        self._closers: list[str] = []
+        """What ends each quotation or parenthesis that is open, the innermost last."""
+        self._tails = [""]
+        """The last command so far of the script and of each open parenthesis."""
+
+    def read(self) -> str:
+        while self._at < len(self._script):
+            if self._closers and self._closers[-1] in '"}':
+                self._read_quoted()
+            else:
+                self._read_plain()
+        if self._closers:
+            raise ValueError(f"it lacks a closing {self._closers[-1]}")
+        return self._tails[0]
+
+    def _read_quoted(self) -> None:
+        char = self._take()
+        if char == "\\":
+            self._take()
+        elif char == self._closers[-1]:
+            self._closers.pop()
+        elif char == "$":
+            self._read_dollar()
+        elif char == "`":
+            self._skip_to("`", escapes=True)
+        elif char == '"':
+            self._closers.append('"')
+
+    def _read_plain(self) -> None:
+        before = self._script[self._at - 1] if self._at else " "
+        char = self._take()
+        after = self._script[self._at : self._at + 1]
+        if char == "\\":
+            self._read_escape()
+        elif char in "'`\"":
+            self._read_quote(char, before)
+        elif char == "$":
+            self._tails[-1] += "$"
+            self._read_dollar()
+        elif char == "#" and before in " \t\n;&|(":
+            self._skip_comment()
+        elif char in "()":
+            self._read_parenthesis(char)
+        elif char in ";\n" or (char == "|" and before != ">") or (char == "&" and before not in "<>" and after != ">"):
+            self._tails[-1] = ""
+        else:
+            self._tails[-1] += char
+            if char == "<" and after == "<" and before != "<" and self._script[self._at + 1 : self._at + 2] != "<":
+                raise ValueError("it has a here-document")
+
+    def _read_escape(self) -> None:
+        if not (escaped := self._take()):
+            raise ValueError("it ends with a backslash")
+        if escaped != "\n":
+            self._tails[-1] += "x"
+
+    def _read_quote(self, char: str, before: str) -> None:
+        self._tails[-1] += "$()" if char == "`" else "x"
+        if char == '"':
+            self._closers.append('"')
+        else:
+            self._skip_to(char, escapes=char == "`" or before == "$")
+
+    def _read_dollar(self) -> None:
+        if self._script.startswith("{", self._at):
+            self._closers.append("}")
+            self._at += 1
+        elif self._script.startswith("(", self._at):
+            self._at += 1
+            self._read_parenthesis("(")
+
+    def _read_parenthesis(self, char: str) -> None:
+        if char == "(":
+            self._closers.append(")")
+            self._tails.append("")
+        elif self._closers:
+            self._closers.pop()
+            self._tails.pop()
+            self._tails[-1] += "()"
+        else:  # the pattern of a `case`
+            self._tails[-1] = ""
+
+    def _skip_comment(self) -> None:
+        end = self._script.find("\n", self._at)
+        if end < 0:
+            raise ValueError("it ends with a comment")
+        self._at = end
+
+    def _skip_to(self, end: str, *, escapes: bool) -> None:
+        while char := self._take():
+            if char == "\\" and escapes:
+                self._take()
+            elif char == end:
+                return
+        raise ValueError(f"it lacks a closing {end}")
+
+    def _take(self) -> str:
+        char = self._script[self._at : self._at + 1]
+        self._at += 1
+        return char

@@ -1,0 +1,101 @@
+"""The only door through which jobs are made. Schedules, events, people and programs all come through here."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from rota.clock import Clock
+from rota.engine.definitions import Definitions
+from rota.errors import InvalidInput, NotFound
+from rota.model.ids import check_id, new_id
+from rota.model.job import MAX_PRIORITY, Cause, JobSpec
+from rota.model.job_type import MAX_TIMEOUT_MS, check_unique_key
+from rota.model.limits import check_payload, check_range
+from rota.model.retry import RetryPolicy
+from rota.store.store import Admission, Store
+
+MAX_DELAY_MS = 10 * 365 * 24 * 3600 * 1000
+
+
+class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A wish for a job. Only the job type, by name or uuid, is needed."""
+
+    job_type: str
+    arguments: dict[str, object] = {}
+    priority: int = 0
+    """Higher runs first."""
+    run_at: int | None = None
+    """Not before this instant."""
+    delay_ms: int | None = None
+    """Not before so many milliseconds have passed."""
+    unique_key: str | None = None
+    """While a live job has this key, its id is the answer and no other is made."""
+    timeout_ms: int | None = None
+    retry: RetryPolicy | None = None
+    cause: Cause | None = None
+    id: str | None = None
+    """The caller's own id: handing the same job in again makes no second one."""
+
+
+class Intake:
+    """Turns requests into jobs."""
+
+    def __init__(self, store: Store, definitions: Definitions, clock: Clock) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._clock = clock
+
+    def enqueue(self, requests: Sequence[JobRequest]) -> list[Admission]:
+        """Accept jobs: all of them or, if one request is bad, none. One answer per request, in order."""
+        now = self._clock.now()
+        specs = [self.make_spec(request, now) for request in requests]
+        return self._store.enqueue_jobs(specs, now=now)
+
+    def make_spec(self, request: JobRequest, now: int) -> JobSpec:
+        """Check a request and settle what it leaves open."""
+        job_type = self._definitions.job_type(request.job_type)
+        try:
+            queue = self._definitions.node_type(job_type.node_type).uuid
+        except NotFound as error:
+            raise InvalidInput("job_type", f"{job_type.name!r} cannot run: {error}") from None
+        check_payload("arguments", request.arguments)
+        unique_key = request.unique_key
+        if unique_key is not None:
+            check_unique_key("unique_key", unique_key)
+        return JobSpec(
+            id=check_id("id", request.id) if request.id is not None else new_id(now),
+            job_type=job_type.uuid,
+            queue=queue,
+            enqueued_at=now,
+            arguments=request.arguments,
+            priority=check_range("priority", request.priority, -MAX_PRIORITY, MAX_PRIORITY),
+            run_at=_run_at(request, now),
+            unique_key=unique_key or job_type.unique_key_for(request.arguments),
+            lock_key=job_type.lock_key,
+            timeout_ms=_timeout(request),
+            retry=_retry(request),
+            cause=request.cause,
+        )
+
+
+def _run_at(request: JobRequest, now: int) -> int | None:
+    if request.delay_ms is not None:
+        if request.run_at is not None:
+            raise InvalidInput("run_at", "cannot stand beside delay_ms; give one of them")
+        delay_ms = check_range("delay_ms", request.delay_ms, 0, MAX_DELAY_MS)
+        return now + delay_ms if delay_ms else None
+    if request.run_at is None:
+        return None
+    return check_range("run_at", request.run_at, 0, now + MAX_DELAY_MS)
+
+
+def _timeout(request: JobRequest) -> int | None:
+    if request.timeout_ms is not None:
+        check_range("timeout_ms", request.timeout_ms, 1, MAX_TIMEOUT_MS)
+    return request.timeout_ms
+
+
+def _retry(request: JobRequest) -> RetryPolicy | None:
+    if request.retry is not None:
+        request.retry.check("retry")
+    return request.retry

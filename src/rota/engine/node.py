@@ -1,0 +1,225 @@
+"""A node: one process. It beats, drives its duties, and runs a worker if it has that role.
+
+    role        what it drives
+    worker      a worker on its node type's queue, and the watchdog
+    scheduler   the watchdog and retention
+"""
+
+import asyncio
+import logging
+import os
+import random
+import socket
+from typing import Protocol
+
+from msgspec import Struct
+
+from rota import __version__
+from rota.clock import SystemClock
+from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.health import Health
+from rota.engine.intake import Intake
+from rota.engine.retention import Retention
+from rota.engine.store_thread import StoreThread
+from rota.engine.watchdog import Watchdog
+from rota.engine.worker import Worker
+from rota.errors import RotaError, StoreError
+from rota.model.ids import new_id
+from rota.model.node import BEAT_MS, Node as NodeRecord, NodeType
+from rota.store.store import Store
+
+WORKER = "worker"
+SCHEDULER = "scheduler"
+_BEAT_S = BEAT_MS / 1000
+_AFTER_ERROR_S = 1.0
+_logger = logging.getLogger("rota.node")
+
+
+class Duty(Protocol):
+    """Something that is done again and again."""
+
+    def run_once(self, now: int) -> float:
+        """One round; returns how many seconds the next one can wait."""
+        ...
+
+
+class NodeOptions(Struct, frozen=True, kw_only=True):
+    """What one process is to be."""
+
+    node_type: str = DEFAULT_NODE_TYPE
+    roles: frozenset[str] = frozenset({WORKER, SCHEDULER})
+    threads: int | None = None
+    """Overrides the node type's thread_count for this process."""
+    stop_grace_s: float = 25.0
+    """How long running jobs may go on after the first signal to stop."""
+    history_max_age_ms: int = 30 * 24 * 3600 * 1000
+    history_max_count: int = 1_000_000
+
+
+class Node:
+    """One process of an installation."""
+
+    def __init__(
+        self,
+        store: Store,
+        options: NodeOptions,
+        *,
+        executors: ExecutorRegistry | None = None,
+        clock: SystemClock | None = None,
+    ) -> None:
+        self._store = store
+        self._options = options
+        self._executors = executors or ExecutorRegistry()
+        self._clock = clock or SystemClock()
+        self._health = Health()
+        self._clock.follow(store.now())
+        self._started_at = self._clock.now()
+        self.uuid = new_id(self._started_at)
+        self.definitions = Definitions(store, self._executors)
+        self.intake = Intake(store, self.definitions, self._clock)
+        self._worker: Worker | None = None
+        self._stop_requested: asyncio.Event | None = None
+        self._at_once = False
+        self._epoch = store.put_setting("epoch", self.uuid, only_if_absent=True)
+
+    async def run(self) -> None:
+        """Live until stopped. Leaves no job, lease or record behind."""
+        self._stop_requested = asyncio.Event()
+        node_type = self._find_node_type()
+        beats, duties = StoreThread("rota-beat"), StoreThread("rota-duties")
+        background = [asyncio.create_task(self._drive(duty, duties)) for duty in self._duties()]
+        try:
+            if WORKER in self._options.roles:
+                self._worker = self._make_worker(node_type)
+            await self._beat(node_type, beats)
+            background.append(asyncio.create_task(self._keep_beating(node_type, beats)))
+            await self._work_until_stopped()
+        finally:
+            for task in background:
+                task.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
+            await self._executors.close()
+            await self._leave(node_type, beats)
+            beats.close()
+            duties.close()
+
+    def request_stop(self, *, at_once: bool = False) -> None:
+        """Stop after the running jobs have ended or the grace is over; `at_once` interrupts them now."""
+        self._at_once = self._at_once or at_once
+        if self._stop_requested is not None:
+            self._stop_requested.set()
+        if self._worker is not None:
+            self._worker.stop() if self._at_once else self._worker.drain()
+
+    def health(self) -> str | None:
+        """None when all is well, else what is wrong, in one line."""
+        return self._health.trouble
+
+    def _find_node_type(self) -> NodeType:
+        """The node type this process serves. Only `default` is made when it is not there."""
+        if self._options.node_type == DEFAULT_NODE_TYPE:
+            return self.definitions.ensure_node_type(NodeType(uuid=self.uuid, name=DEFAULT_NODE_TYPE))
+        return self.definitions.node_type(self._options.node_type)
+
+    def _make_worker(self, node_type: NodeType) -> Worker:
+        return Worker(
+            self._store,
+            queue=node_type.uuid,
+            node=self.uuid,
+            slots=self._options.threads or node_type.thread_count,
+            definitions=self.definitions,
+            executors=self._executors,
+            clock=self._clock,
+            health=self._health,
+            stop_grace_s=self._options.stop_grace_s,
+        )
+
+    async def _work_until_stopped(self) -> None:
+        if self._stop_requested is None or self._stop_requested.is_set():
+            return
+        if self._worker is None:
+            await self._stop_requested.wait()
+        else:
+            await self._worker.run()
+
+    def _duties(self) -> list[Duty]:
+        duties: list[Duty] = []
+        if self._options.roles & {WORKER, SCHEDULER}:
+            duties.append(Watchdog(self._store, self.definitions))
+        if SCHEDULER in self._options.roles:
+            options = self._options
+            duties.append(
+                Retention(
+                    self._store,
+                    self.definitions,
+                    max_age_ms=options.history_max_age_ms,
+                    max_count=options.history_max_count,
+                )
+            )
+        return duties
+
+    async def _drive(self, duty: Duty, thread: StoreThread) -> None:
+        """Run a duty for ever. Rounds of many nodes are spread by chance."""
+        await asyncio.sleep(random.random())
+        while True:
+            try:
+                wait_s = await thread.call(lambda: duty.run_once(self._clock.now()))
+            except StoreError as error:
+                self._health.store_failed(error)
+                wait_s = _AFTER_ERROR_S
+            except RotaError as error:
+                _logger.error("duty failed", extra={"duty": type(duty).__name__, "error": str(error)})
+                wait_s = _AFTER_ERROR_S
+            except Exception:
+                _logger.exception("duty failed", extra={"duty": type(duty).__name__})
+                wait_s = _AFTER_ERROR_S
+            await asyncio.sleep(wait_s)
+
+    async def _keep_beating(self, node_type: NodeType, thread: StoreThread) -> None:
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            try:
+                await self._beat(node_type, thread)
+            except StoreError as error:
+                self._health.store_failed(error)
+
+    async def _beat(self, node_type: NodeType, thread: StoreThread) -> None:
+        """Say that this node lives, follow the store's clock, and hear what changed."""
+        record = self._record(node_type)
+        self._clock.follow(await thread.call(self._store.now))
+        await thread.call(lambda: self._store.beat(record))
+        await thread.call(self.definitions.refresh)
+        if self._worker is not None:
+            await self._worker.renew_claims(self._clock.now())
+        self._check_epoch(await thread.call(lambda: self._store.put_setting("epoch", self._epoch, only_if_absent=True)))
+        self._health.store_answered()
+
+    def _check_epoch(self, epoch: str) -> None:
+        """A store that forgot who founded it was emptied or exchanged: say so, rather than pretend nothing happened."""
+        if epoch != self._epoch:
+            _logger.error("the store was emptied or replaced; jobs accepted before may be lost")
+            self._epoch = epoch
+
+    def _record(self, node_type: NodeType) -> NodeRecord:
+        return NodeRecord(
+            uuid=self.uuid,
+            node_type=node_type.uuid,
+            last_ping=self._clock.now(),
+            started_at=self._started_at,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=__version__,
+            roles=tuple(sorted(self._options.roles)),
+            slots=(self._options.threads or node_type.thread_count) if self._worker else 0,
+            running=self._worker.running if self._worker else 0,
+            draining=self._stop_requested is not None and self._stop_requested.is_set(),
+        )
+
+    async def _leave(self, node_type: NodeType, thread: StoreThread) -> None:
+        """Take leave, if the store still answers; otherwise the watchdog of another node cleans up."""
+        try:
+            await thread.call(lambda: self._store.drop_lease(node_type.uuid, self.uuid))
+            await thread.call(lambda: self._store.remove_nodes(uuid=self.uuid))
+        except StoreError as error:
+            _logger.warning("could not take leave of the store", extra={"error": str(error)})

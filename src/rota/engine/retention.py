@@ -1,0 +1,34 @@
+"""Retention: keeps history within its age and count."""
+
+import logging
+
+from rota.engine.definitions import Definitions
+from rota.store.store import Store
+
+EVERY_S = 60.0
+_PER_ROUND = 1_000
+"""Jobs forgotten in one step, so that nobody waits long for the store."""
+_logger = logging.getLogger("rota.retention")
+
+
+class Retention:
+    """A duty: `run_once` does one round over all queues."""
+
+    def __init__(self, store: Store, definitions: Definitions, *, max_age_ms: int, max_count: int) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._max_age_ms = max_age_ms
+        self._max_count = max_count
+
+    def run_once(self, now: int) -> float:
+        """Forget what is too old or too much. Returns the seconds until the next round: none if there may be more."""
+        trimmed = [self._trim(node_type.uuid, now) for node_type in self._definitions.node_types()]
+        return 0.0 if any(count >= _PER_ROUND for count in trimmed) else EVERY_S
+
+    def _trim(self, queue: str, now: int) -> int:
+        count = self._store.trim_history(
+            queue, ended_before=now - self._max_age_ms, keep=self._max_count, limit=_PER_ROUND
+        )
+        if count:
+            _logger.info("history trimmed", extra={"queue": queue, "jobs": count})
+        return count

@@ -1,0 +1,439 @@
+"""The worker: claims jobs of one queue, runs them, settles them.
+
+    claim   ask the store for jobs, together with the settlements of those that ended: one round trip for both
+    run     a free slot takes the next claimed job and awaits its executor
+    settle  the outcome becomes a settlement, which goes out with the next claim
+
+Slots are lasting tasks, one per job that may run at a time. A slot awaits an executor directly, so a job costs no task, no
+timer and no thread of its own unless it needs one. Everything here happens on the event loop; the store is called through
+a store thread, and a listener thread waits for news from it.
+"""
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+
+from rota.clock import Clock
+from rota.engine.appetite import Appetite
+from rota.engine.definitions import Definitions
+from rota.engine.executors.executor import Run
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.health import Health
+from rota.engine.listener import Listener
+from rota.engine.log_stream import LogStream
+from rota.engine.store_thread import StoreThread
+from rota.errors import InvalidInput, NotFound, StoreError
+from rota.model.job import Claim, make_token
+from rota.model.limits import MAX_RESULT_BYTES, encode_json
+from rota.model.node import DEAD_AFTER_MS
+from rota.model.outcome import INTERRUPTED, Outcome, cancelled, failed, refused, timed_out
+from rota.model.retry import RetryPolicy
+from rota.model.settlement import Settlement, settle
+from rota.store.store import Claims, LogBatch, Store
+
+LOG_DELAY_S = 0.1
+"""Log lines of running jobs reach the store at least this often."""
+MAX_BUFFERED_S = 0.25
+"""A job that was claimed ahead and found no free slot for so long goes back, because others may be idle."""
+IDLE_CHECK_S = 5.0
+"""A waiting worker asks for jobs at least this often, should ever a wake-up be lost."""
+_RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_logger = logging.getLogger("rota.worker")
+_job_logger = logging.getLogger("rota.jobs")
+
+
+class Stop(Enum):
+    """Why a run is stopped from outside."""
+
+    TIMEOUT = auto()
+    CANCELLED = auto()
+    INTERRUPTED = auto()
+    """The node stops: the job goes back to its queue."""
+    LOST = auto()
+    """The claim is no longer ours: whatever comes of the run, it is not recorded."""
+
+
+class Attempt:
+    """A claimed job in this worker's hands."""
+
+    __slots__ = ("claim", "claimed_at", "reason", "run", "started_at", "task")
+
+    def __init__(self, claim: Claim, claimed_at: float) -> None:
+        self.claim = claim
+        self.claimed_at = claimed_at
+        self.started_at: int | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.run: Run | None = None
+        self.reason: Stop | None = None
+
+    def stop(self, reason: Stop) -> None:
+        """End the run; a second reason changes nothing. A job that has not begun is left to the caller."""
+        if self.task is not None and self.reason is None:
+            self.reason = reason
+            self.task.cancel()
+
+
+class Worker:
+    """Serves one queue with a number of slots."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        queue: str,
+        node: str,
+        slots: int,
+        definitions: Definitions,
+        executors: ExecutorRegistry,
+        clock: Clock,
+        health: Health,
+        stop_grace_s: float,
+    ) -> None:
+        self._store = store
+        self._queue = queue
+        self._node = node
+        self._slots = slots
+        self._definitions = definitions
+        self._executors = executors
+        self._clock = clock
+        self._health = health
+        self._stop_grace_s = stop_grace_s
+        self._thread = StoreThread("rota-store")
+        self._listener = Listener(store.waker(queue, node), on_news=self._on_news)
+        self._logs = LogStream(clock)
+        self._appetite = Appetite(slots)
+        self._attempts: dict[str, Attempt] = {}
+        self._buffer: deque[Attempt] = deque()
+        self._idle_slots: deque[asyncio.Future[Attempt]] = deque()
+        self._settled: list[Settlement] = []
+        self._serial = 0
+        self._may_have_jobs = True
+        self._next_due: int | None = None
+        self._changed = asyncio.Event()
+        self._is_draining = False
+        self._stopping_at_once = False
+
+    # -- what the node asks ----------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> int:
+        """Jobs in this worker's hands."""
+        return len(self._attempts)
+
+    async def run(self) -> None:
+        """Work until `drain` or `stop` was called and nothing is left in hand."""
+        slots = [asyncio.create_task(self._serve(), name=f"rota-slot-{n}") for n in range(self._slots)]
+        self._listener.start()
+        try:
+            await self._exchange_until_done()
+        finally:
+            self._listener.stop()
+            for slot in slots:
+                slot.cancel()
+            await asyncio.gather(*slots, return_exceptions=True)
+            self._thread.close()
+
+    def drain(self) -> None:
+        """Claim nothing more. What was claimed ahead goes back; running jobs go on, and are interrupted after the grace."""
+        if not self._is_draining:
+            self._is_draining = True
+            self._give_back(list(self._buffer))
+            asyncio.get_running_loop().call_later(self._stop_grace_s, self.stop)
+            self._changed.set()
+
+    def stop(self) -> None:
+        """Interrupt what runs, now. The jobs go back to their queue; their attempts do not count."""
+        self._is_draining = self._stopping_at_once = True
+        self._give_back(list(self._buffer))
+        for attempt in list(self._attempts.values()):
+            attempt.stop(Stop.INTERRUPTED)
+        self._changed.set()
+
+    async def renew_claims(self, now: int) -> None:
+        """Tell the store that this node lives; hear which jobs are to be cancelled and which are no longer ours."""
+        held = {job_id: attempt.claim.token for job_id, attempt in self._attempts.items()}
+        renewal = await self._thread.call(
+            lambda: self._store.renew_claims(self._queue, self._node, held, lease_ms=DEAD_AFTER_MS, now=now)
+        )
+        self._cancel(renewal.cancelled)
+        for job_id in renewal.lost:
+            if attempt := self._attempts.get(job_id):
+                _logger.warning("claim lost, run stopped", extra={"job_id": job_id, "node": self._node})
+                self._stop_attempt(attempt, Stop.LOST)
+
+    # -- claim -----------------------------------------------------------------------------------------------------
+
+    async def _exchange_until_done(self) -> None:
+        """The main loop: exchange with the store whenever there is something to tell or to ask."""
+        last_end, failures = self._clock.monotonic(), 0
+        while not self._is_done(failures):
+            await self._wait_for_reason()
+            settlements, self._settled = self._settled, []
+            batches = self._logs.take() if self._logs.has_lines() else []
+            wanted = self._wanted()
+            if not (settlements or batches or wanted):
+                continue
+            if settlements:
+                self._appetite.ended(len(settlements), self._clock.monotonic() - last_end)
+            try:
+                answer = await self._thread.call(self._exchange(settlements, batches, wanted, after_failure=failures > 0))
+            except StoreError as error:
+                self._take_back(settlements, batches)
+                self._health.store_failed(error)
+                await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
+                failures += 1
+                continue
+            failures = 0
+            last_end = self._clock.monotonic()
+            self._health.store_answered()
+            self._receive(settlements, answer, wanted)
+
+    def _is_done(self, failures: int) -> bool:
+        """Nothing is left in hand; or the node must go and the store does not listen, and others will notice."""
+        if self._stopping_at_once and failures > 1:
+            return True
+        return self._is_draining and not self._attempts and not self._settled
+
+    async def _wait_for_reason(self) -> None:
+        """Wait until something ended or was logged, or jobs may be had."""
+        if self._settled or self._wanted():
+            self._changed.clear()
+            return
+        if self._listener.listen(wants_jobs=self._room() > 0, timeout_s=self._longest_wait()):
+            self._thread.post(self._listener.nudge)
+        try:
+            await asyncio.wait_for(self._changed.wait(), self._pause())
+        except TimeoutError:
+            self._give_back_stale()
+        self._changed.clear()
+
+    def _pause(self) -> float:
+        if self._logs.has_lines() or self._attempts:
+            return LOG_DELAY_S
+        return self._longest_wait()
+
+    def _longest_wait(self) -> float:
+        """Until the next delayed job is due, at most the idle check."""
+        if self._next_due is None:
+            return IDLE_CHECK_S
+        return min(max((self._next_due - self._clock.now()) / 1000, 0.001), IDLE_CHECK_S)
+
+    def _room(self) -> int:
+        """How many more jobs this worker can take."""
+        if self._is_draining:
+            return 0
+        return max(self._appetite.most_held - len(self._attempts), 0)
+
+    def _wanted(self) -> int:
+        """How many jobs to ask for now. Half a batch or more at a time, unless slots are free."""
+        room = self._room()
+        if not self._may_have_jobs or room == 0:
+            return 0
+        return room if self._idle_slots or room * 2 >= self._appetite.most_held else 0
+
+    def _exchange(
+        self, settlements: Sequence[Settlement], batches: Sequence[LogBatch], wanted: int, *, after_failure: bool
+    ) -> Callable[[], Claims]:
+        """One conversation with the store: log lines first, since only a running job may have more of them."""
+        self._serial += 1
+        token, now = make_token(self._node, self._serial), self._clock.now()
+        held = {job_id: attempt.claim.token for job_id, attempt in self._attempts.items()} if after_failure else {}
+        held |= {one.claim.spec.id: one.claim.token for one in settlements} if after_failure else {}
+        next_due = self._next_due
+
+        def talk() -> Claims:
+            if after_failure:
+                # The answer to the failed claim may have been lost on its way, and its jobs with it.
+                self._store.recover_claims(self._queue, self._node, held, now=now)
+            if batches:
+                self._store.append_logs(batches)
+            if wanted:
+                return self._store.finish_and_claim_jobs(
+                    self._queue, settlements, token=token, limit=wanted, lease_ms=DEAD_AFTER_MS, now=now
+                )
+            refused = self._store.finish_jobs(self._queue, settlements, now=now) if settlements else frozenset()
+            return Claims([], next_due, refused)
+
+        return talk
+
+    def _receive(self, settlements: Sequence[Settlement], answer: Claims, wanted: int) -> None:
+        for job_id in answer.refused:
+            _logger.warning("settlement refused: another attempt has the job", extra={"job_id": job_id})
+        self._next_due = answer.next_due
+        if wanted:
+            self._may_have_jobs = len(answer.claims) >= wanted
+            if not answer.claims and not self._attempts:
+                self._appetite.rest()
+        now = self._clock.monotonic()
+        for claim in answer.claims:
+            self._hand_over(Attempt(claim, now))
+
+    def _hand_over(self, attempt: Attempt) -> None:
+        """Give a claimed job to a free slot, or let it wait for one."""
+        self._attempts[attempt.claim.spec.id] = attempt
+        while self._idle_slots:
+            slot = self._idle_slots.popleft()
+            if not slot.done():
+                slot.set_result(attempt)
+                return
+        self._buffer.append(attempt)
+
+    def _take_back(self, settlements: list[Settlement], batches: list[LogBatch]) -> None:
+        """The store did not answer: keep what was to be told, and claim anew."""
+        self._settled = settlements + self._settled
+        claims = {job_id: attempt.claim for job_id, attempt in self._attempts.items()}
+        claims |= {one.claim.spec.id: one.claim for one in settlements}
+        self._logs.put_back(batches, claims)
+        self._may_have_jobs = True
+
+    def _give_back_stale(self) -> None:
+        """Return what was claimed ahead and found no slot in time."""
+        oldest = self._clock.monotonic() - MAX_BUFFERED_S
+        stale = [attempt for attempt in self._buffer if attempt.claimed_at < oldest]
+        if stale:
+            self._appetite.rest()
+            self._give_back(stale)
+
+    def _give_back(self, attempts: list[Attempt]) -> None:
+        for attempt in attempts:
+            self._buffer.remove(attempt)
+            self._settle(attempt, INTERRUPTED)
+
+    # -- run -------------------------------------------------------------------------------------------------------
+
+    async def _serve(self) -> None:
+        """One slot: take the next job, run it, settle it, for ever."""
+        task = asyncio.current_task()
+        while True:
+            attempt = self._buffer.popleft() if self._buffer else await self._next_attempt()
+            attempt.task = task
+            attempt.started_at = self._clock.now()
+            outcome = await self._run(attempt)
+            attempt.task = None
+            self._settle(attempt, outcome)
+
+    async def _next_attempt(self) -> Attempt:
+        waiting: asyncio.Future[Attempt] = asyncio.get_running_loop().create_future()
+        self._idle_slots.append(waiting)
+        self._changed.set()
+        return await waiting
+
+    async def _run(self, attempt: Attempt) -> Outcome:
+        """One attempt, from the job type to an outcome. Never raises, unless the slot itself is cancelled."""
+        spec = attempt.claim.spec
+        timer: asyncio.TimerHandle | None = None
+        try:
+            job_type = self._definitions.known_job_type(spec.job_type)
+            if job_type is None:
+                job_type = await self._thread.call(lambda: self._definitions.job_type(spec.job_type))
+            executor = self._executors.get(job_type.executor)
+            attempt.run = Run(spec, job_type, attempt.claim.attempt, self._log_of(attempt.claim))
+            timeout_ms = spec.timeout_ms if spec.timeout_ms is not None else job_type.timeout_ms
+            if timeout_ms is not None:
+                timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, attempt.stop, Stop.TIMEOUT)
+            return _checked(await executor.run(attempt.run))
+        except asyncio.CancelledError:
+            if attempt.reason is None or attempt.task is None:
+                raise
+            attempt.task.uncancel()
+            return self._stopped(attempt)
+        except (NotFound, InvalidInput) as error:
+            return refused("definition", str(error))
+        except StoreError as error:
+            return failed({"type": "store", "message": str(error)})
+        except Exception as error:
+            _logger.exception("executor failed", extra={"job_id": spec.id})
+            return failed({"type": type(error).__name__, "message": str(error)})
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _stopped(self, attempt: Attempt) -> Outcome:
+        """The outcome of a run that was stopped from outside."""
+        run = attempt.run
+        results = run.partial_results if run else None
+        if attempt.reason is Stop.TIMEOUT and run:
+            timeout_ms = run.spec.timeout_ms if run.spec.timeout_ms is not None else run.job_type.timeout_ms
+            return timed_out(timeout_ms or 0, results)
+        return cancelled(results) if attempt.reason is Stop.CANCELLED else INTERRUPTED
+
+    def _log_of(self, claim: Claim) -> Callable[[str, str], None]:
+        def log(message: str, level: str = "info") -> None:
+            self._logs.add(claim, message, level)
+
+        return log
+
+    # -- settle ----------------------------------------------------------------------------------------------------
+
+    def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
+        """The outcome of an attempt becomes a settlement, to be told with the next exchange."""
+        claim = attempt.claim
+        self._attempts.pop(claim.spec.id, None)
+        self._changed.set()
+        if attempt.reason is Stop.LOST:
+            return
+        settlement = settle(
+            claim,
+            outcome,
+            policy=self._policy(claim),
+            started_at=attempt.started_at,
+            now=self._clock.now(),
+            chance=random.random(),
+        )
+        self._settled.append(settlement)
+        if _job_logger.isEnabledFor(logging.DEBUG):
+            self._tell(attempt, settlement)
+
+    def _policy(self, claim: Claim) -> RetryPolicy:
+        if claim.spec.retry is not None:
+            return claim.spec.retry
+        job_type = self._definitions.known_job_type(claim.spec.job_type)
+        return job_type.retry if job_type else RetryPolicy()
+
+    def _tell(self, attempt: Attempt, settlement: Settlement) -> None:
+        job_type = self._definitions.known_job_type(attempt.claim.spec.job_type)
+        fields = {
+            "job_id": attempt.claim.spec.id,
+            "job_type": job_type.name if job_type else attempt.claim.spec.job_type,
+            "state": settlement.state.value,
+            "attempt": attempt.claim.attempt,
+            "ms": self._clock.now() - (attempt.started_at or self._clock.now()),
+        }
+        _job_logger.debug("job ended" if settlement.ending else "job returned", extra=fields)
+
+    # -- news ------------------------------------------------------------------------------------------------------
+
+    def _on_news(self, cancelled_ids: list[str]) -> None:
+        """The listener heard something: jobs may be there, or some are to be cancelled."""
+        self._cancel(cancelled_ids)
+        self._may_have_jobs = True
+        self._changed.set()
+
+    def _cancel(self, job_ids: Sequence[str]) -> None:
+        for job_id in job_ids:
+            if attempt := self._attempts.get(job_id):
+                self._stop_attempt(attempt, Stop.CANCELLED)
+
+    def _stop_attempt(self, attempt: Attempt, reason: Stop) -> None:
+        """Stop a run; a job that only waits for a slot is settled at once."""
+        if attempt in self._buffer:
+            self._buffer.remove(attempt)
+            attempt.reason = reason
+            self._settle(attempt, cancelled() if reason is Stop.CANCELLED else INTERRUPTED)
+        else:
+            attempt.stop(reason)
+
+
+def _checked(outcome: Outcome) -> Outcome:
+    """An outcome that the store can carry: results of a third-party executor may be anything."""
+    if outcome.results is None and outcome.errors is None:
+        return outcome
+    try:
+        encode_json("results", outcome.results, MAX_RESULT_BYTES)
+        encode_json("errors", outcome.errors, MAX_RESULT_BYTES)
+    except InvalidInput as error:
+        return failed({"type": "result", "message": str(error)})
+    return outcome

@@ -1,0 +1,70 @@
+"""Every error Rota raises, in one tree. Surfaces turn them into exit codes and HTTP statuses.
+
+RotaError
+├── InvalidInput          a value that cannot be accepted; names the field
+├── NotFound              no such thing
+├── Conflict              the thing is there, but not in a state that allows this
+├── AuthError             no key, or one that is not allowed to do this
+└── StoreError
+    ├── StoreUnavailable  the store cannot be reached now; trying again may help
+    ├── StoreFull         the store has no room; nothing was written
+    └── StoreRefused      the store must not be used as it is (settings, version)
+"""
+
+
+class RotaError(Exception):
+    """Something Rota can explain. The message says what happened, to what, and what to do next."""
+
+    exit_code = 1
+
+
+class InvalidInput(RotaError):
+    """A value that cannot be accepted. Nothing was stored."""
+
+    exit_code = 2
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+        self.reason = reason
+
+
+class NotFound(RotaError):
+    """No such thing."""
+
+    exit_code = 3
+
+    def __init__(self, kind: str, name: str, hint: str = "") -> None:
+        super().__init__(f"no {kind} {name!r}" + (f"; {hint}" if hint else ""))
+        self.kind = kind
+        self.name = name
+
+
+class Conflict(RotaError):
+    """The thing is there, but not in a state that allows this."""
+
+    exit_code = 4
+
+
+class AuthError(RotaError):
+    """No key, or one that is not allowed to do this."""
+
+    exit_code = 6
+
+
+class StoreError(RotaError):
+    """The store did not do what was asked."""
+
+    exit_code = 5
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached now; the same call may succeed later."""
+
+
+class StoreFull(StoreError):
+    """The store has no room. Nothing was written; free space and try again."""
+
+
+class StoreRefused(StoreError):
+    """The store must not be used as it is; the message says what to change."""

@@ -1,0 +1,46 @@
+"""Ids are UUIDv7: unique without asking anyone, and in the order in which they were made.
+
+Within one process ids are strictly increasing, also within a millisecond and when the clock is set back, because the
+order of ids is the order of equal jobs in a queue.
+"""
+
+import os
+import threading
+from uuid import UUID
+
+from rota.errors import InvalidInput
+
+_lock = threading.Lock()
+_last_ms = 0
+_counter = 0
+_COUNTER_BITS = 12
+
+
+def new_id(now_ms: int) -> str:
+    """A fresh id made at `now_ms`."""
+    noise = int.from_bytes(os.urandom(8), "big")
+    ms, counter = _next_place(now_ms, noise >> 62)
+    value = (ms << 80) | (0x7000 | counter) << 64 | 0x8000_0000_0000_0000 | noise & 0x3FFF_FFFF_FFFF_FFFF
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def _next_place(now_ms: int, start: int) -> tuple[int, int]:
+    """The next (millisecond, counter) pair, greater than every one before it in this process."""
+    global _last_ms, _counter
+    with _lock:
+        if now_ms > _last_ms:
+            _last_ms, _counter = now_ms, start
+        else:
+            _counter += 1
+            if _counter >> _COUNTER_BITS:
+                _last_ms, _counter = _last_ms + 1, start
+        return _last_ms, _counter
+
+
+def check_id(field: str, value: str) -> str:
+    """The id in its canonical spelling, or `InvalidInput` that names the field."""
+    try:
+        return str(UUID(value))
+    except (ValueError, AttributeError, TypeError):
+        raise InvalidInput(field, f"{value!r} is not a UUID") from None

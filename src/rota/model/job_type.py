@@ -1,0 +1,75 @@
+"""A job type: what to run, where, and by which rules."""
+
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct
+
+from rota.errors import InvalidInput
+from rota.model.limits import check_name, check_payload, check_range
+from rota.model.retry import RetryPolicy
+
+MAX_TIMEOUT_MS = 365 * 24 * 3600 * 1000
+
+
+class Unique(StrEnum):
+    """Whether jobs of a type get in each other's way. The answer to an enqueue always names the surviving job."""
+
+    NONE = "none"
+    WHILE_RUNNING = "while_running"
+    """At most one executes in the whole network; the others wait in order (seed 001's `unique`)."""
+    WHILE_PENDING = "while_pending"
+    """While a job with equal arguments is live, enqueueing another returns the one that is there (seed 000)."""
+
+
+class OnNodeDeath(StrEnum):
+    """What becomes of a running job when its node dies."""
+
+    REQUEUE = "requeue"
+    FAIL = "fail"
+
+
+class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+    """What to run. Jobs refer to it by uuid, people by name."""
+
+    uuid: str
+    name: str
+    executor: str
+    metadata: dict[str, object] = {}
+    """The executor's own settings, such as the command of `bash`."""
+    unique: Unique = Unique.NONE
+    node_type: str = "default"
+    """Name of the node type whose nodes run it."""
+    timeout_ms: int | None = None
+    retry: RetryPolicy = RetryPolicy()
+    on_node_death: OnNodeDeath = OnNodeDeath.REQUEUE
+    managed_by: str = ""
+    """`file` when it stands in a configuration file, which then owns it."""
+
+    def check(self) -> None:
+        """Refuse what cannot be meant; the executor checks its metadata itself."""
+        check_name("name", self.name)
+        check_name("executor", self.executor)
+        check_name("node_type", self.node_type)
+        check_payload("metadata", self.metadata)
+        if self.timeout_ms is not None:
+            check_range("timeout", self.timeout_ms, 1, MAX_TIMEOUT_MS)
+        self.retry.check("retry")
+
+    def unique_key_for(self, arguments: dict[str, object]) -> str | None:
+        """The key that admits one live job at a time, if this type has such a rule."""
+        if self.unique is not Unique.WHILE_PENDING:
+            return None
+        return f"{self.uuid}:{msgspec.json.encode(arguments, order='sorted').decode()}"
+
+    @property
+    def lock_key(self) -> str | None:
+        """The key that lets one job run at a time, if this type has such a rule."""
+        return self.uuid if self.unique is Unique.WHILE_RUNNING else None
+
+
+def check_unique_key(field: str, key: str) -> str:
+    """A caller's own unique key."""
+    if not 1 <= len(key) <= 512:
+        raise InvalidInput(field, f"must have 1 to 512 characters, got {len(key)}")
+    return key

@@ -1,0 +1,77 @@
+"""Bounds on what comes from outside, and the checks that name the field which breaks one."""
+
+import math
+import re
+
+import msgspec
+
+from rota.errors import InvalidInput
+
+MAX_PAYLOAD_BYTES = 256 * 1024
+MAX_RESULT_BYTES = 1024 * 1024
+MAX_DEPTH = 64
+MAX_LOG_MESSAGE_BYTES = 16 * 1024
+MAX_LOG_ATTEMPT_BYTES = 10 * 1024 * 1024
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:/-]{0,127}")
+
+
+def check_name(field: str, name: object) -> str:
+    """Names reach keys, paths and pages, so their alphabet is small."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidInput(
+            field, f"{name!r} is not a name: 1 to 128 of letters, digits and . _ : / - , first a letter, digit or _"
+        )
+    return name
+
+
+def check_range(field: str, value: object, low: int, high: int) -> int:
+    """A whole number within bounds; `True` is not a number here."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInput(field, f"must be a whole number, got {value!r}")
+    if not low <= value <= high:
+        raise InvalidInput(field, f"must be from {low} to {high}, got {value}")
+    return value
+
+
+def check_payload(field: str, value: object, limit: int = MAX_PAYLOAD_BYTES) -> bytes:
+    """A JSON object that every store and reader can carry; returns it encoded."""
+    if not isinstance(value, dict):
+        raise InvalidInput(field, f"must be an object, got {_kind(value)}")
+    return encode_json(field, value, limit)
+
+
+def encode_json(field: str, value: object, limit: int) -> bytes:
+    """Any JSON value, encoded; refuses NaN, lone surrogates, other types, depth and size over the limits."""
+    _check_value(field, value, 1)
+    try:
+        encoded = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        raise InvalidInput(field, "holds a lone surrogate, which is not valid Unicode text") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(field, f"cannot be written as JSON: {error}") from None
+    if len(encoded) > limit:
+        raise InvalidInput(field, f"is {len(encoded)} bytes as JSON, the limit is {limit}")
+    return encoded
+
+
+def _check_value(path: str, value: object, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise InvalidInput(path.split(".")[0].split("[")[0], f"is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise InvalidInput(path, f"has the key {key!r}; keys must be strings")
+            if not isinstance(item, (str, int)):
+                _check_value(f"{path}.{key}", item, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            if not isinstance(item, (str, int)):
+                _check_value(f"{path}[{index}]", item, depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(path, f"is {value}, which JSON cannot carry")
+
+
+def _kind(value: object) -> str:
+    names = {type(None): "null", list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    return names.get(type(value), type(value).__name__)

@@ -1,0 +1,51 @@
+"""How a run ended. A value, not an exception: executors return one, the worker settles it."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class OutcomeKind(StrEnum):
+    """The closed list of ways a run can end."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    """The attempt failed; the retry policy decides whether there is another."""
+    REFUSED = "refused"
+    """It can never succeed (no such function, a command that cannot be built): failed without another attempt."""
+    CANCELLED = "cancelled"
+    """Somebody asked for it."""
+    INTERRUPTED = "interrupted"
+    """The node is stopping: the job goes back to its queue and the attempt is not counted."""
+
+
+class Outcome(Struct, frozen=True):
+    """What one attempt came to. `results` and `errors` are the executor's own, or None."""
+
+    kind: OutcomeKind
+    results: object = None
+    errors: object = None
+
+
+def succeeded(results: object = None) -> Outcome:
+    return Outcome(OutcomeKind.SUCCEEDED, results)
+
+
+def failed(errors: object, results: object = None) -> Outcome:
+    return Outcome(OutcomeKind.FAILED, results, errors)
+
+
+def refused(kind: str, message: str) -> Outcome:
+    return Outcome(OutcomeKind.REFUSED, None, {"type": kind, "message": message})
+
+
+def timed_out(timeout_ms: int, results: object = None) -> Outcome:
+    message = f"ran longer than its timeout of {timeout_ms} ms and was stopped"
+    return Outcome(OutcomeKind.FAILED, results, {"type": "timeout", "timeout_ms": timeout_ms, "message": message})
+
+
+def cancelled(results: object = None) -> Outcome:
+    return Outcome(OutcomeKind.CANCELLED, results, {"type": "cancelled", "message": "cancelled on request"})
+
+
+INTERRUPTED = Outcome(OutcomeKind.INTERRUPTED)

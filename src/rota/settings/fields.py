@@ -1,0 +1,47 @@
+"""Every setting once: where it stands in the file, and what its value must be.
+
+Its flag is `--port` and its environment variable `ROTA_PORT` for the field `port`, and so on. In the file it has the
+name of the field too, but for those of the server, which have a section of their own.
+"""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from rota.model.node import MAX_THREADS
+from rota.settings import values
+from rota.settings.settings import ROLES
+from rota.settings.values import Check
+
+_MAX_PORT = 65_535
+_DAY_S = 24 * 3600
+
+
+class Field(Struct, frozen=True):
+    """What a value must be, and how it is read from an environment variable."""
+
+    check: Check
+    read: Callable[[str, str], object] = values.read_text
+
+
+FIELDS: dict[str, Field] = {
+    "store": Field(values.url),
+    "sqlite_synchronous": Field(values.one_of(["NORMAL", "FULL"])),
+    "history_max_age_days": Field(values.number(0, 36_500), values.read_number),
+    "history_max_count": Field(values.whole(0, 10**12), values.read_whole),
+    "server_enabled": Field(values.flag, values.read_flag),
+    "host": Field(values.host),
+    "port": Field(values.whole(0, _MAX_PORT), values.read_whole),
+    "api_key": Field(values.secret),
+    "admin_token": Field(values.secret),
+    "roles": Field(values.some_of(ROLES), values.read_words),
+    "node_type": Field(values.name),
+    "thread_count": Field(values.whole(1, MAX_THREADS), values.read_whole),
+    "stop_grace_s": Field(values.number(0, _DAY_S), values.read_number),
+    "log_level": Field(values.one_of(["DEBUG", "INFO", "WARNING", "ERROR"])),
+}
+
+SERVER_KEYS = {"enabled": "server_enabled"} | {key: key for key in ("host", "port", "api_key", "admin_token")}
+"""Key in the section `server` to field."""
+TOP_KEYS = {field: field for field in FIELDS if field not in SERVER_KEYS.values()}
+"""Key at the top of the file to field."""

@@ -1,0 +1,84 @@
+"""The settings of one process, and where each of them came from."""
+
+import re
+
+from msgspec import Struct
+
+from rota.model.job_type import JobType
+from rota.model.node import NodeType
+
+ROLES = ("scheduler", "worker", "server")
+SECRETS = frozenset({"api_key", "admin_token"})
+DEFAULT = "default"
+
+_URL_PASSWORD = re.compile(r"(://[^/@]*:)[^/@]*@|([?&][^=&]*password=)[^&]*")
+_MASK = "***"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How one process is set up. A flag beats the environment, which beats the file, which beats the default."""
+
+    store: str = "sqlite:///rota.db"
+    """URL of the store. A relative file is relative to the working directory."""
+    sqlite_synchronous: str = "NORMAL"
+    """`FULL` also survives a power cut without losing the last commits, at the price of a disk flush each."""
+    history_max_age_days: float = 30.0
+    """Ended jobs are forgotten after so long."""
+    history_max_count: int = 1_000_000
+    """Ended jobs kept per queue; the oldest go first."""
+
+    server_enabled: bool = True
+    host: str = "127.0.0.1"
+    port: int = 23071
+    """0 takes any free port."""
+    api_key: str | None = None
+    admin_token: str | None = None
+    """For `/tasks`; absent means the API key."""
+
+    roles: tuple[str, ...] = ROLES
+    node_type: str = "default"
+    """Name of the node type that this process serves."""
+    thread_count: int | None = None
+    """Jobs at a time in this process; absent means what the node type says."""
+    stop_grace_s: float = 25.0
+    """Time for running jobs to end after a first TERM. Under the 30 s that most supervisors give before they kill."""
+    log_level: str = "INFO"
+
+    node_types: tuple[NodeType, ...] = ()
+    """Definitions that stand in the file, which owns them."""
+    job_types: tuple[JobType, ...] = ()
+    """Definitions that stand in the file, which owns them."""
+
+    config_file: str | None = None
+    """The file that was read, if there was one."""
+    sources: dict[str, str] = {}
+    """Where a value came from, for each field that is not the default."""
+
+    def source_of(self, field: str) -> str:
+        """Where a value came from: `--port`, `ROTA_PORT`, `rota.yaml:3` or `default`."""
+        return self.sources.get(field, DEFAULT)
+
+    def described(self) -> list[tuple[str, str, str]]:
+        """Name, value and source of every setting, for people. Secrets are masked."""
+        return [(field, self._shown(field), self.source_of(field)) for field in _SHOWN_FIELDS]
+
+    def __repr__(self) -> str:
+        return f"Settings({', '.join(f'{field}={shown}' for field, shown, _ in self.described())})"
+
+    def _shown(self, field: str) -> str:
+        value = getattr(self, field)
+        if field in SECRETS and value is not None:
+            return _MASK
+        if field == "store":
+            return mask_url(self.store)
+        if field in ("node_types", "job_types", "roles"):
+            return ", ".join(getattr(item, "name", item) for item in value)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+_SHOWN_FIELDS = tuple(field for field in Settings.__struct_fields__ if field not in ("config_file", "sources"))
+
+
+def mask_url(url: str) -> str:
+    """A URL without its passwords."""
+    return _URL_PASSWORD.sub(lambda found: f"{found[1]}{_MASK}@" if found[1] else f"{found[2]}{_MASK}", url)

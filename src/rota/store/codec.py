@@ -1,0 +1,16 @@
+"""Between model values and the JSON that stores keep."""
+
+import msgspec
+
+from rota.model.job import Ending, JobSpec
+from rota.model.job_type import JobType
+from rota.model.log import LogEntry
+from rota.model.node import Node, NodeType
+
+encode = msgspec.json.Encoder().encode
+decode_spec = msgspec.json.Decoder(JobSpec).decode
+decode_ending = msgspec.json.Decoder(Ending).decode
+decode_log_entry = msgspec.json.Decoder(LogEntry).decode
+decode_job_type = msgspec.json.Decoder(JobType).decode
+decode_node_type = msgspec.json.Decoder(NodeType).decode
+decode_node = msgspec.json.Decoder(Node).decode

@@ -1,0 +1,31 @@
+"""From a URL to a store. Drivers are imported when they are needed, so that the core runs without them."""
+
+from urllib.parse import urlsplit
+
+from rota.errors import InvalidInput, StoreRefused
+from rota.store.store import Store
+
+REDIS_SCHEMES = ("redis", "rediss", "valkey", "valkeys", "sentinel", "redis+cluster", "rediss+cluster")
+
+
+def open_store(url: str) -> Store:
+    """Open the store at `url`:
+
+    `sqlite:///file.db`, `sqlite:////absolute/file.db`, `sqlite://:memory:`, `redis://host:port/0`, `rediss://`,
+    `sentinel://host:port,host:port/name/0`, `redis+cluster://host:port,host:port`.
+    """
+    scheme = urlsplit(url).scheme
+    if scheme == "sqlite":
+        from rota.store.sqlite.store import SqliteStore
+
+        return SqliteStore.open(url)
+    if scheme in REDIS_SCHEMES:
+        try:
+            import redis  # noqa: F401
+        except ImportError:
+            raise StoreRefused(f"{scheme}:// needs the Redis driver; install it with: pip install 'rota[redis]'") from None
+        from rota.store.redis.store import RedisStore
+
+        return RedisStore.open(url)
+    known = ", ".join(["sqlite", *REDIS_SCHEMES])
+    raise InvalidInput("store", f"{url!r} has no known scheme; it must be one of {known}")

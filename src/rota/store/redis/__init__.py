@@ -1,0 +1,1 @@
+"""The cluster store: Redis or Valkey, single, behind Sentinel, or a cluster."""

@@ -1,0 +1,175 @@
+"""From a URL to a Redis client, and Redis's errors as ours.
+
+redis-py's own retries are off: a claim whose answer was lost must not be repeated unseen (its jobs would have an owner
+that does not know of them), so every caller decides for itself.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+import redis
+from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode, RedisCluster
+from redis.exceptions import (
+    AuthenticationError,
+    BusyLoadingError,
+    ClusterDownError,
+    ClusterError,
+    ConnectionError as RedisConnectionError,
+    MasterDownError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisClusterException,
+    RedisError,
+    ResponseError,
+    TimeoutError as RedisTimeoutError,
+    TryAgainError,
+)
+from redis.retry import Retry
+from redis.sentinel import MasterNotFoundError, Sentinel
+
+from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, StoreUnavailable
+
+CONNECT_TIMEOUT_S = 5.0
+ANSWER_TIMEOUT_S = 10.0
+_OLDEST_SERVER = (6, 2)
+_PASSING = (
+    RedisConnectionError,
+    RedisTimeoutError,
+    BusyLoadingError,
+    ClusterDownError,
+    ClusterError,
+    MasterDownError,
+    MasterNotFoundError,
+    ReadOnlyError,
+    RedisClusterException,
+    TryAgainError,
+)
+
+
+class Address:
+    """A parsed store URL."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        scheme, _, kind = parts.scheme.partition("+")
+        self.kind = "sentinel" if scheme == "sentinel" else kind or "single"
+        self.is_tls = scheme in ("rediss", "valkeys")
+        self.username = unquote(parts.username) if parts.username else None
+        self.password = unquote(parts.password) if parts.password else None
+        self.options = dict(parse_qsl(parts.query))
+        self.hosts = [_host(part, 26379 if self.kind == "sentinel" else 6379) for part in _host_list(parts.netloc)]
+        path = [part for part in parts.path.split("/") if part]
+        self.service = path.pop(0) if self.kind == "sentinel" and path else "mymaster"
+        self.database = _database(url, path)
+        if self.kind == "cluster" and self.database:
+            raise InvalidInput("store", f"{self.shown!r}: a Redis Cluster has database 0 only")
+
+    @property
+    def shown(self) -> str:
+        """The URL without secrets."""
+        hosts = ",".join(f"{host}:{port}" for host, port in self.hosts)
+        scheme = {"single": "redis", "cluster": "redis+cluster", "sentinel": "sentinel"}[self.kind]
+        path = f"/{self.service}/{self.database}" if self.kind == "sentinel" else f"/{self.database}"
+        query = f"?{urlencode(self.options)}" if self.options else ""
+        return f"{scheme}://{hosts}{'' if self.kind == 'cluster' else path}{query}"
+
+    def connect(self, *, answer_timeout_s: float | None = ANSWER_TIMEOUT_S) -> Any:
+        """A client. With no timeout it may wait in a blocking pop for as long as it likes."""
+        options: dict[str, Any] = {
+            "username": self.username,
+            "password": self.password,
+            "socket_timeout": answer_timeout_s,
+            "socket_connect_timeout": CONNECT_TIMEOUT_S,
+            "socket_keepalive": True,
+            "client_name": "rota",
+        }
+        if self.is_tls:
+            options |= {"ssl": True} | ({"ssl_ca_certs": ca} if (ca := self.options.get("ssl_ca_certs")) else {})
+        if self.kind == "cluster":
+            nodes = [ClusterNode(host, port) for host, port in self.hosts]  # type: ignore[no-untyped-call]
+            return RedisCluster(startup_nodes=nodes, **options)
+        options |= {"db": self.database, "retry": Retry(NoBackoff(), 0), "protocol": 2}
+        if self.kind == "sentinel":
+            sentinels: Any = Sentinel(self.hosts, socket_timeout=CONNECT_TIMEOUT_S, protocol=2)  # type: ignore[no-untyped-call]
+            return sentinels.master_for(self.service, redis_class=redis.Redis, **options)
+        host, port = self.hosts[0]
+        return redis.Redis(host=host, port=port, **options)
+
+
+@contextmanager
+def translated_errors(where: str) -> Iterator[None]:
+    """Redis's errors as ours: what may pass is `StoreUnavailable`."""
+    try:
+        yield
+    except RedisError as error:
+        raise _translate(where, error) from error
+    except OSError as error:
+        raise StoreUnavailable(f"{where}: {error}") from error
+
+
+def _translate(where: str, error: RedisError) -> StoreError:
+    text = str(error)
+    if isinstance(error, OutOfMemoryError) or text.startswith(("OOM", "MISCONF")):
+        return StoreFull(f"{where}: {text}; nothing was written, give the server room and try again")
+    if isinstance(error, AuthenticationError) or text.startswith(("NOAUTH", "WRONGPASS", "NOPERM")):
+        return StoreRefused(f"{where}: {text}; check the user and password in the store URL")
+    if isinstance(error, _PASSING) or text.startswith(("LOADING", "CLUSTERDOWN", "READONLY", "NOREPLICAS")):
+        return StoreUnavailable(f"{where}: {text or type(error).__name__}")
+    return StoreError(f"{where}: {text}")
+
+
+def check_server(client: Any, where: str) -> list[str]:
+    """Refuse a server that would lose jobs by itself; returns what an operator should know."""
+    infos = _infos(client)
+    for info in infos:
+        version = tuple(int(part) for part in str(info.get("redis_version", "0")).split(".")[:2])
+        if version < _OLDEST_SERVER:
+            raise StoreRefused(f"{where} is Redis {info.get('redis_version')}; Rota needs 6.2 or later")
+        policy = info.get("maxmemory_policy", "noeviction")
+        if policy != "noeviction":
+            raise StoreRefused(
+                f"{where} has maxmemory-policy {policy}, which drops jobs when memory is short; "
+                "set it to noeviction (CONFIG SET maxmemory-policy noeviction)"
+            )
+    return _persistence_problems(client, infos)
+
+
+def _infos(client: Any) -> list[dict[str, Any]]:
+    if isinstance(client, RedisCluster):
+        return list(client.info(target_nodes=RedisCluster.PRIMARIES).values())
+    return [client.info()]
+
+
+def _persistence_problems(client: Any, infos: list[dict[str, Any]]) -> list[str]:
+    if any(info.get("aof_enabled") for info in infos):
+        return []
+    try:
+        saves = client.config_get("save")
+    except ResponseError:
+        return []  # a managed server that hides its settings has its own ways to persist
+    if isinstance(client, RedisCluster) or saves.get("save"):
+        return ["no append-only file: a crash of the server may lose the jobs of the last minutes (set appendonly yes)"]
+    return ["nothing is persisted: a restart of the server loses all jobs (set appendonly yes)"]
+
+
+def _host_list(netloc: str) -> list[str]:
+    return netloc.rpartition("@")[2].split(",")
+
+
+def _host(text: str, default_port: int) -> tuple[str, int]:
+    parts = urlsplit(f"//{text}")
+    try:
+        return parts.hostname or "127.0.0.1", parts.port or default_port
+    except ValueError:
+        raise InvalidInput("store", f"{text!r} is not host:port") from None
+
+
+def _database(url: str, path: list[str]) -> int:
+    if not path:
+        return 0
+    if len(path) > 1 or not path[0].isdigit():
+        raise InvalidInput("store", f"{url!r} must end in a database number, such as /0")
+    return int(path[0])

@@ -1,0 +1,98 @@
+"""Every key that Rota uses in Redis. Nothing else spells a key.
+
+The part in braces is what Redis Cluster routes by: all keys of one queue share a slot, so that a script on a queue is one
+atomic step there too.
+"""
+
+PREFIX = "rota"
+
+
+class QueueKeys:
+    """The keys of one queue."""
+
+    __slots__ = (
+        "_base",
+        "cancelled",
+        "cancelling",
+        "delayed",
+        "ended",
+        "failed",
+        "held",
+        "jobs",
+        "leases",
+        "locks",
+        "marks",
+        "paused",
+        "ready",
+        "running",
+        "succeeded",
+        "unique",
+        "wake",
+    )
+
+    def __init__(self, queue: str) -> None:
+        self._base = f"{PREFIX}:{{{queue}}}:"
+        self.jobs = self._base + "jobs"
+        """hash: job id -> spec (JSON), for every job of the queue."""
+        self.marks = self._base + "marks"
+        """hash: job id -> mark (JSON), only for jobs about which there is more to know than their spec: a time to wait for,
+        attempts used, a lock or a unique key. Plain jobs have none, and cost nothing."""
+        self.ready = self._base + "ready"
+        """sorted set: id of queued jobs by rank."""
+        self.delayed = self._base + "delayed"
+        """sorted set: id of delayed jobs by due time."""
+        self.held = self._base + "held"
+        """sorted set, by name: lock, rank and id of queued jobs that wait for a lock."""
+        self.running = self._base + "running"
+        """hash: job id -> token, rank, claim time."""
+        self.cancelling = self._base + "cancelling"
+        """hash: id of running jobs that are to be cancelled -> 1."""
+        self.locks = self._base + "locks"
+        """hash: lock key -> id of the running job that holds it."""
+        self.unique = self._base + "unique"
+        """hash: unique key -> id of the live job that has it."""
+        self.ended = self._base + "ended"
+        """hash: job id -> ending (JSON)."""
+        self.succeeded = self._base + "succeeded"
+        """sorted set: id by end time; the same for the next two."""
+        self.failed = self._base + "failed"
+        self.cancelled = self._base + "cancelled"
+        self.leases = self._base + "leases"
+        """sorted set: node by the end of its lease."""
+        self.paused = self._base + "paused"
+        """string: there while the queue is paused."""
+        self.wake = self._base + "wake"
+        """list: holds one item when jobs became ready that no waiting node has been told of."""
+
+    def log(self, job_id: str) -> str:
+        """list: log entries (JSON) of one job."""
+        return f"{self._base}log:{job_id}"
+
+    def inbox(self, node: str) -> str:
+        """list: ids of jobs that one node is to cancel; an empty item only wakes it."""
+        return f"{self._base}inbox:{node}"
+
+
+class DefinitionKeys:
+    """The keys of one kind of definitions."""
+
+    def __init__(self, kind: str) -> None:
+        base = f"{PREFIX}:{{definitions}}:"
+        self.bodies = f"{base}{kind}"
+        """hash: uuid -> definition (JSON)."""
+        self.names = f"{base}{kind}:names"
+        """hash: name -> uuid."""
+        self.version = f"{base}version"
+        """string: a number that grows with every change of any definition."""
+
+
+NODE_TYPES = DefinitionKeys("node_types")
+JOB_TYPES = DefinitionKeys("job_types")
+QUEUES = f"{PREFIX}:queues"
+"""set: every queue that ever had jobs, so that those of a deleted node type are found."""
+SETTINGS = f"{PREFIX}:settings"
+"""hash: small values of the installation."""
+NODES = f"{PREFIX}:{{nodes}}:nodes"
+"""hash: node uuid -> node (JSON)."""
+PINGS = f"{PREFIX}:{{nodes}}:pings"
+"""sorted set: node uuid by last beat."""

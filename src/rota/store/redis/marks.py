@@ -1,0 +1,76 @@
+"""What a job's spec does not tell: the mark of a job, and the records of where it is."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from rota.model.job import Claim, Job, JobSpec, JobState, available_at_of_rank
+from rota.store.codec import decode_ending, decode_spec, encode
+
+
+class Mark(Struct, frozen=True, omit_defaults=True):
+    """Kept only for jobs about which there is something to know. `rank` is text, because Lua's numbers lose digits."""
+
+    rank: str
+    attempts: int = 0
+    deaths: int = 0
+    lock: str | None = None
+    unique: str | None = None
+    token: str = ""
+    """Of the attempt that brought it back, so that repeating that settlement is recognised."""
+
+
+decode_mark = msgspec.json.Decoder(Mark).decode
+NO_MARK = Mark("")
+
+
+def mark_of(spec: JobSpec, rank: int, *, waits: bool) -> bytes:
+    """The mark of a new job, or nothing if it needs none."""
+    if not waits and spec.lock_key is None and spec.unique_key is None:
+        return b""
+    return encode(Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key))
+
+
+def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes) -> Claim:
+    past = decode_mark(mark) if mark else NO_MARK
+    return Claim(decode_spec(spec), token, int(rank), past.attempts, past.deaths)
+
+
+def job_of(spec: bytes, place: bytes, there: bytes, mark: bytes, cancelling: bytes) -> Job | None:
+    """A job from what `find_jobs` returns for it."""
+    if not spec:
+        return None
+    past = decode_mark(mark) if mark else NO_MARK
+    base: dict[str, Any] = {"spec": decode_spec(spec), "attempts": past.attempts, "deaths": past.deaths, "token": past.token}
+    if place == b"ended":
+        return _ended(base, there)
+    if place == b"running":
+        token, rank, claimed_at = there.decode().rsplit(" ", 2)
+        return Job(
+            **base | {"token": token, "attempts": past.attempts + 1},
+            state=JobState.RUNNING,
+            started_at=int(claimed_at),
+            available_at=available_at_of_rank(int(rank)),
+            cancel_requested=bool(cancelling),
+        )
+    if place == b"delayed":
+        return Job(**base, state=JobState.DELAYED, available_at=int(there))
+    return Job(**base, state=JobState.QUEUED, available_at=available_at_of_rank(int(there)))
+
+
+def _ended(base: dict[str, Any], there: bytes) -> Job:
+    ending = decode_ending(there)
+    spec: JobSpec = base["spec"]
+    return Job(
+        spec=spec,
+        state=ending.state,
+        attempts=ending.attempts or base["attempts"],
+        deaths=ending.deaths or base["deaths"],
+        token=ending.token,
+        available_at=spec.available_at,
+        started_at=ending.started_at,
+        ended_at=ending.ended_at,
+        results=ending.results,
+        errors=ending.errors,
+    )

@@ -1,0 +1,46 @@
+"""Loads the Lua files of `scripts/` and calls them by name.
+
+A line `-- include: locks` in a script's header puts `includes/locks.lua` in front of its body. Scripts are called by hash;
+a server that does not know the hash (new, restarted, SCRIPT FLUSH) is sent the text, and callers notice nothing.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+from redis.exceptions import NoScriptError
+
+_INCLUDE = re.compile(r"^-- include: (\w+)$", re.MULTILINE)
+
+Value = str | bytes | int
+
+
+class Script:
+    """One atomic operation."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+    def call(self, client: Any, keys: Sequence[str], args: Sequence[Value]) -> Any:
+        """Run it on `client`, a `redis.Redis` or `redis.cluster.RedisCluster`."""
+        try:
+            return client.evalsha(self.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            return client.eval(self.text, len(keys), *keys, *args)
+
+
+def load_scripts() -> dict[str, Script]:
+    """All scripts by name."""
+    folder = resources.files(__package__).joinpath("scripts")
+    files = [file for file in folder.iterdir() if file.name.endswith(".lua")]
+    return {(name := file.name[:-4]): Script(name, _with_includes(file.read_text())) for file in files}
+
+
+def _with_includes(text: str) -> str:
+    folder = resources.files(__package__).joinpath("scripts").joinpath("includes")
+    includes = [folder.joinpath(f"{name}.lua").read_text() for name in _INCLUDE.findall(text)]
+    return "\n".join([*includes, text])

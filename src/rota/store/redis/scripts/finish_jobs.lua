@@ -1,0 +1,100 @@
+-- Carry out settlements of claimed jobs, each only if its token holds the job.
+--
+-- KEYS[1]  running     hash: job id -> token, rank, claim time
+-- KEYS[2]  ended       hash: job id -> ending
+-- KEYS[3]  succeeded   sorted set: ended jobs by end time
+-- KEYS[4]  failed      sorted set: the same
+-- KEYS[5]  cancelled   sorted set: the same
+-- KEYS[6]  ready       sorted set: queued jobs by rank
+-- KEYS[7]  delayed     sorted set: delayed jobs by due time
+-- KEYS[8]  held        sorted set: jobs that wait for a lock
+-- KEYS[9]  locks       hash: lock key -> id of the running job that holds it
+-- KEYS[10] unique      hash: unique key -> id of the live job that has it
+-- KEYS[11] marks       hash: job id -> mark
+-- KEYS[12] cancelling  hash: running jobs that are to be cancelled
+-- KEYS[13] leases      sorted set: node by the end of its lease
+-- KEYS[14] wake        list: word for a waiting node
+-- ARGV[1] now         epoch milliseconds
+-- ARGV[2] only_dead   '1': also refuse what a node holds whose lease is not over
+-- ARGV[3...] entries  per job: id, token, new state, its score (end time, due time or rank),
+--   ending (final) or mark (returning), and for a returning job its ending in case it is to be cancelled, else ''
+-- Returns the ids that were not carried out.
+-- include: locks
+-- include: wake
+local running, ended, ready, delayed, held = KEYS[1], KEYS[2], KEYS[6], KEYS[7], KEYS[8]
+local locks, unique, marks, cancelling = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local leases, wake = KEYS[13], KEYS[14]
+local succeeded, failed, cancelled = KEYS[3], KEYS[4], KEYS[5]
+local now, only_dead = ARGV[1], ARGV[2] == '1'
+local WIDTH = 6
+
+local ids = {}
+for i = 3, #ARGV, WIDTH do ids[#ids + 1] = ARGV[i] end
+local holds = redis.call('HMGET', running, unpack(ids))
+local old_marks = redis.call('HMGET', marks, unpack(ids))
+local some_cancelling = redis.call('EXISTS', cancelling) == 1
+
+local function is_held(hold, token)
+  if not hold or string.sub(hold, 1, #token + 1) ~= token .. ' ' then return false end
+  if not only_dead then return true end
+  local lease = redis.call('ZSCORE', leases, string.match(token, '^(.*)/'))
+  return not lease or tonumber(lease) <= tonumber(now)
+end
+
+local left, over, freed_marks, freed_locks, refused = {}, {}, {}, {}, {}
+local places = {succeeded = {}, failed = {}, cancelled = {}, queued = {}, delayed = {}}
+
+local function put(state, score, id)
+  local list = places[state]
+  list[#list + 1] = score
+  list[#list + 1] = id
+end
+
+local function finish(id, state, score, ending, mark)
+  put(state, score, id)
+  over[#over + 1] = id
+  over[#over + 1] = ending
+  if mark then
+    freed_marks[#freed_marks + 1] = id
+    if mark.unique and redis.call('HGET', unique, mark.unique) == id then redis.call('HDEL', unique, mark.unique) end
+  end
+end
+
+local done = {}
+for n, id in ipairs(ids) do
+  local at = 2 + (n - 1) * WIDTH
+  local token, state, score, body, if_cancelled = ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
+  if done[id] or not is_held(holds[n], token) then
+    refused[#refused + 1] = id
+  else
+    done[id] = true
+    left[#left + 1] = id
+    local mark = old_marks[n] and cjson.decode(old_marks[n])
+    local to_cancel = some_cancelling and redis.call('HDEL', cancelling, id) == 1
+    if if_cancelled == '' then
+      finish(id, state, score, body, mark)
+    elseif to_cancel then
+      finish(id, 'cancelled', now, if_cancelled, mark)
+    else
+      put(state, score, id)
+      redis.call('HSET', marks, id, body)
+    end
+    if mark and mark.lock then
+      redis.call('HDEL', locks, mark.lock)
+      freed_locks[#freed_locks + 1] = mark.lock
+    end
+  end
+end
+
+if #left > 0 then redis.call('HDEL', running, unpack(left)) end
+if #over > 0 then redis.call('HSET', ended, unpack(over)) end
+if #freed_marks > 0 then redis.call('HDEL', marks, unpack(freed_marks)) end
+if #places.succeeded > 0 then redis.call('ZADD', succeeded, unpack(places.succeeded)) end
+if #places.failed > 0 then redis.call('ZADD', failed, unpack(places.failed)) end
+if #places.cancelled > 0 then redis.call('ZADD', cancelled, unpack(places.cancelled)) end
+if #places.delayed > 0 then redis.call('ZADD', delayed, unpack(places.delayed)) end
+if #places.queued > 0 then redis.call('ZADD', ready, unpack(places.queued)) end
+local woken = #places.queued > 0 or #places.delayed > 0
+for _, lock in ipairs(freed_locks) do woken = free_lock(locks, held, ready, lock) or woken end
+if woken then leave_word(wake) end
+return refused

@@ -1,0 +1,17 @@
+-- Jobs that wait for a lock. A member of `held` is lock, rank and id, so that members of one lock lie together in the
+-- order in which they are to run. Ranks may be negative: shifted by 2^53 and padded they sort as text.
+
+local function held_member(lock, rank, id)
+  return lock .. '\0' .. string.format('%020.0f', tonumber(rank) + 9007199254740992) .. '\0' .. id
+end
+
+-- Make the first job ready that waits for a lock nobody holds. Returns whether there was one.
+local function free_lock(locks, held, ready, lock)
+  if redis.call('HEXISTS', locks, lock) == 1 then return false end
+  local first = redis.call('ZRANGEBYLEX', held, '[' .. lock .. '\0', '(' .. lock .. '\1', 'LIMIT', 0, 1)[1]
+  if not first then return false end
+  local rank, id = string.match(first, '^.*%z(%d+)%z([^%z]*)$')
+  redis.call('ZREM', held, first)
+  redis.call('ZADD', ready, tonumber(rank) - 9007199254740992, id)
+  return true
+end

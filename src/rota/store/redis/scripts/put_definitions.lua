@@ -1,0 +1,25 @@
+-- Create or replace definitions of one kind, all or none.
+--
+-- KEYS[1] bodies   hash: uuid -> definition
+-- KEYS[2] names    hash: name -> uuid
+-- KEYS[3] version  string: grows with every change
+-- ARGV[1...] entries  per definition: uuid, name, body
+-- Returns the first name that belongs to another uuid, or nothing.
+local bodies, names, version = KEYS[1], KEYS[2], KEYS[3]
+
+local claimed = {}
+for i = 1, #ARGV, 3 do
+  local uuid, name = ARGV[i], ARGV[i + 1]
+  local owner = claimed[name] or redis.call('HGET', names, name) or uuid
+  if owner ~= uuid then return name end
+  claimed[name] = uuid
+end
+for i = 1, #ARGV, 3 do
+  local uuid, name, body = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local old = redis.call('HGET', bodies, uuid)
+  if old then redis.call('HDEL', names, cjson.decode(old).name) end
+  redis.call('HSET', bodies, uuid, body)
+  redis.call('HSET', names, name, uuid)
+end
+redis.call('INCR', version)
+return false

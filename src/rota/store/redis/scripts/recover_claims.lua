@@ -1,0 +1,55 @@
+-- Put back what the store holds for a node, but of which the node knows nothing. Reads every running job of the queue,
+-- which is why it is called after a lost answer only.
+--
+-- KEYS[1] running     hash: job id -> token, rank, claim time
+-- KEYS[2] ready       sorted set: queued jobs by rank
+-- KEYS[3] held        sorted set: jobs that wait for a lock
+-- KEYS[4] locks       hash: lock key -> id of the running job that holds it
+-- KEYS[5] marks       hash: job id -> mark
+-- KEYS[6] cancelling  hash: running jobs that are to be cancelled
+-- KEYS[7] wake        list: word for a waiting node
+-- KEYS[8] ended       hash: job id -> ending
+-- KEYS[9] cancelled   sorted set: ended jobs by end time
+-- KEYS[10] unique     hash: unique key -> id of the live job that has it
+-- ARGV[1] node
+-- ARGV[2] now     epoch milliseconds
+-- ARGV[3] ending  for a job that was to be cancelled
+-- ARGV[4...] held  per job that the node knows of: id, token
+-- Returns how many were put back.
+-- include: locks
+-- include: wake
+local running, ready, held, locks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local marks, cancelling, wake = KEYS[5], KEYS[6], KEYS[7]
+local ended, cancelled, unique = KEYS[8], KEYS[9], KEYS[10]
+local prefix, now, ending = ARGV[1] .. '/', ARGV[2], ARGV[3]
+
+local function put_back(id, rank, mark)
+  if redis.call('HDEL', cancelling, id) == 0 then
+    redis.call('ZADD', ready, rank, id)
+    return
+  end
+  redis.call('HSET', ended, id, ending)
+  redis.call('ZADD', cancelled, now, id)
+  if mark and mark.unique then redis.call('HDEL', unique, mark.unique) end
+end
+
+local known = {}
+for i = 4, #ARGV, 2 do known[ARGV[i]] = ARGV[i + 1] end
+local all, recovered = redis.call('HGETALL', running), 0
+for n = 1, #all, 2 do
+  local id = all[n]
+  local token, rank = string.match(all[n + 1], '^(.*) (%S+) %S+$')
+  if string.sub(token, 1, #prefix) == prefix and known[id] ~= token then
+    redis.call('HDEL', running, id)
+    local text = redis.call('HGET', marks, id)
+    local mark = text and cjson.decode(text)
+    put_back(id, rank, mark)
+    if mark and mark.lock then
+      redis.call('HDEL', locks, mark.lock)
+      free_lock(locks, held, ready, mark.lock)
+    end
+    recovered = recovered + 1
+  end
+end
+if recovered > 0 then leave_word(wake) end
+return recovered

@@ -1,0 +1,24 @@
+-- Extend a node's lease and tell it which of its claims are lost or to be cancelled.
+--
+-- KEYS[1] running     hash: job id -> token, rank, claim time
+-- KEYS[2] cancelling  hash: running jobs that are to be cancelled
+-- KEYS[3] leases      sorted set: node by the end of its lease
+-- ARGV[1] node
+-- ARGV[2] lease_until  epoch milliseconds
+-- ARGV[3...] held      per job: id, token
+-- Returns two lists of ids: to be cancelled, lost.
+local running, cancelling, leases = KEYS[1], KEYS[2], KEYS[3]
+local node, lease_until = ARGV[1], ARGV[2]
+
+redis.call('ZADD', leases, lease_until, node)
+local to_cancel, lost = {}, {}
+for i = 3, #ARGV, 2 do
+  local id, token = ARGV[i], ARGV[i + 1]
+  local hold = redis.call('HGET', running, id)
+  if not hold or string.sub(hold, 1, #token + 1) ~= token .. ' ' then
+    lost[#lost + 1] = id
+  elseif redis.call('HEXISTS', cancelling, id) == 1 then
+    to_cancel[#to_cancel + 1] = id
+  end
+end
+return {to_cancel, lost}

@@ -1,0 +1,45 @@
+"""Wakes a node that waits for work in Redis, by a blocking pop: no polling, and one node is woken for one piece of news.
+
+A node that has no free slot listens to its inbox only, so that it takes no word that was meant for an idle one.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from rota.store.redis.connection import Address, translated_errors
+from rota.store.redis.keys import QueueKeys
+
+
+class RedisWaker:
+    """One node's wait on one queue. Has a connection of its own, because a blocking pop occupies it."""
+
+    def __init__(self, address: Address, queue: str, node: str, *, push: Callable[[str, str], None]) -> None:
+        keys = QueueKeys(queue)
+        self._where = address.shown
+        self._wake, self._inbox = keys.wake, keys.inbox(node)
+        self._push = push
+        self._address = address
+        self._client: Any = None
+        self._closed = False
+
+    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
+        if self._closed:
+            return []
+        keys = [self._inbox, self._wake] if wants_jobs else [self._inbox]
+        with translated_errors(self._where):
+            if self._client is None:
+                self._client = self._address.connect(answer_timeout_s=None)
+            # Redis takes 0 for ever, and its timer has a resolution of milliseconds.
+            popped = self._client.blpop(keys, timeout=max(timeout_s, 0.001))
+            if popped is None or popped[0].decode() == self._wake:
+                return []
+            return [popped[1].decode()] if popped[1] else []
+
+    def nudge(self) -> None:
+        self._push(self._inbox, "")
+
+    def close(self) -> None:
+        self._closed = True
+        self.nudge()
+        if self._client is not None:
+            self._client.close()

@@ -1,0 +1,148 @@
+"""One SQLite file: its connections, transactions, migrations and errors.
+
+One connection writes, one reads, each behind a lock: SQLite has one writer at a time anyway, and in WAL mode readers do
+not wait for it. An in-memory database has a single connection for both.
+"""
+
+import re
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from urllib.parse import parse_qs, urlsplit
+
+from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, StoreUnavailable
+
+MEMORY = ":memory:"
+_OLDEST_SQLITE = (3, 35, 0)  # RETURNING, and the UPSERT forms used here
+_BUSY_TIMEOUT_MS = 10_000
+
+
+class Database:
+    """A database file, opened and migrated."""
+
+    def __init__(self, path: str, *, synchronous: str = "NORMAL") -> None:
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise StoreRefused(f"SQLite {sqlite3.sqlite_version} is too old; Rota needs 3.35 or later")
+        self.path = path
+        self._synchronous = synchronous
+        self._write_lock = threading.RLock()
+        with translated_errors(path):
+            self._writer = self.connect()
+            self._migrate()
+            self._reader = self._writer if self.in_memory else self.connect()
+        self._read_lock = self._write_lock if self.in_memory else threading.RLock()
+
+    @property
+    def in_memory(self) -> bool:
+        return self.path == MEMORY
+
+    def connect(self) -> sqlite3.Connection:
+        """A further connection with the settings that all of them share."""
+        connection = sqlite3.connect(
+            self.path, timeout=_BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        connection.execute("PRAGMA cache_size = -16000")
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        return connection
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that holds the write lock from its start: all of it is committed, or nothing."""
+        with self._write_lock, translated_errors(self.path):
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """One consistent view of the data."""
+        with self._read_lock, translated_errors(self.path):
+            if self.in_memory:
+                yield self._reader
+                return
+            self._reader.execute("BEGIN")
+            try:
+                yield self._reader
+            finally:
+                self._reader.execute("ROLLBACK")
+
+    def close(self) -> None:
+        with self._write_lock, self._read_lock:
+            self._reader.close()
+            self._writer.close()
+
+    def _migrate(self) -> None:
+        """Bring an older file up to date, one numbered script at a time; refuse a newer one."""
+        scripts = _migration_scripts()
+        newest = max(scripts)
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            version = int(self._writer.execute("PRAGMA user_version").fetchone()[0])
+            if version > newest:
+                raise StoreRefused(
+                    f"{self.path} was written by a newer Rota (layout {version}, this one knows {newest}); upgrade Rota"
+                )
+            for number in range(version + 1, newest + 1):
+                for statement in _statements(scripts[number]):
+                    self._writer.execute(statement)
+                self._writer.execute(f"PRAGMA user_version = {number}")
+            self._writer.execute("COMMIT")
+        except BaseException:
+            self._writer.execute("ROLLBACK")
+            raise
+
+
+def parse_url(url: str) -> tuple[str, str]:
+    """The path and the `synchronous` setting of `sqlite:///path?synchronous=FULL`."""
+    parts = urlsplit(url)
+    path = MEMORY if parts.netloc == MEMORY or parts.path == "/" + MEMORY else parts.path[1:]
+    if (parts.netloc and parts.netloc != MEMORY) or not path:
+        raise InvalidInput("store", f"{url!r} names no file; write sqlite:///rota.db or sqlite:////absolute/rota.db")
+    options = parse_qs(parts.query)
+    synchronous = options.pop("synchronous", ["NORMAL"])[-1].upper()
+    if options:
+        raise InvalidInput("store", f"{url!r} has the unknown option {next(iter(options))!r}; known is synchronous")
+    if synchronous not in ("NORMAL", "FULL"):
+        raise InvalidInput("store", f"synchronous must be NORMAL or FULL, got {synchronous!r}")
+    return path, synchronous
+
+
+@contextmanager
+def translated_errors(path: str) -> Iterator[None]:
+    """Every error of SQLite that an operator can do something about, as one of ours."""
+    try:
+        yield
+    except sqlite3.IntegrityError:
+        raise
+    except sqlite3.ProgrammingError as error:
+        raise StoreUnavailable(f"{path}: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise _translate(path, str(error)) from error
+
+
+def _translate(path: str, text: str) -> StoreError:
+    if "full" in text:
+        return StoreFull(f"{path}: {text}; nothing was written, free some space and try again")
+    if "not a database" in text or "malformed" in text:
+        return StoreRefused(f"{path} is not a usable SQLite database: {text}")
+    return StoreUnavailable(f"{path}: {text}")
+
+
+def _migration_scripts() -> dict[int, str]:
+    folder = resources.files(__package__).joinpath("migrations")
+    return {int(file.name[:3]): file.read_text() for file in folder.iterdir() if file.name.endswith(".sql")}
+
+
+def _statements(script: str) -> Iterator[str]:
+    bare = re.sub(r"^\s*--.*$", "", script, flags=re.MULTILINE)
+    return (statement for part in bare.split(";") if (statement := part.strip()))

@@ -1,0 +1,290 @@
+-- Every query of the SQLite store, by the name of the operation that uses it. `:ids` and the like are JSON arrays.
+
+-- name: get_setting
+-- A small value of the installation.
+SELECT value FROM settings WHERE name = :name;
+
+-- name: put_setting
+-- Keep a value, whatever was there.
+INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: put_setting_if_absent
+-- Keep a value unless there is one.
+INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
+
+-- name: definitions_version
+-- The number that changes with every definition.
+SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'definitions_version';
+
+-- name: raise_definitions_version
+-- Called in the transaction of every change of a definition.
+INSERT INTO settings (name, value) VALUES ('definitions_version', '1')
+ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1;
+
+-- name: put_node_types
+-- Create or replace by uuid; another uuid with the name breaks the unique constraint.
+INSERT INTO node_types (uuid, name, body) VALUES (:uuid, :name, :body)
+ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, body = excluded.body;
+
+-- name: list_node_types
+-- All node types.
+SELECT body FROM node_types ORDER BY name;
+
+-- name: delete_node_types
+-- Remove the definition.
+DELETE FROM node_types WHERE uuid = :uuid;
+
+-- name: put_job_types
+-- Create or replace by uuid; another uuid with the name breaks the unique constraint.
+INSERT INTO job_types (uuid, name, body) VALUES (:uuid, :name, :body)
+ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, body = excluded.body;
+
+-- name: list_job_types
+-- All job types.
+SELECT body FROM job_types ORDER BY name;
+
+-- name: delete_job_types
+-- Remove the definition.
+DELETE FROM job_types WHERE uuid = :uuid;
+
+-- name: has_live_jobs
+-- Whether a queue holds jobs that are not over.
+SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0)
+    OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND held = 1)
+    OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'delayed')
+    OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'running');
+
+-- name: enqueue_jobs
+-- Accept a job. A known id and a taken unique key both leave it out.
+INSERT INTO jobs (id, queue, state, rank, due, spec, lock_key, unique_key)
+VALUES (:id, :queue, :state, :rank, :due, :spec, :lock_key, :unique_key)
+ON CONFLICT DO NOTHING;
+
+-- name: holder_of_unique_key
+-- The live job that has a unique key.
+SELECT id FROM jobs
+WHERE queue = :queue AND unique_key = :unique_key AND state IN ('delayed', 'queued', 'running');
+
+-- name: next_due
+-- When the first delayed job of a queue becomes ready.
+SELECT due FROM jobs WHERE queue = :queue AND state = 'delayed' ORDER BY due LIMIT 1;
+
+-- name: has_ready_jobs
+-- Whether a claim would find something, now or after making due jobs ready.
+SELECT (EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0)
+     OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'delayed' AND due <= :now))
+   AND NOT EXISTS (SELECT 1 FROM paused_queues WHERE queue = :queue);
+
+-- name: promote_due_jobs
+-- Make delayed jobs ready whose time has come.
+UPDATE jobs SET state = 'queued', due = NULL WHERE seq IN (
+  SELECT seq FROM jobs WHERE queue = :queue AND state = 'delayed' AND due <= :now ORDER BY due LIMIT :limit);
+
+-- name: claim_candidates
+-- The next ready jobs of a queue, in order.
+SELECT seq, spec, rank, attempts, deaths, lock_key FROM jobs
+WHERE queue = :queue AND state = 'queued' AND held = 0 ORDER BY rank, id LIMIT :limit;
+
+-- name: is_locked
+-- Whether a running job holds a lock.
+SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND lock_key = :lock_key AND state = 'running');
+
+-- name: hold_jobs
+-- Set jobs aside until their lock is free.
+UPDATE jobs SET held = 1 WHERE seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: claim_jobs
+-- Hand candidates to a node.
+UPDATE jobs SET state = 'running', token = :token, claimed_at = :now WHERE seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: free_lock
+-- Make the first job ready that waits for a lock.
+UPDATE jobs SET held = 0 WHERE seq = (
+  SELECT seq FROM jobs WHERE queue = :queue AND lock_key = :lock_key AND held = 1 ORDER BY rank, id LIMIT 1);
+
+-- name: extend_lease
+-- A node owns its claims on a queue until then.
+INSERT INTO leases (queue, node, until) VALUES (:queue, :node, :until)
+ON CONFLICT (queue, node) DO UPDATE SET until = excluded.until;
+
+-- name: drop_lease
+-- A node leaves a queue.
+DELETE FROM leases WHERE queue = :queue AND node = :node;
+
+-- name: lease_until
+-- When a node's lease on a queue ends.
+SELECT until FROM leases WHERE queue = :queue AND node = :node;
+
+-- name: finish_ended
+-- End a job that this token holds.
+UPDATE jobs SET state = :state, ended_at = :ended_at, ending = :ending, attempts = :attempts, deaths = :deaths,
+  claimed_at = NULL, cancel_requested = 0
+WHERE id = :id AND token = :token AND state = 'running';
+
+-- name: finish_returned
+-- Give a job back that this token holds; one that was to be cancelled is cancelled now.
+UPDATE jobs SET
+  state = CASE cancel_requested WHEN 1 THEN 'cancelled' ELSE :state END,
+  due = CASE cancel_requested WHEN 1 THEN NULL ELSE :due END,
+  ended_at = CASE cancel_requested WHEN 1 THEN :now END,
+  ending = CASE cancel_requested WHEN 1 THEN :cancelled_ending END,
+  rank = :rank, attempts = :attempts, deaths = :deaths, claimed_at = NULL, cancel_requested = 0
+WHERE id = :id AND token = :token AND state = 'running';
+
+-- name: held_claims
+-- The running ones among some jobs.
+SELECT id, token, cancel_requested FROM jobs
+WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
+
+-- name: claims_of_node
+-- All claims of one node on a queue.
+SELECT seq, id, token, lock_key FROM jobs
+WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high;
+
+-- name: recover_claims
+-- Put jobs back as they were; those that were to be cancelled are cancelled now.
+UPDATE jobs SET
+  state = CASE cancel_requested WHEN 1 THEN 'cancelled' ELSE 'queued' END,
+  ended_at = CASE cancel_requested WHEN 1 THEN :now END,
+  ending = CASE cancel_requested WHEN 1 THEN :ending END,
+  token = '', claimed_at = NULL, cancel_requested = 0
+WHERE seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: lost_claims
+-- Claims without a valid lease.
+SELECT spec, token, rank, attempts, deaths FROM jobs
+WHERE queue = :queue AND state = 'running' AND NOT EXISTS (
+  SELECT 1 FROM leases
+  WHERE leases.queue = jobs.queue AND node = substr(jobs.token, 1, instr(jobs.token, '/') - 1) AND until > :now)
+ORDER BY claimed_at LIMIT :limit;
+
+-- name: find_job
+-- One job, whole.
+SELECT * FROM jobs WHERE id = :id;
+
+-- name: cancel_waiting
+-- End a job that nobody runs.
+UPDATE jobs SET state = 'cancelled', due = NULL, held = 0, ended_at = :now, ending = :ending
+WHERE id = :id AND state IN ('delayed', 'queued');
+
+-- name: cancel_running
+-- Ask the node that runs a job to end it.
+UPDATE jobs SET cancel_requested = 1 WHERE id = :id AND state = 'running';
+
+-- name: cancelled_claims
+-- What one node is asked to end.
+SELECT id FROM jobs WHERE queue = :queue AND cancel_requested = 1 AND token >= :low AND token < :high;
+
+-- name: retry_job
+-- Bring an ended job back as new.
+UPDATE OR IGNORE jobs SET state = 'queued', rank = :rank, attempts = 0, deaths = 0, token = '', ended_at = NULL,
+  ending = NULL
+WHERE id = :id AND state IN ('failed', 'cancelled');
+
+-- name: delete_logs
+-- Forget the lines of jobs.
+DELETE FROM logs WHERE job_id IN (SELECT value FROM json_each(:ids));
+
+-- name: delete_jobs
+-- Forget ended jobs.
+DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at IS NOT NULL;
+
+-- name: ended_jobs
+-- Those of some jobs that are over.
+SELECT id FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at IS NOT NULL;
+
+-- name: trim_by_age
+-- Jobs of one final state that ended before an instant, oldest first.
+SELECT ended_at, id FROM jobs WHERE queue = :queue AND state = :state AND ended_at < :before ORDER BY ended_at, id LIMIT :limit;
+
+-- name: count_ended
+-- How many jobs of a queue ended in one state.
+SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = :state AND ended_at IS NOT NULL;
+
+-- name: pause_queue
+-- Give out nothing.
+INSERT INTO paused_queues (queue) VALUES (:queue) ON CONFLICT DO NOTHING;
+
+-- name: resume_queue
+-- Give out jobs again.
+DELETE FROM paused_queues WHERE queue = :queue;
+
+-- name: is_paused
+-- Whether a queue gives out nothing.
+SELECT EXISTS (SELECT 1 FROM paused_queues WHERE queue = :queue);
+
+-- name: paused_queues
+-- All that give out nothing.
+SELECT queue FROM paused_queues;
+
+-- name: count_ready
+-- Jobs that a claim could take.
+SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0;
+
+-- name: count_held
+-- Jobs that wait for a lock.
+SELECT COUNT(*) FROM jobs WHERE queue = :queue AND held = 1;
+
+-- name: count_delayed
+-- Jobs that wait for their time.
+SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'delayed';
+
+-- name: count_running
+-- Jobs in the hands of nodes.
+SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'running';
+
+-- name: list_queues
+-- Every queue that has jobs or a definition.
+SELECT uuid FROM node_types UNION SELECT DISTINCT queue FROM jobs;
+
+-- name: page_delayed
+-- Delayed jobs by time.
+SELECT due AS place, * FROM jobs
+WHERE queue = :queue AND state = 'delayed' AND (due, id) > (:place, :id) ORDER BY due, id LIMIT :limit;
+
+-- name: page_queued
+-- Ready jobs in the order of their claim.
+SELECT rank AS place, * FROM jobs
+WHERE queue = :queue AND state = 'queued' AND held = 0 AND (rank, id) > (:place, :id) ORDER BY rank, id LIMIT :limit;
+
+-- name: page_held
+-- Jobs that wait for a lock; few enough to be sorted.
+SELECT rank AS place, * FROM jobs
+WHERE queue = :queue AND held = 1 AND (rank, id) > (:place, :id) ORDER BY rank, id LIMIT :limit;
+
+-- name: page_running
+-- Running jobs by the time of their claim; few enough to be sorted.
+SELECT claimed_at AS place, * FROM jobs
+WHERE queue = :queue AND state = 'running' AND (claimed_at, id) > (:place, :id) ORDER BY claimed_at, id LIMIT :limit;
+
+-- name: page_ended
+-- Jobs that ended in one state, latest first.
+SELECT ended_at AS place, * FROM jobs
+WHERE queue = :queue AND state = :state AND ended_at IS NOT NULL AND (ended_at, id) < (:place, :id)
+ORDER BY ended_at DESC, id DESC LIMIT :limit;
+
+-- name: append_logs
+-- One more line, behind the last.
+INSERT INTO logs (job_id, position, entry)
+VALUES (:job_id, COALESCE((SELECT MAX(position) FROM logs WHERE job_id = :job_id), -1) + 1, :entry);
+
+-- name: read_logs
+-- Lines from a position on.
+SELECT position, entry FROM logs WHERE job_id = :job_id AND position >= :after ORDER BY position LIMIT :limit;
+
+-- name: beat
+-- A node lives.
+INSERT INTO nodes (uuid, last_ping, body) VALUES (:uuid, :last_ping, :body)
+ON CONFLICT (uuid) DO UPDATE SET last_ping = excluded.last_ping, body = excluded.body;
+
+-- name: list_nodes
+-- Nodes that beat lately.
+SELECT body FROM nodes WHERE last_ping >= :since ORDER BY uuid;
+
+-- name: remove_node
+-- Forget one node.
+DELETE FROM nodes WHERE uuid = :uuid;
+
+-- name: remove_silent_nodes
+-- Forget nodes that fell silent.
+DELETE FROM nodes WHERE last_ping < :silent_since;

@@ -1,0 +1,79 @@
+"""Between model values and rows of the `jobs` table."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from rota.model.job import Claim, Ending, Job, JobSpec, JobState, available_at_of_rank, rank_of
+from rota.model.settlement import Settlement, cancelled_ending
+from rota.store.codec import decode_ending, decode_spec, encode
+
+
+def new_row(spec: JobSpec, now: int) -> dict[str, object]:
+    waits = spec.run_at is not None and spec.run_at > now
+    return {
+        "id": spec.id,
+        "queue": spec.queue,
+        "state": "delayed" if waits else "queued",
+        "rank": rank_of(spec.priority, spec.available_at),
+        "due": spec.run_at if waits else None,
+        "spec": encode(spec),
+        "lock_key": spec.lock_key,
+        "unique_key": spec.unique_key,
+    }
+
+
+def ended_row(one: Settlement, ending: Ending) -> dict[str, object]:
+    return {
+        "id": one.claim.spec.id,
+        "token": one.claim.token,
+        "state": ending.state,
+        "ended_at": ending.ended_at,
+        "ending": encode(ending),
+        "attempts": one.attempts,
+        "deaths": one.deaths,
+    }
+
+
+def returned_row(one: Settlement, now: int) -> dict[str, object]:
+    return {
+        "id": one.claim.spec.id,
+        "token": one.claim.token,
+        "state": one.state,
+        "due": one.run_at,
+        "rank": one.rank,
+        "attempts": one.attempts,
+        "deaths": one.deaths,
+        "now": now,
+        "cancelled_ending": encode(cancelled_ending(one, now)),
+    }
+
+
+def claim_of(row: sqlite3.Row, token: str) -> Claim:
+    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"])
+
+
+def job_of(row: sqlite3.Row) -> Job:
+    ending = decode_ending(row["ending"]) if row["ending"] else None
+    state = JobState(row["state"])
+    return Job(
+        spec=decode_spec(row["spec"]),
+        state=state,
+        attempts=row["attempts"] + (state is JobState.RUNNING),
+        deaths=row["deaths"],
+        token=row["token"],
+        available_at=row["due"] or available_at_of_rank(row["rank"]),
+        started_at=ending.started_at if ending else row["claimed_at"],
+        ended_at=row["ended_at"],
+        results=ending.results if ending else None,
+        errors=ending.errors if ending else None,
+        cancel_requested=bool(row["cancel_requested"]),
+    )
+
+
+def token_range(node: str) -> dict[str, str]:
+    """All tokens of one node: `0` is the character behind `/`."""
+    return {"low": f"{node}/", "high": f"{node}0"}
+
+
+def json_array(values: Sequence[object]) -> str:
+    return encode(values).decode()

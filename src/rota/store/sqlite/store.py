@@ -1,0 +1,443 @@
+"""The SQLite store. Each operation is one transaction; the SQL is in `queries.sql` under the operation's name."""
+
+import heapq
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from rota.clock import Clock, SystemClock
+from rota.errors import Conflict
+from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
+from rota.model.job_type import JobType
+from rota.model.node import Node, NodeType
+from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
+from rota.store import listing
+from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, decode_spec, encode
+from rota.store.sqlite.database import Database, parse_url
+from rota.store.sqlite.queries import load_queries
+from rota.store.sqlite.rows import claim_of, ended_row, job_of, json_array, new_row, returned_row, token_range
+from rota.store.sqlite.waker import Changes, SqliteWaker
+from rota.store.store import (
+    MAX_PROMOTED,
+    Admission,
+    CancelAnswer,
+    Claims,
+    JobPage,
+    JobQuery,
+    LogBatch,
+    LogPage,
+    Renewal,
+)
+
+SQL = load_queries()
+
+
+class SqliteStore:
+    """See `rota.store.store.Store` for what each method promises."""
+
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+        self._database = database
+        self._clock = clock or SystemClock()
+        self._changes = Changes()
+
+    @classmethod
+    def open(cls, url: str) -> Self:
+        path, synchronous = parse_url(url)
+        return cls(Database(path, synchronous=synchronous))
+
+    # -- the store itself ------------------------------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        return "sqlite://:memory:" if self._database.in_memory else f"sqlite:///{self._database.path}"
+
+    def now(self) -> int:
+        return self._clock.now()
+
+    def problems(self) -> list[str]:
+        return ["everything is in memory and is gone when the process ends"] if self._database.in_memory else []
+
+    def close(self) -> None:
+        self._database.close()
+
+    # -- definitions -----------------------------------------------------------------------------------------------
+
+    def put_node_types(self, node_types: Sequence[NodeType]) -> None:
+        self._put_definitions("put_node_types", "node type", node_types)
+
+    def put_job_types(self, job_types: Sequence[JobType]) -> None:
+        self._put_definitions("put_job_types", "job type", job_types)
+
+    def _put_definitions(self, query: str, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]) -> None:
+        with self._database.write() as db:
+            for one in definitions:
+                try:
+                    db.execute(SQL[query], {"uuid": one.uuid, "name": one.name, "body": encode(one)})
+                except sqlite3.IntegrityError:
+                    raise Conflict(f"another {kind} has the name {one.name!r}") from None
+            db.execute(SQL["raise_definitions_version"])
+
+    def list_node_types(self) -> list[NodeType]:
+        with self._database.read() as db:
+            return [decode_node_type(row["body"]) for row in db.execute(SQL["list_node_types"])]
+
+    def list_job_types(self) -> list[JobType]:
+        with self._database.read() as db:
+            return [decode_job_type(row["body"]) for row in db.execute(SQL["list_job_types"])]
+
+    def delete_node_types(self, uuids: Iterable[str]) -> int:
+        with self._database.write() as db:
+            deleted = 0
+            for uuid in uuids:
+                if db.execute(SQL["has_live_jobs"], {"queue": uuid}).fetchone()[0]:
+                    raise Conflict(f"node type {uuid} still has live jobs; cancel them or let them end first")
+                deleted += db.execute(SQL["delete_node_types"], {"uuid": uuid}).rowcount
+            db.execute(SQL["raise_definitions_version"])
+            return deleted
+
+    def delete_job_types(self, uuids: Iterable[str]) -> int:
+        with self._database.write() as db:
+            deleted = sum(db.execute(SQL["delete_job_types"], {"uuid": uuid}).rowcount for uuid in uuids)
+            db.execute(SQL["raise_definitions_version"])
+            return deleted
+
+    def definitions_version(self) -> int:
+        with self._database.read() as db:
+            row = db.execute(SQL["definitions_version"]).fetchone()
+            return int(row[0]) if row else 0
+
+    def get_setting(self, name: str) -> str | None:
+        with self._database.read() as db:
+            row = db.execute(SQL["get_setting"], {"name": name}).fetchone()
+            return str(row["value"]) if row else None
+
+    def put_setting(self, name: str, value: str, *, only_if_absent: bool = False) -> str:
+        query = "put_setting_if_absent" if only_if_absent else "put_setting"
+        with self._database.write() as db:
+            db.execute(SQL[query], {"name": name, "value": value})
+            return str(db.execute(SQL["get_setting"], {"name": name}).fetchone()["value"])
+
+    # -- a job's way -----------------------------------------------------------------------------------------------
+
+    def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
+        rows = [new_row(spec, now) for spec in specs]
+        with self._database.write() as db:
+            if db.executemany(SQL["enqueue_jobs"], rows).rowcount == len(rows):
+                admissions = [Admission(spec.id, True) for spec in specs]
+            else:
+                # Some were left out; which ones is told one by one, in a second pass over the untouched table.
+                db.execute("ROLLBACK")
+                db.execute("BEGIN IMMEDIATE")
+                admissions = [self._admit(db, spec, row) for spec, row in zip(specs, rows, strict=True)]
+        self._changes.announce()
+        return admissions
+
+    def _admit(self, db: sqlite3.Connection, spec: JobSpec, row: dict[str, object]) -> Admission:
+        if db.execute(SQL["enqueue_jobs"], row).rowcount:
+            return Admission(spec.id, True)
+        if spec.unique_key is None or db.execute(SQL["find_job"], {"id": spec.id}).fetchone():
+            return Admission(spec.id, False)
+        holder = db.execute(SQL["holder_of_unique_key"], {"queue": spec.queue, "unique_key": spec.unique_key}).fetchone()
+        return Admission(str(holder["id"]), False)
+
+    def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
+        if not self._has_ready_jobs(queue, now):
+            # Idle nodes ask often; without anything to take there is no need to write.
+            with self._database.read() as db:
+                return Claims([], self._next_due(db, queue))
+        with self._database.write() as db:
+            return self._claim(db, queue, token, limit, lease_ms, now)
+
+    def _claim(self, db: sqlite3.Connection, queue: str, token: str, limit: int, lease_ms: int, now: int) -> Claims:
+        due = self._next_due(db, queue)
+        if due is not None and due <= now:
+            db.execute(SQL["promote_due_jobs"], {"queue": queue, "now": now, "limit": MAX_PROMOTED})
+            due = self._next_due(db, queue)
+        if limit < 1 or db.execute(SQL["is_paused"], {"queue": queue}).fetchone()[0]:
+            return Claims([], due)
+        claims: list[Claim] = []
+        while len(claims) < limit:
+            wanted = limit - len(claims)
+            candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": wanted}).fetchall()
+            taken, held = self._split_by_lock(db, queue, candidates)
+            db.execute(SQL["claim_jobs"], {"token": token, "now": now, "seqs": json_array([row["seq"] for row in taken])})
+            claims += [claim_of(row, token) for row in taken]
+            if not held:
+                break
+            db.execute(SQL["hold_jobs"], {"seqs": json_array(held)})
+        if claims:
+            self._extend_lease(db, queue, node_of_token(token), now + lease_ms)
+        return Claims(claims, due)
+
+    def _split_by_lock(
+        self, db: sqlite3.Connection, queue: str, candidates: list[sqlite3.Row]
+    ) -> tuple[list[sqlite3.Row], list[int]]:
+        """Candidates whose lock is free, and the numbers of those that must wait for theirs."""
+        taken, held, locks = [], [], set()
+        for row in candidates:
+            lock_key = row["lock_key"]
+            if lock_key is None:
+                taken.append(row)
+            elif lock_key in locks or db.execute(SQL["is_locked"], {"queue": queue, "lock_key": lock_key}).fetchone()[0]:
+                held.append(row["seq"])
+            else:
+                locks.add(lock_key)
+                taken.append(row)
+        return taken, held
+
+    def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
+        with self._database.write() as db:
+            all_done = self._finish(db, queue, settlements, now)
+        self._announce_returns(settlements)
+        return frozenset() if all_done else self._refused(settlements)
+
+    def finish_and_claim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, lease_ms: int, now: int
+    ) -> Claims:
+        if not settlements:
+            return self.claim_jobs(queue, token=token, limit=limit, lease_ms=lease_ms, now=now)
+        with self._database.write() as db:
+            all_done = self._finish(db, queue, settlements, now)
+            answer = self._claim(db, queue, token, limit, lease_ms, now)
+        self._announce_returns(settlements)
+        return answer if all_done else Claims(answer.claims, answer.next_due, self._refused(settlements))
+
+    def _finish(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], now: int) -> bool:
+        """Carry out what may be; tells whether that was everything."""
+        ended = [ended_row(one, one.ending) for one in settlements if one.ending]
+        returned = [returned_row(one, now) for one in settlements if not one.ending]
+        done = db.executemany(SQL["finish_ended"], ended).rowcount if ended else 0
+        done += db.executemany(SQL["finish_returned"], returned).rowcount if returned else 0
+        for lock_key in {one.claim.spec.lock_key for one in settlements} - {None}:
+            self._free_lock(db, queue, lock_key)
+        return done == len(settlements)
+
+    def _refused(self, settlements: Sequence[Settlement]) -> frozenset[str]:
+        """Those that were not carried out, now or earlier."""
+        jobs = self.find_jobs([one.claim.spec.id for one in settlements])
+        pairs = zip(settlements, jobs, strict=True)
+        return frozenset(one.claim.spec.id for one, job in pairs if not was_carried_out(one, job))
+
+    def _free_lock(self, db: sqlite3.Connection, queue: str, lock_key: object) -> None:
+        if not db.execute(SQL["is_locked"], {"queue": queue, "lock_key": lock_key}).fetchone()[0]:
+            db.execute(SQL["free_lock"], {"queue": queue, "lock_key": lock_key})
+
+    def _announce_returns(self, settlements: Sequence[Settlement]) -> None:
+        if any(one.ending is None or one.claim.spec.lock_key is not None for one in settlements):
+            self._changes.announce()
+
+    def renew_claims(self, queue: str, node: str, held: dict[str, str], *, lease_ms: int, now: int) -> Renewal:
+        with self._database.write() as db:
+            self._extend_lease(db, queue, node, now + lease_ms)
+            rows = db.execute(SQL["held_claims"], {"ids": json_array(list(held))}).fetchall()
+        mine = {row["id"]: row["cancel_requested"] for row in rows if row["token"] == held[row["id"]]}
+        return Renewal([id for id, asked in mine.items() if asked], [id for id in held if id not in mine])
+
+    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, now: int) -> int:
+        with self._database.write() as db:
+            rows = db.execute(SQL["claims_of_node"], {"queue": queue, **token_range(node)}).fetchall()
+            orphans = [row for row in rows if held.get(row["id"]) != row["token"]]
+            seqs = json_array([row["seq"] for row in orphans])
+            db.execute(SQL["recover_claims"], {"seqs": seqs, "now": now, "ending": encode(cancelled_before_run(now))})
+            for lock_key in {row["lock_key"] for row in orphans} - {None}:
+                self._free_lock(db, queue, lock_key)
+        self._changes.announce()
+        return len(orphans)
+
+    def drop_lease(self, queue: str, node: str) -> None:
+        with self._database.write() as db:
+            db.execute(SQL["drop_lease"], {"queue": queue, "node": node})
+
+    def lost_claims(self, queue: str, *, now: int, limit: int) -> list[Claim]:
+        with self._database.read() as db:
+            rows = db.execute(SQL["lost_claims"], {"queue": queue, "now": now, "limit": limit}).fetchall()
+        return [claim_of(row, row["token"]) for row in rows]
+
+    def reclaim_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
+        with self._database.write() as db:
+            nodes = {node_of_token(one.claim.token) for one in settlements}
+            alive = {node for node in nodes if self._lease_until(db, queue, node) > now}
+            lost = [one for one in settlements if node_of_token(one.claim.token) not in alive]
+            all_done = self._finish(db, queue, lost, now)
+        self._announce_returns(lost)
+        refused = frozenset() if all_done else self._refused(lost)
+        return refused | {one.claim.spec.id for one in settlements if node_of_token(one.claim.token) in alive}
+
+    def _lease_until(self, db: sqlite3.Connection, queue: str, node: str) -> int:
+        row = db.execute(SQL["lease_until"], {"queue": queue, "node": node}).fetchone()
+        return int(row["until"]) if row else 0
+
+    def _extend_lease(self, db: sqlite3.Connection, queue: str, node: str, until: int) -> None:
+        db.execute(SQL["extend_lease"], {"queue": queue, "node": node, "until": until})
+
+    def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
+        with self._database.write() as db:
+            answers = [self._cancel(db, job_id, now) for job_id in job_ids]
+        self._changes.announce()
+        return answers
+
+    def _cancel(self, db: sqlite3.Connection, job_id: str, now: int) -> CancelAnswer:
+        row = db.execute(SQL["find_job"], {"id": job_id}).fetchone()
+        if row is None:
+            return CancelAnswer.UNKNOWN
+        if row["ended_at"] is not None:
+            return CancelAnswer.FINAL
+        if db.execute(SQL["cancel_running"], {"id": job_id}).rowcount:
+            return CancelAnswer.REQUESTED
+        ending = encode(cancelled_before_run(now))
+        db.execute(SQL["cancel_waiting"], {"id": job_id, "now": now, "ending": ending})
+        if row["lock_key"] is not None:
+            # It may have been the one that was made ready when the lock became free.
+            self._free_lock(db, row["queue"], row["lock_key"])
+        return CancelAnswer.CANCELLED
+
+    def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
+        with self._database.write() as db:
+            answers = [self._retry(db, job_id, now) for job_id in job_ids]
+        self._changes.announce()
+        return answers
+
+    def _retry(self, db: sqlite3.Connection, job_id: str, now: int) -> bool:
+        row = db.execute(SQL["find_job"], {"id": job_id}).fetchone()
+        if row is None:
+            return False
+        rank = rank_of(decode_spec(row["spec"]).priority, now)
+        return db.execute(SQL["retry_job"], {"id": job_id, "rank": rank}).rowcount == 1
+
+    def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
+        with self._database.write() as db:
+            ended = {row["id"] for row in db.execute(SQL["ended_jobs"], {"ids": json_array(job_ids)})}
+            self._delete(db, list(ended))
+        return [job_id in ended for job_id in job_ids]
+
+    def _delete(self, db: sqlite3.Connection, job_ids: list[str]) -> None:
+        db.execute(SQL["delete_logs"], {"ids": json_array(job_ids)})
+        db.execute(SQL["delete_jobs"], {"ids": json_array(job_ids)})
+
+    # -- queues ----------------------------------------------------------------------------------------------------
+
+    def pause_queue(self, queue: str) -> None:
+        with self._database.write() as db:
+            db.execute(SQL["pause_queue"], {"queue": queue})
+
+    def resume_queue(self, queue: str) -> None:
+        with self._database.write() as db:
+            db.execute(SQL["resume_queue"], {"queue": queue})
+        self._changes.announce()
+
+    def paused_queues(self) -> frozenset[str]:
+        with self._database.read() as db:
+            return frozenset(row["queue"] for row in db.execute(SQL["paused_queues"]))
+
+    def count_jobs(self, queue: str) -> dict[JobState, int]:
+        with self._database.read() as db:
+
+            def count(query: str, **conditions: object) -> int:
+                return int(db.execute(SQL[query], {"queue": queue, **conditions}).fetchone()[0])
+
+            return {
+                JobState.DELAYED: count("count_delayed"),
+                JobState.QUEUED: count("count_ready") + count("count_held"),
+                JobState.RUNNING: count("count_running"),
+                **{state: count("count_ended", state=state) for state in sorted(FINAL_STATES)},
+            }
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
+        with self._database.read() as db:
+            rows = [db.execute(SQL["find_job"], {"id": job_id}).fetchone() for job_id in job_ids]
+        return [job_of(row) if row else None for row in rows]
+
+    def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
+        return listing.list_jobs(self, query, limit, cursor)
+
+    def list_queues(self) -> list[str]:
+        with self._database.read() as db:
+            return [str(row["uuid"]) for row in db.execute(SQL["list_queues"])]
+
+    def read_section(
+        self, section: str, queue: str, states: Iterable[JobState], *, after: listing.Place, limit: int
+    ) -> list[tuple[listing.Place, Job]]:
+        place = {"queue": queue, "place": after[0], "id": after[1], "limit": limit}
+        with self._database.read() as db:
+            if section != "ended":
+                return [((row["place"], row["id"]), job_of(row)) for row in db.execute(SQL[f"page_{section}"], place)]
+            rows = [row for state in states for row in db.execute(SQL["page_ended"], {**place, "state": state})]
+        rows.sort(key=lambda row: (row["place"], row["id"]), reverse=True)
+        return [((row["place"], row["id"]), job_of(row)) for row in rows[:limit]]
+
+    def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
+        with self._database.write() as db:
+            counts = (db.execute(SQL["count_ended"], {"queue": queue, "state": state}) for state in FINAL_STATES)
+            surplus = sum(int(row.fetchone()[0]) for row in counts) - keep
+            old = self._oldest(db, queue, ended_before, limit)
+            if len(old) < min(surplus, limit):
+                old = self._oldest(db, queue, 1 << 62, min(surplus, limit))
+            self._delete(db, old)
+            return len(old)
+
+    def _oldest(self, db: sqlite3.Connection, queue: str, before: int, limit: int) -> list[str]:
+        conditions = {"queue": queue, "before": before, "limit": limit}
+        rows = [
+            (row["ended_at"], str(row["id"]))
+            for state in FINAL_STATES
+            for row in db.execute(SQL["trim_by_age"], {**conditions, "state": state})
+        ]
+        return [job_id for _, job_id in heapq.nsmallest(limit, rows)]
+
+    # -- logs ------------------------------------------------------------------------------------------------------
+
+    def append_logs(self, batches: Sequence[LogBatch]) -> frozenset[str]:
+        ids = json_array([batch.job_id for batch in batches])
+        with self._database.write() as db:
+            tokens = {row["id"]: row["token"] for row in db.execute(SQL["held_claims"], {"ids": ids})}
+            accepted = [batch for batch in batches if tokens.get(batch.job_id) == batch.token]
+            rows = [{"job_id": batch.job_id, "entry": encode(entry)} for batch in accepted for entry in batch.entries]
+            db.executemany(SQL["append_logs"], rows)
+        return frozenset(batch.job_id for batch in batches if tokens.get(batch.job_id) != batch.token)
+
+    def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
+        with self._database.read() as db:
+            rows = db.execute(SQL["read_logs"], {"job_id": job_id, "after": after, "limit": limit}).fetchall()
+        return LogPage([decode_log_entry(row["entry"]) for row in rows], rows[-1]["position"] + 1 if rows else after)
+
+    # -- nodes -----------------------------------------------------------------------------------------------------
+
+    def beat(self, node: Node) -> None:
+        with self._database.write() as db:
+            db.execute(SQL["beat"], {"uuid": node.uuid, "last_ping": node.last_ping, "body": encode(node)})
+
+    def list_nodes(self, *, since: int) -> list[Node]:
+        with self._database.read() as db:
+            return [decode_node(row["body"]) for row in db.execute(SQL["list_nodes"], {"since": since})]
+
+    def remove_nodes(self, *, uuid: str | None = None, silent_since: int | None = None) -> int:
+        with self._database.write() as db:
+            removed = db.execute(SQL["remove_node"], {"uuid": uuid}).rowcount
+            return removed + db.execute(SQL["remove_silent_nodes"], {"silent_since": silent_since}).rowcount
+
+    # -- waiting ---------------------------------------------------------------------------------------------------
+
+    def waker(self, queue: str, node: str) -> SqliteWaker:
+        return SqliteWaker(
+            self._changes,
+            path=None if self._database.in_memory else self._database.path,
+            connect=self._database.connect,
+            has_ready_jobs=lambda: self._has_ready_jobs(queue, self.now()),
+            cancelled_claims=lambda: self._cancelled_claims(queue, node),
+            monotonic=self._clock.monotonic,
+        )
+
+    def _has_ready_jobs(self, queue: str, now: int) -> bool:
+        with self._database.read() as db:
+            return bool(db.execute(SQL["has_ready_jobs"], {"queue": queue, "now": now}).fetchone()[0])
+
+    def _cancelled_claims(self, queue: str, node: str) -> list[str]:
+        with self._database.read() as db:
+            rows = db.execute(SQL["cancelled_claims"], {"queue": queue, **token_range(node)})
+            return [str(row["id"]) for row in rows]
+
+    def _next_due(self, db: sqlite3.Connection, queue: str) -> int | None:
+        row = db.execute(SQL["next_due"], {"queue": queue}).fetchone()
+        return int(row["due"]) if row else None

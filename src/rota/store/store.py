@@ -1,0 +1,324 @@
+"""The contract of a store. The docstrings are the promises; `tests/contract` holds every store to them.
+
+A store is synchronous and thread-safe: any thread may call any method at any time. Every operation is atomic: it
+happens whole or not at all, also when the process or the store is killed in the middle, and also when many nodes call
+at once. Operations take many items, because a round trip costs more than a job. `now` is an argument; a store reads a
+clock in `now()` only.
+
+All jobs of one queue (the uuid of a node type) live together, so that one operation on a queue is one atomic step on a
+cluster too. An operation that must not happen (a stale token, a job in another state) returns that as a value which the
+caller has to look at.
+
+Errors: `StoreUnavailable` when the store cannot be reached (the caller may repeat any call: repeating an operation that
+had already happened changes nothing and gives the same answer), `StoreFull` when it has no room.
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+from rota.model.job import Claim, Job, JobSpec, JobState
+from rota.model.job_type import JobType
+from rota.model.log import LogEntry
+from rota.model.node import Node, NodeType
+from rota.model.settlement import Settlement
+
+
+MAX_PROMOTED = 1_000
+"""Delayed jobs that one claim makes ready at most, so that no single step takes long."""
+
+
+class Admission(Struct, frozen=True):
+    """The answer to one job that was handed in."""
+
+    job_id: str
+    """The surviving job: the one handed in, or the live one that holds its unique key."""
+    is_new: bool
+
+
+class Claims(Struct, frozen=True):
+    """The answer to a claim."""
+
+    claims: list[Claim]
+    """In the order in which they are to run."""
+    next_due: int | None = None
+    """When the next delayed job of the queue becomes ready, if one is known."""
+    refused: frozenset[str] = frozenset()
+    """Ids from `finish_and_claim_jobs` whose settlement was refused, because their token no longer holds the job."""
+
+
+class Renewal(Struct, frozen=True):
+    """The answer to `renew_claims`."""
+
+    cancelled: list[str]
+    """Held jobs that somebody asked to cancel."""
+    lost: list[str]
+    """Jobs that the node believes it holds, but no longer does. Their runs must be stopped."""
+
+
+class CancelAnswer(StrEnum):
+    CANCELLED = "cancelled"
+    """It waited and now is cancelled."""
+    REQUESTED = "requested"
+    """It runs; its node is told and ends it."""
+    FINAL = "final"
+    """It had ended already; nothing changed."""
+    UNKNOWN = "unknown"
+
+
+class JobQuery(Struct, frozen=True, kw_only=True):
+    """Which jobs to list. An absent condition accepts everything."""
+
+    queue: str | None = None
+    states: frozenset[JobState] = frozenset()
+    job_type: str | None = None
+    node: str | None = None
+    since: int | None = None
+    """Enqueued at this instant or later."""
+    until: int | None = None
+    """Enqueued before this instant."""
+
+
+class JobPage(Struct, frozen=True):
+    """One page of a listing: live jobs in the order in which they will run, or ended ones with the latest first."""
+
+    jobs: list[Job]
+    cursor: str | None = None
+    """Give it back to get the next page; None when there is none."""
+
+
+class LogPage(Struct, frozen=True):
+    entries: list[LogEntry]
+    next: int
+    """The position behind the last entry; give it as `after` to read on."""
+
+
+class LogBatch(Struct, frozen=True):
+    """Log lines of one attempt."""
+
+    queue: str
+    job_id: str
+    token: str
+    entries: list[LogEntry]
+
+
+class Waker(Protocol):
+    """Tells one node that one queue may have work for it. Used by one waiting thread; `nudge` comes from any."""
+
+    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
+        """Block until something may have changed, `nudge` is called, or the time is over.
+
+        Returns the ids of held jobs whose cancellation was asked for, as far as they are known. With `wants_jobs` it also
+        returns when jobs may have become ready; of several waiting nodes at least one is woken for new jobs. It may
+        return for no reason. It raises `StoreUnavailable` like any operation.
+        """
+        ...
+
+    def nudge(self) -> None:
+        """End the current `wait`, or the next one if none is under way."""
+        ...
+
+    def close(self) -> None:
+        """Give up the waker's resources; a wait under way ends."""
+        ...
+
+
+class Store(Protocol):
+    """Everything Rota remembers."""
+
+    # -- the store itself ------------------------------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """Where it is, without secrets."""
+        ...
+
+    def now(self) -> int:
+        """The store's own clock, in epoch milliseconds. Nodes follow it."""
+        ...
+
+    def problems(self) -> list[str]:
+        """What an operator should know about this store's set-up, one sentence each, such as that nothing persists."""
+        ...
+
+    def close(self) -> None:
+        """Give up all connections. A closed store is not used again."""
+        ...
+
+    # -- definitions -----------------------------------------------------------------------------------------------
+
+    def put_node_types(self, node_types: Sequence[NodeType]) -> None:
+        """Create or replace, by uuid. A name belongs to one node type: `Conflict` if another uuid has it."""
+        ...
+
+    def list_node_types(self) -> list[NodeType]:
+        """All of them, by name."""
+        ...
+
+    def delete_node_types(self, uuids: Iterable[str]) -> int:
+        """Remove definitions; returns how many there were. `Conflict` while the queue holds live jobs."""
+        ...
+
+    def put_job_types(self, job_types: Sequence[JobType]) -> None:
+        """Create or replace, by uuid. A name belongs to one job type: `Conflict` if another uuid has it."""
+        ...
+
+    def list_job_types(self) -> list[JobType]:
+        """All of them, by name."""
+        ...
+
+    def delete_job_types(self, uuids: Iterable[str]) -> int:
+        """Remove definitions; returns how many there were. Jobs that are still queued will fail when they are run."""
+        ...
+
+    def definitions_version(self) -> int:
+        """A number that changes whenever a node type or job type does."""
+        ...
+
+    def get_setting(self, name: str) -> str | None:
+        """A small value that belongs to the installation, such as the hash of the API key."""
+        ...
+
+    def put_setting(self, name: str, value: str, *, only_if_absent: bool = False) -> str:
+        """Keep a value; returns the one that is kept, which is the older one with `only_if_absent`."""
+        ...
+
+    # -- a job's way -----------------------------------------------------------------------------------------------
+
+    def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
+        """Accept jobs, each as delayed (if `run_at` is after `now`) or queued. One answer per spec, in order.
+
+        A job whose id is known already is not stored again. A job whose unique key belongs to a live job of its queue is
+        not stored; the answer names that job. The same holds between specs of one call. Atomic per queue.
+        """
+        ...
+
+    def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
+        """Hand up to `limit` ready jobs to the node of `token`: pop, token and lease in one atomic step.
+
+        First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then id, and each is given to one node only.
+        A job whose lock is held by a running job is set aside until that lock is free, and another is given instead; it
+        keeps its place among those that wait for the lock. A paused queue gives nothing. The node's lease on the queue
+        is extended to `now + lease_ms`.
+        """
+        ...
+
+    def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
+        """Carry out settlements of claimed jobs; returns the ids that were refused.
+
+        A settlement is carried out if its token holds the job, which then moves to the settlement's state: an ended job gets
+        its ending, a returning one its new attempts, deaths, rank and time; a returning job whose cancellation was asked
+        for is cancelled instead. An ended job frees its unique key; every
+        settled job frees its lock, and the next job that waits for the lock is ready at once. Refused is whatever another
+        token holds, or none; a settlement that had been carried out before is not refused and changes nothing.
+        """
+        ...
+
+    def finish_and_claim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, lease_ms: int, now: int
+    ) -> Claims:
+        """`finish_jobs`, then `claim_jobs`, in one round trip where the store can."""
+        ...
+
+    def renew_claims(self, queue: str, node: str, held: dict[str, str], *, lease_ms: int, now: int) -> Renewal:
+        """Say that the node lives and holds these jobs (id to token). Extends its lease on the queue to `now + lease_ms`."""
+        ...
+
+    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, now: int) -> int:
+        """Put back jobs that the store holds for the node, but of which the node knows nothing; returns how many.
+
+        That is what a claim leaves whose answer was lost on the way. They return as they were: no attempt, no death
+        counted. One whose cancellation was asked for is cancelled.
+        """
+        ...
+
+    def drop_lease(self, queue: str, node: str) -> None:
+        """The node leaves the queue and holds nothing there any more."""
+        ...
+
+    def lost_claims(self, queue: str, *, now: int, limit: int) -> list[Claim]:
+        """Claims of nodes whose lease on the queue is over, or who hold claims without any lease."""
+        ...
+
+    def reclaim_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
+        """`finish_jobs` on behalf of dead nodes: also refused if the node's lease was renewed meanwhile."""
+        ...
+
+    def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
+        """Cancel waiting jobs at once; mark running ones, so that their nodes hear of it. One answer per id, in order."""
+        ...
+
+    def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
+        """Bring failed and cancelled jobs back into their queue as new, with no attempts used. False: not in such a state,
+        or its unique key meanwhile belongs to another live job."""
+        ...
+
+    def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
+        """Forget ended jobs with their logs. False: unknown or not ended."""
+        ...
+
+    # -- queues ----------------------------------------------------------------------------------------------------
+
+    def pause_queue(self, queue: str) -> None:
+        """Give out no jobs of this queue until it is resumed. Running jobs go on; new ones are accepted."""
+        ...
+
+    def resume_queue(self, queue: str) -> None: ...
+
+    def paused_queues(self) -> frozenset[str]: ...
+
+    def count_jobs(self, queue: str) -> dict[JobState, int]:
+        """How many jobs of each state the queue has."""
+        ...
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
+        """One answer per id, in order."""
+        ...
+
+    def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
+        """A page of jobs, at most `limit`. A page may be short, or empty, and still have a cursor.
+
+        Order: delayed by due time, queued by rank, queued that wait for a lock by rank, running by claim time, then ended
+        ones, latest end first.
+        """
+        ...
+
+    def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
+        """Forget ended jobs with their logs: those that ended before an instant, and the oldest beyond `keep`. At most `limit`
+        in one call; returns how many."""
+        ...
+
+    # -- logs ------------------------------------------------------------------------------------------------------
+
+    def append_logs(self, batches: Sequence[LogBatch]) -> frozenset[str]:
+        """Add log lines of running jobs; returns the ids that were refused because the token no longer holds the job.
+        Atomic per job."""
+        ...
+
+    def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
+        """Log lines of all attempts from position `after` on, oldest first. Unknown jobs have no lines."""
+        ...
+
+    # -- nodes -----------------------------------------------------------------------------------------------------
+
+    def beat(self, node: Node) -> None:
+        """Write a node's record; its `last_ping` says when."""
+        ...
+
+    def list_nodes(self, *, since: int) -> list[Node]:
+        """Nodes whose last beat was at `since` or later."""
+        ...
+
+    def remove_nodes(self, *, uuid: str | None = None, silent_since: int | None = None) -> int:
+        """Forget one node, or all whose last beat was before an instant; returns how many."""
+        ...
+
+    # -- waiting ---------------------------------------------------------------------------------------------------
+
+    def waker(self, queue: str, node: str) -> Waker:
+        """A waker for one node on one queue."""
+        ...

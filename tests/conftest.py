@@ -1,0 +1,106 @@
+"""Fixtures for every test that needs a store. Servers start when the first test asks for them, once per test process.
+
+`store` is a fresh, empty store and runs its test once per kind of store. A test may also ask for `open_again`, and then
+runs on those stores only that a second handle can reach.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from rota.store import Store, open_store
+from tests.servers import RedisCluster, RedisServer
+
+STORE_KINDS = ("sqlite-file", "sqlite-memory", "redis", "redis-cluster")
+# A database in memory belongs to the handle that opened it: nobody else can open it again, in this process or another.
+SHARED_STORE_KINDS = tuple(kind for kind in STORE_KINDS if kind != "sqlite-memory")
+NEEDS_A_SHARED_STORE = ("open_again",)
+
+OpenStore = Callable[[], Store]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "stores(*kinds): run only on these kinds of store, for a reason given nearby")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "store_kind" not in metafunc.fixturenames:
+        return
+    is_shared = any(name in metafunc.fixturenames for name in NEEDS_A_SHARED_STORE)
+    kinds = SHARED_STORE_KINDS if is_shared else STORE_KINDS
+    marker = metafunc.definition.get_closest_marker("stores")
+    chosen = [kind for kind in kinds if marker is None or kind in marker.args]
+    metafunc.parametrize("store_kind", chosen, indirect=True)
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A single Redis that all tests of this process share."""
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_cluster() -> Iterator[RedisCluster]:
+    """Three primaries that all tests of this process share."""
+    with RedisCluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def store_kind(request: pytest.FixtureRequest) -> str:
+    """Which kind of store the test runs on; chosen in `pytest_generate_tests`."""
+    return str(request.param)
+
+
+@pytest.fixture
+def empty_url(store_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[], str]:
+    """Empties the place where the store is; returns its address."""
+    if store_kind == "sqlite-memory":
+        return lambda: "sqlite://:memory:"
+    if store_kind == "sqlite-file":
+        files = (tmp_path / f"store-{number}.db" for number in range(1_000_000))
+        return lambda: f"sqlite:///{next(files)}"
+    fixture = {"redis": "redis_server", "redis-cluster": "redis_cluster"}[store_kind]
+    server: RedisServer | RedisCluster = request.getfixturevalue(fixture)
+    return lambda: _emptied(server)
+
+
+def _emptied(server: RedisServer | RedisCluster) -> str:
+    server.flush()
+    return server.url
+
+
+@pytest.fixture
+def store_url(empty_url: Callable[[], str]) -> str:
+    """The address of an empty store."""
+    return empty_url()
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    """An empty store, closed after the test."""
+    opened = open_store(store_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def open_again(store_url: str) -> Iterator[OpenStore]:
+    """Opens further, independent handles on the test's store; they are closed after the test."""
+    with ExitStack() as handles:
+
+        def open_one() -> Store:
+            handle = open_store(store_url)
+            handles.callback(handle.close)
+            return handle
+
+        yield open_one
+
+
+@pytest.fixture
+def fresh_store(empty_url: Callable[[], str]) -> OpenStore:
+    """Opens an empty store at each call, for tests that need many in a row; the caller closes it."""
+    return lambda: open_store(empty_url())

@@ -1,0 +1,155 @@
+"""Trimming history: by age and by number, ended jobs only, with their logs."""
+
+from rota.model.job import JobState
+from rota.store import Store
+from rota.store.store import JobQuery
+from tests.contract.building import (
+    NOW,
+    claim_one,
+    counts,
+    ended_job,
+    enqueue,
+    finish,
+    listed,
+    log_batch,
+    messages_of,
+    new_queue,
+    spec,
+    states_of,
+    succeed,
+)
+
+ALL = 1_000_000
+NEVER = 0
+"""An instant before which nothing ended."""
+
+
+def history(store: Store, queue: str, number: int) -> list[str]:
+    """Ended jobs of all kinds, one per millisecond, oldest first."""
+    kinds = [JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED]
+    return [ended_job(store, queue, kinds[step % 3], now=NOW + step) for step in range(number)]
+
+
+def test_jobs_that_ended_before_an_instant_are_forgotten(store: Store) -> None:
+    queue = new_queue()
+    ids = history(store, queue, 6)
+
+    trimmed = store.trim_history(queue, ended_before=NOW + 2, keep=ALL, limit=100)
+
+    assert trimmed == 2
+    assert store.find_jobs(ids[:2]) == [None, None]
+    assert sorted(listed(store, JobQuery(queue=queue))) == sorted(ids[2:])
+
+
+def test_the_oldest_beyond_the_number_to_keep_are_forgotten(store: Store) -> None:
+    queue = new_queue()
+    ids = history(store, queue, 6)
+
+    trimmed = store.trim_history(queue, ended_before=NEVER, keep=4, limit=100)
+
+    assert trimmed == 2
+    assert listed(store, JobQuery(queue=queue)) == ids[:1:-1]
+
+
+def test_either_reason_is_enough(store: Store) -> None:
+    by_age, by_number = new_queue(), new_queue()
+    history(store, by_age, 6)
+    history(store, by_number, 6)
+
+    assert store.trim_history(by_age, ended_before=NOW + 5, keep=3, limit=100) == 5
+    assert store.trim_history(by_number, ended_before=NOW + 1, keep=2, limit=100) == 4
+
+
+def test_nothing_is_kept_when_the_number_to_keep_is_zero(store: Store) -> None:
+    queue = new_queue()
+    history(store, queue, 3)
+
+    assert store.trim_history(queue, ended_before=NEVER, keep=0, limit=100) == 3
+
+    assert counts(store, queue) == {}
+
+
+def test_nothing_is_forgotten_without_a_reason(store: Store) -> None:
+    queue = new_queue()
+    history(store, queue, 3)
+
+    assert store.trim_history(queue, ended_before=NOW, keep=3, limit=100) == 0
+
+    assert sum(counts(store, queue).values()) == 3
+
+
+def test_one_call_forgets_no_more_than_its_limit(store: Store) -> None:
+    queue = new_queue()
+    ids = history(store, queue, 7)
+
+    trimmed = [store.trim_history(queue, ended_before=NOW + 5, keep=1, limit=2) for _ in range(4)]
+
+    assert trimmed == [2, 2, 2, 0]
+    assert listed(store, JobQuery(queue=queue)) == ids[6:]
+
+
+def test_live_jobs_are_never_forgotten(store: Store) -> None:
+    queue = new_queue()
+    (running,) = enqueue(store, spec(queue))
+    claim_one(store, queue)
+    queued, delayed = enqueue(store, spec(queue), spec(queue, run_at=NOW + 60_000))
+
+    assert store.trim_history(queue, ended_before=NOW + ALL, keep=0, limit=100) == 0
+
+    assert states_of(store, [running, queued, delayed]) == [JobState.RUNNING, JobState.QUEUED, JobState.DELAYED]
+
+
+def test_a_job_that_was_brought_back_is_not_forgotten(store: Store) -> None:
+    queue = new_queue()
+    ended = ended_job(store, queue, JobState.FAILED)
+    store.retry_jobs([ended], now=NOW + 1)
+
+    assert store.trim_history(queue, ended_before=NOW + ALL, keep=0, limit=100) == 0
+
+    assert states_of(store, [ended]) == [JobState.QUEUED]
+
+
+def test_a_deleted_job_does_not_count(store: Store) -> None:
+    queue = new_queue()
+    ids = history(store, queue, 3)
+    store.delete_jobs(ids[2:])
+
+    assert store.trim_history(queue, ended_before=NEVER, keep=2, limit=100) == 0
+
+    assert listed(store, JobQuery(queue=queue)) == [ids[1], ids[0]]
+
+
+def test_other_queues_are_left_alone(store: Store) -> None:
+    first, second = new_queue(), new_queue()
+    history(store, first, 3)
+    kept = history(store, second, 3)
+
+    store.trim_history(first, ended_before=NOW + ALL, keep=0, limit=100)
+
+    assert counts(store, first) == {}
+    assert sorted(listed(store, JobQuery())) == sorted(kept)
+
+
+def test_logs_are_forgotten_with_their_jobs(store: Store) -> None:
+    queue = new_queue()
+    old, new = spec(queue), spec(queue)
+    for job, now in ((old, NOW), (new, NOW + 10)):
+        enqueue(store, job, now=now)
+        claimed = claim_one(store, queue, now=now)
+        store.append_logs([log_batch(claimed, "line")])
+        finish(store, succeed(claimed, now), now=now)
+
+    store.trim_history(queue, ended_before=NOW + 5, keep=ALL, limit=100)
+
+    assert messages_of(store, old.id) == []
+    assert messages_of(store, new.id) == ["line"]
+
+
+def test_many_jobs_are_forgotten_in_one_call(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *[spec(queue) for _ in range(9_000)])
+    store.cancel_jobs(ids, now=NOW)
+
+    assert store.trim_history(queue, ended_before=NOW + 1, keep=0, limit=len(ids)) == len(ids)
+
+    assert counts(store, queue) == {}

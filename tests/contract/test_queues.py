@@ -1,0 +1,169 @@
+"""Queues as a whole: paused, resumed and counted."""
+
+from rota.model.job import JobState
+from rota.store import Store
+from tests.conftest import OpenStore
+from tests.contract.building import (
+    LEASE_MS,
+    NOW,
+    claim,
+    claim_one,
+    counts,
+    ended_job,
+    enqueue,
+    fail_and_retry,
+    finish,
+    given,
+    new_node,
+    new_queue,
+    spec,
+    state_of,
+    succeed,
+    token_of,
+)
+
+
+def test_a_paused_queue_gives_nothing_until_it_is_resumed(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, spec(queue), spec(queue))
+
+    store.pause_queue(queue)
+    while_paused = given(store, queue)
+    store.resume_queue(queue)
+
+    assert while_paused == []
+    assert given(store, queue) == ids
+
+
+def test_a_paused_queue_accepts_jobs(store: Store) -> None:
+    queue = new_queue()
+    store.pause_queue(queue)
+
+    (job_id,) = enqueue(store, spec(queue))
+
+    assert state_of(store, job_id) is JobState.QUEUED
+    assert given(store, queue) == []
+
+
+def test_running_jobs_of_a_paused_queue_go_on_and_end(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    enqueue(store, spec(queue), spec(queue))
+    held = claim_one(store, queue, node=node)
+    store.pause_queue(queue)
+
+    renewal = store.renew_claims(queue, node, {held.spec.id: held.token}, lease_ms=LEASE_MS, now=NOW)
+    answer = store.finish_and_claim_jobs(
+        queue, [succeed(held)], token=token_of(node), limit=5, lease_ms=LEASE_MS, now=NOW
+    )
+
+    assert renewal.lost == []
+    assert (answer.claims, answer.refused) == ([], frozenset())
+    assert counts(store, queue) == {JobState.SUCCEEDED: 1, JobState.QUEUED: 1}
+
+
+def test_due_jobs_of_a_paused_queue_wait_for_its_resumption(store: Store) -> None:
+    queue = new_queue()
+    (job_id,) = enqueue(store, spec(queue, run_at=NOW + 1_000))
+    store.pause_queue(queue)
+
+    assert given(store, queue, now=NOW + 2_000) == []
+    store.resume_queue(queue)
+
+    assert given(store, queue, now=NOW + 2_000) == [job_id]
+
+
+def test_waiting_jobs_of_a_paused_queue_can_be_cancelled(store: Store) -> None:
+    queue = new_queue()
+    (job_id,) = enqueue(store, spec(queue))
+    store.pause_queue(queue)
+
+    store.cancel_jobs([job_id], now=NOW)
+    store.resume_queue(queue)
+
+    assert given(store, queue) == []
+
+
+def test_other_queues_go_on(store: Store) -> None:
+    paused, other = new_queue(), new_queue()
+    (job_id,) = enqueue(store, spec(other))
+
+    store.pause_queue(paused)
+
+    assert given(store, other) == [job_id]
+
+
+def test_paused_queues_are_named(store: Store) -> None:
+    first, second = new_queue(), new_queue()
+    before = store.paused_queues()
+
+    store.pause_queue(first)
+    store.pause_queue(second)
+    store.pause_queue(first)
+    both = store.paused_queues()
+    store.resume_queue(first)
+    store.resume_queue(first)
+
+    assert before == frozenset()
+    assert both == {first, second}
+    assert store.paused_queues() == {second}
+
+
+def test_resuming_a_queue_that_is_not_paused_changes_nothing(store: Store) -> None:
+    queue = new_queue()
+    (job_id,) = enqueue(store, spec(queue))
+
+    store.resume_queue(queue)
+
+    assert given(store, queue) == [job_id]
+
+
+def test_a_pause_holds_for_every_handle(store: Store, open_again: OpenStore) -> None:
+    queue = new_queue()
+    other = open_again()
+    enqueue(store, spec(queue))
+
+    other.pause_queue(queue)
+
+    assert given(store, queue) == []
+    assert store.paused_queues() == {queue}
+
+
+def test_every_state_is_counted_also_when_it_has_no_jobs(store: Store) -> None:
+    assert store.count_jobs(new_queue()) == dict.fromkeys(JobState, 0)
+
+
+def test_jobs_are_counted_by_state(store: Store) -> None:
+    queue = new_queue()
+    for state, number in ((JobState.SUCCEEDED, 3), (JobState.FAILED, 2), (JobState.CANCELLED, 4)):
+        for _ in range(number):
+            ended_job(store, queue, state)
+    enqueue(store, *[spec(queue) for _ in range(5)])
+    claim(store, queue)
+    enqueue(store, *[spec(queue) for _ in range(6)])
+    enqueue(store, *[spec(queue, run_at=NOW + 60_000) for _ in range(7)])
+
+    assert store.count_jobs(queue) == {
+        JobState.DELAYED: 7,
+        JobState.QUEUED: 6,
+        JobState.RUNNING: 5,
+        JobState.SUCCEEDED: 3,
+        JobState.FAILED: 2,
+        JobState.CANCELLED: 4,
+    }
+
+
+def test_a_job_between_attempts_is_counted_as_delayed(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+
+    finish(store, fail_and_retry(claim_one(store, queue)))
+
+    assert counts(store, queue) == {JobState.DELAYED: 1}
+
+
+def test_a_queue_counts_only_its_own_jobs(store: Store) -> None:
+    first, second = new_queue(), new_queue()
+    enqueue(store, spec(first), spec(second), spec(second, run_at=NOW + 1))
+
+    assert counts(store, first) == {JobState.QUEUED: 1}
+    assert counts(store, second) == {JobState.QUEUED: 1, JobState.DELAYED: 1}

@@ -1,0 +1,81 @@
+"""Settings of the installation, and the store itself: its address, its clock, its end."""
+
+import time
+
+from rota.store import Store
+from tests.conftest import OpenStore
+
+
+def test_a_setting_that_was_never_put_is_absent(store: Store) -> None:
+    assert store.get_setting("api_key_hash") is None
+
+
+def test_a_setting_is_kept(store: Store) -> None:
+    kept = store.put_setting("api_key_hash", "é \x00 \n {}")
+
+    assert kept == "é \x00 \n {}"
+    assert store.get_setting("api_key_hash") == kept
+
+
+def test_a_setting_is_replaced(store: Store) -> None:
+    store.put_setting("name", "old")
+
+    assert store.put_setting("name", "new") == "new"
+
+    assert store.get_setting("name") == "new"
+
+
+def test_an_older_setting_survives_if_asked_so(store: Store) -> None:
+    first = store.put_setting("name", "old", only_if_absent=True)
+    second = store.put_setting("name", "new", only_if_absent=True)
+
+    assert (first, second) == ("old", "old")
+    assert store.get_setting("name") == "old"
+
+
+def test_an_empty_setting_is_not_an_absent_one(store: Store) -> None:
+    store.put_setting("name", "")
+
+    assert store.put_setting("name", "new", only_if_absent=True) == ""
+    assert store.get_setting("name") == ""
+
+
+def test_settings_do_not_mix(store: Store) -> None:
+    store.put_setting("a", "1")
+    store.put_setting("b", "2")
+
+    assert (store.get_setting("a"), store.get_setting("b"), store.get_setting("c")) == ("1", "2", None)
+
+
+def test_settings_are_seen_through_every_handle(store: Store, open_again: OpenStore) -> None:
+    store.put_setting("name", "value")
+
+    assert open_again().get_setting("name") == "value"
+
+
+def test_the_store_names_its_address(store: Store, store_url: str) -> None:
+    assert store.url == store_url
+
+
+def test_the_clock_of_the_store_is_the_time_in_milliseconds(store: Store) -> None:
+    before = time.time_ns() // 1_000_000
+    now = store.now()
+    after = time.time_ns() // 1_000_000
+
+    # The store may round, and its server's clock is this machine's.
+    assert before - 1 <= now <= after + 1
+
+
+def test_problems_are_sentences(store: Store) -> None:
+    problems = store.problems()
+
+    assert all(problem.strip() == problem and " " in problem for problem in problems)
+
+
+def test_closing_one_handle_leaves_the_others(store: Store, open_again: OpenStore) -> None:
+    other = open_again()
+    other.put_setting("name", "value")
+
+    other.close()
+
+    assert store.get_setting("name") == "value"

@@ -1,0 +1,232 @@
+"""Unique keys: while a live job has the key in its queue, another one is not accepted, and the answer names the live one."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rota.model.job import Claim, JobState
+from rota.model.outcome import cancelled
+from rota.model.settlement import Settlement
+from rota.store import Store
+from rota.store.store import Admission
+from tests.contract.building import (
+    LEASE_MS,
+    NOW,
+    claim_one,
+    counts,
+    die,
+    ended_job,
+    enqueue,
+    fail,
+    fail_and_retry,
+    finish,
+    given,
+    interrupt,
+    new_queue,
+    settled,
+    spec,
+    succeed,
+)
+
+Settle = Callable[[Claim], Settlement]
+
+
+def test_the_answer_names_the_job_that_holds_the_key(store: Store) -> None:
+    queue = new_queue()
+    first, second = spec(queue, unique_key="k"), spec(queue, unique_key="k")
+    enqueue(store, first)
+
+    answer = store.enqueue_jobs([second], now=NOW)
+
+    assert answer == [Admission(first.id, is_new=False)]
+    assert store.find_jobs([second.id]) == [None]
+    assert counts(store, queue) == {JobState.QUEUED: 1}
+
+
+def test_jobs_with_other_keys_or_none_are_accepted(store: Store) -> None:
+    queue = new_queue()
+    jobs = [spec(queue, unique_key="a"), spec(queue, unique_key="b"), spec(queue), spec(queue)]
+
+    answers = store.enqueue_jobs(jobs, now=NOW)
+
+    assert [answer.is_new for answer in answers] == [True] * 4
+
+
+def test_the_same_key_in_another_queue_is_another_key(store: Store) -> None:
+    jobs = [spec(new_queue(), unique_key="k"), spec(new_queue(), unique_key="k")]
+
+    answers = store.enqueue_jobs(jobs, now=NOW)
+
+    assert answers == [Admission(job.id, is_new=True) for job in jobs]
+
+
+def test_a_unique_key_and_an_equal_lock_key_have_nothing_to_do_with_each_other(store: Store) -> None:
+    queue = new_queue()
+    jobs = [spec(queue, unique_key="k"), spec(queue, lock_key="k")]
+
+    enqueue(store, *jobs)
+
+    assert given(store, queue) == [job.id for job in jobs]
+
+
+def test_the_first_of_one_call_gets_the_key(store: Store) -> None:
+    queue = new_queue()
+    first, second, other = spec(queue, unique_key="k"), spec(queue, unique_key="k"), spec(queue, unique_key="l")
+
+    answers = store.enqueue_jobs([first, second, other], now=NOW)
+
+    assert answers == [Admission(first.id, True), Admission(first.id, False), Admission(other.id, True)]
+    assert given(store, queue) == [first.id, other.id]
+
+
+def test_a_repeated_enqueue_names_the_job_itself(store: Store) -> None:
+    queue = new_queue()
+    job = spec(queue, unique_key="k")
+    enqueue(store, job)
+
+    assert enqueue(store, job) == [job.id]
+
+    assert counts(store, queue) == {JobState.QUEUED: 1}
+
+
+def test_a_delayed_job_holds_its_key(store: Store) -> None:
+    queue = new_queue()
+    (first,) = enqueue(store, spec(queue, unique_key="k", run_at=NOW + 60_000))
+
+    assert enqueue(store, spec(queue, unique_key="k")) == [first]
+
+
+def test_a_running_job_holds_its_key(store: Store) -> None:
+    queue = new_queue()
+    (first,) = enqueue(store, spec(queue, unique_key="k"))
+    claim_one(store, queue)
+
+    assert enqueue(store, spec(queue, unique_key="k")) == [first]
+
+
+RETURNS: dict[str, Settle] = {"is retried": fail_and_retry, "is interrupted": interrupt}
+
+
+@pytest.mark.parametrize("settle", RETURNS.values(), ids=RETURNS.keys())
+def test_a_job_keeps_its_key_when_it(store: Store, settle: Settle) -> None:
+    queue = new_queue()
+    (first,) = enqueue(store, spec(queue, unique_key="k"))
+    finish(store, settle(claim_one(store, queue)))
+
+    assert enqueue(store, spec(queue, unique_key="k")) == [first]
+
+
+def test_a_job_keeps_its_key_when_its_node_dies(store: Store) -> None:
+    queue = new_queue()
+    (first,) = enqueue(store, spec(queue, unique_key="k"))
+    claimed = claim_one(store, queue)
+    later = NOW + LEASE_MS + 1
+    store.reclaim_jobs(queue, [die(claimed, later)], now=later)
+
+    assert enqueue(store, spec(queue, unique_key="k"), now=later) == [first]
+
+
+ENDS: dict[str, Settle] = {
+    "succeeds": succeed,
+    "fails": fail,
+    "is cancelled while it runs": lambda claim: settled(claim, cancelled()),
+}
+
+
+@pytest.mark.parametrize("settle", ENDS.values(), ids=ENDS.keys())
+def test_a_job_frees_its_key_when_it(store: Store, settle: Settle) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue, unique_key="k"))
+    finish(store, settle(claim_one(store, queue)))
+    next_job = spec(queue, unique_key="k")
+
+    assert store.enqueue_jobs([next_job], now=NOW) == [Admission(next_job.id, is_new=True)]
+
+
+def test_a_waiting_job_frees_its_key_when_it_is_cancelled(store: Store) -> None:
+    queue = new_queue()
+    queued = spec(queue, unique_key="a")
+    delayed = spec(queue, unique_key="b", run_at=NOW + 60_000)
+    enqueue(store, queued, delayed)
+    store.cancel_jobs([queued.id, delayed.id], now=NOW)
+    again = [spec(queue, unique_key="a"), spec(queue, unique_key="b")]
+
+    assert store.enqueue_jobs(again, now=NOW) == [Admission(job.id, is_new=True) for job in again]
+
+
+def test_a_request_to_cancel_leaves_the_key_with_the_running_job(store: Store) -> None:
+    queue = new_queue()
+    (first,) = enqueue(store, spec(queue, unique_key="k"))
+    claim_one(store, queue)
+
+    store.cancel_jobs([first], now=NOW)
+
+    assert enqueue(store, spec(queue, unique_key="k")) == [first]
+
+
+def test_a_retried_job_takes_its_key_again(store: Store) -> None:
+    queue = new_queue()
+    failed = ended_job(store, queue, JobState.FAILED, unique_key="k")
+
+    assert store.retry_jobs([failed], now=NOW) == [True]
+
+    assert enqueue(store, spec(queue, unique_key="k")) == [failed]
+
+
+def test_a_job_whose_key_belongs_to_another_cannot_be_retried(store: Store) -> None:
+    queue = new_queue()
+    failed = ended_job(store, queue, JobState.FAILED, unique_key="k")
+    (holder,) = enqueue(store, spec(queue, unique_key="k"))
+
+    assert store.retry_jobs([failed], now=NOW) == [False]
+
+    assert counts(store, queue) == {JobState.FAILED: 1, JobState.QUEUED: 1}
+    assert enqueue(store, spec(queue, unique_key="k")) == [holder]
+
+
+def test_of_two_ended_jobs_with_one_key_one_is_retried(store: Store) -> None:
+    queue = new_queue()
+    first = ended_job(store, queue, JobState.FAILED, unique_key="k")
+    second = ended_job(store, queue, JobState.CANCELLED, unique_key="k")
+
+    assert store.retry_jobs([first, second], now=NOW) == [True, False]
+
+    assert counts(store, queue) == {JobState.QUEUED: 1, JobState.CANCELLED: 1}
+
+
+def test_forgetting_an_ended_job_leaves_the_key_with_its_holder(store: Store) -> None:
+    queue = new_queue()
+    deleted = ended_job(store, queue, JobState.SUCCEEDED, unique_key="k")
+    trimmed = ended_job(store, queue, JobState.FAILED, unique_key="k")
+    (holder,) = enqueue(store, spec(queue, unique_key="k"))
+
+    store.delete_jobs([deleted])
+    store.trim_history(queue, ended_before=NOW + 1, keep=0, limit=10)
+
+    assert store.find_jobs([deleted, trimmed]) == [None, None]
+    assert enqueue(store, spec(queue, unique_key="k")) == [holder]
+
+
+def test_a_repeated_settlement_leaves_the_key_with_its_new_holder(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue, unique_key="k"))
+    settlement = succeed(claim_one(store, queue))
+    finish(store, settlement)
+    (holder,) = enqueue(store, spec(queue, unique_key="k"))
+
+    finish(store, settlement)
+    store.cancel_jobs([settlement.claim.spec.id], now=NOW)
+
+    assert enqueue(store, spec(queue, unique_key="k")) == [holder]
+
+
+def test_keys_of_any_characters_are_told_apart(store: Store) -> None:
+    queue = new_queue()
+    keys = ["k", "K", " k", "k ", "k:", "{k}", "k\x00", "k\n", "ключ", "é", "e\u0301", '{"a":1}', "x" * 512, "x" * 511]
+    jobs = [spec(queue, unique_key=key) for key in keys]
+
+    answers = store.enqueue_jobs(jobs, now=NOW)
+    again = enqueue(store, *[spec(queue, unique_key=key) for key in keys])
+
+    assert [answer.is_new for answer in answers] == [True] * len(keys)
+    assert again == [job.id for job in jobs]

@@ -1,0 +1,145 @@
+"""The clock, and the rule that nothing else in Rota asks for the time."""
+
+import ast
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+import rota
+from rota.clock import ManualClock, SystemClock, as_datetime, as_millis
+
+SOURCE = Path(rota.__file__).parent
+
+ASKS_FOR_THE_TIME = {
+    *(f"time.{name}" for name in ("time", "monotonic", "perf_counter", "clock_gettime")),
+    *(f"time.{name}_ns" for name in ("time", "monotonic", "perf_counter", "clock_gettime")),
+    *(f"time.{name}" for name in ("localtime", "gmtime", "ctime", "asctime", "strftime")),
+    *(f"datetime.datetime.{name}" for name in ("now", "utcnow", "today")),
+    "datetime.date.today",
+    "time.*",
+    "datetime.*",
+}
+"""Some of these also format a given instant; `as_datetime` serves for that. CPU time is not the time."""
+
+
+def time_questions(source: str) -> list[str]:
+    """Line and name of every place that asks for the time, or hands on a function that does."""
+    tree = ast.parse(source)
+    names = _imported_names(tree)
+    asked = [(node.lineno, _full_name(node, names)) for node in ast.walk(tree) if isinstance(node, ast.expr)]
+    asked += [(line, name) for line, name in _star_imports(tree)]
+    return [f"{line}: {name}" for line, name in sorted(set(asked)) if name in ASKS_FOR_THE_TIME]
+
+
+def _imported_names(tree: ast.AST) -> dict[str, str]:
+    """What each imported name stands for: after `from datetime import datetime as dt`, `dt` is `datetime.datetime`."""
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                root = alias.name.split(".")[0]
+                names[alias.asname or root] = alias.name if alias.asname else root
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def _star_imports(tree: ast.AST) -> list[tuple[int, str]]:
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return [(node.lineno, f"{node.module}.*") for node in found if any(alias.name == "*" for alias in node.names)]
+
+
+def _full_name(node: ast.expr, names: dict[str, str]) -> str:
+    match node:
+        case ast.Name(id=name):
+            return names.get(name, "")
+        case ast.Attribute(value=value, attr=attr):
+            owner = _full_name(value, names)
+            return f"{owner}.{attr}" if owner else ""
+    return ""
+
+
+def test_only_the_clock_asks_for_the_time() -> None:
+    found = [
+        f"{path.relative_to(SOURCE)}:{question}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        if path != SOURCE / "clock.py"
+        for question in time_questions(path.read_text())
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("source", "asked"),
+    [
+        ("import time\ntime.time()", ["2: time.time"]),
+        ("import time as t\nt.monotonic_ns()", ["2: time.monotonic_ns"]),
+        ("from time import perf_counter as tick\ntick()", ["2: time.perf_counter"]),
+        ("import time\ndef f(clock=time.monotonic): ...", ["2: time.monotonic"]),
+        ("import datetime\ndatetime.datetime.now()", ["2: datetime.datetime.now"]),
+        ("from datetime import datetime as dt\ndt.utcnow().date()", ["2: datetime.datetime.utcnow"]),
+        ("def f():\n    from datetime import date\n    return date.today()", ["3: datetime.date.today"]),
+        ("from time import *", ["1: time.*"]),
+        ("import time\ntime.sleep(1)\ntime.process_time()", []),
+        ("from datetime import datetime, UTC\ndatetime.fromtimestamp(0, UTC)", []),
+        ("now = clock.now()\ntime = 1\nself.time.time()", []),
+    ],
+)
+def test_a_question_for_the_time_is_found_under_any_name(source: str, asked: list[str]) -> None:
+    assert time_questions(source) == asked
+
+
+def test_the_clock_itself_would_be_found() -> None:
+    assert time_questions((SOURCE / "clock.py").read_text()) != []
+
+
+def test_a_manual_clock_stands_still_until_it_is_moved() -> None:
+    clock = ManualClock(1_000)
+
+    assert (clock.now(), clock.monotonic()) == (1_000, 0.0)
+    assert clock.advance(1_500) == 2_500
+    assert (clock.now(), clock.monotonic()) == (2_500, 1.5)
+
+
+def test_a_jump_of_the_wall_clock_leaves_monotonic_time_alone() -> None:
+    clock = ManualClock(1_000)
+    clock.advance(500)
+
+    clock.set(10)
+
+    assert (clock.now(), clock.monotonic()) == (10, 0.5)
+
+
+def test_the_system_clock_follows_the_stores_clock() -> None:
+    clock = SystemClock()
+
+    clock.follow(clock.now() + 60_000)
+
+    assert abs(clock.offset_ms - 60_000) < 5_000
+    assert abs(clock.now() - (SystemClock().now() + 60_000)) < 5_000
+
+
+def test_the_system_clock_ignores_network_noise() -> None:
+    clock = SystemClock()
+    clock.follow(clock.now() + 60_000)
+
+    # Several tries, because a busy machine may take a while between reading the clock and following it.
+    was_ignored = [_offset_change(clock, noise_ms=5) == 0 for _ in range(5)]
+
+    assert any(was_ignored)
+
+
+def _offset_change(clock: SystemClock, *, noise_ms: int) -> int:
+    before = clock.offset_ms
+    clock.follow(clock.now() + noise_ms)
+    return clock.offset_ms - before
+
+
+def test_instants_and_datetimes_convert_both_ways() -> None:
+    moment = datetime(2024, 5, 1, 12, 30, 0, 123_000, tzinfo=UTC)
+
+    assert as_datetime(as_millis(moment)) == moment
+    assert as_millis(moment.astimezone(timezone(timedelta(hours=5)))) == as_millis(moment)
+    assert as_millis(moment.replace(tzinfo=None)) == as_millis(moment)

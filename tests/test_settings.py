@@ -1,0 +1,472 @@
+"""Settings: who wins, where a value came from, and what is said about a value that cannot be meant."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from rota.errors import InvalidInput
+from rota.model.job_type import JobType, OnNodeDeath, Unique
+from rota.model.node import NodeType
+from rota.model.retry import RetryPolicy
+from rota.settings import Settings, load_settings
+
+
+def load(cwd: Path, environ: Mapping[str, str] | None = None, **cli: object) -> Settings:
+    return load_settings(cli, environ or {}, None, cwd)
+
+
+def load_yaml(cwd: Path, text: str, environ: Mapping[str, str] | None = None, **cli: object) -> Settings:
+    (cwd / "rota.yaml").write_text(text)
+    return load(cwd, environ, **cli)
+
+
+def refusal(cwd: Path, text: str) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        load_yaml(cwd, text)
+    return str(caught.value)
+
+
+def environment_refusal(cwd: Path, environ: Mapping[str, str]) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        load(cwd, environ)
+    return str(caught.value)
+
+
+# -- who wins ------------------------------------------------------------------------------------------------------
+
+
+def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
+    settings = load(tmp_path)
+
+    assert settings == Settings()
+    assert (settings.store, settings.host, settings.port) == ("sqlite:///rota.db", "127.0.0.1", 23071)
+    assert settings.roles == ("scheduler", "worker", "server")
+    assert settings.source_of("port") == "default"
+
+
+def test_a_file_beats_the_default(tmp_path: Path) -> None:
+    settings = load_yaml(tmp_path, "store: sqlite:///x.db\n\nserver:\n  port: 1000\n")
+
+    assert (settings.store, settings.port) == ("sqlite:///x.db", 1000)
+    assert settings.source_of("store") == "rota.yaml:1"
+    assert settings.source_of("port") == "rota.yaml:4"
+    assert settings.config_file == "rota.yaml"
+
+
+def test_the_environment_beats_the_file(tmp_path: Path) -> None:
+    settings = load_yaml(tmp_path, "server: {port: 1000}\n", {"ROTA_PORT": "2000"})
+
+    assert settings.port == 2000
+    assert settings.source_of("port") == "ROTA_PORT"
+
+
+def test_a_flag_beats_the_environment(tmp_path: Path) -> None:
+    settings = load_yaml(tmp_path, "server: {port: 1000}\n", {"ROTA_PORT": "2000"}, port=3000, host=None)
+
+    assert settings.port == 3000
+    assert settings.source_of("port") == "--port"
+    assert settings.source_of("host") == "default"
+
+
+def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
+    environ = {
+        "ROTA_STORE": "redis://h:1/2",
+        "ROTA_SQLITE_SYNCHRONOUS": "full",
+        "ROTA_HISTORY_MAX_AGE_DAYS": "0.5",
+        "ROTA_HISTORY_MAX_COUNT": "10",
+        "ROTA_SERVER_ENABLED": "False",
+        "ROTA_HOST": "::1",
+        "ROTA_PORT": "0",
+        "ROTA_API_KEY": "k",
+        "ROTA_ADMIN_TOKEN": "t",
+        "ROTA_ROLES": "worker, scheduler",
+        "ROTA_NODE_TYPE": "big",
+        "ROTA_THREAD_COUNT": "3",
+        "ROTA_STOP_GRACE_S": "7",
+        "ROTA_LOG_LEVEL": "debug",
+    }
+
+    settings = load(tmp_path, environ)
+
+    assert settings == Settings(
+        store="redis://h:1/2",
+        sqlite_synchronous="FULL",
+        history_max_age_days=0.5,
+        history_max_count=10,
+        server_enabled=False,
+        host="::1",
+        port=0,
+        api_key="k",
+        admin_token="t",
+        roles=("scheduler", "worker"),
+        node_type="big",
+        thread_count=3,
+        stop_grace_s=7.0,
+        log_level="DEBUG",
+        sources={name.removeprefix("ROTA_").lower(): name for name in environ},
+    )
+
+
+def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
+    settings = load_yaml(
+        tmp_path,
+        """
+        store: redis://h:1/2
+        sqlite_synchronous: FULL
+        history_max_age_days: 2
+        history_max_count: 10
+        roles: [worker]
+        node_type: big
+        thread_count: 3
+        stop_grace_s: 7.5
+        log_level: warning
+        server: {enabled: false, host: localhost, port: 80, api_key: "12", admin_token: t}
+        """,
+    )
+
+    assert (settings.store, settings.sqlite_synchronous, settings.history_max_age_days) == (
+        "redis://h:1/2",
+        "FULL",
+        2.0,
+    )
+    assert (settings.history_max_count, settings.roles, settings.node_type) == (10, ("worker",), "big")
+    assert (settings.thread_count, settings.stop_grace_s, settings.log_level) == (3, 7.5, "WARNING")
+    assert (settings.server_enabled, settings.host, settings.port) == (False, "localhost", 80)
+    assert (settings.api_key, settings.admin_token) == ("12", "t")
+
+
+def test_an_empty_variable_and_an_empty_key_count_as_absent(tmp_path: Path) -> None:
+    settings = load_yaml(tmp_path, "server:\nlog_level:\njob_types:\n", {"ROTA_PORT": "", "STORE_TYPE": " "})
+
+    assert (settings.port, settings.log_level, settings.store) == (23071, "INFO", "sqlite:///rota.db")
+
+
+# -- seed 001's names ----------------------------------------------------------------------------------------------
+
+
+def test_the_seeds_variables_name_a_redis_store(tmp_path: Path) -> None:
+    cases: list[tuple[dict[str, str], str]] = [
+        ({"STORE_TYPE": "redis"}, "redis://127.0.0.1:6379/0"),
+        ({"REDIS_HOST": "db.internal"}, "redis://db.internal:6379/0"),
+        ({"STORE_TYPE": "redis", "REDIS_PORT": "7000", "REDIS_DATABASE": "3"}, "redis://127.0.0.1:7000/3"),
+        ({"STORE_TYPE": "redis", "REDIS_DATABASE": ""}, "redis://127.0.0.1:6379/0"),
+        ({"REDIS_HOST": "::1"}, "redis://[::1]:6379/0"),
+        ({"STORE_TYPE": "sqlite", "REDIS_HOST": "ignored"}, "sqlite:///rota.db"),
+        ({"STORE_TYPE": "redis", "REDIS_PORT": "wrong", "ROTA_STORE": "sqlite:///x.db"}, "sqlite:///x.db"),
+    ]
+
+    for environ, store in cases:
+        assert load(tmp_path, environ).store == store
+
+
+def test_store_type_sqlite_leaves_a_sqlite_store_of_the_file_as_it_is(tmp_path: Path) -> None:
+    environ = {"STORE_TYPE": "sqlite"}
+
+    assert load_yaml(tmp_path, "store: sqlite:///mine.db", environ).store == "sqlite:///mine.db"
+    assert load_yaml(tmp_path, "store: redis://h:1/0", environ).store == "sqlite:///rota.db"
+
+
+def test_the_seeds_variables_set_up_the_server_and_the_node(tmp_path: Path) -> None:
+    environ = {
+        "NODE_TYPE": "big",
+        "HTTP_API_KEY": "k",
+        "HTTP_BIND_ADDRESS": "[::]:80",
+        "HTTP_SERVER_ENABLED": "false",
+    }
+
+    settings = load(tmp_path, environ)
+
+    assert (settings.node_type, settings.api_key, settings.server_enabled) == ("big", "k", False)
+    assert (settings.host, settings.port) == ("::", 80)
+    assert settings.source_of("host") == "HTTP_BIND_ADDRESS"
+
+
+def test_rotas_own_variables_beat_the_seeds(tmp_path: Path) -> None:
+    environ = {"HTTP_BIND_ADDRESS": "0.0.0.0:80", "ROTA_PORT": "81", "NODE_TYPE": "a", "ROTA_NODE_TYPE": "b"}
+
+    settings = load(tmp_path, environ)
+
+    assert (settings.host, settings.port, settings.node_type) == ("0.0.0.0", 81, "b")
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({"STORE_TYPE": "mysql"}, "STORE_TYPE: must be redis or sqlite, got 'mysql'"),
+        ({"REDIS_PORT": "x"}, "REDIS_PORT: must be a number"),
+        ({"REDIS_PORT": "0"}, "REDIS_PORT: must be from 1 to 65535"),
+        ({"REDIS_DATABASE": "-1"}, "REDIS_DATABASE: must be from 0"),
+        ({"REDIS_HOST": "a/b"}, "REDIS_HOST: 'a/b' is not a host"),
+        ({"HTTP_BIND_ADDRESS": "8080"}, "HTTP_BIND_ADDRESS: must be host:port"),
+        ({"HTTP_BIND_ADDRESS": "h:x"}, "HTTP_BIND_ADDRESS: must be a number"),
+        ({"HTTP_SERVER_ENABLED": "maybe"}, "HTTP_SERVER_ENABLED: must be true or false"),
+        ({"NODE_TYPE": "a b"}, "NODE_TYPE: 'a b' is not a name"),
+        ({"ROTA_PORT": "70000"}, "ROTA_PORT: must be from 0 to 65535, got 70000"),
+        ({"ROTA_STORE": "rota.db"}, "ROTA_STORE: is not a URL"),
+        ({"ROTA_ROLES": "worker,boss"}, "ROTA_ROLES: must be one of scheduler, worker, server, got 'boss'"),
+        ({"ROTA_ROLES": ","}, "ROTA_ROLES: must be a list of"),
+        ({"ROTA_STOP_GRACE_S": "nan"}, "ROTA_STOP_GRACE_S: must be a number"),
+        ({"ROTA_STOP_GRACE_S": "-1"}, "ROTA_STOP_GRACE_S: must be from 0"),
+        ({"ROTA_SQLITE_SYNCHRONOUS": "OFF"}, "ROTA_SQLITE_SYNCHRONOUS: must be one of NORMAL, FULL"),
+        ({"ROTA_THREAD_COUNT": "0"}, "ROTA_THREAD_COUNT: must be from 1"),
+    ],
+)
+def test_a_wrong_variable_is_named(tmp_path: Path, environ: dict[str, str], words: str) -> None:
+    assert words in environment_refusal(tmp_path, environ)
+
+
+def test_a_wrong_flag_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="--thread-count: must be from 1"):
+        load(tmp_path, thread_count=0)
+
+
+# -- which file ----------------------------------------------------------------------------------------------------
+
+
+def test_a_table_in_pyproject_is_a_file_too(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n[tool.rota.server]\nport = 1000\n')
+
+    settings = load(tmp_path)
+
+    assert settings.port == 1000
+    assert settings.source_of("port") == "pyproject.toml:4"
+
+
+def test_a_pyproject_without_the_table_is_not_ours(tmp_path: Path) -> None:
+    for text in ('[project]\nname = "x"\n', '[project]\nname = "rota"\n', "rota is not valid TOML"):
+        (tmp_path / "pyproject.toml").write_text(text)
+
+        assert load(tmp_path).config_file is None
+
+
+def test_two_files_are_one_too_many_unless_one_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.rota.server]\nport = 1000\n")
+
+    assert "both exist" in refusal(tmp_path, "server: {port: 2000}")
+    assert load_settings({}, {}, Path("rota.yaml"), tmp_path).port == 2000
+    assert load_settings({}, {"ROTA_CONFIG": "pyproject.toml"}, None, tmp_path).port == 1000
+
+
+def test_a_named_file_must_be_there_and_of_a_known_kind(tmp_path: Path) -> None:
+    (tmp_path / "rota.ini").write_text("")
+
+    with pytest.raises(InvalidInput, match=r"--config: there is no file .*none\.yaml"):
+        load_settings({}, {}, Path("none.yaml"), tmp_path)
+    with pytest.raises(InvalidInput, match=r"ROTA_CONFIG: rota\.ini must be a \.yaml"):
+        load_settings({}, {"ROTA_CONFIG": "rota.ini"}, None, tmp_path)
+
+
+def test_without_a_file_yaml_is_not_even_imported(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from rota.settings import load_settings\n"
+        "load_settings({}, {}, None, Path.cwd())\n"
+        "assert not {'yaml', 'tomllib', 'difflib'} & set(sys.modules)"
+    )
+
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+
+
+# -- strict YAML ---------------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_key_is_refused_with_its_line_and_the_nearest_known_key(tmp_path: Path) -> None:
+    assert refusal(tmp_path, "store: sqlite:///x.db\nsever: {}\n") == (
+        "rota.yaml:2: sever: is not a known key; did you mean 'server'?"
+    )
+    assert refusal(tmp_path, "server:\n  host: h\n  prot: 1\n") == (
+        "rota.yaml:3: server.prot: is not a known key; did you mean 'port'?"
+    )
+    assert refusal(tmp_path, "job_types:\n- name: a\n  executor: bash\n  retries:\n    attempt: 3\n") == (
+        "rota.yaml:5: job_types[0].retries.attempt: is not a known key; did you mean 'attempts'?"
+    )
+    assert "known are store, " in refusal(tmp_path, "zzz: 1")
+
+
+def test_an_unknown_key_in_toml_is_refused_too(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.rota]\nstore = "sqlite:///x.db"\n[tool.rota.server]\nprot = 1\n')
+
+    with pytest.raises(InvalidInput, match=r"^pyproject\.toml:4: server\.prot: .* 'port'\?$"):
+        load(tmp_path)
+
+
+def test_words_that_yaml_1_1_reads_as_booleans_numbers_and_dates_are_text(tmp_path: Path) -> None:
+    values = "[on, no, Yes, 12:30:00, 2024-01-01, 1_000, =, <<]"
+
+    settings = load_yaml(tmp_path, f"job_types: [{{name: a, executor: bash, metadata: {{on: {values}}}}}]")
+
+    expected = ["on", "no", "Yes", "12:30:00", "2024-01-01", "1_000", "=", "<<"]
+    assert settings.job_types[0].metadata == {"on": expected}
+
+
+def test_scalars_are_those_of_yaml_1_2(tmp_path: Path) -> None:
+    values = "[true, FALSE, null, ~, 012, -7, 0x1F, 0o17, 1.5, 1e3, .5, '1', \"true\", !!str 2]"
+
+    settings = load_yaml(tmp_path, f"job_types: [{{name: a, executor: bash, metadata: {{x: {values}}}}}]")
+
+    expected = [True, False, None, None, 12, -7, 31, 15, 1.5, 1000.0, 0.5, "1", "true", "2"]
+    assert settings.job_types[0].metadata == {"x": expected}
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path, "server:\n  port: 1\n  port: 2\n") == (
+        "rota.yaml:3: the key 'port' stands twice, first on line 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- a\n", "rota.yaml: must be a mapping"),
+        ("a: [\n", "rota.yaml:2: is not valid YAML"),
+        ("a: 1\n---\nb: 2\n", "is not valid YAML"),
+        ("1: x\n", "rota.yaml:1: the key 1 must be text"),
+        ("server: &s {host: *s}\n", "rota.yaml:1: a value cannot contain itself"),
+        (
+            "store: !!python/object:os.system x\n",
+            "rota.yaml:1: the tag tag:yaml.org,2002:python/object:os.system is not",
+        ),
+        ("store: !!set {a}\n", "rota.yaml:1: the tag tag:yaml.org,2002:set is not"),
+        ("thread_count: !!int abc\n", "rota.yaml:1: 'abc' is not a number"),
+        ("x: " + "[" * 5000, "rota.yaml"),
+        ("x: \0", "rota.yaml: is not valid YAML"),
+        ("server: [1]\n", "rota.yaml:1: server: must be a mapping"),
+        ("\nserver: {port: '80'}\n", "rota.yaml:2: server.port: must be a whole number, got '80'"),
+        ("server: {api_key: 12}\n", "server.api_key: must be text and not empty; put quotes around digits"),
+        ("server: {enabled: on}\n", "server.enabled: must be true or false, got 'on'"),
+        ("roles: worker\n", "roles: must be a list"),
+        ("stop_grace_s: .inf\n", "stop_grace_s: must be a number"),
+        ("schedules: []\n", "rota.yaml:1: schedules: is not a known key"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_file_and_line(tmp_path: Path, text: str, words: str) -> None:
+    assert words in refusal(tmp_path, text)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "rota.yaml").write_bytes(b"store: \xff\n")
+
+    with pytest.raises(InvalidInput, match=r"rota\.yaml: is not UTF-8 text: byte 7"):
+        load(tmp_path)
+
+
+# -- definitions ---------------------------------------------------------------------------------------------------
+
+
+def test_definitions_become_values_of_the_model(tmp_path: Path) -> None:
+    uuid = "0190a1b2-0000-7000-8000-000000000001"
+    settings = load_yaml(
+        tmp_path,
+        f"""
+        node_types: [{{name: default, thread_count: 4, uuid: {uuid.upper()}}}]
+        job_types:
+          - name: report
+            uuid: {uuid}
+            executor: bash
+            metadata: {{command: ["./report.sh"]}}
+            node_type: default
+            timeout: 60000
+            unique: while_pending
+            retries: {{attempts: 3, delay_ms: 10, factor: 3, max_delay_ms: 100, jitter: 0}}
+            on_node_death: fail
+        """,
+    )
+
+    assert settings.node_types == (NodeType(uuid=uuid, name="default", thread_count=4, managed_by="file"),)
+    assert settings.job_types == (
+        JobType(
+            uuid=uuid,
+            name="report",
+            executor="bash",
+            metadata={"command": ["./report.sh"]},
+            node_type="default",
+            timeout_ms=60_000,
+            unique=Unique.WHILE_PENDING,
+            retry=RetryPolicy(attempts=3, delay_ms=10, factor=3.0, max_delay_ms=100, jitter=0.0),
+            on_node_death=OnNodeDeath.FAIL,
+            managed_by="file",
+        ),
+    )
+    assert settings.source_of("job_types") == "rota.yaml:3"
+
+
+def test_unique_may_be_a_boolean(tmp_path: Path) -> None:
+    text = "job_types: [{name: a, executor: log, unique: true}, {name: b, executor: log, unique: false}]"
+
+    assert [job_type.unique for job_type in load_yaml(tmp_path, text).job_types] == [Unique.WHILE_RUNNING, Unique.NONE]
+
+
+def test_a_definition_without_a_uuid_gets_the_same_one_at_every_start(tmp_path: Path) -> None:
+    text = "node_types: [{name: a}]\njob_types: [{name: a, executor: log}, {name: b, executor: log}]\n"
+
+    first, second = load_yaml(tmp_path, text), load_yaml(tmp_path, text)
+
+    uuids = [first.node_types[0].uuid, first.job_types[0].uuid, first.job_types[1].uuid]
+    assert uuids == [second.node_types[0].uuid, second.job_types[0].uuid, second.job_types[1].uuid]
+    assert len(set(uuids)) == 3
+    assert {UUID(uuid).version for uuid in uuids} == {5}
+    assert first.node_types[0].uuid == "2237db45-172b-57ce-af12-5026e0d5c9bb"
+
+
+def test_definitions_can_stand_in_toml(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[[tool.rota.job_types]]\nname = "a"\nexecutor = "log"\nmetadata = {day = 2024-01-01, command = ["x"]}\n'
+    )
+
+    assert load(tmp_path).job_types[0].metadata == {"day": "2024-01-01", "command": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("job_types: {}\n", "rota.yaml:1: job_types: must be a list"),
+        ("job_types:\n- 1\n", "rota.yaml:2: job_types[0]: must be a mapping"),
+        ("job_types:\n- name: a\n", "rota.yaml:2: job_types[0]: needs the key 'executor'"),
+        ("job_types: [{name: a b, executor: x}]\n", "job_types[0].name: 'a b' is not a name"),
+        ("job_types: [{name: a, executor: x, uuid: 1}]\n", "job_types[0].uuid: must be text"),
+        ("job_types: [{name: a, executor: x, uuid: zz}]\n", "job_types[0].uuid: 'zz' is not a UUID"),
+        ("job_types: [{name: a, executor: x, timeout: 0}]\n", "job_types[0].timeout: must be from 1"),
+        ("job_types: [{name: a, executor: x, timeout: 1.5}]\n", "job_types[0].timeout: must be a whole number"),
+        ("job_types: [{name: a, executor: x, metadata: []}]\n", "job_types[0].metadata: must be a mapping"),
+        ("job_types: [{name: a, executor: x, metadata: {y: .nan}}]\n", "metadata.y: is nan"),
+        ("job_types: [{name: a, executor: x, unique: always}]\n", "job_types[0].unique: must be one of none, while"),
+        ("job_types: [{name: a, executor: x, on_node_death: x}]\n", "on_node_death: must be one of requeue, fail"),
+        ("job_types: [{name: a, executor: x, retries: 3}]\n", "job_types[0].retries: must be a mapping"),
+        ("job_types: [{name: a, executor: x, retries: {jitter: 2}}]\n", "retries.jitter: must be from 0 to 1, got 2"),
+        ("node_types: [{name: a, thread_count: 0}]\n", "node_types[0].thread_count: must be from 1"),
+        (
+            "node_types:\n- name: a\n- name: a\n",
+            "rota.yaml:3: node_types[1]: has the same name as rota.yaml:2: node_types[0]",
+        ),
+    ],
+)
+def test_a_wrong_definition_is_refused_with_file_and_line(tmp_path: Path, text: str, words: str) -> None:
+    assert words in refusal(tmp_path, text)
+
+
+# -- showing them --------------------------------------------------------------------------------------------------
+
+
+def test_secrets_are_masked_wherever_settings_are_shown(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        {
+            "ROTA_API_KEY": "hunter2",
+            "ROTA_ADMIN_TOKEN": "hunter2",
+            "ROTA_STORE": "redis://me:hunter2@h:1/0?sentinel_password=hunter2&x=1",
+        },
+    )
+
+    shown = {field: (value, source) for field, value, source in settings.described()}
+    assert shown["api_key"] == ("***", "ROTA_API_KEY")
+    assert shown["store"] == ("redis://me:***@h:1/0?sentinel_password=***&x=1", "ROTA_STORE")
+    assert shown["stop_grace_s"] == ("25", "default")
+    assert "hunter2" not in repr(settings) + str(settings) + str(settings.described())
+
+
+def test_a_refused_secret_is_not_repeated(tmp_path: Path) -> None:
+    assert "12345" not in refusal(tmp_path, "server: {api_key: 12345}")
+    assert "hunter2" not in environment_refusal(tmp_path, {"ROTA_STORE": "me:hunter2@host"})
