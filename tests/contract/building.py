@@ -78,9 +78,7 @@ def claim(
     return store.claim_jobs(queue, token=token, limit=limit, lease_ms=lease_ms, now=now).claims
 
 
-def claim_one(
-    store: Store, queue: str, *, node: str | None = None, lease_ms: int = LEASE_MS, now: int = NOW
-) -> Claim:
+def claim_one(store: Store, queue: str, *, node: str | None = None, lease_ms: int = LEASE_MS, now: int = NOW) -> Claim:
     """Claim exactly one job, which must be there."""
     claims = claim(store, queue, node=node, limit=1, lease_ms=lease_ms, now=now)
     assert len(claims) == 1, f"expected one ready job, got {claims}"

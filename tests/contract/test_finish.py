@@ -111,9 +111,7 @@ def test_many_settlements_of_all_kinds_go_in_one_call(store: Store) -> None:
     ids = enqueue(store, *[spec(queue) for _ in range(5)])
     a, b, c, d, e = claim(store, queue)
 
-    refused_ids = finish(
-        store, succeed(a), fail(b), settled(c, cancelled()), fail_and_retry(d), interrupt(e)
-    )
+    refused_ids = finish(store, succeed(a), fail(b), settled(c, cancelled()), fail_and_retry(d), interrupt(e))
 
     assert refused_ids == frozenset()
     assert states_of(store, ids) == [

@@ -183,7 +183,17 @@ FORGETTING = ("delete", "trim")
 # These go through two moves in one step: a due job is made ready and given, a returning one is given again.
 TWO_STEPS = ("claim", "claim later", "finish and claim")
 # Enough to make every move.
-MOVING = ("claim", "claim behind another", "succeed", "fail", "fail and retry", "interrupt", "cancel", "end as cancelled", "retry")
+MOVING = (
+    "claim",
+    "claim behind another",
+    "succeed",
+    "fail",
+    "fail and retry",
+    "interrupt",
+    "cancel",
+    "end as cancelled",
+    "retry",
+)
 
 Move = tuple[JobState, JobState | None]
 

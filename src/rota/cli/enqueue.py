@@ -6,16 +6,16 @@ import click
 from msgspec import structs
 
 from rota.cli import parameters
-from rota.cli.jobs import show_job
+from rota.cli.jobs import show_job, took
 from rota.cli.logs import print_entry
-from rota.cli.show import print_json, talk
+from rota.cli.show import compact, print_json, span, talk, visible
 from rota.cli.target import Opened, Target, takes_target
 from rota.cli.watch import WaitedTooLong, Watch
 from rota.engine.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.log import LogEntry
 from rota.model.retry import RetryPolicy
-from rota.server.shapes import job_shape
+from rota.server.shapes import Shape, job_shape
 from rota.store.store import Admission
 
 JOB_FAILED = 1
@@ -113,15 +113,24 @@ def _await_end(
     shape = job_shape(job, rota.job_type_names(), rota.queue_names())
     if target.as_json:
         print_json({"is_new": admission.is_new, **shape})
+    elif follow:
+        talk(_outcome(shape))
     else:
         show_job(shape)
     return 0 if job.state is JobState.SUCCEEDED else JOB_FAILED
+
+
+def _outcome(shape: Shape) -> str:
+    """How it ended, in one line."""
+    errors = compact(shape["errors"])
+    after = span(took(shape))
+    return visible(f"{shape['state']}{f' after {after}' if after else ''}{f': {errors}' if errors else ''}")
 
 
 def _printer(target: Target) -> Callable[[LogEntry], None]:
     """With --json the log is talk, so that standard output stays one document."""
 
     def to_stderr(entry: LogEntry) -> None:
-        talk(entry.message)
+        talk(visible(entry.message))
 
     return to_stderr if target.as_json else print_entry

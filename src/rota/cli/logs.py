@@ -5,7 +5,7 @@ import sys
 import click
 
 from rota.cli.job_ids import find_job
-from rota.cli.show import print_json, visible
+from rota.cli.show import coloured, print_json, visible
 from rota.cli.target import Target, takes_target
 from rota.cli.watch import Watch
 from rota.clock import as_datetime
@@ -45,7 +45,8 @@ def print_entry(entry: LogEntry) -> None:
         return
     time = as_datetime(entry.time).astimezone().strftime("%H:%M:%S.%f")[:-3]
     colour = {"error": "red", "warning": "yellow", "debug": "bright_black"}.get(entry.level)
-    click.echo(f"{click.style(time, fg='bright_black')}  {click.style(visible(entry.message), fg=colour)}")
+    text = coloured(visible(entry.message), colour, sys.stdout)
+    click.echo(f"{coloured(time, 'bright_black', sys.stdout)}  {text}")
 
 
 def print_entry_json(entry: LogEntry) -> None:

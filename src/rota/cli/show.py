@@ -4,9 +4,11 @@ Tables are drawn by rich on a terminal and are plain aligned text elsewhere. Wha
 characters that would steer the terminal, so they are made visible first.
 """
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from typing import TextIO
 
 import click
 import msgspec
@@ -43,6 +45,12 @@ def talk(message: str) -> None:
 def visible(text: str) -> str:
     """Text in which no character steers the terminal; tabs and line ends stay."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def coloured(text: str, colour: str | None, stream: TextIO) -> str:
+    """Text in a colour, where the stream is a terminal and its user wants colours."""
+    wants = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return click.style(text, fg=colour) if colour and wants else text
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, nothing: str) -> None:

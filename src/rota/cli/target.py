@@ -29,6 +29,11 @@ class Target:
         self._store = store
         self._config = config
 
+    @property
+    def has_options(self) -> bool:
+        """Whether any of the options was given."""
+        return self.as_json or self._store is not None or self._config is not None
+
     def settings(self, flags: Mapping[str, object] | None = None) -> Settings:
         """The settings in force, with the verb's own flags."""
         return load_settings({"store": self._store, **(flags or {})}, os.environ, self._config, Path.cwd())

@@ -1,7 +1,7 @@
 """How many jobs a worker claims ahead of those it runs.
 
-A round trip per job would cost many times the job itself, so a worker that gets through its jobs quickly takes some more
-along. Never more than it ends within a moment: what it holds, no other node can run.
+A round trip per job would cost many times the job itself, so a worker that gets through its jobs quickly takes some
+more along. Never more than it ends within a moment: what it holds, no other node can run.
 """
 
 AHEAD_S = 0.02

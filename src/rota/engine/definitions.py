@@ -1,7 +1,8 @@
 """What is defined: node types and job types, as one process sees them.
 
-Reading them from the store for every job would cost a round trip each, so a process keeps a copy. It is read anew when the
-store's `definitions_version` has changed, which a node asks with every beat, and at once for a name that is not known yet.
+Reading them from the store for every job would cost a round trip each, so a process keeps a copy. It is read anew when
+the store's `definitions_version` has changed, which a node asks with every beat, and at once for a name that is not
+known yet.
 """
 
 import difflib
@@ -139,8 +140,8 @@ class Definitions:
     def apply_file(self, node_types: Sequence[NodeType], job_types: Sequence[JobType]) -> None:
         """Make the definitions that a configuration file owns equal to those that stand in it now.
 
-        What came by another way is never touched; a name that somebody else's definition has is a conflict. Only the node
-        type `default`, which every installation has, may be taken over.
+        What came by another way is never touched; a name that somebody else's definition has is a conflict. Only the
+        node type `default`, which every installation has, may be taken over.
         """
         self.refresh()
         owned_node_types = [self._owned(one, self._view.node_types) for one in node_types]

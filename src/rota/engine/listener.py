@@ -10,7 +10,8 @@ from rota.store.store import Waker
 
 _AFTER_ERROR_S = 1.0
 _FOR_ORDERS_S = 0.1
-"""After a report the worker usually says within this time what it wants next; until then there is nothing to wait for."""
+"""After a report the worker usually says within this time what it wants next; until then there is nothing to wait
+for."""
 _logger = logging.getLogger("rota.worker")
 
 

@@ -8,7 +8,8 @@ from rota.model.log import LogEntry
 from rota.store.store import LogBatch
 
 MAX_PENDING = 20_000
-"""Lines that wait while the store is slow or away. Further ones are dropped, counted and marked: memory stays bounded."""
+"""Lines that wait while the store is slow or away. Further ones are dropped, counted and marked: memory stays
+bounded."""
 MOST_PER_BATCH = 500
 
 
@@ -47,7 +48,11 @@ class LogStream:
         batches = []
         for job_id, (claim, entries) in pending.items():
             if lost := dropped.get(job_id):
-                entries.append(LogEntry(entries[-1].time, f"[{lost} lines dropped: the store was too slow]", "warning", claim.attempt))
+                entries.append(
+                    LogEntry(
+                        entries[-1].time, f"[{lost} lines dropped: the store was too slow]", "warning", claim.attempt
+                    )
+                )
             for start in range(0, len(entries), MOST_PER_BATCH):
                 part = entries[start : start + MOST_PER_BATCH]
                 batches.append(LogBatch(claim.spec.queue, job_id, claim.token, part))

@@ -1,8 +1,8 @@
 """A node: one process. It beats, drives its duties, and runs a worker if it has that role.
 
-    role        what it drives
-    worker      a worker on its node type's queue, and the watchdog
-    scheduler   the watchdog and retention
+role        what it drives
+worker      a worker on its node type's queue, and the watchdog
+scheduler   the watchdog and retention
 """
 
 import asyncio
@@ -26,7 +26,8 @@ from rota.engine.watchdog import Watchdog
 from rota.engine.worker import Worker
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
-from rota.model.node import BEAT_MS, Node as NodeRecord, NodeType
+from rota.model.node import BEAT_MS, NodeType
+from rota.model.node import Node as NodeRecord
 from rota.store.store import Store
 
 WORKER = "worker"

@@ -1,12 +1,13 @@
 """The bridge between the engine, which is asyncio, and stores, which are synchronous: one thread that makes the calls.
 
-Calls are made one after another, in order, so that what depends on order (log lines before the end of their job, recovery
-after a failed claim) needs no further care.
+Calls are made one after another, in order, so that what depends on order (log lines before the end of their job,
+recovery after a failed claim) needs no further care.
 """
 
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -51,10 +52,8 @@ class StoreThread:
 
 
 def _tell(future: "asyncio.Future[Any]", how: Callable[["asyncio.Future[Any]", Any], None], what: object) -> None:
-    try:
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
         future.get_loop().call_soon_threadsafe(how, future, what)
-    except RuntimeError:
-        pass  # the loop is closed: nobody waits any more
 
 
 def _succeed(future: "asyncio.Future[Any]", answer: object) -> None:

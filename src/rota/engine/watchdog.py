@@ -1,4 +1,5 @@
-"""The watchdog: finds claims of dead nodes and settles them on their behalf. Any number may run; each claim has one winner."""
+"""The watchdog: finds claims of dead nodes and settles them on their behalf. Any number may run; each claim has one
+winner."""
 
 import logging
 from collections.abc import Sequence

@@ -4,9 +4,9 @@
     run     a free slot takes the next claimed job and awaits its executor
     settle  the outcome becomes a settlement, which goes out with the next claim
 
-Slots are lasting tasks, one per job that may run at a time. A slot awaits an executor directly, so a job costs no task, no
-timer and no thread of its own unless it needs one. Everything here happens on the event loop; the store is called through
-a store thread, and a listener thread waits for news from it.
+Slots are lasting tasks, one per job that may run at a time. A slot awaits an executor directly, so a job costs no
+task, no timer and no thread of its own unless it needs one. Everything here happens on the event loop; the store is
+called through a store thread, and a listener thread waits for news from it.
 """
 
 import asyncio
@@ -137,7 +137,8 @@ class Worker:
             self._thread.close()
 
     def drain(self) -> None:
-        """Claim nothing more. What was claimed ahead goes back; running jobs go on, and are interrupted after the grace."""
+        """Claim nothing more. What was claimed ahead goes back; running jobs go on, and are interrupted after the
+        grace."""
         if not self._is_draining:
             self._is_draining = True
             self._give_back(list(self._buffer))
@@ -179,7 +180,9 @@ class Worker:
             if settlements:
                 self._appetite.ended(len(settlements), self._clock.monotonic() - last_end)
             try:
-                answer = await self._thread.call(self._exchange(settlements, batches, wanted, after_failure=failures > 0))
+                answer = await self._thread.call(
+                    self._exchange(settlements, batches, wanted, after_failure=failures > 0)
+                )
             except StoreError as error:
                 self._take_back(settlements, batches)
                 self._health.store_failed(error)

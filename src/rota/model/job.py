@@ -156,9 +156,9 @@ def rank_of(priority: int, available_at: int) -> int:
     """A job's place in its queue, smallest first: by priority, then by the time it became ready, then (in the stores)
     by id.
 
-    One number, so that every store can keep it in one ordered index. It must stay exact in a double, which is what Redis
-    gives a score: time in steps of 16 ms takes 37 bits until 2039 and 38 until 2109, the priority the rest. Within a step
-    ids decide, and they are in the order of making.
+    One number, so that every store can keep it in one ordered index. It must stay exact in a double, which is what
+    Redis gives a score: time in steps of 16 ms takes 37 bits until 2039 and 38 until 2109, the priority the rest.
+    Within a step ids decide, and they are in the order of making.
     """
     return available_at // _RANK_STEP_MS - priority * _RANK_PRIORITY
 

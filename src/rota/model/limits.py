@@ -56,22 +56,39 @@ def encode_json(field: str, value: object, limit: int) -> bytes:
 
 
 def _check_value(path: str, value: object, depth: int) -> None:
-    if depth > MAX_DEPTH:
+    if isinstance(value, str) or value is None or isinstance(value, bool):
+        return
+    if depth > MAX_DEPTH and isinstance(value, dict | list | tuple):
         raise InvalidInput(path.split(".")[0].split("[")[0], f"is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise InvalidInput(path, f"has the key {key!r}; keys must be strings")
-            if not isinstance(item, (str, int)):
-                _check_value(f"{path}.{key}", item, depth + 1)
-    elif isinstance(value, (list, tuple)):
+            _check_value(f"{path}.{key}", item, depth + 1)
+    elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            if not isinstance(item, (str, int)):
-                _check_value(f"{path}[{index}]", item, depth + 1)
-    elif isinstance(value, float) and not math.isfinite(value):
+            _check_value(f"{path}[{index}]", item, depth + 1)
+    else:
+        _check_number(path, value)
+
+
+def _check_number(path: str, value: object) -> None:
+    if isinstance(value, int):
+        if not -(1 << 63) <= value < 1 << 64:
+            raise InvalidInput(path, f"is {value}, which does not fit into 64 bits; send it as a string")
+    elif not isinstance(value, float):
+        raise InvalidInput(path, f"is of the type {type(value).__name__}, which JSON does not have")
+    elif not math.isfinite(value):
         raise InvalidInput(path, f"is {value}, which JSON cannot carry")
 
 
 def _kind(value: object) -> str:
-    names = {type(None): "null", list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    names = {
+        type(None): "null",
+        list: "an array",
+        str: "a string",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+    }
     return names.get(type(value), type(value).__name__)

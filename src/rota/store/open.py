@@ -23,7 +23,9 @@ def open_store(url: str) -> Store:
         try:
             import redis  # noqa: F401
         except ImportError:
-            raise StoreRefused(f"{scheme}:// needs the Redis driver; install it with: pip install 'rota[redis]'") from None
+            raise StoreRefused(
+                f"{scheme}:// needs the Redis driver; install it with: pip install 'rota[redis]'"
+            ) from None
         from rota.store.redis.store import RedisStore
 
         return RedisStore.open(url)

@@ -9,8 +9,9 @@ All jobs of one queue (the uuid of a node type) live together, so that one opera
 cluster too. An operation that must not happen (a stale token, a job in another state) returns that as a value which the
 caller has to look at.
 
-Errors: `StoreUnavailable` when the store cannot be reached (the caller may repeat any call: repeating an operation that
-had already happened changes nothing and gives the same answer), `StoreFull` when it has no room.
+Errors: `StoreUnavailable` when the store cannot be reached, `StoreFull` when it has no room. The caller may repeat any
+call: an operation that had already happened changes nothing and gives the same answer. Two are different: the jobs of a
+repeated claim are others (`recover_claims` puts back those whose answer was lost), and repeated log lines stand twice.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +25,6 @@ from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement
-
 
 MAX_PROMOTED = 1_000
 """Delayed jobs that one claim makes ready at most, so that no single step takes long."""
@@ -110,9 +110,9 @@ class Waker(Protocol):
     def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
         """Block until something may have changed, `nudge` is called, or the time is over.
 
-        Returns the ids of held jobs whose cancellation was asked for, as far as they are known. With `wants_jobs` it also
-        returns when jobs may have become ready; of several waiting nodes at least one is woken for new jobs. It may
-        return for no reason. It raises `StoreUnavailable` like any operation.
+        Returns the ids of held jobs whose cancellation was asked for, as far as they are known. With `wants_jobs` it
+        also returns when jobs may have become ready; of several waiting nodes at least one is woken for new jobs. It
+        may return for no reason. It raises `StoreUnavailable` like any operation.
         """
         ...
 
@@ -190,29 +190,30 @@ class Store(Protocol):
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         """Accept jobs, each as delayed (if `run_at` is after `now`) or queued. One answer per spec, in order.
 
-        A job whose id is known already is not stored again. A job whose unique key belongs to a live job of its queue is
-        not stored; the answer names that job. The same holds between specs of one call. Atomic per queue.
+        A job whose id is known already is not stored again. A job whose unique key belongs to a live job of its queue
+        is not stored; the answer names that job. The same holds between specs of one call. Atomic per queue.
         """
         ...
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
         """Hand up to `limit` ready jobs to the node of `token`: pop, token and lease in one atomic step.
 
-        First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then id, and each is given to one node only.
-        A job whose lock is held by a running job is set aside until that lock is free, and another is given instead; it
-        keeps its place among those that wait for the lock. A paused queue gives nothing. The node's lease on the queue
-        is extended to `now + lease_ms`.
+        First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then
+        id, and each is given to one node only. A job whose lock is held by a running job is set aside until that lock
+        is free, and another is given instead; it keeps its place among those that wait for the lock. A paused queue
+        gives nothing. When jobs are handed out, the node's lease on the queue is extended to `now + lease_ms`; a claim
+        of nothing writes nothing.
         """
         ...
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
         """Carry out settlements of claimed jobs; returns the ids that were refused.
 
-        A settlement is carried out if its token holds the job, which then moves to the settlement's state: an ended job gets
-        its ending, a returning one its new attempts, deaths, rank and time; a returning job whose cancellation was asked
-        for is cancelled instead. An ended job frees its unique key; every
-        settled job frees its lock, and the next job that waits for the lock is ready at once. Refused is whatever another
-        token holds, or none; a settlement that had been carried out before is not refused and changes nothing.
+        A settlement is carried out if its token holds the job, which then moves to the settlement's state: an ended
+        job gets its ending, a returning one its new attempts, deaths, rank and time; a returning job whose
+        cancellation was asked for is cancelled instead. An ended job frees its unique key; every settled job frees its
+        lock, and the next job that waits for the lock is ready at once. Refused is whatever another token holds, or
+        none; a settlement that had been carried out before is not refused and changes nothing.
         """
         ...
 
@@ -223,7 +224,8 @@ class Store(Protocol):
         ...
 
     def renew_claims(self, queue: str, node: str, held: dict[str, str], *, lease_ms: int, now: int) -> Renewal:
-        """Say that the node lives and holds these jobs (id to token). Extends its lease on the queue to `now + lease_ms`."""
+        """Say that the node lives and holds these jobs (id to token). Extends its lease on the queue to `now +
+        lease_ms`."""
         ...
 
     def recover_claims(self, queue: str, node: str, held: dict[str, str], *, now: int) -> int:
@@ -247,12 +249,13 @@ class Store(Protocol):
         ...
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
-        """Cancel waiting jobs at once; mark running ones, so that their nodes hear of it. One answer per id, in order."""
+        """Cancel waiting jobs at once; mark running ones, so that their nodes hear of it. One answer per id, in
+        order."""
         ...
 
     def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
-        """Bring failed and cancelled jobs back into their queue as new, with no attempts used. False: not in such a state,
-        or its unique key meanwhile belongs to another live job."""
+        """Bring failed and cancelled jobs back into their queue as new, with no attempts used. False: not in such a
+        state, or its unique key meanwhile belongs to another live job."""
         ...
 
     def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
@@ -282,14 +285,14 @@ class Store(Protocol):
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         """A page of jobs, at most `limit`. A page may be short, or empty, and still have a cursor.
 
-        Order: delayed by due time, queued by rank, queued that wait for a lock by rank, running by claim time, then ended
-        ones, latest end first.
+        Order: delayed by due time, queued by rank, queued that wait for a lock by rank, running by claim time, then
+        ended ones, latest end first.
         """
         ...
 
     def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
-        """Forget ended jobs with their logs: those that ended before an instant, and the oldest beyond `keep`. At most `limit`
-        in one call; returns how many."""
+        """Forget ended jobs with their logs: those that ended before an instant, and the oldest beyond `keep`. At most
+        `limit` in one call; returns how many."""
         ...
 
     # -- logs ------------------------------------------------------------------------------------------------------

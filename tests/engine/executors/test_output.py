@@ -98,7 +98,12 @@ def test_a_flood_of_empty_lines_ends_too() -> None:
 def test_threads_that_reach_the_cap_together_say_so_once() -> None:
     lines = Lines()
     log = LogCap(lines, limit=50_000)
-    threads = [threading.Thread(target=lambda: [log("x" * 100) for _ in range(500)]) for _ in range(8)]
+
+    def talk() -> None:
+        for _ in range(500):
+            log("x" * 100)
+
+    threads = [threading.Thread(target=talk) for _ in range(8)]
 
     for thread in threads:
         thread.start()

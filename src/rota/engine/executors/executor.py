@@ -20,7 +20,8 @@ class Run:
         self.job_type = job_type
         self.attempt = attempt
         self.log = log
-        """`log(message, level)` adds a line to the job's live log. Call it from any thread; it never blocks for long."""
+        """`log(message, level)` adds a line to the job's live log. Call it from any thread; it never blocks for
+        long."""
         self.stop_grace_s = stop_grace_s
         """How long work may take to end after it was asked to, before it is killed."""
         self.partial_results: object = None
@@ -37,8 +38,9 @@ class Executor(Protocol):
     async def run(self, run: Run) -> Outcome:
         """Run one attempt to its end.
 
-        Timeouts, cancellation and a stopping node reach it as `asyncio.CancelledError`: stop the work, leave nothing behind,
-        put what there is into `run.partial_results`, and re-raise. Any other exception becomes a failed outcome.
+        Timeouts, cancellation and a stopping node reach it as `asyncio.CancelledError`: stop the work, leave nothing
+        behind, put what there is into `run.partial_results`, and re-raise. Any other exception becomes a failed
+        outcome.
         """
         ...
 

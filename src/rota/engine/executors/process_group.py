@@ -27,9 +27,9 @@ def has_living_member(group: int) -> bool:
 
 def _is_living_member(pid: str, group: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            # The name before the last parenthesis may hold anything; then come state, parent and group.
-            state, _, its_group = file.read().rpartition(b")")[2].split(maxsplit=3)[:3]
+        stat = (_PROC / pid / "stat").read_bytes()
     except OSError:
         return False  # it ended meanwhile
+    # The name before the last parenthesis may hold anything; then come state, parent and group.
+    state, _, its_group = stat.rpartition(b")")[2].split(maxsplit=3)[:3]
     return int(its_group) == group and state not in (b"Z", b"X")

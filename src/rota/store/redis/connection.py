@@ -17,15 +17,19 @@ from redis.exceptions import (
     BusyLoadingError,
     ClusterDownError,
     ClusterError,
-    ConnectionError as RedisConnectionError,
     MasterDownError,
     OutOfMemoryError,
     ReadOnlyError,
     RedisClusterException,
     RedisError,
     ResponseError,
-    TimeoutError as RedisTimeoutError,
     TryAgainError,
+)
+from redis.exceptions import (
+    ConnectionError as RedisConnectionError,
+)
+from redis.exceptions import (
+    TimeoutError as RedisTimeoutError,
 )
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel

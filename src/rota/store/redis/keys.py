@@ -1,7 +1,7 @@
 """Every key that Rota uses in Redis. Nothing else spells a key.
 
-The part in braces is what Redis Cluster routes by: all keys of one queue share a slot, so that a script on a queue is one
-atomic step there too.
+The part in braces is what Redis Cluster routes by: all keys of one queue share a slot, so that a script on a queue is
+one atomic step there too.
 """
 
 PREFIX = "rota"
@@ -35,8 +35,8 @@ class QueueKeys:
         self.jobs = self._base + "jobs"
         """hash: job id -> spec (JSON), for every job of the queue."""
         self.marks = self._base + "marks"
-        """hash: job id -> mark (JSON), only for jobs about which there is more to know than their spec: a time to wait for,
-        attempts used, a lock or a unique key. Plain jobs have none, and cost nothing."""
+        """hash: job id -> mark (JSON), only for jobs about which there is more to know than their spec: a time to wait
+        for, attempts used, a lock or a unique key. Plain jobs have none, and cost nothing."""
         self.ready = self._base + "ready"
         """sorted set: id of queued jobs by rank."""
         self.delayed = self._base + "delayed"

@@ -42,7 +42,12 @@ def job_of(spec: bytes, place: bytes, there: bytes, mark: bytes, cancelling: byt
     if not spec:
         return None
     past = decode_mark(mark) if mark else NO_MARK
-    base: dict[str, Any] = {"spec": decode_spec(spec), "attempts": past.attempts, "deaths": past.deaths, "token": past.token}
+    base: dict[str, Any] = {
+        "spec": decode_spec(spec),
+        "attempts": past.attempts,
+        "deaths": past.deaths,
+        "token": past.token,
+    }
     if place == b"ended":
         return _ended(base, there)
     if place == b"running":

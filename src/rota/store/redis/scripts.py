@@ -1,7 +1,7 @@
 """Loads the Lua files of `scripts/` and calls them by name.
 
-A line `-- include: locks` in a script's header puts `includes/locks.lua` in front of its body. Scripts are called by hash;
-a server that does not know the hash (new, restarted, SCRIPT FLUSH) is sent the text, and callers notice nothing.
+A line `-- include: locks` in a script's header puts `includes/locks.lua` in front of its body. Scripts are called by
+hash; a server that does not know the hash (new, restarted, SCRIPT FLUSH) is sent the text, and callers notice nothing.
 """
 
 import hashlib

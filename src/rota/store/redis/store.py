@@ -1,14 +1,15 @@
 """The Redis store. Each operation is one Lua script of its name; `keys.py` spells the keys.
 
-Answers of Redis come as bytes; ids and tokens are ASCII. A job is looked up by its id alone by asking every queue: there
-are few of them, and jobs on the hot path are never looked up.
+Answers of Redis come as bytes; ids and tokens are ASCII. A job is looked up by its id alone by asking every queue:
+there are few of them, and jobs on the hot path are never looked up.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from redis.cluster import RedisCluster
-from redis.exceptions import ConnectionError as RedisConnectionError, NoScriptError, ResponseError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import NoScriptError, ResponseError
 
 from rota.errors import Conflict
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
@@ -16,7 +17,7 @@ from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, cancelled_ending, was_carried_out
 from rota.store import listing
-from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, decode_spec, encode
+from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode
 from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, SETTINGS, DefinitionKeys, QueueKeys
 from rota.store.redis.marks import Mark, claim_of, job_of, mark_of
@@ -121,8 +122,8 @@ class RedisStore:
     def delete_node_types(self, uuids: Iterable[str]) -> int:
         uuids = list(uuids)
         for uuid in uuids:
-            # Not one step with the deletion: on a cluster they live apart. A job that slips in between stays in its queue
-            # and is found there; its node type can be defined again.
+            # Not one step with the deletion: on a cluster they live apart. A job that slips in between stays in its
+            # queue and is found there; its node type can be defined again.
             counts = self.count_jobs(uuid)
             if any(counts[state] for state in (JobState.DELAYED, JobState.QUEUED, JobState.RUNNING)):
                 raise Conflict(f"node type {uuid} still has live jobs; cancel them or let them end first")
@@ -198,9 +199,7 @@ class RedisStore:
     def reclaim_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
         return self._finish(queue, settlements, now, only_dead=True)
 
-    def _finish(
-        self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool
-    ) -> frozenset[str]:
+    def _finish(self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool) -> frozenset[str]:
         left_over: list[bytes] = []
         for start in range(0, len(settlements), _MOST_PER_CALL):
             part = settlements[start : start + _MOST_PER_CALL]
@@ -285,7 +284,9 @@ class RedisStore:
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         answers = dict.fromkeys(job_ids, CancelAnswer.UNKNOWN)
         for queue in self.list_queues():
-            for job_id, answer in self._cancel_in(queue, [i for i in answers if answers[i] is CancelAnswer.UNKNOWN], now):
+            for job_id, answer in self._cancel_in(
+                queue, [i for i in answers if answers[i] is CancelAnswer.UNKNOWN], now
+            ):
                 answers[job_id] = answer
         return [answers[job_id] for job_id in job_ids]
 
@@ -294,7 +295,9 @@ class RedisStore:
             return
         k = self._of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
-        words = self._run("cancel_jobs", [*keys, k.cancelling, k.wake], [now, encode(cancelled_before_run(now)), *job_ids])
+        words = self._run(
+            "cancel_jobs", [*keys, k.cancelling, k.wake], [now, encode(cancelled_before_run(now)), *job_ids]
+        )
         for job_id, word in zip(job_ids, (raw.decode() for raw in words), strict=True):
             if "/" in word:
                 # A short cut: should it be lost, the node hears of the cancellation when it renews its claims.
@@ -408,7 +411,8 @@ class RedisStore:
         return sorted(place for place in places if place > after)[:limit]
 
     def _page(self, key: str, after: listing.Place, limit: int, *, latest_first: bool) -> list[listing.Place]:
-        """Members of a sorted set behind a place. Jobs of one millisecond share a score: those up to the place are passed."""
+        """Members of a sorted set behind a place. Jobs of one millisecond share a score: those up to the place are
+        passed."""
         command, edge = ("zrevrangebyscore", "-inf") if latest_first else ("zrangebyscore", "+inf")
         places: list[listing.Place] = []
         offset = 0
@@ -429,7 +433,8 @@ class RedisStore:
         if len(old) < surplus:
             old = self._oldest(keys, "+inf", surplus)
         return sum(
-            len(self._delete_in(queue, old[start : start + _MOST_PER_CALL])) for start in range(0, len(old), _MOST_PER_CALL)
+            len(self._delete_in(queue, old[start : start + _MOST_PER_CALL]))
+            for start in range(0, len(old), _MOST_PER_CALL)
         )
 
     def _oldest(self, keys: QueueKeys, before: str, limit: int) -> list[str]:

@@ -1,4 +1,5 @@
-"""Wakes a node that waits for work in Redis, by a blocking pop: no polling, and one node is woken for one piece of news.
+"""Wakes a node that waits for work in Redis, by a blocking pop: no polling, and one node is woken for one piece of
+news.
 
 A node that has no free slot listens to its inbox only, so that it takes no word that was meant for an idle one.
 """

@@ -41,7 +41,11 @@ class Database:
     def connect(self) -> sqlite3.Connection:
         """A further connection with the settings that all of them share."""
         connection = sqlite3.connect(
-            self.path, timeout=_BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
+            self.path,
+            timeout=_BUSY_TIMEOUT_MS / 1000,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
         )
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = WAL")

@@ -1,4 +1,5 @@
-"""Learns from the kernel that another process wrote to a file (Linux's inotify, which Python does not offer by itself)."""
+"""Learns from the kernel that another process wrote to a file (Linux's inotify, which Python does not offer by
+itself)."""
 
 import ctypes
 import os

@@ -137,7 +137,9 @@ class SqliteStore:
             return Admission(spec.id, True)
         if spec.unique_key is None or db.execute(SQL["find_job"], {"id": spec.id}).fetchone():
             return Admission(spec.id, False)
-        holder = db.execute(SQL["holder_of_unique_key"], {"queue": spec.queue, "unique_key": spec.unique_key}).fetchone()
+        holder = db.execute(
+            SQL["holder_of_unique_key"], {"queue": spec.queue, "unique_key": spec.unique_key}
+        ).fetchone()
         return Admission(str(holder["id"]), False)
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
@@ -160,7 +162,9 @@ class SqliteStore:
             wanted = limit - len(claims)
             candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": wanted}).fetchall()
             taken, held = self._split_by_lock(db, queue, candidates)
-            db.execute(SQL["claim_jobs"], {"token": token, "now": now, "seqs": json_array([row["seq"] for row in taken])})
+            db.execute(
+                SQL["claim_jobs"], {"token": token, "now": now, "seqs": json_array([row["seq"] for row in taken])}
+            )
             claims += [claim_of(row, token) for row in taken]
             if not held:
                 break
@@ -178,7 +182,9 @@ class SqliteStore:
             lock_key = row["lock_key"]
             if lock_key is None:
                 taken.append(row)
-            elif lock_key in locks or db.execute(SQL["is_locked"], {"queue": queue, "lock_key": lock_key}).fetchone()[0]:
+            elif (
+                lock_key in locks or db.execute(SQL["is_locked"], {"queue": queue, "lock_key": lock_key}).fetchone()[0]
+            ):
                 held.append(row["seq"])
             else:
                 locks.add(lock_key)

@@ -1,7 +1,7 @@
 """Wakes a node that waits for work in a SQLite file.
 
-Threads of the same process signal each other through a pipe. What other processes commit is reported by the kernel, which
-watches the write-ahead log; where it cannot, `PRAGMA data_version` is asked every few milliseconds.
+Threads of the same process signal each other through a pipe. What other processes commit is reported by the kernel,
+which watches the write-ahead log; where it cannot, `PRAGMA data_version` is asked every few milliseconds.
 """
 
 import os

@@ -1,0 +1,6 @@
+"""What the demo's Python jobs run."""
+
+
+def hello(name: str = "world") -> str:
+    """Greet somebody."""
+    return f"hello {name}"

@@ -1,0 +1,53 @@
+"""Answers of the native API: JSON, and errors as `{"status": "error", "error": ...}` with a fitting status."""
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rota.errors import AuthError, Conflict, InvalidInput, NotFound, RotaError, StoreError, StoreFull
+
+_STATUS_OF_ERROR: tuple[tuple[type[RotaError], int], ...] = (
+    (InvalidInput, 400),
+    (AuthError, 401),
+    (NotFound, 404),
+    (Conflict, 409),
+    (StoreFull, 507),
+    (StoreError, 503),
+)
+_TEXT_OF_STATUS = {404: "there is nothing at this path", 405: "this path does not take this method"}
+
+
+class Json(Response):
+    """A JSON body."""
+
+    media_type = "application/json"
+
+    def render(self, content: object) -> bytes:
+        return msgspec.json.encode(content)
+
+
+def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    return Json({"status": "error", "error": message}, status_code=status, headers=headers)
+
+
+def status_of(error: RotaError) -> int:
+    return next((status for kind, status in _STATUS_OF_ERROR if isinstance(error, kind)), 500)
+
+
+async def answer_http_error(request: Request, error: Exception) -> Response:
+    """What routing refuses: unknown paths and methods. A 405 keeps its Allow header."""
+    assert isinstance(error, HTTPException)
+    message = _TEXT_OF_STATUS.get(error.status_code, error.detail)
+    return error_answer(error.status_code, message, dict(error.headers or {}))
+
+
+async def answer_rota_error(request: Request, error: Exception) -> Response:
+    """What Rota refuses, in its own words."""
+    assert isinstance(error, RotaError)
+    return error_answer(status_of(error), str(error))
+
+
+async def answer_fault(request: Request, error: Exception) -> Response:
+    """A fault of ours: the log has the details, the client does not."""
+    return error_answer(500, "something went wrong in the server; its log says what")

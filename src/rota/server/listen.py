@@ -1,0 +1,90 @@
+"""The socket of the server, and uvicorn on it, inside our own loop and without its signal handlers."""
+
+import asyncio
+import errno
+import ipaddress
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from rota.errors import InvalidInput
+
+_BACKLOG = 2048
+_GRACE_S = 5
+"""Time for requests under way, and endless streams, after the node has stopped."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes any free one. A taken port is `InvalidInput` that says so."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (socket.gaierror, UnicodeError):
+        raise InvalidInput("host", f"{host!r} is no address of this machine") from None
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        # At once: two that are merely bound would not notice each other.
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise InvalidInput("port", _why_not(error, host, port)) from None
+    listener.setblocking(False)
+    return listener
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"{port} on {host} is taken by another program; choose another with --port, or 0 for any"
+    if error.errno == errno.EACCES:
+        return f"{port} on {host} needs more rights; choose one above 1023 with --port"
+    return f"cannot listen on {host}:{port}: {error.strerror}"
+
+
+def is_loopback(listener: socket.socket) -> bool:
+    """Whether only this machine can connect."""
+    address = ipaddress.ip_address(str(listener.getsockname()[0]).partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
+
+
+def address_of(listener: socket.socket) -> str:
+    """The URL at which the server can be reached. Of a server on all addresses it is the one on this machine."""
+    host, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class _Server(uvicorn.Server):
+    """The node decides when to stop, so uvicorn must leave the signals alone."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(app: ASGIApp, listener: socket.socket, stopping: asyncio.Event) -> None:
+    """Serve until `stopping` is set; then answer what is under way and close the socket."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    stop = asyncio.create_task(stopping.wait())
+    await asyncio.wait([serving, stop], return_when=asyncio.FIRST_COMPLETED)
+    server.should_exit = True
+    stop.cancel()
+    with suppress(asyncio.CancelledError):
+        await stop
+    await serving

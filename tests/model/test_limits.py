@@ -1,0 +1,87 @@
+"""Bounds on what comes from outside."""
+
+import pytest
+
+from rota.errors import InvalidInput
+from rota.model.limits import MAX_DEPTH, MAX_PAYLOAD_BYTES, check_name, check_payload, check_range, encode_json
+
+
+def nested(depth: int) -> dict[str, object]:
+    value: dict[str, object] = {}
+    for _ in range(depth - 1):
+        value = {"a": value}
+    return value
+
+
+def test_what_fits_is_given_back_as_json() -> None:
+    assert check_payload("arguments", {"a": [1, 2.5, None, True, "ü"]}) == '{"a":[1,2.5,null,true,"ü"]}'.encode()
+
+
+@pytest.mark.parametrize("value", [None, [], "text", 7, 1.5, True])
+def test_a_payload_is_an_object(value: object) -> None:
+    with pytest.raises(InvalidInput, match="arguments: must be an object"):
+        check_payload("arguments", value)
+
+
+def test_the_payload_may_be_as_large_as_the_limit_and_no_larger() -> None:
+    frame = len('{"a":""}')
+
+    check_payload("arguments", {"a": "x" * (MAX_PAYLOAD_BYTES - frame)})
+    with pytest.raises(InvalidInput, match="the limit is"):
+        check_payload("arguments", {"a": "x" * (MAX_PAYLOAD_BYTES - frame + 1)})
+
+
+def test_depth_is_bounded() -> None:
+    check_payload("arguments", nested(MAX_DEPTH))
+    check_payload("arguments", {"a": nested(MAX_DEPTH - 2) | {"n": 1}})
+    with pytest.raises(InvalidInput, match="arguments: is nested deeper than 64"):
+        check_payload("arguments", nested(MAX_DEPTH + 1))
+
+
+def test_absurd_depth_is_an_error_and_not_a_crash() -> None:
+    with pytest.raises(InvalidInput, match="nested deeper"):
+        check_payload("arguments", nested(50_000))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_numbers_that_json_cannot_carry_are_refused_where_they_stand(value: float) -> None:
+    with pytest.raises(InvalidInput, match=r"arguments\.a\[1\]\.b"):
+        check_payload("arguments", {"a": [0, {"b": value}]})
+
+
+def test_lone_surrogates_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="lone surrogate"):
+        check_payload("arguments", {"a": "\ud800"})
+
+
+@pytest.mark.parametrize("value", [{"a": object()}, {"a": {1, 2}}, {1: "a"}, {"a": 2**70}])
+def test_what_is_not_json_is_refused(value: object) -> None:
+    with pytest.raises(InvalidInput, match="arguments"):
+        check_payload("arguments", value)
+
+
+def test_any_json_value_can_be_encoded_where_no_object_is_needed() -> None:
+    assert encode_json("results", [1, None], 100) == b"[1,null]"
+
+
+@pytest.mark.parametrize("name", ["a", "report.daily", "A_b-c:d/e", "_x", "9"])
+def test_names_have_a_small_alphabet(name: str) -> None:
+    assert check_name("name", name) == name
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "-a", ".a", "ä", "a\n", "a" * 129, None, 7, "a{b}"])
+def test_other_names_are_refused(name: object) -> None:
+    with pytest.raises(InvalidInput, match="is not a name"):
+        check_name("name", name)
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1", None])
+def test_only_whole_numbers_are_numbers(value: object) -> None:
+    with pytest.raises(InvalidInput, match="must be a whole number"):
+        check_range("priority", value, 0, 10)
+
+
+@pytest.mark.parametrize("value", [-1, 11])
+def test_numbers_out_of_range_are_refused(value: int) -> None:
+    with pytest.raises(InvalidInput, match="must be from 0 to 10"):
+        check_range("priority", value, 0, 10)

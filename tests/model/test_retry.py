@@ -1,0 +1,43 @@
+"""Back-off."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rota.errors import InvalidInput
+from rota.model.retry import MAX_DELAY_MS, RetryPolicy
+
+
+def test_there_is_one_attempt_by_default() -> None:
+    assert RetryPolicy().attempts == 1
+
+
+def test_delays_grow_up_to_the_limit() -> None:
+    policy = RetryPolicy(attempts=9, delay_ms=1_000, factor=3, max_delay_ms=20_000, jitter=0)
+
+    assert [policy.delay_after(n, 0.5) for n in (1, 2, 3, 4)] == [1_000, 3_000, 9_000, 20_000]
+
+
+@given(st.integers(1, 1_000), st.floats(0, 0.999))
+def test_jitter_only_adds_and_stays_within_its_share(attempts: int, chance: float) -> None:
+    policy = RetryPolicy(attempts=1_000, delay_ms=1_000, jitter=0.2)
+    bare = RetryPolicy(attempts=1_000, delay_ms=1_000, jitter=0).delay_after(attempts, 0)
+
+    assert bare <= policy.delay_after(attempts, chance) <= round(bare * 1.2)
+
+
+@pytest.mark.parametrize(
+    ("policy", "field"),
+    [
+        (RetryPolicy(attempts=0), "attempts"),
+        (RetryPolicy(attempts=1_001), "attempts"),
+        (RetryPolicy(delay_ms=-1), "delay_ms"),
+        (RetryPolicy(factor=0.5), "factor"),
+        (RetryPolicy(factor=float("nan")), "factor"),
+        (RetryPolicy(max_delay_ms=MAX_DELAY_MS + 1), "max_delay_ms"),
+        (RetryPolicy(jitter=1.5), "jitter"),
+    ],
+)
+def test_a_policy_that_cannot_be_meant_is_refused_with_its_field(policy: RetryPolicy, field: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"retry\.{field}"):
+        policy.check("retry")

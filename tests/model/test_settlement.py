@@ -1,0 +1,115 @@
+"""What becomes of a job after a run, or after the death of its node."""
+
+import pytest
+
+from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, rank_of
+from rota.model.job_type import OnNodeDeath
+from rota.model.outcome import INTERRUPTED, Outcome, cancelled, failed, refused, succeeded, timed_out
+from rota.model.retry import RetryPolicy
+from rota.model.settlement import POISON_DEATHS, Settlement, settle, settle_death, was_carried_out
+
+NOW = 1_700_000_000_000
+SPEC = JobSpec(id="job", job_type="type", queue="queue", enqueued_at=NOW, priority=3)
+THREE = RetryPolicy(attempts=3, delay_ms=1_000, factor=2, jitter=0)
+
+
+def claim(attempts: int = 0, deaths: int = 0) -> Claim:
+    return Claim(SPEC, "node/1", rank_of(3, NOW), attempts, deaths)
+
+
+def end(outcome: Outcome, *, attempts: int = 0, policy: RetryPolicy = THREE) -> Settlement:
+    return settle(claim(attempts), outcome, policy=policy, started_at=NOW - 10, now=NOW, chance=0.5)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state"),
+    [
+        (succeeded({"x": 1}), JobState.SUCCEEDED),
+        (refused("function", "no such thing"), JobState.FAILED),
+        (cancelled(), JobState.CANCELLED),
+    ],
+)
+def test_these_outcomes_end_a_job_at_once(outcome: Outcome, state: JobState) -> None:
+    settlement = end(outcome)
+
+    assert settlement.state is state
+    assert settlement.ending is not None
+    assert settlement.ending.attempts == 1
+    assert settlement.ending.results == outcome.results
+    assert settlement.ending.errors == outcome.errors
+
+
+def test_a_failure_with_attempts_left_waits_and_tries_again() -> None:
+    settlement = end(failed("no"), attempts=1)
+
+    assert settlement.state is JobState.DELAYED
+    assert settlement.run_at == NOW + 2_000
+    assert settlement.attempts == 2
+    assert settlement.rank == rank_of(3, NOW + 2_000)
+
+
+@pytest.mark.parametrize("outcome", [failed("no"), timed_out(5)])
+def test_the_last_attempt_that_fails_ends_the_job(outcome: Outcome) -> None:
+    assert end(outcome, attempts=2).state is JobState.FAILED
+
+
+def test_an_interruption_counts_no_attempt_and_keeps_the_place() -> None:
+    settlement = end(INTERRUPTED, attempts=1)
+
+    assert settlement.state is JobState.QUEUED
+    assert settlement.attempts == 1
+    assert settlement.rank == claim().rank
+
+
+def test_a_death_counts_as_death_and_not_as_attempt() -> None:
+    settlement = settle_death(claim(attempts=1), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
+
+    assert settlement.state is JobState.QUEUED
+    assert (settlement.attempts, settlement.deaths) == (1, 1)
+
+
+def test_a_job_type_may_ask_to_fail_when_the_node_dies() -> None:
+    settlement = settle_death(claim(), on_node_death=OnNodeDeath.FAIL, now=NOW)
+
+    assert settlement.state is JobState.FAILED
+    assert settlement.ending is not None
+    assert isinstance(settlement.ending.errors, dict)
+    assert settlement.ending.errors["type"] == "node_lost"
+
+
+def test_the_third_death_quarantines() -> None:
+    settlement = settle_death(claim(deaths=POISON_DEATHS - 1), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
+
+    assert settlement.state is JobState.FAILED
+    assert settlement.ending is not None
+    assert isinstance(settlement.ending.errors, dict)
+    assert settlement.ending.errors["type"] == "poison"
+
+
+def job(state: JobState, token: str = "node/1") -> Job:
+    return Job(spec=SPEC, state=state, token=token)
+
+
+def test_an_ending_is_recognised_by_token_and_state() -> None:
+    settlement = end(succeeded())
+
+    assert was_carried_out(settlement, job(JobState.SUCCEEDED))
+    assert not was_carried_out(settlement, job(JobState.QUEUED))
+    assert not was_carried_out(settlement, job(JobState.SUCCEEDED, token="node/2"))
+    assert not was_carried_out(settlement, None)
+
+
+@pytest.mark.parametrize("state", sorted(JobState))
+def test_a_return_is_recognised_while_the_job_waits_or_was_cancelled(state: JobState) -> None:
+    settlement = end(INTERRUPTED)
+
+    expected = state in {JobState.DELAYED, JobState.QUEUED, JobState.CANCELLED}
+    assert was_carried_out(settlement, job(state)) is expected
+
+
+@pytest.mark.parametrize("outcome", [succeeded(), failed("x"), refused("a", "b"), cancelled(), INTERRUPTED])
+def test_a_settlement_has_an_ending_exactly_when_its_state_is_final(outcome: Outcome) -> None:
+    settlement = end(outcome)
+
+    assert (settlement.ending is not None) == (settlement.state in FINAL_STATES)
+    assert (settlement.run_at is not None) == (settlement.state is JobState.DELAYED)
