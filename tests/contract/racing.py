@@ -48,7 +48,7 @@ def in_processes(act: Callable[..., T], arguments: Sequence[tuple[object, ...]],
     """
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(len(arguments))
-    answers: Queue[tuple[int, bool, object]] = context.Queue()
+    answers: Queue[tuple[int, bool, T]] = context.Queue()
     processes = [
         context.Process(target=_run, args=(number, act, each, url, barrier, answers), daemon=True)
         for number, each in enumerate(arguments)

@@ -196,24 +196,18 @@ def test_a_repeated_return_of_a_cancelled_job_is_not_refused(store: Store) -> No
     assert counts(store, queue) == {JobState.CANCELLED: 1}
 
 
-def test_the_request_is_not_forgotten_when_the_claim_is_recovered(store: Store) -> None:
+def test_the_request_takes_effect_when_the_claim_is_recovered(store: Store) -> None:
     queue, node = new_queue(), new_node()
-    enqueue(store, spec(queue))
+    enqueue(store, spec(queue, lock_key="l", unique_key="u"), spec(queue, lock_key="l"))
     claimed = claim_one(store, queue, node=node)
     store.cancel_jobs([claimed.spec.id], now=NOW)
 
-    store.recover_claims(queue, node, {}, now=NOW)
+    store.recover_claims(queue, node, {}, now=NOW + 3)
 
-    assert is_cancelled_or_told(store, queue, claimed.spec.id)
-
-
-def is_cancelled_or_told(store: Store, queue: str, job_id: str) -> bool:
-    """Either the job ended as cancelled, or it returned as it was and its next node is told."""
-    node = new_node()
-    held = {each.spec.id: each.token for each in claim(store, queue, node=node)}
-    if not held:
-        return state_of(store, job_id) is JobState.CANCELLED
-    return store.renew_claims(queue, node, held, lease_ms=LEASE_MS, now=NOW).cancelled == [job_id]
+    found, same_key = find(store, claimed.spec.id), spec(queue, unique_key="u")
+    assert (found.state, found.attempts, found.ended_at) == (JobState.CANCELLED, 0, NOW + 3)
+    assert claim_one(store, queue).spec.lock_key == "l"
+    assert enqueue(store, same_key) == [same_key.id]
 
 
 @pytest.mark.parametrize("state", [JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED])

@@ -215,6 +215,18 @@ def test_a_settlement_that_comes_twice_in_one_call_is_carried_out_once(store: St
     assert counts(store, queue) == {JobState.SUCCEEDED: 1}
 
 
+def test_of_two_settlements_of_one_job_in_one_call_the_first_is_carried_out(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+
+    finish(store, succeed(claimed), fail(claimed), interrupt(claimed))
+
+    assert state_of(store, claimed.spec.id) is JobState.SUCCEEDED
+    assert counts(store, queue) == {JobState.SUCCEEDED: 1}
+    assert given(store, queue) == []
+
+
 def test_an_ended_job_does_not_end_in_another_way(store: Store) -> None:
     queue = new_queue()
     enqueue(store, spec(queue))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rota.model.job import Claim, JobState
+from rota.model.job import MAX_PRIORITY, Claim, JobState, rank_of
 from rota.model.settlement import Settlement
 from rota.store import Store
 from tests.contract.building import (
@@ -301,3 +301,39 @@ def test_jobs_in_line_are_counted_as_queued(store: Store) -> None:
     claim(store, queue)
 
     assert counts(store, queue) == {JobState.RUNNING: 1, JobState.QUEUED: 4}
+
+
+@pytest.mark.parametrize("priority", [0, 1, -1, MAX_PRIORITY, -MAX_PRIORITY])
+def test_a_job_that_waited_for_a_lock_keeps_its_exact_rank(store: Store, priority: int) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue, lock_key="l", priority=MAX_PRIORITY))
+    (holder,) = claim(store, queue)
+    times = [NOW + 16 * step for step in range(1, 5)]
+    for time in times:
+        enqueue(store, spec(queue, now=time, lock_key="l", priority=priority), now=time)
+    assert given(store, queue, now=times[-1]) == []
+
+    ranks: list[int] = []
+    finish(store, succeed(holder))
+    while claims := claim(store, queue, now=times[-1]):
+        ranks += [each.rank for each in claims]
+        finish(store, succeed(claims[0]))
+
+    assert ranks == [rank_of(priority, time) for time in times]
+
+
+def test_lock_keys_of_any_characters_are_told_apart(store: Store) -> None:
+    queue = new_queue()
+    keys = ["k", "K", " k", "k ", "k:", "{k}", "k\x00", "k\x00\x00", "k\x01", "k\n", "%", "ключ", '{"a":1}', "x" * 512]
+    firsts = enqueue(store, *[spec(queue, lock_key=key) for key in keys])
+    seconds = enqueue(store, *[spec(queue, lock_key=key) for key in keys])
+    claims = claim(store, queue)
+    assert given(store, queue) == []
+
+    given_after_each: list[list[str]] = []
+    for each in claims:
+        finish(store, succeed(each))
+        given_after_each.append(given(store, queue))
+
+    assert [each.spec.id for each in claims] == firsts
+    assert given_after_each == [[second] for second in seconds]

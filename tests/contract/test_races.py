@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -44,7 +45,8 @@ PROCESSES = 3
 
 def work_off(store: Store, queue: str) -> list[str]:
     """A node that claims and finishes until the queue is empty; returns the ids it was given and ended."""
-    node, done = new_node(), []
+    node = new_node()
+    done: list[str] = []
     claims = claim(store, queue, node=node, limit=7)
     while claims:
         done.extend(each.spec.id for each in claims)
@@ -309,7 +311,7 @@ def test_a_killed_process_leaves_everything_whole(
     store: Store, open_again: OpenStore, store_url: str, acknowledged: int
 ) -> None:
     queue = new_queue()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
     node = subprocess.Popen(
         [sys.executable, "-c", CRASHING_NODE, store_url, queue], stdout=subprocess.PIPE, text=True, env=environment
     )

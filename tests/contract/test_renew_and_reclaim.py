@@ -122,37 +122,37 @@ def test_lost_claims_are_found_to_the_last_in_rounds(store: Store) -> None:
 
 def test_another_claim_extends_the_lease_of_all_that_the_node_holds(store: Store) -> None:
     queue, node = new_queue(), new_node()
-    enqueue(store, spec(queue))
+    enqueue(store, spec(queue), spec(queue))
     claim_one(store, queue, node=node)
 
-    assert claim(store, queue, node=node, now=NOW + 5_000) == []
+    claim_one(store, queue, node=node, now=NOW + 5_000)
 
     assert store.lost_claims(queue, now=NOW + 5_000 + LEASE_MS - 1, limit=10) == []
-    assert len(store.lost_claims(queue, now=NOW + 5_000 + LEASE_MS + 1, limit=10)) == 1
+    assert len(store.lost_claims(queue, now=NOW + 5_000 + LEASE_MS + 1, limit=10)) == 2
 
 
-def test_a_claim_on_a_paused_queue_extends_the_lease(store: Store) -> None:
+def test_a_claim_of_nothing_leaves_the_lease_as_it_was(store: Store) -> None:
     queue, node = new_queue(), new_node()
-    enqueue(store, spec(queue))
+    enqueue(store, spec(queue), spec(queue))
     claim_one(store, queue, node=node)
     store.pause_queue(queue)
 
-    claim(store, queue, node=node, now=NOW + 5_000)
+    assert claim(store, queue, node=node, now=NOW + 5_000) == []
 
-    assert store.lost_claims(queue, now=NOW + 5_000 + LEASE_MS - 1, limit=10) == []
+    assert len(store.lost_claims(queue, now=AFTER_END, limit=10)) == 1
 
 
 def test_finish_and_claim_extends_the_lease(store: Store) -> None:
     queue, node = new_queue(), new_node()
-    enqueue(store, spec(queue), spec(queue))
-    first, _second = claim(store, queue, node=node)
+    enqueue(store, spec(queue), spec(queue), spec(queue))
+    first, _second = claim(store, queue, node=node, limit=2)
 
     store.finish_and_claim_jobs(
         queue, [succeed(first)], token=token_of(node), limit=1, lease_ms=LEASE_MS, now=NOW + 5_000
     )
 
     assert store.lost_claims(queue, now=NOW + 5_000 + LEASE_MS - 1, limit=10) == []
-    assert len(store.lost_claims(queue, now=NOW + 5_000 + LEASE_MS + 1, limit=10)) == 1
+    assert len(store.lost_claims(queue, now=NOW + 5_000 + LEASE_MS + 1, limit=10)) == 2
 
 
 def test_a_renewal_of_held_jobs_finds_nothing_wrong(store: Store) -> None:

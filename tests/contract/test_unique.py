@@ -1,4 +1,4 @@
-"""Unique keys: while a live job has the key in its queue, another one is not accepted, and the answer names the live one."""
+"""Unique keys: while a live job has the key in its queue, no other is accepted, and the answer names the live one."""
 
 from collections.abc import Callable
 

@@ -96,9 +96,7 @@ def _print_id(admission: Admission) -> None:
         talk("Not made anew: this job has its unique key.")
 
 
-def _await_end(
-    target: Target, rota: Opened, admission: Admission, *, follow: bool, timeout_s: float | None
-) -> int:
+def _await_end(target: Target, rota: Opened, admission: Admission, *, follow: bool, timeout_s: float | None) -> int:
     if not target.as_json:
         _print_id(admission)
     watch = Watch(rota.store, admission.job_id, rota.clock, timeout_s)

@@ -1,11 +1,11 @@
 """The command itself: which verbs there are, and how errors become exit codes.
 
-    0 ok                        5 the store or server cannot be reached
-    1 the awaited job failed    6 the key is wrong
-    2 usage or bad input        7 doctor found problems
-    3 not found                 124 waiting timed out
-    4 conflict                  130 interrupted
-    70 a fault in Rota itself
+0 ok                        5 the store or server cannot be reached
+1 the awaited job failed    6 the key is wrong
+2 usage or bad input        7 doctor found problems
+3 not found                 124 waiting timed out
+4 conflict                  130 interrupted
+70 a fault in Rota itself
 """
 
 import os

@@ -14,8 +14,6 @@ from rota.clock import as_millis
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*(ms|s|m|h|d|)")
-DURATION = "DURATION"
-"""What help calls them."""
 
 
 def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -50,7 +48,7 @@ def json_object(ctx: click.Context, param: click.Parameter, value: str | None) -
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         raise click.BadParameter(f"is not valid JSON: {error}", ctx, param) from None
     if not isinstance(found, dict):
-        raise click.BadParameter(f"must be a JSON object such as {{\"key\": 1}}, got {value[:60]!r}", ctx, param)
+        raise click.BadParameter(f'must be a JSON object such as {{"key": 1}}, got {value[:60]!r}', ctx, param)
     return found
 
 

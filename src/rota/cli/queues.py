@@ -47,7 +47,9 @@ def _show(shapes: list[Shape]) -> None:
     rows = []
     for one in shapes:
         counts = one["jobs"] if isinstance(one["jobs"], dict) else {}
-        rows.append((one["name"], one["workers"], *(counts[state] for state in states), "paused" if one["paused"] else ""))
+        rows.append(
+            (one["name"], one["workers"], *(counts[state] for state in states), "paused" if one["paused"] else "")
+        )
     print_table(headers, rows, nothing="No queues yet; `rota up` makes the default one.")
 
 
@@ -67,9 +69,7 @@ def resume(target: Target, *, name: str) -> None:
     _change(target, name, lambda store: store.resume_queue, is_paused=False)
 
 
-def _change(
-    target: Target, name: str, change_of: Callable[[Store], Callable[[str], None]], *, is_paused: bool
-) -> None:
+def _change(target: Target, name: str, change_of: Callable[[Store], Callable[[str], None]], *, is_paused: bool) -> None:
     with target.open() as rota:
         queue = rota.definitions.node_type(name)
         change_of(rota.store)(queue.uuid)

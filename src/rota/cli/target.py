@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -17,7 +17,6 @@ from rota.errors import StoreUnavailable
 from rota.settings import Settings, load_settings
 from rota.store import Store, open_store
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -28,6 +27,11 @@ class Target:
         self.as_json = as_json
         self._store = store
         self._config = config
+
+    @property
+    def named_store(self) -> str | None:
+        """The store that the command line itself names."""
+        return self._store
 
     @property
     def has_options(self) -> bool:
@@ -107,16 +111,14 @@ def require_store_file(url: str) -> None:
         raise StoreUnavailable(f"there is no store at {path} yet; `rota up` makes one, --store names another")
 
 
-def takes_target(verb: Callable[Concatenate[Target, P], R]) -> Callable[..., R]:
-    """Gives a verb the three options, as a `Target`."""
+def takes_target(verb: Callable[..., R]) -> Callable[..., R]:
+    """Gives a verb the three options, as a `Target` before its other arguments."""
 
     @click.option("--store", metavar="URL", help="The store, such as sqlite:///rota.db or redis://host:6379/0.")
     @click.option("--config", metavar="FILE", type=click.Path(path_type=Path), help="The configuration file.")
     @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")
     @wraps(verb)
-    def with_target(
-        *args: P.args, store: str | None, config: Path | None, as_json: bool, **kwargs: P.kwargs
-    ) -> R:
-        return verb(Target(store=store, config=config, as_json=as_json), *args, **kwargs)
+    def with_target(*, store: str | None, config: Path | None, as_json: bool, **parameters: object) -> R:
+        return verb(Target(store=store, config=config, as_json=as_json), **parameters)
 
     return with_target

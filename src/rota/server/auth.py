@@ -21,7 +21,9 @@ class BearerAuth:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and _is_api(scope["path"]) and not await self._is_allowed(scope):
-            answer = error_answer(401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
+            answer = error_answer(
+                401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"}
+            )
             await answer(scope, receive, send)
             return
         await self._app(scope, receive, send)

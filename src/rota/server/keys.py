@@ -1,8 +1,8 @@
 """The API key: made at first start or given by settings, kept as a hash in the store, compared in constant time.
 
-A made key has 256 random bits, so one round of SHA-256 with a salt is as good as any hash. A key that somebody chose may
-be short, so its hash is scrypt, which takes long on purpose. A key that was accepted once is remembered by its digest,
-and costs microseconds from then on.
+A made key has 256 random bits, so one round of SHA-256 with a salt is as good as any hash. A key that somebody chose
+may be short, so its hash is scrypt, which takes long on purpose. A key that was accepted once is remembered by its
+digest, and costs microseconds from then on.
 """
 
 import hashlib
@@ -35,13 +35,17 @@ def hash_chosen_key(key: str) -> str:
 
 
 def matches_hash(key: str, kept: str) -> bool:
-    """Whether a key has this hash. An unknown kind of hash fits no key."""
+    """Whether a key has this hash. A hash of another make fits no key."""
     kind, _, rest = kept.partition("$")
-    salt, _, digest = rest.partition("$")
+    salt_text, _, digest = rest.partition("$")
+    try:
+        salt = bytes.fromhex(salt_text)
+    except ValueError:
+        return False
     if kind == "sha256":
-        found = hmac.digest(bytes.fromhex(salt), _bytes(key), "sha256")
+        found = hmac.digest(salt, _bytes(key), "sha256")
     elif kind == "scrypt":
-        found = hashlib.scrypt(_bytes(key), salt=bytes.fromhex(salt), **_SCRYPT)
+        found = hashlib.scrypt(_bytes(key), salt=salt, **_SCRYPT)
     else:
         return False
     return hmac.compare_digest(found.hex(), digest)
@@ -76,7 +80,9 @@ def prepare_key(store: Store, *, configured: str | None, is_loopback: bool) -> K
     """
     if is_dev_key(configured):
         if not is_loopback:
-            raise InvalidInput("api_key", f"{DEV_KEY!r} is known to everybody; choose another key, or bind to 127.0.0.1")
+            raise InvalidInput(
+                "api_key", f"{DEV_KEY!r} is known to everybody; choose another key, or bind to 127.0.0.1"
+            )
         return KeyPlan(None, configured, True)
     if configured is not None:
         _keep_chosen(store, configured)

@@ -34,7 +34,7 @@ def _uuid(where: str, value: object) -> str:
 
 def _metadata(where: str, value: object) -> Entry:
     """As plain JSON values, which is what every store gives back; TOML has dates too."""
-    found: Entry = msgspec.json.decode(check_payload(where, values.mapping(where, value)))
+    found: Entry = msgspec.json.decode(check_payload(where, msgspec.to_builtins(values.mapping(where, value))))
     return found
 
 

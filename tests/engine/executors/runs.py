@@ -5,6 +5,7 @@ import os
 import select
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from rota.engine.executors.executor import Executor, Run
 from rota.model.job import JobSpec
@@ -63,7 +64,12 @@ def make_run(
 async def run_until(executor: Executor, run: LoggedRun, start: str) -> "tuple[asyncio.Task[Outcome], str]":
     """Start a run and await a line of its log; the running task and the rest of the line."""
     task = asyncio.create_task(executor.run(run))
-    return task, await run.said(start)
+    said = asyncio.create_task(run.said(start))
+    await asyncio.wait([task, said], return_when=asyncio.FIRST_COMPLETED)
+    if not said.done():
+        said.cancel()
+        raise AssertionError(f"the run ended with {task.result()} and said only {run.lines}")
+    return task, said.result()
 
 
 async def cancel(task: "asyncio.Task[Outcome]") -> None:
@@ -81,7 +87,7 @@ def results_of(outcome: Outcome) -> dict[str, object]:
     return outcome.results
 
 
-def errors_of(outcome: Outcome) -> dict[str, str]:
+def errors_of(outcome: Outcome) -> dict[str, Any]:
     assert isinstance(outcome.errors, dict), outcome
     return outcome.errors
 

@@ -14,8 +14,8 @@ from . import jobs
 from .runs import JOB_ID, LoggedRun, await_death, cancel, errors_of, make_run, run_until
 
 
-def run_of(function: str, grace_s: float = 30, **arguments: object) -> LoggedRun:
-    return make_run({"function": f"{jobs.__name__}:{function}", "process": True}, arguments, grace_s=grace_s)
+def run_of(function: str, **arguments: object) -> LoggedRun:
+    return make_run({"function": f"{jobs.__name__}:{function}", "process": True}, arguments)
 
 
 def call(runner: asyncio.Runner, function: str, **arguments: object) -> Outcome:
@@ -95,7 +95,8 @@ def test_a_cancelled_process_may_clean_up_and_is_gone(runner: asyncio.Runner, tm
 
 def test_a_process_without_grace_is_killed(runner: asyncio.Runner, tmp_path: Path) -> None:
     async def scenario() -> None:
-        run = run_of("pid_then_sleep", grace_s=0, path=str(tmp_path / "missing" / "file"))
+        run = run_of("pid_then_sleep", path=str(tmp_path / "missing" / "file"))
+        run.stop_grace_s = 0
         task, pid = await run_until(PythonExecutor(), run, "pid")
         await cancel(task)
         await_death(int(pid))

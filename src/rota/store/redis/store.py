@@ -127,7 +127,12 @@ class RedisStore:
             counts = self.count_jobs(uuid)
             if any(counts[state] for state in (JobState.DELAYED, JobState.QUEUED, JobState.RUNNING)):
                 raise Conflict(f"node type {uuid} still has live jobs; cancel them or let them end first")
-        return self._delete_definitions(NODE_TYPES, uuids)
+        deleted = self._delete_definitions(NODE_TYPES, uuids)
+        for uuid in uuids:
+            if not any(self.count_jobs(uuid).values()):
+                self._ask("srem", QUEUES, uuid)
+                self._known_queues.discard(uuid)
+        return deleted
 
     def delete_job_types(self, uuids: Iterable[str]) -> int:
         return self._delete_definitions(JOB_TYPES, list(uuids))
@@ -404,7 +409,7 @@ class RedisStore:
             places = [(int(hold.rsplit(b" ", 1)[1]), job_id.decode()) for job_id, hold in holds]
         elif section == "held":
             members = [member.rsplit(b"\0", 2) for member in self._ask("zrange", keys.held, 0, -1)]
-            places = [(int(rank) - (1 << 53), job_id.decode()) for _, rank, job_id in members]
+            places = [(int(rank) - (1 << 52), job_id.decode()) for _, rank, job_id in members]
         else:
             key = keys.delayed if section == "delayed" else keys.ready
             return self._page(key, after, limit, latest_first=False)

@@ -1,8 +1,8 @@
 -- Jobs that wait for a lock. A member of `held` is lock, rank and id, so that members of one lock lie together in the
--- order in which they are to run. Ranks may be negative: shifted by 2^53 and padded they sort as text.
+-- order in which they are to run. Ranks may be negative: shifted by 2^52 and padded they sort as text, and stay exact.
 
 local function held_member(lock, rank, id)
-  return lock .. '\0' .. string.format('%020.0f', tonumber(rank) + 9007199254740992) .. '\0' .. id
+  return lock .. '\0' .. string.format('%020.0f', tonumber(rank) + 4503599627370496) .. '\0' .. id
 end
 
 -- Make the first job ready that waits for a lock nobody holds. Returns whether there was one.
@@ -12,6 +12,6 @@ local function free_lock(locks, held, ready, lock)
   if not first then return false end
   local rank, id = string.match(first, '^.*%z(%d+)%z([^%z]*)$')
   redis.call('ZREM', held, first)
-  redis.call('ZADD', ready, tonumber(rank) - 9007199254740992, id)
+  redis.call('ZADD', ready, tonumber(rank) - 4503599627370496, id)
   return true
 end

@@ -1,0 +1,125 @@
+"""The app: health, keys, and errors as JSON."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+import rota as package
+from rota.clock import SystemClock
+from rota.errors import Conflict, InvalidInput, NotFound, StoreFull, StoreUnavailable
+from rota.server.app import make_app
+from rota.server.keys import KeyRing, prepare_key
+from rota.store import open_store
+
+
+class Trouble:
+    """What the node says about its health."""
+
+    said: str | None = None
+
+
+ERRORS = {
+    "invalid": (InvalidInput("port", "is wrong"), 400),
+    "missing": (NotFound("job", "x"), 404),
+    "conflict": (Conflict("not now"), 409),
+    "down": (StoreUnavailable("no answer"), 503),
+    "full": (StoreFull("no room"), 507),
+    "fault": (ZeroDivisionError("secret"), 500),
+}
+
+
+async def fail(request: Request) -> Response:
+    raise ERRORS[request.path_params["kind"]][0]
+
+
+@pytest.fixture
+def trouble() -> Trouble:
+    return Trouble()
+
+
+@pytest.fixture
+def client(tmp_path: Path, trouble: Trouble) -> Iterator[TestClient]:
+    """A client of a server whose key is `chosen`."""
+    store = open_store(f"sqlite:///{tmp_path / 'rota.db'}")
+    keys = KeyRing(store, prepare_key(store, configured="chosen", is_loopback=True), SystemClock())
+    app = make_app(keys=keys, health=lambda: trouble.said)
+    app.router.routes.append(Route("/fail/{kind}", fail))
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
+    store.close()
+
+
+def test_health_is_open_and_plain(client: TestClient) -> None:
+    for headers in ({}, {"Authorization": "Bearer wrong"}):
+        answer = client.get("/health", headers=headers)
+        assert (answer.status_code, answer.text) == (200, "ok")
+        assert answer.headers["content-type"].startswith("text/plain")
+
+
+def test_a_node_in_trouble_says_so_in_one_line(client: TestClient, trouble: Trouble) -> None:
+    trouble.said = "store unavailable: no answer"
+
+    answer = client.get("/health")
+
+    assert (answer.status_code, answer.text) == (503, "store unavailable: no answer")
+
+
+def test_the_api_tells_who_it_is_to_those_who_have_the_key(client: TestClient) -> None:
+    answer = client.get("/api", headers={"Authorization": "Bearer chosen"})
+
+    assert answer.status_code == 200
+    assert answer.json() == {"name": "rota", "version": package.__version__}
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/", "/api/jobs", "/api/no/such/thing"])
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "", "chosen", "Bearer", "Bearer ", "Bearer wrong", "Basic chosen", "Bearer chosen x", "Bearer ü"],
+)
+def test_nothing_under_the_api_is_answered_without_the_key(
+    client: TestClient, path: str, authorization: str | None
+) -> None:
+    headers = {} if authorization is None else {"Authorization": authorization.encode()}
+
+    answer = client.get(path, headers=headers)  # type: ignore[arg-type]
+
+    assert answer.status_code == 401
+    assert answer.json()["status"] == "error"
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_the_scheme_is_read_in_any_case(client: TestClient) -> None:
+    assert client.get("/api", headers={"Authorization": "bearer chosen"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/api/nothing", "/health/", "/api/"])
+def test_an_unknown_path_is_not_found(client: TestClient, path: str) -> None:
+    answer = client.get(path, headers={"Authorization": "Bearer chosen"}, follow_redirects=False)
+
+    assert answer.status_code == 404
+    assert answer.json() == {"status": "error", "error": "there is nothing at this path"}
+
+
+@pytest.mark.parametrize("path", ["/health", "/api"])
+def test_a_wrong_method_is_told_which_are_right(client: TestClient, path: str) -> None:
+    answer = client.post(path, headers={"Authorization": "Bearer chosen"})
+
+    assert answer.status_code == 405
+    assert sorted(answer.headers["allow"].replace(" ", "").split(",")) == ["GET", "HEAD"]
+    assert answer.json()["status"] == "error"
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_errors_become_statuses_and_say_no_more_than_they_should(client: TestClient, kind: str) -> None:
+    error, status = ERRORS[kind]
+
+    answer = client.get(f"/fail/{kind}")
+
+    assert answer.status_code == status
+    assert answer.json()["status"] == "error"
+    assert (str(error) in answer.json()["error"]) is (kind != "fault")

@@ -1,0 +1,73 @@
+"""The socket of the server, and serving on it."""
+
+import asyncio
+import signal
+import socket
+import urllib.request
+
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from rota.errors import InvalidInput
+from rota.server.listen import address_of, is_loopback, listen, serve
+
+
+async def hello(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"hello"})
+
+
+def fetch(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return bytes(answer.read())
+
+
+def test_a_server_answers_until_it_is_told_to_stop_and_leaves_signals_alone() -> None:
+    async def scene() -> tuple[bytes, bool]:
+        stopping = asyncio.Event()
+        listener = listen("127.0.0.1", 0)
+        address = address_of(listener)
+        serving = asyncio.create_task(serve(hello, listener, stopping))
+        said = await asyncio.to_thread(fetch, address)
+        is_untouched = signal.getsignal(signal.SIGTERM) is before
+        stopping.set()
+        await serving
+        with pytest.raises(OSError, match="refused"):
+            await asyncio.to_thread(fetch, address)
+        return said, is_untouched
+
+    before = signal.getsignal(signal.SIGTERM)
+
+    assert asyncio.run(scene()) == (b"hello", True)
+
+
+def test_a_taken_port_is_refused_in_words() -> None:
+    with listen("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+
+        with pytest.raises(InvalidInput, match=f"{port} on 127.0.0.1 is taken"):
+            listen("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1", "a" * 300])
+def test_an_address_that_is_not_ours_is_refused(host: str) -> None:
+    with pytest.raises(InvalidInput):
+        listen(host, 0)
+
+
+@pytest.mark.parametrize(("host", "expected"), [("127.0.0.1", True), ("localhost", True), ("0.0.0.0", False)])
+def test_loopback_is_told_by_the_socket_itself(host: str, expected: bool) -> None:
+    with listen(host, 0) as listener:
+        assert is_loopback(listener) is expected
+
+
+def test_the_address_can_be_opened_in_a_browser() -> None:
+    with listen("0.0.0.0", 0) as listener:
+        assert address_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+def test_ipv6_works_too() -> None:
+    with listen("::1", 0) as listener:
+        assert is_loopback(listener)
+        assert address_of(listener) == f"http://[::1]:{listener.getsockname()[1]}"
