@@ -9,9 +9,10 @@ All jobs of one queue (the uuid of a node type) live together, so that one opera
 cluster too. An operation that must not happen (a stale token, a job in another state) returns that as a value which the
 caller has to look at.
 
-Errors: `StoreUnavailable` when the store cannot be reached, `StoreFull` when it has no room. The caller may repeat any
-call: an operation that had already happened changes nothing and gives the same answer. Two are different: the jobs of a
-repeated claim are others (`recover_claims` puts back those whose answer was lost), and repeated log lines stand twice.
+Errors: `StoreUnavailable` when the store cannot be reached, `StoreFull` when it has no room. After one, the caller does
+not know whether the operation happened, and may repeat it: jobs are enqueued once, and a settlement that took effect is
+recognised. The jobs of a repeated claim are others; `recover_claims` puts back those whose answer was lost. Log lines
+that are repeated stand twice.
 """
 
 from collections.abc import Iterable, Sequence
@@ -196,7 +197,8 @@ class Store(Protocol):
         ...
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
-        """Hand up to `limit` ready jobs to the node of `token`: pop, token and lease in one atomic step.
+        """Hand up to `limit` ready jobs to the node of `token`: pop, token and lease in one atomic step. A store may give
+        fewer than there are; only none means that there is none.
 
         First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then
         id, and each is given to one node only. A job whose lock is held by a running job is set aside until that lock
