@@ -96,6 +96,9 @@ class Definitions:
         new_names = {one.name for one in node_types}
         for job_type in job_types:
             self._check_job_type(job_type, new_names)
+        self.refresh()
+        _check_names_are_free("node type", node_types, self._view.node_types)
+        _check_names_are_free("job type", job_types, self._view.job_types)
         if node_types:
             self._store.put_node_types(node_types)
         if job_types:
@@ -173,6 +176,15 @@ class Definitions:
 
 def _is_default_node_type(one: NodeType | JobType) -> bool:
     return isinstance(one, NodeType) and one.name == DEFAULT_NODE_TYPE
+
+
+def _check_names_are_free(kind: str, new: Sequence[Definition], known: dict[str, Definition]) -> None:
+    """The stores see to this too, but one call after the other: a job type's name must not come too late."""
+    owners: dict[str, str] = {}
+    for one in new:
+        there = known.get(one.name, one)
+        if owners.setdefault(one.name, there.uuid) != one.uuid:
+            raise Conflict(f"another {kind} has the name {one.name!r}")
 
 
 def _by_name_and_uuid(definitions: Iterable[Definition]) -> dict[str, Definition]:

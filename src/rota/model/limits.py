@@ -28,9 +28,9 @@ def check_name(field: str, name: object) -> str:
 def check_range(field: str, value: object, low: int, high: int) -> int:
     """A whole number within bounds; `True` is not a number here."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInput(field, f"must be a whole number, got {value!r}")
+        raise InvalidInput(field, f"must be a whole number, got {value!r:.100}")
     if not low <= value <= high:
-        raise InvalidInput(field, f"must be from {low} to {high}, got {value}")
+        raise InvalidInput(field, f"must be from {low} to {high}, got {_shown(value)}")
     return value
 
 
@@ -75,11 +75,16 @@ def _check_value(path: str, value: object, depth: int) -> None:
 def _check_number(path: str, value: object) -> None:
     if isinstance(value, int):
         if not -(1 << 63) <= value < 1 << 64:
-            raise InvalidInput(path, f"is {value}, which does not fit into 64 bits; send it as a string")
+            raise InvalidInput(path, f"is {_shown(value)}, which does not fit into 64 bits; send it as a string")
     elif not isinstance(value, float):
         raise InvalidInput(path, f"is of the type {type(value).__name__}, which JSON does not have")
     elif not math.isfinite(value):
         raise InvalidInput(path, f"is {value}, which JSON cannot carry")
+
+
+def _shown(number: int) -> str:
+    """Python refuses to print numbers of thousands of digits; nobody would read them either."""
+    return str(number) if number.bit_length() <= 256 else f"a number of {number.bit_length()} bits"
 
 
 def _kind(value: object) -> str:

@@ -430,10 +430,19 @@ class SqliteStore:
             self._changes,
             path=None if self._database.in_memory else self._database.path,
             connect=self._database.connect,
-            has_ready_jobs=lambda: self._has_ready_jobs(queue, self.now()),
+            ready_in_s=lambda: self._ready_in_s(queue, self.now()),
             cancelled_claims=lambda: self._cancelled_claims(queue, node),
             monotonic=self._clock.monotonic,
         )
+
+    def _ready_in_s(self, queue: str, now: int) -> float | None:
+        """How soon a claim finds something: 0 is at once, None not as far as is known."""
+        if self._has_ready_jobs(queue, now):
+            return 0
+        with self._database.read() as db:
+            due = self._next_due(db, queue)
+            paused = bool(db.execute(SQL["is_paused"], {"queue": queue}).fetchone()[0])
+        return None if due is None or paused else max(due - now, 1) / 1000
 
     def _has_ready_jobs(self, queue: str, now: int) -> bool:
         with self._database.read() as db:

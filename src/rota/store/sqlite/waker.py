@@ -49,12 +49,12 @@ class SqliteWaker:
         *,
         path: str | None,
         connect: Callable[[], sqlite3.Connection],
-        has_ready_jobs: Callable[[], bool],
+        ready_in_s: Callable[[], float | None],
         cancelled_claims: Callable[[], list[str]],
         monotonic: Callable[[], float],
     ) -> None:
         self._changes = changes
-        self._has_ready_jobs = has_ready_jobs
+        self._ready_in_s = ready_in_s
         self._cancelled_claims = cancelled_claims
         self._monotonic = monotonic
         self._file = watch_file(f"{path}-wal") if path else None
@@ -74,8 +74,11 @@ class SqliteWaker:
                 # Forget first, look then: what happens in between is reported again.
                 self._forget_signals()
                 news = self._untold_cancellations()
-                if news or self._take_nudge() or (wants_jobs and self._has_ready_jobs()):
+                ready_in_s = self._ready_in_s() if wants_jobs else None
+                if news or self._take_nudge() or ready_in_s == 0:
                     return news
+                if ready_in_s is not None:
+                    deadline = min(deadline, self._monotonic() + ready_in_s)
                 if not self._wait_for_signal(deadline, wants_jobs):
                     return []
         return []

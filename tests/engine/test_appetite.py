@@ -1,0 +1,43 @@
+"""Appetite: a worker claims ahead as much as it ends within a moment, and no more."""
+
+from rota.engine.appetite import AHEAD_S, MAX_AHEAD, Appetite
+
+
+def test_a_worker_that_ended_nothing_yet_takes_one_job_for_each_slot() -> None:
+    assert Appetite(slots=4).most_held == 4
+
+
+def test_slow_jobs_are_not_claimed_ahead() -> None:
+    appetite = Appetite(slots=4)
+
+    for _ in range(20):
+        appetite.ended(4, 10.0)
+
+    assert appetite.most_held == 4
+
+
+def test_quick_jobs_are_claimed_ahead_by_the_pace_of_their_ends() -> None:
+    appetite = Appetite(slots=4)
+
+    for _ in range(50):
+        appetite.ended(100, 0.1)
+
+    assert appetite.most_held == 4 + round(1_000 * AHEAD_S) - 1
+
+
+def test_nothing_makes_it_claim_more_than_helps() -> None:
+    appetite = Appetite(slots=4)
+
+    for _ in range(50):
+        appetite.ended(1_000_000, 0.0)
+
+    assert appetite.most_held == 4 + MAX_AHEAD
+
+
+def test_after_a_rest_it_begins_anew() -> None:
+    appetite = Appetite(slots=4)
+    appetite.ended(1_000, 0.1)
+
+    appetite.rest()
+
+    assert appetite.most_held == 4

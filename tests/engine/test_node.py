@@ -1,0 +1,261 @@
+"""A node: one process that beats, drives its duties, and says how it is."""
+
+import asyncio
+import logging
+import os
+import socket
+import threading
+
+import pytest
+
+from rota import __version__
+from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
+from rota.errors import NotFound
+from rota.model.ids import new_id
+from rota.model.job import JobState
+from rota.model.node import Node as NodeRecord
+from rota.model.node import NodeType
+from rota.store import Store, open_store
+from tests.contract.building import claim_one, enqueue, spec
+from tests.engine.jobs import new_stage
+from tests.engine.working import Shop, is_listed, until, working
+from tests.servers import RedisServer, raw_command
+
+# The contract tests hold all stores to the same promises; here one of each kind is enough.
+pytestmark = pytest.mark.stores("sqlite-file", "redis")
+
+SHORT_LEASE_MS = 400
+"""Beats come every 100 ms, so that a test need not wait for one."""
+
+
+def record_of(store: Store, node: Node) -> NodeRecord:
+    (record,) = [one for one in store.list_nodes(since=0) if one.uuid == node.uuid]
+    return record
+
+
+def test_a_node_tells_who_it_is(store: Store) -> None:
+    async def scene() -> None:
+        shop = Shop(store, threads=5)
+        async with working(store) as node:
+            record = record_of(store, node)
+
+            assert record.node_type == shop.queue
+            assert record.host == socket.gethostname()
+            assert record.pid == os.getpid()
+            assert record.version == __version__
+            assert record.roles == (SCHEDULER, WORKER)
+            assert record.slots == 5
+            assert record.running == 0
+            assert not record.draining
+            assert record.is_alive(store.now())
+            assert node.health() is None
+
+    asyncio.run(scene())
+
+
+def test_a_node_tells_with_each_beat_what_it_does(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.python("pass_gate")
+        async with working(store, dead_after_ms=SHORT_LEASE_MS) as node:
+            first = record_of(store, node).last_ping
+            jobs = [shop.enqueue("pass_gate") for _ in range(2)]
+            await until(lambda: record_of(store, node).running == 2, "a beat that tells of two jobs")
+            assert record_of(store, node).last_ping > first
+
+            node.request_stop()
+            await until(lambda: record_of(store, node).draining, "a beat that tells of the stop")
+            stage.gate.set()
+            await shop.ended(*jobs)
+
+    asyncio.run(scene())
+
+
+def test_a_node_that_stops_leaves_no_record_no_lease_and_no_thread(store: Store) -> None:
+    async def scene() -> None:
+        shop = Shop(store)
+        shop.python("note")
+        async with working(store) as node:
+            await shop.ended(shop.enqueue("note", {"text": "x"}))
+
+        assert not is_listed(store, node)
+        (job_id,) = enqueue(store, spec(shop.queue, now=store.now()), now=store.now())
+        claim_one(store, shop.queue, now=store.now())
+        assert [claim.spec.id for claim in store.lost_claims(shop.queue, now=store.now(), limit=10)] == []
+        assert shop.job(job_id).node != node.uuid
+
+    new_stage()
+    asyncio.run(scene())
+
+    names = [thread.name for thread in threading.enumerate() if thread.name.startswith("rota-")]
+    assert [name for name in names if name != "rota-job"] == []
+
+
+def test_a_scheduler_runs_no_jobs(store: Store) -> None:
+    async def scene() -> None:
+        shop = Shop(store)
+        shop.python("nothing")
+        async with working(store, roles=frozenset({SCHEDULER}), dead_after_ms=SHORT_LEASE_MS) as node:
+            job_id = shop.enqueue("nothing")
+            beat = record_of(store, node).last_ping
+            await until(lambda: record_of(store, node).last_ping > beat, "another beat")
+
+            assert record_of(store, node).roles == (SCHEDULER,)
+            assert record_of(store, node).slots == 0
+            assert shop.job(job_id).state is JobState.QUEUED
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("role", [WORKER, SCHEDULER])
+def test_a_node_of_any_role_takes_back_the_jobs_of_dead_ones(store: Store, role: str) -> None:
+    async def scene() -> None:
+        shop = Shop(store)
+        shop.python("nothing")
+        job_id = shop.enqueue("nothing")
+        claim_one(store, shop.queue, lease_ms=1, now=store.now())
+        async with working(store, roles=frozenset({role}), dead_after_ms=SHORT_LEASE_MS):
+            await until(lambda: shop.job(job_id).deaths == 1, "the death to be noticed")
+
+    asyncio.run(scene())
+
+
+def test_a_scheduler_trims_the_history(store: Store) -> None:
+    async def scene() -> None:
+        shop = Shop(store)
+        shop.python("nothing")
+        async with working(store):
+            job_id = shop.enqueue("nothing")
+            await shop.ended(job_id)
+        async with working(store, roles=frozenset({SCHEDULER}), history_max_count=0):
+            await until(lambda: store.find_jobs([job_id]) == [None], "the job to be forgotten")
+
+    asyncio.run(scene())
+
+
+def test_only_the_default_node_type_is_made_when_it_is_not_there(store: Store) -> None:
+    async def scene() -> None:
+        async with working(store):
+            assert [one.name for one in store.list_node_types()] == ["default"]
+
+        with pytest.raises(NotFound, match="gpu"):
+            await Node(store, NodeOptions(node_type="gpu")).run()
+        assert [one.name for one in store.list_node_types()] == ["default"]
+
+    asyncio.run(scene())
+
+
+def test_a_node_serves_the_queue_of_its_own_type_only(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.definitions.define_node_type(NodeType(uuid=new_id(shop.clock.now()), name="gpu"))
+        shop.python("note", node_type="gpu")
+        shop.python("nothing")
+        async with working(store, node_type="gpu") as node:
+            other = shop.enqueue("nothing")
+            (job,) = await shop.ended(shop.enqueue("note", {"text": "gpu"}))
+
+            assert job.node == node.uuid
+            assert stage.started == ["gpu"]
+            assert shop.job(other).state is JobState.QUEUED
+
+    asyncio.run(scene())
+
+
+def test_a_run_whose_claim_was_lost_is_stopped_and_not_recorded(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.python("pass_gate")
+        store.pause_queue(shop.queue)
+        job_id = shop.enqueue("pass_gate")
+        async with working(store, dead_after_ms=SHORT_LEASE_MS, threads=1) as node:
+            store.resume_queue(shop.queue)
+            await until(lambda: stage.inside == 1, "the job to start")
+
+            # As if the node had been silent for too long: its claim is put back, and the queue gives out nothing.
+            store.pause_queue(shop.queue)
+            assert store.recover_claims(shop.queue, node.uuid, {}, now=store.now()) == 1
+            await until(lambda: stage.inside == 0, "the run to be stopped")
+
+            assert shop.job(job_id).state is JobState.QUEUED
+            assert shop.job(job_id).attempts == 0
+            stage.gate.set()
+            store.resume_queue(shop.queue)
+            (job,) = await shop.ended(job_id)
+            assert job.state is JobState.SUCCEEDED
+            assert len(stage.started) == 2
+
+    with caplog.at_level(logging.WARNING, "rota.worker"):
+        asyncio.run(scene())
+    assert "claim lost, run stopped" in caplog.text
+
+
+def test_a_changed_definition_is_used_after_the_next_beat(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        shop = Shop(store)
+        shop.python("fail")
+        async with working(store, dead_after_ms=SHORT_LEASE_MS) as node:
+            await shop.ended(shop.enqueue("fail"))
+            shop.definitions.delete_job_type("fail")
+            await until(lambda: node.definitions.known_job_type("fail") is None, "the node to hear of it")
+
+    asyncio.run(scene())
+
+
+def test_a_store_that_was_emptied_is_noticed_by_every_node(
+    redis_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    redis_server.flush()
+    store = open_store(redis_server.url)
+
+    def complaints() -> int:
+        return caplog.text.count("the store was emptied or replaced")
+
+    async def scene() -> None:
+        async with (
+            working(store, dead_after_ms=SHORT_LEASE_MS),
+            working(store, dead_after_ms=SHORT_LEASE_MS) as second,
+        ):
+            assert complaints() == 0
+
+            redis_server.flush()
+            await until(lambda: complaints() == 2, "both nodes to say so")
+
+            beat = record_of(store, second).last_ping
+            await until(lambda: record_of(store, second).last_ping > beat, "another beat")
+            assert complaints() == 2
+
+    asyncio.run(scene())
+    store.close()
+
+
+def test_a_job_whose_type_cannot_be_read_now_goes_back_and_is_not_to_blame(redis_server: RedisServer) -> None:
+    redis_server.flush()
+    store = open_store(redis_server.url)
+
+    async def scene() -> None:
+        new_stage()
+        shop = Shop(store)
+        async with working(store, dead_after_ms=4 * 3_600_000):
+            # The definitions are out of order for a while, as seen by a node that does not know the type yet.
+            store.pause_queue(shop.queue)
+            shop.python("nothing")
+            job_id = shop.enqueue("nothing")
+            raw_command(redis_server.port, "RENAME", "rota:{definitions}:job_types", "elsewhere")
+            raw_command(redis_server.port, "SET", "rota:{definitions}:job_types", "rubbish")
+            store.resume_queue(shop.queue)
+            await until(lambda: shop.job(job_id).token != "", "the job to have been in the node's hands")
+            raw_command(redis_server.port, "DEL", "rota:{definitions}:job_types")
+            raw_command(redis_server.port, "RENAME", "elsewhere", "rota:{definitions}:job_types")
+
+            (job,) = await shop.ended(job_id)
+
+            assert job.state is JobState.SUCCEEDED
+            assert job.attempts == 1
+
+    asyncio.run(scene())
+    store.close()

@@ -1,0 +1,150 @@
+"""A small installation in this process: a store, somebody who hands jobs in, and nodes that run them."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+from rota.clock import SystemClock
+from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.executors.registry import GROUP, ExecutorRegistry
+from rota.engine.intake import Intake, JobRequest
+from rota.engine.node import Node, NodeOptions
+from rota.model.ids import new_id
+from rota.model.job import Job, JobState
+from rota.model.job_type import JobType
+from rota.model.node import NodeType
+from rota.store import Store
+from tests.contract.building import find
+
+DEADLINE_S = 60.0
+"""Only a guard: what is waited for comes within milliseconds on any machine that is not stuck."""
+POLL_S = 0.005
+
+
+class Shop:
+    """An installation as its user sees it. Has definitions of its own, as another process would."""
+
+    def __init__(self, store: Store, *, threads: int = 4) -> None:
+        self.store = store
+        self.clock = SystemClock()
+        self.definitions = Definitions(store, ExecutorRegistry())
+        self.intake = Intake(store, self.definitions, self.clock)
+        self.queue = self.definitions.ensure_node_type(
+            NodeType(uuid=new_id(self.clock.now()), name=DEFAULT_NODE_TYPE, thread_count=threads)
+        ).uuid
+
+    def python(self, function: str, **rules: object) -> str:
+        """Define a job type that calls a function of `tests.engine.jobs`; returns its name, which is the function's."""
+        return self.define(function, "python", {"function": f"tests.engine.jobs:{function}"}, **rules)
+
+    def bash(self, command: str | list[str], **rules: object) -> str:
+        """Define a job type that runs a command; returns its name."""
+        return self.define("command", "bash", {"command": command}, **rules)
+
+    def define(self, name: str, executor: str, metadata: dict[str, object] | None = None, **rules: object) -> str:
+        fields = {"uuid": new_id(self.clock.now()), "name": name, "executor": executor, "metadata": metadata or {}}
+        self.definitions.define_job_type(JobType(**fields, **rules))  # type: ignore[arg-type]
+        return name
+
+    def enqueue(self, job_type: str, arguments: dict[str, object] | None = None, **wishes: object) -> str:
+        """Hand in one job; returns the id of the surviving one."""
+        request = JobRequest(job_type=job_type, arguments=arguments or {}, **wishes)  # type: ignore[arg-type]
+        return self.intake.enqueue([request])[0].job_id
+
+    def job(self, job_id: str) -> Job:
+        return find(self.store, job_id)
+
+    def cancel(self, job_id: str) -> None:
+        self.store.cancel_jobs([job_id], now=self.clock.now())
+
+    def counts(self) -> dict[JobState, int]:
+        return {state: count for state, count in self.store.count_jobs(self.queue).items() if count}
+
+    def messages(self, job_id: str) -> list[str]:
+        return [entry.message for entry in self.store.read_logs(job_id).entries]
+
+    async def ended(self, *job_ids: str) -> list[Job]:
+        """The jobs, as soon as all of them have ended."""
+        await until(lambda: all(self.job(job_id).state.is_final for job_id in job_ids), "the jobs to end")
+        return [self.job(job_id) for job_id in job_ids]
+
+    async def running(self, job_id: str) -> Job:
+        await until(lambda: self.job(job_id).state is JobState.RUNNING, "the job to run")
+        return self.job(job_id)
+
+
+async def until(is_true: Callable[[], bool], what: str) -> None:
+    """Ask until the answer is yes."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + DEADLINE_S
+    while not is_true():
+        assert loop.time() < end, f"waited in vain for {what}"
+        await asyncio.sleep(POLL_S)
+
+
+@asynccontextmanager
+async def working(store: Store, **options: object) -> AsyncIterator[Node]:
+    """A running node. At the end it is stopped at once, and what it raised is raised here."""
+    node = Node(store, NodeOptions(**options))  # type: ignore[arg-type]
+    task = asyncio.create_task(node.run())
+    try:
+        await until(lambda: task.done() or is_listed(store, node), "the node's first beat")
+        yield node
+    finally:
+        node.request_stop(at_once=True)
+        await asyncio.wait_for(task, DEADLINE_S)
+
+
+class Faults:
+    """Makes calls of a store go wrong: before they happen, or after, when only the answer is lost."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._before: dict[str, deque[Callable[[], None]]] = {}
+        self._after: dict[str, deque[Callable[[], None]]] = {}
+        self.calls: list[str] = []
+
+    @property
+    def store(self) -> Store:
+        """The same store, with the faults."""
+        return cast(Store, self)
+
+    def before(self, name: str, *faults: Callable[[], None]) -> None:
+        """The next calls of an operation do this first, one fault for each; what it raises is raised to the caller."""
+        self._before.setdefault(name, deque()).extend(faults)
+
+    def after(self, name: str, *faults: Callable[[], None]) -> None:
+        """The next calls of an operation happen, and then do this."""
+        self._after.setdefault(name, deque()).extend(faults)
+
+    def __getattr__(self, name: str) -> object:
+        real = getattr(self._store, name)
+        if not callable(real):
+            return real
+
+        def call(*args: object, **options: object) -> object:
+            self.calls.append(name)
+            if self._before.get(name):
+                self._before[name].popleft()()
+            answer = real(*args, **options)
+            if self._after.get(name):
+                self._after[name].popleft()()
+            return answer
+
+        return call
+
+
+def is_listed(store: Store, node: Node) -> bool:
+    return any(one.uuid == node.uuid for one in store.list_nodes(since=0))
+
+
+def install_plug_in(folder: Path, **executors: str) -> None:
+    """A package in `folder` that registers executors: name to `module:class`. The folder must be on `sys.path`."""
+    package = folder / "odd-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+    lines = [f"{name} = {target}\n" for name, target in executors.items()]
+    (package / "entry_points.txt").write_text("".join([f"[{GROUP}]\n", *lines]))
