@@ -16,8 +16,8 @@ up: .venv/run.stamp  ## Start Rota on SQLite, with a small demo. Options: make u
 	@$(BIN)/rota up $(ARGS)
 
 test: .venv/dev.stamp  ## Run all tests. Some of them: make test ARGS="-k queue"
-	@server=$$(scripts/ensure-redis) && \
-	ROTA_TEST_REDIS_SERVER="$$server" $(BIN)/python -m pytest -n auto --maxprocesses=$(WORKERS) $(ARGS)
+	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && \
+	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" $(BIN)/python -m pytest -n auto --maxprocesses=$(WORKERS) $(ARGS)
 
 check: .venv/dev.stamp  ## Lint, format and types.
 	@$(BIN)/ruff check

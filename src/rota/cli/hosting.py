@@ -18,6 +18,8 @@ from rota.cli.log_format import set_up_logging
 from rota.cli.target import store_url
 from rota.clock import SystemClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE
+from rota.engine.executors.http import HttpExecutor
+from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
@@ -53,7 +55,8 @@ class Host:
         self.store = store
         self.roles = roles
         self.clock = SystemClock()
-        self.node = Node(store, _node_options(settings, roles), clock=self.clock)
+        executors = ExecutorRegistry({"http": HttpExecutor(settings.http_allow)})
+        self.node = Node(store, _node_options(settings, roles), executors=executors, clock=self.clock)
         self.listener: socket.socket | None = None
         self.key_plan: KeyPlan | None = None
         self.duty: Duty | None = None

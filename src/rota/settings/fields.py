@@ -38,6 +38,7 @@ FIELDS: dict[str, Field] = {
     "node_type": Field(values.name),
     "thread_count": Field(values.whole(1, MAX_THREADS), values.read_whole),
     "stop_grace_s": Field(values.number(0, _DAY_S), values.read_number),
+    "http_allow": Field(values.texts, values.read_words),
     "log_level": Field(values.one_of(["DEBUG", "INFO", "WARNING", "ERROR"])),
 }
 

@@ -42,6 +42,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Jobs at a time in this process; absent means what the node type says."""
     stop_grace_s: float = 25.0
     """Time for running jobs to end after a first TERM. Under the 30 s that most supervisors give before they kill."""
+    http_allow: tuple[str, ...] = ()
+    """Hosts and networks that `http` jobs may reach although they are not public."""
     log_level: str = "INFO"
 
     node_types: tuple[NodeType, ...] = ()

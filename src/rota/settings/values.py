@@ -94,6 +94,13 @@ def some_of(words: tuple[str, ...]) -> Check:
     return check
 
 
+def texts(where: str, value: object) -> tuple[str, ...]:
+    """A list of texts."""
+    if not isinstance(value, list | tuple):
+        raise InvalidInput(where, f"must be a list, got {value!r}")
+    return tuple(text(where, one) for one in value)
+
+
 def mapping(where: str, value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         raise InvalidInput(where, f"must be a mapping of keys to values, got {value!r}")

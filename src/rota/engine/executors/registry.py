@@ -7,6 +7,7 @@ it is first asked for. A plug-in cannot take the name of a built-in executor.
 import importlib
 import logging
 import threading
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
 from rota.engine.executors.executor import Executor
@@ -16,8 +17,10 @@ from rota.errors import InvalidInput
 GROUP = "rota.executors"
 BUILT_IN = {
     "bash": "rota.engine.executors.bash:BashExecutor",
+    "http": "rota.engine.executors.http:HttpExecutor",
     "log": "rota.engine.executors.log:LogExecutor",
     "python": "rota.engine.executors.python:PythonExecutor",
+    "sidekiq": "rota.engine.executors.sidekiq:SidekiqExecutor",
 }
 _logger = logging.getLogger(__name__)
 
@@ -25,8 +28,9 @@ _logger = logging.getLogger(__name__)
 class ExecutorRegistry:
     """The executors of one process, each made once. May be asked from any thread."""
 
-    def __init__(self) -> None:
-        self._executors: dict[str, Executor] = {}
+    def __init__(self, made: Mapping[str, Executor] | None = None) -> None:
+        """`made` holds executors that need settings, ready to use."""
+        self._executors: dict[str, Executor] = dict(made or {})
         self._plug_ins: dict[str, list[EntryPoint]] | None = None
         self._lock = threading.RLock()
 
