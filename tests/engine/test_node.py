@@ -19,7 +19,7 @@ from rota.store import Store, open_store
 from tests.contract.building import claim_one, enqueue, spec
 from tests.engine.jobs import new_stage
 from tests.engine.working import Shop, is_listed, until, working
-from tests.servers import RedisServer, raw_command
+from tests.servers import RedisServer, raw_command, wait_until
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
@@ -72,6 +72,12 @@ def test_a_node_tells_with_each_beat_what_it_does(store: Store) -> None:
     asyncio.run(scene())
 
 
+def own_threads() -> list[str]:
+    """Threads of nodes. Those of jobs are left to the jobs."""
+    names = [thread.name for thread in threading.enumerate()]
+    return [name for name in names if name.startswith("rota-") and name != "rota-job"]
+
+
 def test_a_node_that_stops_leaves_no_record_no_lease_and_no_thread(store: Store) -> None:
     async def scene() -> None:
         shop = Shop(store)
@@ -88,8 +94,7 @@ def test_a_node_that_stops_leaves_no_record_no_lease_and_no_thread(store: Store)
     new_stage()
     asyncio.run(scene())
 
-    names = [thread.name for thread in threading.enumerate() if thread.name.startswith("rota-")]
-    assert [name for name in names if name != "rota-job"] == []
+    wait_until(lambda: own_threads() == [], "the node's threads to end")
 
 
 def test_a_scheduler_runs_no_jobs(store: Store) -> None:

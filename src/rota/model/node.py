@@ -41,5 +41,5 @@ class Node(Struct, frozen=True, omit_defaults=True, kw_only=True):
     running: int = 0
     draining: bool = False
 
-    def is_alive(self, now: int) -> bool:
-        return now - self.last_ping < DEAD_AFTER_MS
+    def is_alive(self, now: int, dead_after_ms: int = DEAD_AFTER_MS) -> bool:
+        return now - self.last_ping < dead_after_ms

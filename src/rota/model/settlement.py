@@ -78,6 +78,16 @@ def settle_death(claim: Claim, *, on_node_death: OnNodeDeath, now: int) -> Settl
     return Settlement(claim, JobState.FAILED, claim.attempts, deaths, ending)
 
 
+def is_last_chance(claim: Claim) -> bool:
+    """Whether one more death of its node would have the job quarantined."""
+    return claim.deaths >= POISON_DEATHS - 1
+
+
+def postpone(claim: Claim, run_at: int) -> Settlement:
+    """Put a job off that has not begun. Nothing is counted."""
+    return Settlement(claim, JobState.DELAYED, claim.attempts, claim.deaths, run_at=run_at)
+
+
 def cancelled_ending(settlement: Settlement, now: int) -> Ending:
     """The ending of a job that was on its way back to its queue when its cancellation was found."""
     return Ending(

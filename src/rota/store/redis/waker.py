@@ -7,8 +7,11 @@ A node that has no free slot listens to its inbox only, so that it takes no word
 from collections.abc import Callable
 from typing import Any
 
-from rota.store.redis.connection import Address, translated_errors
+from rota.store.redis.connection import ANSWER_TIMEOUT_S, Address, translated_errors
 from rota.store.redis.keys import QueueKeys
+
+_LONGEST_WAIT_S = 10.0
+"""A connection that was cut in silence is noticed after this time and the usual patience for an answer."""
 
 
 class RedisWaker:
@@ -29,9 +32,9 @@ class RedisWaker:
         keys = [self._inbox, self._wake] if wants_jobs else [self._inbox]
         with translated_errors(self._where):
             if self._client is None:
-                self._client = self._address.connect(answer_timeout_s=None)
+                self._client = self._address.connect(answer_timeout_s=_LONGEST_WAIT_S + ANSWER_TIMEOUT_S)
             # Redis takes 0 for ever, and its timer has a resolution of milliseconds.
-            popped = self._client.blpop(keys, timeout=max(timeout_s, 0.001))
+            popped = self._client.blpop(keys, timeout=min(max(timeout_s, 0.001), _LONGEST_WAIT_S))
             if popped is None or popped[0].decode() == self._wake:
                 return []
             return [popped[1].decode()] if popped[1] else []

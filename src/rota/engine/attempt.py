@@ -1,0 +1,142 @@
+"""A claimed job in a worker's hands, and how it is run to an outcome."""
+
+import asyncio
+import logging
+from enum import Enum, auto
+
+from rota.engine.definitions import Definitions
+from rota.engine.executors.executor import Run
+from rota.engine.executors.function import outcome_of_error
+from rota.engine.executors.output import LogCap
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.log_stream import LogStream
+from rota.engine.store_thread import StoreThread
+from rota.errors import InvalidInput, NotFound, StoreError
+from rota.model.job import Claim
+from rota.model.limits import MAX_RESULT_BYTES, encode_json
+from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, failed, refused, timed_out
+
+_logger = logging.getLogger("rota.worker")
+
+
+class Stop(Enum):
+    """Why a run is stopped from outside."""
+
+    TIMEOUT = auto()
+    CANCELLED = auto()
+    INTERRUPTED = auto()
+    """The node stops: the job goes back to its queue."""
+    LOST = auto()
+    """The claim is no longer ours: whatever comes of the run, it is not recorded."""
+
+
+class Attempt:
+    """A claimed job in this worker's hands."""
+
+    __slots__ = ("claim", "claimed_at", "reason", "run", "started_at", "task")
+
+    def __init__(self, claim: Claim, claimed_at: float) -> None:
+        self.claim = claim
+        self.claimed_at = claimed_at
+        self.started_at: int | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.run: Run | None = None
+        self.reason: Stop | None = None
+
+    def stop(self, reason: Stop) -> None:
+        """End the run; a second reason changes nothing. A run that has not begun will not."""
+        if self.reason is None:
+            self.reason = reason
+            if self.task is not None:
+                self.task.cancel()
+
+
+class Runner:
+    """Runs attempts. What comes of one is always an outcome."""
+
+    def __init__(
+        self, definitions: Definitions, executors: ExecutorRegistry, logs: LogStream, thread: StoreThread
+    ) -> None:
+        self._definitions = definitions
+        self._executors = executors
+        self._logs = logs
+        self._thread = thread
+
+    async def run(self, attempt: Attempt) -> Outcome:
+        """One attempt, from the job type to an outcome. Never raises, unless the slot itself is cancelled."""
+        try:
+            outcome = await self._execute(attempt)
+        except asyncio.CancelledError as error:
+            outcome = self._after_cancel(attempt, error)
+        except (Exception, SystemExit) as error:
+            _logger.warning("executor failed", extra={"job_id": attempt.claim.spec.id, "error": type(error).__name__})
+            outcome = outcome_of_error(error)
+        if attempt.reason is None:
+            return outcome
+        self._forget_cancel(attempt)
+        # What a run comes to that was stopped is no failure of its own.
+        return outcome if outcome.kind is OutcomeKind.SUCCEEDED else self.stopped(attempt)
+
+    async def _execute(self, attempt: Attempt) -> Outcome:
+        spec = attempt.claim.spec
+        try:
+            job_type = self._definitions.known_job_type(spec.job_type)
+            if job_type is None:
+                job_type = await self._thread.call(lambda: self._definitions.job_type(spec.job_type))
+            executor = self._executors.get(job_type.executor)
+        except (NotFound, InvalidInput) as error:
+            return refused("definition", str(error))
+        except StoreError:
+            return INTERRUPTED  # it has not begun, and is not to blame
+        attempt.run = Run(spec, job_type, attempt.claim.attempt, self._log_of(attempt.claim))
+        timeout_ms = _timeout_of(attempt.run)
+        if timeout_ms is None:
+            return _checked(await executor.run(attempt.run))
+        timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, attempt.stop, Stop.TIMEOUT)
+        try:
+            return _checked(await executor.run(attempt.run))
+        finally:
+            timer.cancel()
+
+    def _after_cancel(self, attempt: Attempt, error: asyncio.CancelledError) -> Outcome:
+        """Somebody stopped the run, or the slot; or the executor raised this by itself, which is an error like any."""
+        if attempt.reason is not None:
+            return INTERRUPTED
+        if attempt.task is not None and attempt.task.cancelling():
+            raise error
+        return outcome_of_error(error)
+
+    def _forget_cancel(self, attempt: Attempt) -> None:
+        """The slot lives on: a request to stop one run is not one to stop the next."""
+        if attempt.task is not None:
+            attempt.task.uncancel()
+
+    def stopped(self, attempt: Attempt) -> Outcome:
+        """The outcome of a run that was stopped from outside."""
+        run = attempt.run
+        results = run.partial_results if run else None
+        if attempt.reason is Stop.TIMEOUT and run:
+            return timed_out(_timeout_of(run) or 0, results)
+        return cancelled(results) if attempt.reason is Stop.CANCELLED else INTERRUPTED
+
+    def _log_of(self, claim: Claim) -> LogCap:
+        """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
+        return LogCap(lambda message, level: self._logs.add(claim, message, level))
+
+
+def _timeout_of(run: Run) -> int | None:
+    return run.spec.timeout_ms if run.spec.timeout_ms is not None else run.job_type.timeout_ms
+
+
+def _checked(outcome: object) -> Outcome:
+    """An outcome that the store can carry: a third-party executor may return anything."""
+    if not isinstance(outcome, Outcome) or not isinstance(outcome.kind, OutcomeKind):
+        return failed({"type": "outcome", "message": f"the executor returned {outcome!r:.200}, which is no outcome"})
+    if outcome.results is None and outcome.errors is None:
+        return outcome
+    try:
+        encode_json("results", outcome.results, MAX_RESULT_BYTES)
+        encode_json("errors", outcome.errors, MAX_RESULT_BYTES)
+    except InvalidInput as error:
+        return failed({"type": "result", "message": str(error)})
+    return outcome

@@ -1,0 +1,41 @@
+"""A store of its own for each test, shared by processes: a file, or a Redis that keeps what it was given."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rota.store import open_store
+from tests.servers import RedisServer
+from tests.system.crew import Crew
+from tests.system.site import Site
+
+DURABLE = {"appendonly": "yes", "appendfsync": "everysec"}
+
+
+@pytest.fixture
+def durable_redis() -> Iterator[RedisServer]:
+    with RedisServer(DURABLE) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty store."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/rota.db"
+    server: RedisServer = request.getfixturevalue("durable_redis")
+    return server.url
+
+
+@pytest.fixture
+def site(url: str, tmp_path: Path) -> Iterator[Site]:
+    store = open_store(url)
+    yield Site(store, tmp_path)
+    store.close()
+
+
+@pytest.fixture
+def crew(url: str, tmp_path: Path) -> Iterator[Crew]:
+    with Crew(url, tmp_path) as crew:
+        yield crew

@@ -1,0 +1,152 @@
+"""A TCP proxy in front of a server, which breaks connections in the ways that networks do."""
+
+import asyncio
+import socket
+import struct
+import threading
+from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import Future
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+HOST = "127.0.0.1"
+_CHUNK = 1 << 16
+
+
+class Proxy:
+    """Runs in a thread of its own while it is entered."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
+        self._connections: set[_Connection] = set()
+        self._pumps: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self._marker: bytes | None = None
+        self._swallows_left = 0
+        self.port = 0
+        self.swallowed = 0
+        """Replies that the server gave and nobody got."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._run(self._start()).result()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._run(self._stop()).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def swallow_replies(self, marker: bytes, times: int) -> None:
+        """Let the next requests that contain the marker through, drop the replies, and reset the connections."""
+        self._marker, self._swallows_left = marker, times
+
+    def freeze(self) -> None:
+        """Hold what is on its way in the present connections, for ever and without a word. New ones work."""
+
+        async def freeze_all() -> None:
+            for connection in self._connections:
+                connection.is_frozen = True
+
+        self._run(freeze_all()).result()
+
+    def reset_all(self) -> None:
+        """Break all connections, as a fire wall does that forgot them."""
+
+        async def reset() -> None:
+            for connection in tuple(self._connections):
+                connection.reset()
+
+        self._run(reset()).result()
+
+    def wants_to_swallow(self, request: bytes) -> bool:
+        if self._swallows_left and self._marker is not None and self._marker in request:
+            self._swallows_left -= 1
+            return True
+        return False
+
+    def _run(self, coroutine: Coroutine[object, object, None]) -> "Future[None]":
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    async def _start(self) -> None:
+        self._server = await asyncio.start_server(self._serve, HOST, 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for connection in tuple(self._connections):
+            connection.reset()
+        await asyncio.gather(*self._pumps)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            upstream = await asyncio.open_connection(HOST, self._target)
+        except OSError:
+            writer.transport.abort()
+            return
+        connection = _Connection(self, (reader, writer), upstream)
+        self._connections.add(connection)
+        pump = asyncio.create_task(connection.pump())
+        self._pumps.add(pump)
+        try:
+            await pump
+        finally:
+            self._connections.discard(connection)
+            self._pumps.discard(pump)
+
+
+class _Connection:
+    """One client and its connection to the server."""
+
+    def __init__(
+        self,
+        proxy: Proxy,
+        client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        server: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ) -> None:
+        self._proxy = proxy
+        self._client, self._server = client, server
+        self._swallows = False
+        self.is_frozen = False
+
+    async def pump(self) -> None:
+        await asyncio.gather(self._requests(), self._replies())
+
+    def reset(self) -> None:
+        """Close with RST instead of FIN."""
+        raw: socket.socket = self._client[1].get_extra_info("socket")
+        with suppress(OSError):  # the other side was faster
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        for _, writer in (self._client, self._server):
+            writer.transport.abort()
+
+    async def _requests(self) -> None:
+        async for chunk in _chunks(self._client[0]):
+            if not self.is_frozen:
+                self._swallows = self._swallows or self._proxy.wants_to_swallow(chunk)
+                self._server[1].write(chunk)
+        self._server[1].transport.abort()
+
+    async def _replies(self) -> None:
+        async for chunk in _chunks(self._server[0]):
+            if self._swallows:
+                self._proxy.swallowed += 1
+                self.reset()
+            elif not self.is_frozen:
+                self._client[1].write(chunk)
+        self._client[1].transport.abort()
+
+
+async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    try:
+        while chunk := await reader.read(_CHUNK):
+            yield chunk
+    except OSError:
+        return
