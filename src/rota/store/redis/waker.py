@@ -4,14 +4,17 @@ news.
 A node that has no free slot listens to its inbox only, so that it takes no word that was meant for an idle one.
 """
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
+from rota.errors import StoreUnavailable
 from rota.store.redis.connection import ANSWER_TIMEOUT_S, Address, translated_errors
 from rota.store.redis.keys import QueueKeys
 
 _LONGEST_WAIT_S = 10.0
 """A connection that was cut in silence is noticed after this time and the usual patience for an answer."""
+_PATIENCE_S = 1.0
 
 
 class RedisWaker:
@@ -24,12 +27,21 @@ class RedisWaker:
         self._push = push
         self._address = address
         self._client: Any = None
-        self._closed = False
+        self._waiting = threading.Lock()
+        self._closed = threading.Event()
 
     def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
-        if self._closed:
-            return []
-        keys = [self._inbox, self._wake] if wants_jobs else [self._inbox]
+        with self._waiting:
+            if self._closed.is_set():
+                return []
+            try:
+                return self._pop(timeout_s, [self._inbox, self._wake] if wants_jobs else [self._inbox])
+            except StoreUnavailable:
+                if self._closed.is_set():
+                    return []
+                raise
+
+    def _pop(self, timeout_s: float, keys: list[str]) -> list[str]:
         with translated_errors(self._where):
             if self._client is None:
                 self._client = self._address.connect(answer_timeout_s=_LONGEST_WAIT_S + ANSWER_TIMEOUT_S)
@@ -43,7 +55,13 @@ class RedisWaker:
         self._push(self._inbox, "")
 
     def close(self) -> None:
-        self._closed = True
-        self.nudge()
-        if self._client is not None:
-            self._client.close()
+        self._closed.set()
+        try:
+            self.nudge()
+        finally:
+            # A wait that the nudge did not reach, because the store is away, ends when its connection does.
+            ended = self._waiting.acquire(timeout=_PATIENCE_S)
+            if self._client is not None:
+                self._client.close()
+            if ended:
+                self._waiting.release()
