@@ -39,13 +39,19 @@ def interpreter_of(peer: str) -> list[Path | str]:
     return [ENVIRONMENTS / peer / "bin" / "python"]
 
 
+def services_of(peer: str, variant: str) -> list[str]:
+    """The servers that a variant needs."""
+    spec = PEERS[peer]
+    return [] if variant in spec.get("embedded", []) else list(spec["services"])
+
+
 class Case:
     """A peer with a fresh run folder and empty servers. Close it."""
 
     def __init__(self, peer: str, variant: str, servers: Mapping[str, Server], *, job: str = "noop", slots: int = 1):
         self._spec = PEERS[peer]
         self._variant = variant
-        self._servers = [servers[name] for name in self._spec["services"]]
+        self._servers = [servers[name] for name in services_of(peer, variant)]
         self._temporary = tempfile.TemporaryDirectory(prefix="bench-run-")
         self._folder = Path(self._temporary.name)
         for name, width in FILES.items():

@@ -1,11 +1,13 @@
 """What the kernel tells about this machine and its processes. Linux only: everything is read from /proc."""
 
 import os
+import platform
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,10 +93,8 @@ def start(argv: Sequence[object], **options: Any) -> subprocess.Popen[str]:
 def stop(process: subprocess.Popen[str], *, grace_s: float = 5.0, first: int = signal.SIGTERM) -> None:
     """End a session that `start` began, and nothing else."""
     for number, wait_s in ((first, grace_s), (signal.SIGKILL, 5.0)):
-        try:
+        with suppress(ProcessLookupError):  # the group has ended
             os.killpg(process.pid, number)
-        except ProcessLookupError:
-            pass  # the leader has ended; others of its session may live
         end = time.monotonic() + wait_s
         while time.monotonic() < end:
             process.poll()
@@ -113,4 +113,16 @@ def describe() -> dict[str, object]:
     """What the figures were measured on."""
     lines = (PROC / "cpuinfo").read_text().splitlines()
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return {"cpu": models[0] if models else "?", "cores": os.cpu_count(), "kernel": os.uname().release}
+    return {
+        "cpu": models[0] if models else "?",
+        "cores": os.cpu_count(),
+        "system": _system(),
+        "kernel": os.uname().release,
+    }
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.system()

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -99,8 +100,8 @@ class Postgres:
         self._folder = Path(folder) / "pg"
         self._folder.mkdir()
         as_user = _as_postgres_user(self._folder)
-        initdb = [*as_user, self._programs / "initdb", "-D", self._folder, "-A", "trust", "-U", "bench"]
-        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd="/")
+        make = [str(self._programs / "initdb"), "-D", str(self._folder), "-A", "trust", "-U", "bench"]
+        subprocess.run([*as_user, *make], check=True, stdout=subprocess.DEVNULL, cwd="/")
         self._port = free_port()
         address = ["-p", self._port, "-h", "127.0.0.1", "-k", ""]
         server = [*as_user, self._programs / "postgres", "-D", self._folder, *address]
@@ -121,11 +122,12 @@ class Postgres:
 
     def _sql(self, query: str) -> None:
         address = ["-h", "127.0.0.1", "-p", str(self._port), "-U", "bench", "-d", "postgres"]
-        subprocess.run([self._programs / "psql", "-q", *address, "-c", query], check=True, stdout=subprocess.DEVNULL)
+        psql = str(self._programs / "psql")
+        subprocess.run([psql, "-q", *address, "-c", query], check=True, stdout=subprocess.DEVNULL)
 
     def _await_answer(self) -> None:
         end = time.monotonic() + _BOOT_S
-        asks = [self._programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self._port)]
+        asks = [str(self._programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self._port)]
         while subprocess.run(asks).returncode:
             if time.monotonic() > end:
                 stop(self._process)
@@ -150,4 +152,4 @@ def _as_postgres_user(folder: Path) -> list[str]:
     return ["runuser", "-u", "postgres", "--"]
 
 
-SERVERS = {"redis": Redis, "postgres": Postgres}
+SERVERS: dict[str, Callable[[str], Server]] = {"redis": Redis, "postgres": Postgres}

@@ -3,7 +3,7 @@
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 
 from benchmarks.case import PEERS, Case, RunFailed
 from benchmarks.machine import machine_cpu_s, own_cpu_s, session_usage, stop
@@ -43,20 +43,25 @@ def does(peer: str, variant: str, workload: str) -> bool:
 class Bystanders:
     """CPU that others used since this was made: the machine's, less the worker's, the server's and our own."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, follower: subprocess.Popen[str] | None = None) -> None:
         self._case = case
+        self._follower = follower
         self._since = time.monotonic()
         self._machine, self._stolen = machine_cpu_s()
-        self._known = case.server_cpu_s() + own_cpu_s()
+        self._known = self._known_cpu_s()
 
     def cores(self, worker_cpu_s: float) -> Row:
         busy, stolen = machine_cpu_s()
         span = time.monotonic() - self._since
-        known = self._case.server_cpu_s() + own_cpu_s() - self._known + worker_cpu_s
+        known = self._known_cpu_s() - self._known + worker_cpu_s
         return {
             "foreign_cores": (busy - self._machine - known) / span,
             "steal_cores": (stolen - self._stolen) / span,
         }
+
+    def _known_cpu_s(self) -> float:
+        followed_s = session_usage(self._follower.pid).cpu_s if self._follower else 0.0
+        return self._case.server_cpu_s() + own_cpu_s() + followed_s
 
 
 @contextmanager
@@ -81,15 +86,12 @@ def drain(
     with closing(Case(peer, variant, servers, job=job, slots=jobs)) as case:
         put = case.ask("bulk", variant, jobs)
         follower = case.follow(jobs) if PEERS[peer].get(f"{job}_from_records") else None
-        server_cpu_s, began, others = case.server_cpu_s(), time.monotonic_ns(), Bystanders(case)
-        with _running(case.launch(processes, at_a_time)) as worker:
-            try:
+        with _running(follower) if follower else nullcontext():
+            server_cpu_s, began, others = case.server_cpu_s(), time.monotonic_ns(), Bystanders(case, follower)
+            with _running(case.launch(processes, at_a_time)) as worker:
                 usage = case.wait(worker, jobs, DRAIN_S)
-            finally:
-                if follower is not None:
-                    stop(follower)
-            row: Row = {"n": jobs, "enqueue_s": jobs / put["seconds"], **others.cores(usage.cpu_s)}
-            row["server_cpu_us"] = (case.server_cpu_s() - server_cpu_s) / jobs * 1e6
+                row: Row = {"n": jobs, "enqueue_s": jobs / put["seconds"], **others.cores(usage.cpu_s)}
+                row["server_cpu_us"] = (case.server_cpu_s() - server_cpu_s) / jobs * 1e6
         _check_history(case, peer, variant, jobs)
         stamps = sorted(case.times("start.bin"))
         return row | {
