@@ -4,6 +4,7 @@ import heapq
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Self
 
 from rota.clock import Clock, SystemClock
@@ -233,10 +234,9 @@ class SqliteStore:
         return done == len(settlements)
 
     def _end(self, db: sqlite3.Connection, queue: str, rows: list[dict[str, object]], now: int) -> int:
-        """End jobs, one call for each state that they end in; returns how many were ended."""
+        """End jobs, in order, one call for each run of equal states; returns how many were ended."""
         done = 0
-        for state in sorted({str(row["state"]) for row in rows}):
-            some = [row for row in rows if row["state"] == state]
+        for state, some in groupby(rows, key=lambda row: str(row["state"])):
             ended = db.executemany(SQL["finish_ended"], some).rowcount
             stats.count_up(db, queue, state, ended, now)
             done += ended
