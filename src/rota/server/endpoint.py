@@ -20,7 +20,7 @@ from rota.server.access import NOBODY, OPEN, Caller
 from rota.server.answers import Json, Refusal, error_answer, status_of
 from rota.server.api import Api
 from rota.server.auth import bearer_key
-from rota.server.operations import JSON, Call, Operation
+from rota.server.operations import JSON, Call, NoBody, Operation
 
 _logger = logging.getLogger("rota.server")
 _encode = msgspec.json.Encoder().encode
@@ -68,7 +68,7 @@ class Endpoint:
         call: Call[Any, Any] = Call(
             decoding.decode_path(scope["path_params"]),
             decoding.decode_query(scope["query_string"], operation.query) if operation.query else None,
-            decoding.decode_body(body, operation.body) if operation.body else None,
+            _decoded(operation, body),
             caller,
             headers,
         )
@@ -124,6 +124,12 @@ async def _body(operation: Operation, headers: Headers, receive: Receive) -> byt
         parts.append(part)
         more = message.get("more_body", False)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _decoded(operation: Operation, body: bytes) -> Any:
+    if operation.body is None or (operation.body is NoBody and not body):
+        return None
+    return decoding.decode_body(body, operation.body)
 
 
 def _too_large(limit: int) -> Refusal:

@@ -130,7 +130,7 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
         except InvalidInput as error:
             raise InvalidInput(f"jobs[{index}].{error.field}", error.reason) from None
         except NotFound as error:
-            raise InvalidInput(f"jobs[{index}].job_type_uuid", str(error)) from None
+            raise NotFound(error.kind, error.name, f"named by jobs[{index}]") from None
     return EnqueuedMany("ok", [_enqueued(one) for one in api.store.enqueue_jobs(specs, now=now)])
 
 
