@@ -12,6 +12,14 @@ INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO 
 -- Keep a value unless there is one.
 INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
 
+-- name: list_settings
+-- Values whose name begins with a prefix.
+SELECT name, value FROM settings WHERE substr(name, 1, length(:prefix)) = :prefix ORDER BY name;
+
+-- name: delete_setting
+-- Forget a value.
+DELETE FROM settings WHERE name = :name;
+
 -- name: definitions_version
 -- The number that changes with every definition.
 SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'definitions_version';
@@ -138,7 +146,7 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
 
 -- name: claims_of_node
 -- All claims of one node on a queue.
-SELECT seq, id, token, lock_key FROM jobs
+SELECT seq, id, token, lock_key, cancel_requested FROM jobs
 WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high;
 
 -- name: recover_claims
@@ -233,9 +241,44 @@ SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'delayed';
 -- Jobs in the hands of nodes.
 SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'running';
 
+-- name: count_up
+-- So many more jobs of a kind in a minute, or in all; tells how many there are now.
+INSERT INTO stats (queue, minute, word, jobs) VALUES (:queue, :minute, :word, :jobs)
+ON CONFLICT (queue, minute, word) DO UPDATE SET jobs = jobs + excluded.jobs
+RETURNING jobs;
+
+-- name: trim_stats
+-- Forget minutes that are long past.
+DELETE FROM stats WHERE queue = :queue AND minute > 0 AND minute < :before;
+
+-- name: read_stats
+-- What happened in some minutes.
+SELECT minute, word, jobs FROM stats
+WHERE queue = :queue AND minute >= :since AND minute < :until ORDER BY minute;
+
 -- name: list_queues
--- Every queue that has jobs or a definition.
-SELECT uuid FROM node_types UNION SELECT DISTINCT queue FROM jobs;
+-- Every queue that has jobs or a definition. Each index is asked for its next queue; DISTINCT would read all jobs.
+WITH RECURSIVE
+  ended (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE ended_at IS NOT NULL
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE ended_at IS NOT NULL AND queue > ended.queue) FROM ended WHERE queue IS NOT NULL),
+  ready (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0 AND queue > ready.queue) FROM ready WHERE queue IS NOT NULL),
+  held (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE held = 1
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE held = 1 AND queue > held.queue) FROM held WHERE queue IS NOT NULL),
+  delayed (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE state = 'delayed'
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'delayed' AND queue > delayed.queue) FROM delayed WHERE queue IS NOT NULL),
+  running (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE state = 'running'
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'running' AND queue > running.queue) FROM running WHERE queue IS NOT NULL)
+SELECT uuid FROM node_types
+UNION SELECT queue FROM (
+  SELECT queue FROM ended UNION SELECT queue FROM ready UNION SELECT queue FROM held
+  UNION SELECT queue FROM delayed UNION SELECT queue FROM running)
+WHERE queue IS NOT NULL;
 
 -- name: page_delayed
 -- Delayed jobs by time.

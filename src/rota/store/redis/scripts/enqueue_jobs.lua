@@ -6,19 +6,25 @@
 -- KEYS[4] unique   hash: unique key -> id of the live job that has it
 -- KEYS[5] marks    hash: job id -> mark
 -- KEYS[6] wake     list: word for a waiting node
--- ARGV[1...] entries  per job: id, spec, rank, due time or '', mark or '', unique key or ''
+-- KEYS[7] stats    hash: minute and word -> how many jobs, of an hour
+-- KEYS[8] totals   hash: word -> how many jobs in all
+-- ARGV[1] minute   epoch milliseconds
+-- ARGV[2] expiry   of the stats, in seconds
+-- ARGV[3...] entries  per job: id, spec, rank, due time or '', mark or '', unique key or ''
 -- Returns pairs of an entry's number (from 0) and the id of the surviving job, for entries that were not accepted.
 -- include: wake
+-- include: stats
 local jobs, ready, delayed, unique, marks, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local stats, totals, minute, expiry = KEYS[7], KEYS[8], ARGV[1], ARGV[2]
 
 local ids = {}
-for i = 1, #ARGV, 6 do ids[#ids + 1] = ARGV[i] end
+for i = 3, #ARGV, 6 do ids[#ids + 1] = ARGV[i] end
 local known = redis.call('HMGET', jobs, unpack(ids))
 
 local refused, seen = {}, {}
 local new_specs, new_ready, new_delayed, new_marks = {}, {}, {}, {}
 for n = 1, #ids do
-  local at = (n - 1) * 6
+  local at = 2 + (n - 1) * 6
   local id, due, mark, unique_key = ids[n], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
   local survivor = (known[n] or seen[id]) and id or nil
   if not survivor and unique_key ~= '' then
@@ -57,4 +63,5 @@ if #new_ready > 0 then
   redis.call('ZADD', ready, unpack(new_ready))
   leave_word(wake)
 end
+count_up(stats, totals, minute, expiry, 'enqueued', #new_specs / 2)
 return refused
