@@ -6,6 +6,7 @@ from rota.model.job import Ending, JobSpec
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
+from rota.model.schedule import Schedule, ScheduleState, Tick
 
 encode = msgspec.json.Encoder().encode
 decode_spec = msgspec.json.Decoder(JobSpec).decode
@@ -14,3 +15,6 @@ decode_log_entry = msgspec.json.Decoder(LogEntry).decode
 decode_job_type = msgspec.json.Decoder(JobType).decode
 decode_node_type = msgspec.json.Decoder(NodeType).decode
 decode_node = msgspec.json.Decoder(Node).decode
+decode_schedule = msgspec.json.Decoder(Schedule).decode
+decode_schedule_state = msgspec.json.Decoder(ScheduleState).decode
+decode_tick = msgspec.json.Decoder(Tick).decode

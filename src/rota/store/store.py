@@ -26,6 +26,7 @@ from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement
+from rota.store.schedules import ScheduleStore
 
 MAX_PROMOTED = 1_000
 """Delayed jobs that one claim makes ready at most, so that no single step takes long."""
@@ -126,7 +127,7 @@ class Waker(Protocol):
         ...
 
 
-class Store(Protocol):
+class Store(ScheduleStore, Protocol):
     """Everything Rota remembers."""
 
     # -- the store itself ------------------------------------------------------------------------------------------

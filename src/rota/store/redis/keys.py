@@ -25,6 +25,9 @@ class QueueKeys:
         "paused",
         "ready",
         "running",
+        "schedule_due",
+        "schedule_states",
+        "schedules",
         "succeeded",
         "unique",
         "wake",
@@ -64,6 +67,17 @@ class QueueKeys:
         self.wake = self._base + "wake"
         """list: holds one item when jobs became ready that no waiting node has been told of."""
 
+        self.schedules = self._base + "schedules"
+        """hash: schedule uuid -> schedule (JSON)."""
+        self.schedule_states = self._base + "schedule_states"
+        """hash: schedule uuid -> version, a space, state (JSON)."""
+        self.schedule_due = self._base + "schedule_due"
+        """sorted set: schedule uuid by the time at which it is to be decided."""
+
+    def ticks(self, schedule: str) -> str:
+        """sorted set: ticks (JSON) of one schedule by nominal instant."""
+        return f"{self._base}ticks:{schedule}"
+
     def log(self, job_id: str) -> str:
         """list: log entries (JSON) of one job."""
         return f"{self._base}log:{job_id}"
@@ -88,6 +102,12 @@ class DefinitionKeys:
 
 NODE_TYPES = DefinitionKeys("node_types")
 JOB_TYPES = DefinitionKeys("job_types")
+SCHEDULE_QUEUES = f"{PREFIX}:{{schedules}}:queues"
+"""hash: schedule uuid -> its queue."""
+SCHEDULE_NAMES = f"{PREFIX}:{{schedules}}:names"
+"""hash: schedule name -> uuid."""
+SCHEDULE_ORDER = f"{PREFIX}:{{schedules}}:order"
+"""sorted set, by name: schedule names."""
 QUEUES = f"{PREFIX}:queues"
 """set: every queue that ever had jobs, so that those of a deleted node type are found."""
 SETTINGS = f"{PREFIX}:settings"

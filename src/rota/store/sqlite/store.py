@@ -14,8 +14,9 @@ from rota.model.settlement import Settlement, cancelled_before_run, was_carried_
 from rota.store import listing
 from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, decode_spec, encode
 from rota.store.sqlite.database import Database, parse_url
-from rota.store.sqlite.queries import load_queries
+from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import claim_of, ended_row, job_of, json_array, new_row, returned_row, token_range
+from rota.store.sqlite.schedules import SqliteSchedules
 from rota.store.sqlite.waker import Changes, SqliteWaker
 from rota.store.store import (
     MAX_PROMOTED,
@@ -29,10 +30,8 @@ from rota.store.store import (
     Renewal,
 )
 
-SQL = load_queries()
 
-
-class SqliteStore:
+class SqliteStore(SqliteSchedules):
     """See `rota.store.store.Store` for what each method promises."""
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:
