@@ -49,6 +49,10 @@ class Definitions:
         self.refresh()
         return sorted({one.uuid: one for one in self._view.node_types.values()}.values(), key=lambda one: one.name)
 
+    def cached_node_types(self) -> list[NodeType]:
+        """All node types without asking the store; the node refreshes them with every beat."""
+        return list({one.uuid: one for one in self._view.node_types.values()}.values())
+
     def job_types(self) -> list[JobType]:
         self.refresh()
         return sorted({one.uuid: one for one in self._view.job_types.values()}.values(), key=lambda one: one.name)

@@ -6,7 +6,9 @@ from msgspec import Struct
 
 from rota.model.job import MAX_PRIORITY
 from rota.model.limits import check_name, check_payload, check_range
-from rota.model.triggers.trigger import Trigger
+from rota.model.triggers.catch_up import CatchUp
+from rota.model.triggers.make_trigger import check_trigger
+from rota.model.triggers.trigger import Progress, Trigger
 
 
 class Overlap(StrEnum):
@@ -22,28 +24,6 @@ class Overlap(StrEnum):
     TERMINATE_OTHER = "terminate_other"
     """Ask the running one to end, and start at once."""
     ALLOW = "allow"
-
-
-class CatchUpMode(StrEnum):
-    """Which of the ticks that nobody decided in time are made up for."""
-
-    NONE = "none"
-    LAST = "last"
-    ALL = "all"
-
-
-class CatchUp(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """After downtime."""
-
-    mode: CatchUpMode = CatchUpMode.LAST
-    window_ms: int = 24 * 3600 * 1000
-    """Ticks that are older are missed in any case."""
-    most: int = 100
-    """With `all`: at most so many, the latest."""
-
-    def check(self) -> None:
-        check_range("catch_up.window_ms", self.window_ms, 10_000, 10 * 365 * 24 * 3600 * 1000)
-        check_range("catch_up.most", self.most, 1, 10_000)
 
 
 class Schedule(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -76,7 +56,17 @@ class Schedule(Struct, frozen=True, omit_defaults=True, kw_only=True):
         check_range("priority", self.priority, -MAX_PRIORITY, MAX_PRIORITY)
         if self.max_runs is not None:
             check_range("max_runs", self.max_runs, 1, 1 << 53)
-        self.catch_up.check()
+        self.catch_up.check("catch_up")
+        check_trigger(self.trigger)
+
+    def progress(self, state: "ScheduleState", last_ended: int | None = None) -> Progress:
+        """What the trigger must know of this schedule."""
+        return Progress(
+            schedule=self.uuid,
+            created_at=self.created_at,
+            last_scheduled=state.last_scheduled_at,
+            last_ended=last_ended,
+        )
 
 
 class ScheduleState(Struct, frozen=True, omit_defaults=True, kw_only=True):

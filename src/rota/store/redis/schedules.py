@@ -57,7 +57,10 @@ class RedisSchedules:
             expected = "" if one.expected is None else one.expected
             due = "" if one.state.due is None else one.state.due
             args += [one.schedule.uuid, expected, encode(one.schedule), one.state.version, encode(one.state), due]
-        return [bool(done) for done in self._run("put_schedules", [keys.schedules, keys.schedule_states, keys.schedule_due], args)]
+        return [
+            bool(done)
+            for done in self._run("put_schedules", [keys.schedules, keys.schedule_states, keys.schedule_due], args)
+        ]
 
     def _leave_old_queues(self, changes: Sequence[ScheduleChange], known: Sequence[ScheduleEntry | None]) -> None:
         """A schedule whose job type moved to another queue moves along. Not one step: in between it is in both, and its

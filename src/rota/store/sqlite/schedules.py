@@ -85,11 +85,7 @@ class SqliteSchedules:
         }
         if not db.execute(SQL["fire_schedule"], moved).rowcount:
             return False
-        refused = {
-            spec.id
-            for spec in firing.specs
-            if not db.execute(SQL["enqueue_jobs"], new_row(spec, now)).rowcount
-        }
+        refused = {spec.id for spec in firing.specs if not db.execute(SQL["enqueue_jobs"], new_row(spec, now)).rowcount}
         rows = [_tick_row(firing.schedule, tick, refused) for tick in firing.ticks]
         db.executemany(SQL["put_tick"], rows)
         if firing.ticks and state.version % _TRIM_SLACK == 0:
@@ -130,9 +126,7 @@ def _entry(db: sqlite3.Connection, row: sqlite3.Row) -> ScheduleEntry:
     schedule, state = decode_schedule(row["body"]), decode_schedule_state(row["state"])
     if not state.jobs:
         return ScheduleEntry(schedule, state)
-    states = {
-        job["id"]: job["state"] for job in db.execute(SQL["states_of_jobs"], {"ids": json_array(state.jobs)})
-    }
+    states = {job["id"]: job["state"] for job in db.execute(SQL["states_of_jobs"], {"ids": json_array(state.jobs)})}
     live = tuple(job for job in state.jobs if states.get(job) in ("delayed", "queued", "running"))
     waiting = tuple(job for job in live if states[job] != "running")
     failed = tuple(job for job in state.jobs if states.get(job) == "failed")

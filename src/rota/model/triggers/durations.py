@@ -1,0 +1,40 @@
+"""Lengths of time as people write them: `90s`, `1h30m`, and back."""
+
+import re
+
+from rota.errors import InvalidInput
+
+SECOND_MS = 1_000
+MINUTE_MS = 60 * SECOND_MS
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+MAX_INTERVAL_MS = 10 * 365 * DAY_MS
+
+_UNITS = {"ms": 1, "s": SECOND_MS, "m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}
+_NAMES = {DAY_MS: "day", HOUR_MS: "hour", MINUTE_MS: "minute", SECOND_MS: "second", 1: "millisecond"}
+_DURATION = re.compile(r"(?:[0-9]{1,15}(?:\.[0-9]{1,6})?(?:ms|[smhdw]))+", re.ASCII)
+_PIECE = re.compile(r"([0-9.]+)(ms|[smhdw])", re.ASCII)
+
+
+def parse_duration(field: str, text: str) -> int:
+    """Milliseconds, at least 1 and at most ten years."""
+    compact = text.strip().lower()
+    if not _DURATION.fullmatch(compact):
+        raise InvalidInput(field, f'"{text[:40]}" is not a duration; write 90s, 5m, 1h30m, 250ms, 2d or 1w')
+    millis = sum(float(number) * _UNITS[unit] for number, unit in _PIECE.findall(compact))
+    if not 1 <= millis <= MAX_INTERVAL_MS:
+        raise InvalidInput(field, f'"{text[:40]}" must be from 1ms to ten years')
+    return round(millis)
+
+
+def duration_words(millis: int) -> str:
+    """`every` + this reads well: `hour`, `5 minutes`, `1 hour 30 minutes`."""
+    pieces = []
+    rest = millis
+    for size, name in _NAMES.items():
+        count, rest = divmod(rest, size)
+        if count:
+            pieces.append(f"{count} {name}{'' if count == 1 else 's'}")
+    if len(pieces) == 1 and pieces[0].startswith("1 "):
+        return pieces[0][2:]
+    return " ".join(pieces) or "0 milliseconds"
