@@ -65,8 +65,11 @@ class ScheduleStore(Protocol):
     """Everything Rota remembers of schedules."""
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
-        """Create or replace schedules; one answer per change, in order. False: it is no longer the expected version, or a
-        new one's uuid is taken. `Conflict`, and nothing changed, if a name belongs to another schedule."""
+        """Create or replace schedules; one answer per change, in order.
+
+        False: it is no longer the expected version, or a new one's uuid is taken. `Conflict`, and nothing changed, if a
+        name belongs to another schedule.
+        """
         ...
 
     def delete_schedules(self, uuids: Sequence[str]) -> list[bool]:
@@ -86,14 +89,14 @@ class ScheduleStore(Protocol):
         ...
 
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
-        """Give out schedules whose time has come, the longest due first; others do not get them until the lease is over."""
+        """Give out schedules whose time has come, longest due first; nobody else gets them until the lease is over."""
         ...
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         """Carry out decisions: rows, jobs and state of one schedule in one step. One answer per firing, in order.
 
-        False, and nothing of it happened: the schedule is no longer the expected version. A job whose unique key is taken
-        is not made; the row of its tick says so instead: skipped, `unique`.
+        False, and nothing of it happened: the schedule is no longer the expected version. A job whose unique key is
+        taken is not made; the row of its tick says so instead: skipped, `unique`.
         """
         ...
 
