@@ -198,8 +198,8 @@ class Store(ScheduleStore, Protocol):
         ...
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
-        """Hand up to `limit` ready jobs to the node of `token`: pop, token and lease in one atomic step. A store may give
-        fewer than there are; only none means that there is none.
+        """Hand up to `limit` ready jobs to the node of `token`: pop, token and lease in one atomic step. Fewer may come
+        than there are; only none means that there is none.
 
         First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then
         id, and each is given to one node only. A job whose lock is held by a running job is set aside until that lock

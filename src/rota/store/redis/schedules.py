@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from rota.errors import Conflict
 from rota.model.schedule import Tick, TickStatus
 from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode
@@ -34,10 +36,11 @@ class RedisSchedules:
         known = self.find_schedules([change.schedule.uuid for change in changes])
         self._reserve_names(changes, known)
         answers: dict[int, bool] = {}
+        arriving = [_as_seen_there(change, old) for change, old in zip(changes, known, strict=True)]
         for queue in dict.fromkeys(change.schedule.queue for change in changes):
             self._remember_queue(queue)
             numbers = [n for n, change in enumerate(changes) if change.schedule.queue == queue]
-            for number, done in zip(numbers, self._put_in(queue, [changes[n] for n in numbers]), strict=True):
+            for number, done in zip(numbers, self._put_in(queue, [arriving[n] for n in numbers]), strict=True):
                 answers[number] = done
         self._leave_old_queues(changes, known)
         return [answers[number] for number in range(len(changes))]
@@ -67,19 +70,19 @@ class RedisSchedules:
         version keeps it from firing twice."""
         for change, old in zip(changes, known, strict=True):
             if old and old.schedule.queue != change.schedule.queue:
-                self._delete_in(old.schedule.queue, [change.schedule.uuid])
+                self._forget_in(old.schedule.queue, [change.schedule.uuid])
 
     def delete_schedules(self, uuids: Sequence[str]) -> list[bool]:
         found = self.find_schedules(uuids)
         deleted: set[str] = set()
         for entry in found:
             if entry:
-                deleted |= self._delete_in(entry.schedule.queue, [entry.schedule.uuid])
+                deleted |= self._forget_in(entry.schedule.queue, [entry.schedule.uuid])
         args = [part for entry in found if entry for part in (entry.schedule.uuid, entry.schedule.name)]
         self._run("unname_schedules", _INDEX, args)
         return [uuid in deleted for uuid in uuids]
 
-    def _delete_in(self, queue: str, uuids: list[str]) -> set[str]:
+    def _forget_in(self, queue: str, uuids: list[str]) -> set[str]:
         k = self._of(queue)
         keys = [k.schedules, k.schedule_states, k.schedule_due, *map(k.ticks, uuids)]
         return {uuid for uuid, done in zip(uuids, self._run("delete_schedules", keys, uuids), strict=True) if done}
@@ -141,6 +144,13 @@ class RedisSchedules:
         latest = "+inf" if before is None else f"({before}"
         rows = self._ask("zrevrangebyscore", self._of(queue.decode()).ticks(uuid), latest, "-inf", start=0, num=limit)
         return [decode_tick(row) for row in rows]
+
+
+def _as_seen_there(change: ScheduleChange, old: ScheduleEntry | None) -> ScheduleChange:
+    """A schedule that moves to another queue is new there, if it is the expected version here."""
+    if old is None or old.schedule.queue == change.schedule.queue or old.state.version != change.expected:
+        return change
+    return structs.replace(change, expected=None)
 
 
 def _entry(raw: list[bytes]) -> ScheduleEntry:

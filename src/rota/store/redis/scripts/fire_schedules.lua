@@ -1,7 +1,7 @@
 -- Carry out decisions about schedules: rows, jobs and state of each in one step, if it is the version that was expected.
 --
 -- KEYS[1] states   hash: schedule uuid -> version, a space, state
--- KEYS[2] due      sorted set: schedule uuid by the time at which it is to be decided
+-- KEYS[2] schedule_due  sorted set: schedule uuid by the time at which it is to be decided
 -- KEYS[3] jobs     hash: job id -> spec
 -- KEYS[4] ready    sorted set: queued jobs by rank
 -- KEYS[5] delayed  sorted set: delayed jobs by due time
@@ -16,7 +16,7 @@
 -- Returns per firing 1 or 0.
 -- include: wake
 -- include: admit
-local states, due, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local states, schedule_due, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local unique, marks, wake = KEYS[6], KEYS[7], KEYS[8]
 local most_ticks = tonumber(ARGV[1])
 
@@ -59,6 +59,6 @@ for n = 9, #KEYS do
   end
 end
 if #new_states > 0 then redis.call('HSET', states, unpack(new_states)) end
-if #new_due > 0 then redis.call('ZADD', due, unpack(new_due)) end
-if #over > 0 then redis.call('ZREM', due, unpack(over)) end
+if #new_due > 0 then redis.call('ZADD', schedule_due, unpack(new_due)) end
+if #over > 0 then redis.call('ZREM', schedule_due, unpack(over)) end
 return answer
