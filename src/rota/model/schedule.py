@@ -59,13 +59,13 @@ class Schedule(Struct, frozen=True, omit_defaults=True, kw_only=True):
         self.catch_up.check("catch_up")
         check_trigger(self.trigger)
 
-    def progress(self, state: "ScheduleState", last_ended: int | None = None) -> Progress:
+    def progress(self, state: "ScheduleState") -> Progress:
         """What the trigger must know of this schedule."""
         return Progress(
             schedule=self.uuid,
             created_at=self.created_at,
             last_scheduled=state.last_scheduled_at,
-            last_ended=last_ended,
+            last_ended=state.last_ended,
         )
 
 
@@ -83,6 +83,8 @@ class ScheduleState(Struct, frozen=True, omit_defaults=True, kw_only=True):
     runs: int = 0
     last_scheduled_at: int | None = None
     last_scheduled_by: str | None = None
+    last_ended: int | None = None
+    """When the last of its jobs ended; known only to a schedule that counts from there."""
     jobs: tuple[str, ...] = ()
     """Its jobs that were alive when it was last decided, oldest first."""
     counts: dict[str, int] = {}

@@ -42,11 +42,11 @@ def first_state(schedule: Schedule, now: int, version: int = 1) -> ScheduleState
     return aimed(schedule, ScheduleState(version=version, cursor=now - 1), now)
 
 
-def aimed(schedule: Schedule, state: ScheduleState, now: int, last_ended: int | None = None) -> ScheduleState:
+def aimed(schedule: Schedule, state: ScheduleState, now: int) -> ScheduleState:
     """The state with the next tick after its cursor; none when paused, over, or run often enough."""
     if schedule.paused or (schedule.max_runs is not None and state.runs >= schedule.max_runs):
         return structs.replace(state, nominal=None, due=None)
-    progress = schedule.progress(state, last_ended)
+    progress = schedule.progress(state)
     nominal = next_nominal(schedule.trigger, now - 1 if state.cursor is None else state.cursor, progress)
     due = None if nominal is None else due_at(schedule.trigger, nominal, progress)
     return structs.replace(state, nominal=nominal, due=due)
@@ -54,7 +54,9 @@ def aimed(schedule: Schedule, state: ScheduleState, now: int, last_ended: int | 
 
 def decide(schedule: Schedule, state: ScheduleState, situation: Situation) -> Decision:
     """Decide every tick after the cursor up to now."""
-    progress = schedule.progress(state, situation.last_ended)
+    if situation.last_ended is not None:
+        state = structs.replace(state, last_ended=situation.last_ended)
+    progress = schedule.progress(state)
     plan = _plan(schedule, state, progress, situation.now)
     ticks = [_missed(row, situation) for row in _missed_rows(plan)]
     runs, line = state.runs, _Line(schedule.overlap, situation)
@@ -69,7 +71,7 @@ def decide(schedule: Schedule, state: ScheduleState, situation: Situation) -> De
             line.join()
         ticks.append(_tick(nominal, reason, situation))
     moved = _moved(state, ticks, runs=runs, cursor=cursor, situation=situation)
-    return Decision(tuple(ticks), aimed(schedule, moved, situation.now, situation.last_ended), line.cancels)
+    return Decision(tuple(ticks), aimed(schedule, moved, situation.now), line.cancels)
 
 
 def _plan(schedule: Schedule, state: ScheduleState, progress: Progress, now: int) -> CatchUpPlan:
