@@ -10,7 +10,7 @@ from rota.engine.schedule_request import CatchUpRequest, ScheduleRequest
 from rota.engine.schedules import Schedules
 from rota.engine.ticker import Ticker
 from rota.model.ids import new_id
-from rota.model.job import Claim, JobState, make_token
+from rota.model.job import Cause, Claim, JobState, make_token
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.model.outcome import failed, succeeded
