@@ -31,7 +31,7 @@ from rota.model.limits import MAX_RESULT_BYTES, encode_json
 from rota.model.node import DEAD_AFTER_MS
 from rota.model.outcome import INTERRUPTED, Outcome, cancelled, failed, refused, timed_out
 from rota.model.retry import RetryPolicy
-from rota.model.settlement import Settlement, settle
+from rota.model.settlement import Settlement, as_event, settle
 from rota.store.store import Claims, LogBatch, Store
 
 LOG_DELAY_S = 0.1
@@ -386,6 +386,8 @@ class Worker:
             now=self._clock.now(),
             chance=random.random(),
         )
+        if awaited := self._definitions.awaited_name(claim.spec.job_type):
+            settlement = as_event(settlement, awaited)
         self._settled.append(settlement)
         if _job_logger.isEnabledFor(logging.DEBUG):
             self._tell(attempt, settlement)

@@ -2,6 +2,9 @@
 
 import msgspec
 
+from rota.model.configuration import Configuration, ConfigurationState
+from rota.model.evaluation import Evaluation
+from rota.model.event import Event
 from rota.model.job import Ending, JobSpec
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
@@ -18,3 +21,7 @@ decode_node = msgspec.json.Decoder(Node).decode
 decode_schedule = msgspec.json.Decoder(Schedule).decode
 decode_schedule_state = msgspec.json.Decoder(ScheduleState).decode
 decode_tick = msgspec.json.Decoder(Tick).decode
+decode_configuration = msgspec.json.Decoder(Configuration).decode
+decode_configuration_state = msgspec.json.Decoder(ConfigurationState).decode
+decode_evaluation = msgspec.json.Decoder(Evaluation).decode
+decode_event = msgspec.json.Decoder(Event).decode

@@ -26,6 +26,7 @@ from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement
+from rota.store.events import EventStore
 from rota.store.schedules import ScheduleStore
 
 MAX_PROMOTED = 1_000
@@ -127,7 +128,7 @@ class Waker(Protocol):
         ...
 
 
-class Store(ScheduleStore, Protocol):
+class Store(ScheduleStore, EventStore, Protocol):
     """Everything Rota remembers."""
 
     # -- the store itself ------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from rota.store import listing
 from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode
 from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
+from rota.store.redis.events import RedisEvents
 from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, SETTINGS, DefinitionKeys, QueueKeys
 from rota.store.redis.marks import claim_of, job_of
 from rota.store.redis.schedules import RedisSchedules
@@ -42,7 +43,7 @@ _MOST_PER_CALL = 1000
 """Lua can unpack about 8,000 values; entries take up to two each."""
 
 
-class RedisStore(RedisSchedules):
+class RedisStore(RedisSchedules, RedisEvents):
     """See `rota.store.store.Store` for what each method promises."""
 
     def __init__(self, address: Address) -> None:
@@ -218,12 +219,13 @@ class RedisStore(RedisSchedules):
         self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool
     ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
-        args: list[Value] = [now, int(only_dead)]
+        events = [(one.claim.spec.id, one.event.time, encode(one.event)) for one in settlements if one.event]
+        args: list[Value] = [now, int(only_dead), len(events), *(part for event in events for part in event)]
         for one in settlements:
             args += settled_entry(one, now)
         ended = [k.ended, k.succeeded, k.failed, k.cancelled]
         waiting = [k.ready, k.delayed, k.held, k.locks, k.unique, k.marks, k.cancelling, k.leases, k.wake]
-        return [k.running, *ended, *waiting], args
+        return [k.running, *ended, *waiting, k.outbox], args
 
     def _refused(self, queue: str, settlements: Sequence[Settlement], left_over: list[bytes]) -> frozenset[str]:
         """Those that were not carried out, now or earlier."""

@@ -14,6 +14,7 @@ from rota.model.settlement import Settlement, cancelled_before_run, was_carried_
 from rota.store import listing
 from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, decode_spec, encode
 from rota.store.sqlite.database import Database, parse_url
+from rota.store.sqlite.events import SqliteEvents, put_outbox
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import claim_of, ended_row, job_of, json_array, new_row, returned_row, token_range
 from rota.store.sqlite.schedules import SqliteSchedules
@@ -31,7 +32,7 @@ from rota.store.store import (
 )
 
 
-class SqliteStore(SqliteSchedules):
+class SqliteStore(SqliteSchedules, SqliteEvents):
     """See `rota.store.store.Store` for what each method promises."""
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:
@@ -209,13 +210,23 @@ class SqliteStore(SqliteSchedules):
 
     def _finish(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], now: int) -> bool:
         """Carry out what may be; tells whether that was everything."""
-        ended = [ended_row(one, one.ending) for one in settlements if one.ending]
+        ended = [ended_row(one, one.ending) for one in settlements if one.ending and not one.event]
         returned = [returned_row(one, now) for one in settlements if not one.ending]
         done = db.executemany(SQL["finish_ended"], ended).rowcount if ended else 0
         done += db.executemany(SQL["finish_returned"], returned).rowcount if returned else 0
+        done += self._finish_and_tell(db, queue, settlements)
         for lock_key in {one.claim.spec.lock_key for one in settlements} - {None}:
             self._free_lock(db, queue, lock_key)
         return done == len(settlements)
+
+    def _finish_and_tell(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement]) -> int:
+        """End jobs whose ends are events."""
+        done = 0
+        for one in settlements:
+            if one.ending and one.event and db.execute(SQL["finish_ended"], ended_row(one, one.ending)).rowcount:
+                put_outbox(db, queue, one.event)
+                done += 1
+        return done
 
     def _refused(self, settlements: Sequence[Settlement]) -> frozenset[str]:
         """Those that were not carried out, now or earlier."""
