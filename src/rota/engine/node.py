@@ -17,6 +17,7 @@ from msgspec import Struct
 from rota import __version__
 from rota.clock import SystemClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.draining import forget_drain, is_to_drain
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.intake import Intake
@@ -194,7 +195,13 @@ class Node:
         if self._worker is not None:
             await self._worker.renew_claims(self._clock.now())
         self._check_epoch(await thread.call(lambda: self._store.put_setting("epoch", self._epoch, only_if_absent=True)))
+        if await thread.call(lambda: is_to_drain(self._store, self.uuid)) and not self._is_stopping():
+            _logger.info("asked to drain; stopping after the running jobs")
+            self.request_stop()
         self._health.store_answered()
+
+    def _is_stopping(self) -> bool:
+        return self._stop_requested is not None and self._stop_requested.is_set()
 
     def _check_epoch(self, epoch: str) -> None:
         """A store that forgot who founded it was emptied or exchanged: say so, rather than pretend nothing happened."""
@@ -214,7 +221,7 @@ class Node:
             roles=tuple(sorted(self._options.roles)),
             slots=(self._options.threads or node_type.thread_count) if self._worker else 0,
             running=self._worker.running if self._worker else 0,
-            draining=self._stop_requested is not None and self._stop_requested.is_set(),
+            draining=self._is_stopping(),
         )
 
     async def _leave(self, node_type: NodeType, thread: StoreThread) -> None:
@@ -222,5 +229,6 @@ class Node:
         try:
             await thread.call(lambda: self._store.drop_lease(node_type.uuid, self.uuid))
             await thread.call(lambda: self._store.remove_nodes(uuid=self.uuid))
+            await thread.call(lambda: forget_drain(self._store, self.uuid))
         except StoreError as error:
             _logger.warning("could not take leave of the store", extra={"error": str(error)})

@@ -46,6 +46,7 @@ from rota.store.redis.keys import (
     QueueKeys,
 )
 from rota.store.redis.scripts import Value
+from rota.store.redis.stats import stats_args, stats_keys
 
 _INDEX = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER]
 _MOST_PER_CALL = 500
@@ -224,8 +225,8 @@ class RedisEvents:
 
     def _apply(self, queue: str, verdicts: Sequence[Verdicts], now: int) -> list[Applied]:
         k = self._of(queue)
-        keys = [k.configuration_states, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
-        args: list[Value] = [MAX_EVALUATIONS, MAX_VALIDATIONS]
+        keys = [k.configuration_states, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now)]
+        args: list[Value] = [MAX_EVALUATIONS, MAX_VALIDATIONS, *stats_args(now)]
         for one in verdicts:
             keys += histories_of(k, one.configuration.uuid)
             args += verdicts_entry(one, now)

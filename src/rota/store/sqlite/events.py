@@ -35,6 +35,7 @@ from rota.store.events import (
     not_made,
     waits_for_jobs,
 )
+from rota.store.sqlite import stats
 from rota.store.sqlite.database import Database
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import json_array, new_row
@@ -99,6 +100,9 @@ class SqliteEvents:
     def apply_verdicts(self, queue: str, verdicts: Sequence[Verdicts], *, now: int) -> list[Applied]:
         with self._database.write() as db:
             answers = [_apply(db, one, now) for one in verdicts]
+            done = zip(verdicts, answers, strict=True)
+            made = sum(len(one.specs) - len(answer.survivors) for one, answer in done if answer.done)
+            stats.count_up(db, queue, "enqueued", made, now)
         if any(one.specs for one in verdicts):
             self._changes.announce()
         return answers

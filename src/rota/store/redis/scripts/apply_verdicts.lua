@@ -8,10 +8,14 @@
 -- KEYS[5] unique   hash: unique key -> id of the live job that has it
 -- KEYS[6] marks    hash: job id -> mark
 -- KEYS[7] wake     list: word for a waiting node
--- KEYS[8...] histories  per configuration: evaluations, validations, event ids
+-- KEYS[8] stats    hash: minute and word -> how many jobs, of an hour
+-- KEYS[9] totals   hash: word -> how many jobs in all
+-- KEYS[10...] histories  per configuration: evaluations, validations, event ids
 -- ARGV[1] most_evaluations  kept for each configuration
 -- ARGV[2] most_validations  kept for each configuration
--- ARGV[3...] verdicts  per configuration: uuid, expected version, version, state, '1' to forget what is too old or too
+-- ARGV[3] minute            epoch milliseconds
+-- ARGV[4] expiry            of the stats, in seconds
+-- ARGV[5...] verdicts  per configuration: uuid, expected version, version, state, '1' to forget what is too old or too
 --   much, validations received before this may be forgotten, number of evaluations, of validations, of jobs,
 --   per evaluation: evaluation, evaluation in case its job was not made or '', number of its job (from 0) or '',
 --   per validation: time of reception, validation, event id if its sender gave one or '',
@@ -19,8 +23,10 @@
 -- Returns per configuration a list: 0, or 1 and pairs of the number of a job that was not made and the surviving one.
 -- include: wake
 -- include: admit
+-- include: stats
 local states, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local unique, marks, wake = KEYS[5], KEYS[6], KEYS[7]
+local stats, totals, minute, expiry = KEYS[8], KEYS[9], ARGV[3], ARGV[4]
 local most_evaluations, most_validations = tonumber(ARGV[1]), tonumber(ARGV[2])
 
 local function write_evaluations(evaluations, at, count, refused)
@@ -48,10 +54,10 @@ local function trim(evaluations, validations, event_ids, forget_before)
   redis.call('ZREMRANGEBYSCORE', event_ids, '-inf', '(' .. forget_before)
 end
 
-local answer, at = {}, 3
+local answer, at, made = {}, 5, 0
 while at <= #ARGV do
   local n = #answer
-  local evaluations, validations, event_ids = KEYS[8 + n * 3], KEYS[9 + n * 3], KEYS[10 + n * 3]
+  local evaluations, validations, event_ids = KEYS[10 + n * 3], KEYS[11 + n * 3], KEYS[12 + n * 3]
   local uuid, expected, version, state = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local is_time_to_trim, forget_before = ARGV[at + 4] == '1', ARGV[at + 5]
   local evaluation_count, validation_count = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
@@ -66,9 +72,11 @@ while at <= #ARGV do
     write_evaluations(evaluations, evaluations_at, evaluation_count, refused)
     write_validations(validations, event_ids, validations_at, validation_count)
     if is_time_to_trim then trim(evaluations, validations, event_ids, forget_before) end
+    made = made + (at - jobs_at) / 6 - #refused / 2
     answer[n + 1] = {1, unpack(refused)}
   else
     answer[n + 1] = {0}
   end
 end
+count_up(stats, totals, minute, expiry, 'enqueued', made)
 return answer
