@@ -48,6 +48,14 @@ class Configurations:
             raise NotFound("configuration", name)
         return entry
 
+    def _find_changeable(self, name: str) -> ConfigurationEntry:
+        """What stands in the file would come back, or be changed back, at the next start."""
+        entry = self.find(name)
+        if entry.configuration.managed_by == MANAGED_BY_FILE:
+            found = entry.configuration.name
+            raise Conflict(f"the configuration {found!r} stands in the configuration file; change it there")
+        return entry
+
     def create(self, request: ConfigurationRequest) -> ConfigurationEntry:
         """A new configuration; `Conflict` if there is one of this name."""
         self._check(request)
@@ -59,7 +67,7 @@ class Configurations:
         """Define a configuration anew. Dependencies that stayed as they were keep what is known of them."""
         self._check(request, instead_of=name)
         for _ in range(_TRIES):
-            entry = self.find(name)
+            entry = self._find_changeable(name)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(
                     f"configuration {name!r} is at version {entry.state.version}, not {expected}; read it again"
@@ -70,7 +78,7 @@ class Configurations:
 
     def delete(self, name: str) -> ConfigurationEntry:
         """Remove a configuration with all that is known of it. Its jobs stay."""
-        entry = self.find(name)
+        entry = self._find_changeable(name)
         self._delete([entry])
         return entry
 
