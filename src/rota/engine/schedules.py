@@ -5,7 +5,12 @@ from msgspec import structs
 from rota.clock import Clock
 from rota.engine.definitions import Definitions
 from rota.engine.intake import Intake, JobRequest
-from rota.engine.schedule_request import (
+from rota.errors import Conflict, InvalidInput, NotFound
+from rota.model.ids import new_id
+from rota.model.job import Cause
+from rota.model.job_type import JobType
+from rota.model.schedule import Schedule, ScheduleState, Tick, TickStatus
+from rota.model.schedule_request import (
     ScheduleRequest,
     read_catch_up,
     read_excluded,
@@ -13,11 +18,6 @@ from rota.engine.schedule_request import (
     read_overlap,
     read_trigger,
 )
-from rota.errors import Conflict, InvalidInput, NotFound
-from rota.model.ids import new_id
-from rota.model.job import Cause
-from rota.model.job_type import JobType
-from rota.model.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.ticking import aimed, first_state
 from rota.model.triggers.trigger import count_nominals, last_nominal, next_nominal
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
@@ -163,19 +163,6 @@ class Schedules:
             job_type=schedule.job_type, arguments=schedule.arguments, priority=schedule.priority, cause=cause
         )
         return self._intake.enqueue([request])[0]
-
-    def move_to_queue(self, job_type: JobType) -> None:
-        """A job type that was given to other nodes takes its schedules along."""
-        queue = self._definitions.node_type(job_type.node_type).uuid
-        cursor: str | None = None
-        while True:
-            page = self._store.list_schedules(limit=500, cursor=cursor)
-            for entry in page.entries:
-                if entry.schedule.job_type == job_type.uuid and entry.schedule.queue != queue:
-                    self._put(entry, structs.replace(entry.schedule, queue=queue), entry.state)
-            cursor = page.cursor
-            if cursor is None:
-                return
 
     def _put(self, entry: ScheduleEntry, schedule: Schedule, state: ScheduleState) -> ScheduleEntry | None:
         """Store a change; None if somebody else was faster."""
