@@ -27,6 +27,8 @@ its job type belongs elsewhere now."""
 _Change = tuple[ScheduleChange, ScheduleEntry | None]
 """A change, and the schedule as it stands."""
 _MOST_PER_CALL = 500
+_TRIM_SLACK = 100
+"""Old rows are forgotten with every hundredth version of a schedule, not one by one."""
 
 
 class RedisSchedules:
@@ -201,6 +203,8 @@ def _name_entry(change: ScheduleChange, old: ScheduleEntry | None, queue: str | 
 
 def _entry(raw: list[bytes]) -> ScheduleEntry:
     schedule, state = decode_schedule(raw[0]), decode_schedule_state(raw[1])
+    if not state.jobs:
+        return ScheduleEntry(schedule, state)
     places = dict(zip(state.jobs, (place.decode() for place in raw[2:]), strict=True))
     live = tuple(job for job, place in places.items() if place in ("waiting", "running"))
     waiting = tuple(job for job in live if places[job] == "waiting")
@@ -209,15 +213,19 @@ def _entry(raw: list[bytes]) -> ScheduleEntry:
 
 
 def _firing_entry(firing: Firing, now: int) -> list[Value]:
-    state, numbers = firing.state, {spec.id: n for n, spec in enumerate(firing.specs)}
+    state, specs = firing.state, firing.specs
+    version = state.version
     due = "" if state.due is None else state.due
-    head: list[Value] = [firing.schedule.uuid, firing.expected, state.version, encode(state), due]
-    rows: list[Value] = []
+    trims = 1 if version % _TRIM_SLACK == 0 else ""
+    entry: list[Value] = [firing.schedule.uuid, firing.expected, b"%d %b" % (version, encode(state)), due]
+    entry += (len(firing.ticks), len(specs), trims)
+    may_be_refused = any(spec.unique_key is not None for spec in specs)
     for tick in firing.ticks:
-        number = numbers.get(tick.job or "")
-        rows += [tick.nominal, encode(tick), encode(_not_made(tick)), "" if number is None else number]
-    jobs = [part for spec in firing.specs for part in new_entry(spec, now)]
-    return [*head, len(firing.ticks), len(firing.specs), *rows, *jobs]
+        otherwise = encode(_not_made(tick)) if may_be_refused and tick.job else b""
+        entry += (tick.nominal, encode(tick), otherwise, tick.job or "")
+    for spec in specs:
+        entry += new_entry(spec, now)
+    return entry
 
 
 def _not_made(tick: Tick) -> Tick:
