@@ -64,7 +64,7 @@ for n, uuid in ipairs(uuids) do
     if ARGV[first + 6] ~= '' then redis.call('ZREMRANGEBYRANK', ticks, 0, oldest_kept) end
   end
 end
-call_with('HSET', states, new_states)
-call_with('ZADD', schedule_due, new_due)
-call_with('ZREM', schedule_due, over)
+set_all(states, new_states)
+add_all(schedule_due, new_due)
+if #over > 0 then redis.call('ZREM', schedule_due, unpack(over)) end
 return answer

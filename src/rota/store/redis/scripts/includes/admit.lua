@@ -38,15 +38,15 @@ local function admit(jobs, ready, delayed, unique, marks, wake, entries, first, 
     end
   end
 
-  call_with('HSET', jobs, new_specs)
-  call_with('HSET', marks, new_marks)
+  set_all(jobs, new_specs)
+  set_all(marks, new_marks)
   if #new_delayed > 0 then
-    call_with('ZADD', delayed, new_delayed)
+    add_all(delayed, new_delayed)
     -- A waiting node may have planned to sleep past the new first one.
     if seen[redis.call('ZRANGE', delayed, 0, 0)[1]] then leave_word(wake) end
   end
   if #new_ready > 0 then
-    call_with('ZADD', ready, new_ready)
+    add_all(ready, new_ready)
     leave_word(wake)
   end
   return refused
