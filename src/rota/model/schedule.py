@@ -80,6 +80,21 @@ class Schedule(Struct, frozen=True, omit_defaults=True, kw_only=True):
         )
 
 
+class Backfill(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A past range of a schedule's instants for which jobs were made afterwards. The range is (start, end]."""
+
+    id: str
+    start: int
+    end: int
+    made_at: int
+    count: int
+    """Instants in the range. Not each has a job: some fired before, some are excluded."""
+    overlap: Overlap = Overlap.BUFFER_ALL
+    priority: int = 0
+    force: bool = False
+    cancelled: bool = False
+
+
 class ScheduleState(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How far a schedule has come."""
 
@@ -100,6 +115,8 @@ class ScheduleState(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Its jobs that were alive when it was last decided, oldest first; kept only where something depends on them."""
     counts: dict[str, int] = {}
     """Ticks by what became of them: `fired`, `skipped:overlap`, ..."""
+    backfills: tuple[Backfill, ...] = ()
+    """The latest, oldest first."""
 
 
 class TickStatus(StrEnum):

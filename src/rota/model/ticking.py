@@ -72,7 +72,7 @@ def decide(schedule: Schedule, state: ScheduleState, situation: Situation) -> De
         if schedule.max_runs is not None and runs >= schedule.max_runs:
             cursor = nominal - 1
             break
-        reason = _excluded(schedule, nominal) or line.reason_to_skip()
+        reason = "excluded" if is_excluded(schedule, nominal) else line.reason_to_skip()
         if not reason:
             runs += 1
             line.join()
@@ -93,14 +93,13 @@ class _Plan(Struct, frozen=True):
 
 def _plan(schedule: Schedule, state: ScheduleState, progress: Progress, now: int) -> _Plan:
     """The schedule is watched if its next tick is hardly late: then every tick counts, not only the latest."""
-    nominal = state.nominal
+    nominal, cursor = state.nominal, now - 1 if state.cursor is None else state.cursor
     watched = nominal is not None and now - nominal <= GRACE_MS
-    if watched and nominal is not None and nominal <= now and schedule.trigger.is_series:
+    if watched and nominal is not None and cursor < nominal <= now and schedule.trigger.is_series:
         # The common case: one tick is due and the one after it is not, so there is nothing to search for.
         following = next_nominal(schedule.trigger, nominal, progress)
         if following is None or following > now:
             return _Plan((nominal,), (), nominal, following)
-    cursor = now - 1 if state.cursor is None else state.cursor
     plan = plan_catch_up(
         schedule.trigger,
         progress,
@@ -144,11 +143,13 @@ class _Line:
         self._live += 1
 
 
-def _excluded(schedule: Schedule, nominal: int) -> str:
+def is_excluded(schedule: Schedule, nominal: int) -> bool:
+    """Whether an instant falls on a day that the schedule leaves out."""
     if not schedule.excluded:
-        return ""
-    day = datetime.fromtimestamp(nominal / 1000, ZoneInfo(schedule.trigger.zone)).date().isoformat()
-    return "excluded" if day in schedule.excluded else ""
+        return False
+    return (
+        datetime.fromtimestamp(nominal / 1000, ZoneInfo(schedule.trigger.zone)).date().isoformat() in schedule.excluded
+    )
 
 
 def _tick(nominal: int, reason: str, situation: Situation) -> Tick:
