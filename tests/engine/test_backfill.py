@@ -5,7 +5,7 @@ from msgspec import structs
 
 from rota.engine.backfill import BackfillRequest
 from rota.errors import Conflict, InvalidInput, NotFound
-from rota.model.job import Job, JobState
+from rota.model.job import Job, JobSpec, JobState
 from rota.store import Store
 from rota.store.store import JobQuery
 from tests.engine.scheduling import FULL, MINUTE, World
@@ -28,7 +28,13 @@ def jobs(world: World) -> list[Job]:
 
 
 def instants(world: World) -> list[int]:
-    return [(job.spec.cause.instant or 0) - FULL if job.spec.cause else -1 for job in jobs(world)]
+    return [instant_of(job.spec) for job in jobs(world)]
+
+
+def instant_of(spec: JobSpec) -> int:
+    assert spec.cause is not None
+    assert spec.cause.instant is not None
+    return spec.cause.instant - FULL
 
 
 def test_a_range_is_open_at_its_start_and_closed_at_its_end(world: World) -> None:
@@ -57,7 +63,7 @@ def test_its_jobs_run_one_after_another_in_order_and_after_the_live_ones(world: 
     order = []
     for _ in range(3):
         claimed = world.claim()
-        order.append([claim.spec.cause.instant - FULL for claim in claimed if claim.spec.cause])
+        order.append([instant_of(claim.spec) for claim in claimed])
         for claim in claimed:
             world.end(claim)
 

@@ -2,11 +2,12 @@
 
 from datetime import date
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rota.errors import InvalidInput
-from rota.model.limits import check_name
-from rota.model.schedule import Overlap
+from rota.model.job import MAX_PRIORITY
+from rota.model.limits import check_name, check_payload, check_range
+from rota.model.schedule import MAX_RUNS, Overlap, Schedule
 from rota.model.triggers.catch_up import CatchUp, CatchUpMode
 from rota.model.triggers.durations import parse_duration
 from rota.model.triggers.interval import Anchor
@@ -19,7 +20,7 @@ from rota.model.triggers.make_trigger import (
     parse_choice,
     read_bounds,
 )
-from rota.model.triggers.trigger import IntervalTrigger, Trigger
+from rota.model.triggers.trigger import CronTrigger, FrequencyTrigger, IntervalTrigger, OnceTrigger, Trigger
 
 _KINDS = ("cron", "interval", "frequency", "at", "delay")
 MAX_EXCLUDED = 1_000
@@ -37,7 +38,7 @@ class CatchUpRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
     mode: str = CatchUpMode.LAST
     window: str | int | None = None
-    """A duration (`1d`) or milliseconds."""
+    """A duration (`1d`) or milliseconds; `none` for no limit."""
     max: int | None = None
 
 
@@ -74,8 +75,8 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pause_on_failure: bool = False
 
 
-def read_trigger(request: ScheduleRequest, now: int) -> Trigger:
-    """The trigger that a request describes, or `InvalidInput` naming the field."""
+def read_trigger(request: ScheduleRequest, now: int | None) -> Trigger:
+    """The trigger that a request describes, or `InvalidInput` naming the field. With `now`, it must still fire."""
     given = [kind for kind in _KINDS if getattr(request, kind) is not None]
     if len(given) != 1:
         raise InvalidInput("cron", f"give exactly one of {', '.join(_KINDS)}; got {', '.join(given) or 'none'}")
@@ -118,11 +119,15 @@ def read_catch_up(request: ScheduleRequest, trigger: Trigger) -> CatchUp:
     standard = CatchUp()
     policy = CatchUp(
         mode=parse_choice("catch_up.mode", CatchUpMode, wish.mode),
-        window_ms=standard.window_ms if wish.window is None else _millis("catch_up.window", wish.window),
+        window_ms=standard.window_ms if wish.window is None else _window(wish.window),
         max_fires=standard.max_fires if wish.max is None else wish.max,
     )
     policy.check("catch_up")
     return policy
+
+
+def _window(value: int | str) -> int | None:
+    return None if value == "none" else _millis("catch_up.window", value)
 
 
 def read_excluded(request: ScheduleRequest) -> tuple[str, ...]:
@@ -148,3 +153,55 @@ def _is_plain_interval(trigger: Trigger) -> bool:
 
 def _millis(field: str, value: int | str) -> int:
     return parse_duration(field, value) if isinstance(value, str) else value
+
+
+def check_request(request: ScheduleRequest) -> None:
+    """Refuse a request that no time and no job type could make good."""
+    trigger = read_trigger(request, None)
+    read_overlap(request, trigger)
+    read_catch_up(request, trigger)
+    read_excluded(request)
+    check_payload("job_arguments", request.job_arguments)
+    check_range("priority", request.priority, -MAX_PRIORITY, MAX_PRIORITY)
+    if request.max_runs is not None:
+        check_range("max_runs", request.max_runs, 1, MAX_RUNS)
+    if request.name is not None:
+        check_name("name", request.name)
+
+
+def request_of(schedule: Schedule) -> ScheduleRequest:
+    """The request that would make this schedule again."""
+    trigger, policy = schedule.trigger, schedule.catch_up
+    common = ScheduleRequest(
+        job_type=schedule.job_type,
+        name=schedule.name,
+        job_arguments=schedule.arguments,
+        start=trigger.start,
+        end=trigger.end,
+        max_runs=schedule.max_runs,
+        tz=None if trigger.utc else trigger.tz,
+        utc=trigger.utc,
+        jitter=trigger.jitter_ms,
+        overlap=schedule.overlap.value,
+        catch_up=CatchUpRequest(mode=policy.mode, window=policy.window_ms or "none", max=policy.max_fires),
+        exclude=list(schedule.excluded),
+        priority=schedule.priority,
+        paused=schedule.paused,
+        note=schedule.pause_note,
+        pause_on_failure=schedule.pause_on_failure,
+    )
+    return structs.replace(common, **_times_of(trigger))
+
+
+def _times_of(trigger: Trigger) -> dict[str, object]:
+    """The part of a request that says when."""
+    match trigger:
+        case CronTrigger():
+            return {"cron": trigger.cron, "dialect": trigger.dialect.value, "dst": trigger.dst.value}
+        case IntervalTrigger():
+            return {"interval": trigger.every_ms, "anchor": trigger.anchor.value}
+        case FrequencyTrigger():
+            return {"frequency": Frequency(trigger.unit.value, trigger.time)}
+        case OnceTrigger(at=None):
+            return {"delay": trigger.delay_ms}
+    return {"at": trigger.at}
