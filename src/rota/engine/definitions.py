@@ -170,11 +170,24 @@ class Definitions:
         What came by another way is never touched; a name that somebody else's definition has is a conflict. Only the
         node type `default`, which every installation has, may be taken over.
         """
+        self.drop_from_file(self.put_from_file(node_types, job_types))
+
+    def owned_by_file(
+        self, node_types: Sequence[NodeType], job_types: Sequence[JobType]
+    ) -> tuple[list[NodeType], list[JobType]]:
+        """The definitions of a file as its own, under the uuids that their names already have; nothing is stored."""
         self.refresh()
         owned_node_types = [self._owned(one, self._view.node_types) for one in node_types]
-        owned_job_types = [self._owned(one, self._view.job_types) for one in job_types]
-        self.define(owned_node_types, owned_job_types)
-        kept = {one.uuid for one in owned_node_types} | {one.uuid for one in owned_job_types}
+        return owned_node_types, [self._owned(one, self._view.job_types) for one in job_types]
+
+    def put_from_file(self, node_types: Sequence[NodeType], job_types: Sequence[JobType]) -> frozenset[str]:
+        """The first half of `apply_file`: store what stands in the file; returns its uuids."""
+        owned = self.owned_by_file(node_types, job_types)
+        self.define(*owned)
+        return frozenset(one.uuid for definitions in owned for one in definitions)
+
+    def drop_from_file(self, kept: frozenset[str]) -> None:
+        """The second half: remove what the file owned and no longer has."""
         gone = [one for one in self.job_types() if one.managed_by == MANAGED_BY_FILE and one.uuid not in kept]
         self._delete_job_types(gone)
         for node_type in self.node_types():

@@ -12,19 +12,13 @@ from rota.model.ids import new_id
 from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedule import Schedule, ScheduleState, Tick, TickStatus
-from rota.model.schedule_request import (
-    ScheduleRequest,
-    read_catch_up,
-    read_excluded,
-    read_name,
-    read_overlap,
-    read_trigger,
-)
+from rota.model.schedule_request import ScheduleRequest, make_schedule
 from rota.model.ticking import aimed, first_state
 from rota.model.triggers.trigger import count_nominals, last_nominal, next_nominal
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Admission, Store
 
+PAUSED_BY_FILE = "paused in the configuration file"
 _TRIES = 5
 """A change that lost a race against a tick is made again upon the newer state."""
 
@@ -47,38 +41,31 @@ class Schedules:
             raise NotFound("schedule", name)
         return entry
 
-    def create(self, request: ScheduleRequest) -> ScheduleEntry:
+    def create(self, request: ScheduleRequest, *, managed_by: str = "") -> ScheduleEntry:
         """A new schedule."""
         now = self._clock.now()
-        schedule = self.make(request, new_id(now), now)
+        schedule = self.make(request, new_id(now), now, managed_by=managed_by)
+        if schedule.paused and managed_by and not schedule.pause_note:
+            schedule = structs.replace(schedule, pause_note=PAUSED_BY_FILE)
         state = first_state(schedule, now)
         self._store.put_schedules([ScheduleChange(schedule, state, None)])
         return ScheduleEntry(schedule, state)
 
     def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
-        """Check a request and settle what it leaves open; nothing is stored."""
+        """Check a request and settle what it leaves open; nothing is stored.
+
+        A line in a file may be over: a process must not refuse to start when a year ends.
+        """
         job_type, queue = self._target(request.job_type)
-        trigger = read_trigger(request, now)
-        schedule = Schedule(
+        return make_schedule(
+            request,
             uuid=uuid,
-            name=read_name(request, uuid),
-            trigger=trigger,
-            queue=queue,
             job_type=job_type.uuid,
-            arguments=request.job_arguments,
-            priority=request.priority,
-            max_runs=request.max_runs,
-            overlap=read_overlap(request, trigger),
-            catch_up=read_catch_up(request, trigger),
-            paused=request.paused,
-            pause_note=request.note,
-            pause_on_failure=request.pause_on_failure,
-            excluded=read_excluded(request),
+            queue=queue,
             created_at=now,
+            now=None if managed_by else now,
             managed_by=managed_by,
         )
-        schedule.check()
-        return schedule
 
     def _target(self, name: str) -> tuple[JobType, str]:
         try:

@@ -12,9 +12,6 @@ from rota.model.triggers.make_trigger import check_trigger
 from rota.model.triggers.trigger import IntervalTrigger, Progress, Trigger
 
 
-MAX_RUNS = 1 << 53
-
-
 class Overlap(StrEnum):
     """What to do when a tick comes while jobs of earlier ticks are alive."""
 
@@ -59,7 +56,7 @@ class Schedule(Struct, frozen=True, omit_defaults=True, kw_only=True):
         check_payload("job_arguments", self.arguments)
         check_range("priority", self.priority, -MAX_PRIORITY, MAX_PRIORITY)
         if self.max_runs is not None:
-            check_range("max_runs", self.max_runs, 1, MAX_RUNS)
+            check_range("max_runs", self.max_runs, 1, 1 << 53)
         self.catch_up.check("catch_up")
         check_trigger(self.trigger)
 

@@ -5,9 +5,8 @@ from datetime import date
 from msgspec import Struct, structs
 
 from rota.errors import InvalidInput
-from rota.model.job import MAX_PRIORITY
-from rota.model.limits import check_name, check_payload, check_range
-from rota.model.schedule import MAX_RUNS, Overlap, Schedule
+from rota.model.limits import check_name
+from rota.model.schedule import Overlap, Schedule
 from rota.model.triggers.catch_up import CatchUp, CatchUpMode
 from rota.model.triggers.durations import parse_duration
 from rota.model.triggers.interval import Anchor
@@ -51,11 +50,15 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     job_arguments: dict[str, object] = {}
     cron: str | None = None
     dialect: str = "auto"
+    days: str = "either"
+    """When a cron line restricts day and weekday: `either` is enough, or `both` must match."""
     dst: str = "vixie"
     interval: int | str | None = None
     """Milliseconds, or a duration such as `90s`."""
     anchor: str | None = None
     """What an interval is counted from: `scheduled` (the last job, the default), `start`, `epoch` or `ended`."""
+    phase: int | str = 0
+    """With the anchor `epoch`: so long after each full period."""
     frequency: Frequency | None = None
     at: int | str | None = None
     delay: int | str | None = None
@@ -80,21 +83,25 @@ def read_trigger(request: ScheduleRequest, now: int | None) -> Trigger:
     given = [kind for kind in _KINDS if getattr(request, kind) is not None]
     if len(given) != 1:
         raise InvalidInput("cron", f"give exactly one of {', '.join(_KINDS)}; got {', '.join(given) or 'none'}")
-    bounds = read_bounds(
-        start=request.start,
-        end=request.end,
-        tz=request.tz,
-        utc=request.utc,
-        jitter_ms=_millis("jitter", request.jitter),
-    )
+    bounds = _bounds(request)
     if request.cron is not None:
-        return make_cron(request.cron, bounds, dialect=request.dialect, dst=request.dst, now=now)
+        return make_cron(request.cron, bounds, dialect=request.dialect, dst=request.dst, days=request.days, now=now)
     if request.interval is not None:
         anchor = request.anchor or (Anchor.SCHEDULED if bounds.start is None else Anchor.START)
-        return make_interval(_millis("interval", request.interval), bounds, anchor=anchor)
+        phase = _millis("phase", request.phase)
+        return make_interval(_millis("interval", request.interval), bounds, anchor=anchor, phase_ms=phase)
     if request.frequency is not None:
         return make_frequency(request.frequency.time, request.frequency.time_unit, bounds)
     return _once(request, bounds)
+
+
+def _bounds(request: ScheduleRequest) -> Bounds:
+    jitter_ms = _millis("jitter", request.jitter)
+    try:
+        return read_bounds(start=request.start, end=request.end, tz=request.tz, utc=request.utc, jitter_ms=jitter_ms)
+    except InvalidInput as error:
+        own_name = {"startDate": "start", "endDate": "end"}.get(error.field, error.field)
+        raise InvalidInput(own_name, error.reason) from None
 
 
 def _once(request: ScheduleRequest, bounds: Bounds) -> Trigger:
@@ -155,18 +162,38 @@ def _millis(field: str, value: int | str) -> int:
     return parse_duration(field, value) if isinstance(value, str) else value
 
 
-def check_request(request: ScheduleRequest) -> None:
-    """Refuse a request that no time and no job type could make good."""
-    trigger = read_trigger(request, None)
-    read_overlap(request, trigger)
-    read_catch_up(request, trigger)
-    read_excluded(request)
-    check_payload("job_arguments", request.job_arguments)
-    check_range("priority", request.priority, -MAX_PRIORITY, MAX_PRIORITY)
-    if request.max_runs is not None:
-        check_range("max_runs", request.max_runs, 1, MAX_RUNS)
-    if request.name is not None:
-        check_name("name", request.name)
+def make_schedule(
+    request: ScheduleRequest,
+    *,
+    uuid: str,
+    job_type: str,
+    queue: str,
+    created_at: int,
+    now: int | None,
+    managed_by: str = "",
+) -> Schedule:
+    """The schedule that a request describes, checked. With `now`, its times must not be over."""
+    trigger = read_trigger(request, now)
+    schedule = Schedule(
+        uuid=uuid,
+        name=read_name(request, uuid),
+        trigger=trigger,
+        queue=queue,
+        job_type=job_type,
+        arguments=request.job_arguments,
+        priority=request.priority,
+        max_runs=request.max_runs,
+        overlap=read_overlap(request, trigger),
+        catch_up=read_catch_up(request, trigger),
+        paused=request.paused,
+        pause_note=request.note,
+        pause_on_failure=request.pause_on_failure,
+        excluded=read_excluded(request),
+        created_at=created_at,
+        managed_by=managed_by,
+    )
+    schedule.check()
+    return schedule
 
 
 def request_of(schedule: Schedule) -> ScheduleRequest:
@@ -197,9 +224,10 @@ def _times_of(trigger: Trigger) -> dict[str, object]:
     """The part of a request that says when."""
     match trigger:
         case CronTrigger():
-            return {"cron": trigger.cron, "dialect": trigger.dialect.value, "dst": trigger.dst.value}
+            words = {"dialect": trigger.dialect.value, "dst": trigger.dst.value, "days": trigger.days.value}
+            return {"cron": trigger.cron, **words}
         case IntervalTrigger():
-            return {"interval": trigger.every_ms, "anchor": trigger.anchor.value}
+            return {"interval": trigger.every_ms, "anchor": trigger.anchor.value, "phase": trigger.phase_ms}
         case FrequencyTrigger():
             return {"frequency": Frequency(trigger.unit.value, trigger.time)}
         case OnceTrigger(at=None):
