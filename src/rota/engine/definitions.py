@@ -12,6 +12,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.schedule_moves import move_schedules
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.event import JOB
 from rota.model.job_type import JobType
@@ -20,6 +21,8 @@ from rota.store.store import Store
 
 DEFAULT_NODE_TYPE = "default"
 MANAGED_BY_FILE = "file"
+_MOST_NAMED = 5
+"""Names that an error lists."""
 
 Definition = TypeVar("Definition", NodeType, JobType)
 
@@ -119,17 +122,28 @@ class Definitions:
         self.define([], [job_type])
 
     def define(self, node_types: Sequence[NodeType], job_types: Sequence[JobType]) -> None:
-        """Check everything first, then store it: bad input changes nothing."""
+        """Check everything first, then store it: bad input changes nothing. Schedules follow their job types."""
         for node_type in node_types:
             node_type.check()
         new_names = {one.name for one in node_types}
         for job_type in job_types:
             self._check_job_type(job_type, new_names)
+        self.refresh()
+        _check_names_are_free("node type", node_types, self._view.node_types)
+        _check_names_are_free("job type", job_types, self._view.job_types)
+        moved = [one for one in job_types if self._moves(one)]
         if node_types:
             self._store.put_node_types(node_types)
         if job_types:
             self._store.put_job_types(job_types)
         self.refresh()
+        for one in moved:
+            move_schedules(self._store, one.uuid, self.node_type(one.node_type).uuid)
+
+    def _moves(self, job_type: JobType) -> bool:
+        """Whether its jobs will wait in another queue than before."""
+        there = self.known_job_type(job_type.uuid)
+        return there is not None and there.node_type != job_type.node_type
 
     def _check_job_type(self, job_type: JobType, new_node_types: set[str]) -> None:
         job_type.check()
@@ -188,11 +202,20 @@ class Definitions:
             raise Conflict(f"node type {node_type.name!r} is used by the job types {', '.join(users)}")
 
     def delete_job_type(self, name: str) -> None:
-        """Remove a job type. Jobs of it that still wait will fail when they are run."""
+        """Remove a job type that no schedule uses. Jobs of it that still wait will fail when they are run."""
         job_type = self.job_type(name)
         refuse_file_owned(job_type)
-        self._store.delete_job_types([job_type.uuid])
+        self._delete_job_types([job_type])
         self.refresh()
+
+    def _delete_job_types(self, job_types: Sequence[JobType]) -> None:
+        for one in job_types:
+            users = self._store.list_schedules(limit=_MOST_NAMED + 1, job_type=one.uuid).entries
+            if users:
+                names = [entry.schedule.name for entry in users[:_MOST_NAMED]]
+                more = ["..."] if len(users) > _MOST_NAMED else []
+                raise Conflict(f"job type {one.name!r} is used by the schedules {', '.join(names + more)}")
+        self._store.delete_job_types([one.uuid for one in job_types])
 
     def ensure_node_type(self, node_type: NodeType) -> NodeType:
         """The node type of this name, created as given if there is none."""
@@ -212,13 +235,26 @@ class Definitions:
         What came by another way is never touched; a name that somebody else's definition has is a conflict. Only the
         node type `default`, which every installation has, may be taken over.
         """
+        self.drop_from_file(self.put_from_file(node_types, job_types))
+
+    def owned_by_file(
+        self, node_types: Sequence[NodeType], job_types: Sequence[JobType]
+    ) -> tuple[list[NodeType], list[JobType]]:
+        """The definitions of a file as its own, under the uuids that their names already have; nothing is stored."""
         self.refresh()
         owned_node_types = [self._owned(one, self._view.node_types) for one in node_types]
-        owned_job_types = [self._owned(one, self._view.job_types) for one in job_types]
-        self.define(owned_node_types, owned_job_types)
-        kept = {one.uuid for one in owned_node_types} | {one.uuid for one in owned_job_types}
+        return owned_node_types, [self._owned(one, self._view.job_types) for one in job_types]
+
+    def put_from_file(self, node_types: Sequence[NodeType], job_types: Sequence[JobType]) -> frozenset[str]:
+        """The first half of `apply_file`: store what stands in the file; returns its uuids."""
+        owned = self.owned_by_file(node_types, job_types)
+        self.define(*owned)
+        return frozenset(one.uuid for definitions in owned for one in definitions)
+
+    def drop_from_file(self, kept: frozenset[str]) -> None:
+        """The second half: remove what the file owned and no longer has."""
         gone = [one for one in self.job_types() if one.managed_by == MANAGED_BY_FILE and one.uuid not in kept]
-        self._store.delete_job_types([one.uuid for one in gone])
+        self._delete_job_types(gone)
         for node_type in self.node_types():
             if node_type.managed_by == MANAGED_BY_FILE and node_type.uuid not in kept:
                 self._disown(node_type)
@@ -264,6 +300,15 @@ def _is_default_node_type(one: NodeType | JobType) -> bool:
 
 def _by_name(view: dict[str, Definition]) -> list[Definition]:
     return sorted({one.uuid: one for one in view.values()}.values(), key=lambda one: one.name)
+
+
+def _check_names_are_free(kind: str, new: Sequence[Definition], known: dict[str, Definition]) -> None:
+    """The stores see to this too, but one call after the other: a job type's name must not come too late."""
+    owners: dict[str, str] = {}
+    for one in new:
+        there = known.get(one.name, one)
+        if owners.setdefault(one.name, there.uuid) != one.uuid:
+            raise Conflict(f"another {kind} has the name {one.name!r}")
 
 
 def _by_name_and_uuid(definitions: Iterable[Definition]) -> dict[str, Definition]:

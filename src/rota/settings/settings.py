@@ -1,11 +1,16 @@
 """The settings of one process, and where each of them came from."""
 
 import re
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+
+if TYPE_CHECKING:
+    # Reading schedules takes the whole calendar, and only a file has them.
+    from rota.model.schedule_request import ScheduleRequest
 
 ROLES = ("scheduler", "worker", "server")
 SECRETS = frozenset({"api_key", "admin_token"})
@@ -53,6 +58,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     job_types: tuple[JobType, ...] = ()
     """Definitions that stand in the file, which owns them."""
 
+    schedules: "tuple[ScheduleRequest, ...]" = ()
+    """Definitions that stand in the file, which owns them."""
+
     config_file: str | None = None
     """The file that was read, if there was one."""
     sources: dict[str, str] = {}
@@ -75,7 +83,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             return _MASK
         if field == "store":
             return mask_url(self.store)
-        if field in ("node_types", "job_types", "roles"):
+        if field in ("node_types", "job_types", "schedules", "roles"):
             return ", ".join(getattr(item, "name", item) for item in value)
         return f"{value:g}" if isinstance(value, float) else str(value)
 

@@ -314,12 +314,13 @@ DELETE FROM nodes WHERE last_ping < :silent_since;
 
 -- name: create_schedule
 -- A new schedule; a taken uuid leaves it out, a taken name breaks the constraint.
-INSERT INTO schedules (uuid, name, queue, due, version, body, state)
-VALUES (:uuid, :name, :queue, :due, :version, :body, :state) ON CONFLICT (uuid) DO NOTHING;
+INSERT INTO schedules (uuid, name, queue, job_type, due, version, body, state)
+VALUES (:uuid, :name, :queue, :job_type, :due, :version, :body, :state) ON CONFLICT (uuid) DO NOTHING;
 
 -- name: replace_schedule
 -- Change a schedule that nobody changed since.
-UPDATE schedules SET name = :name, queue = :queue, due = :due, version = :version, body = :body, state = :state
+UPDATE schedules SET name = :name, queue = :queue, job_type = :job_type, due = :due, version = :version, body = :body,
+  state = :state
 WHERE uuid = :uuid AND version = :expected;
 
 -- name: delete_schedule
@@ -341,6 +342,10 @@ SELECT uuid FROM schedules WHERE name = :name;
 -- name: list_schedules
 -- Schedules by name.
 SELECT body, state FROM schedules WHERE name > :after ORDER BY name LIMIT :limit;
+
+-- name: list_schedules_of_job_type
+-- Schedules of one job type, by name.
+SELECT body, state FROM schedules WHERE job_type = :job_type AND name > :after ORDER BY name LIMIT :limit;
 
 -- name: next_due_schedule
 -- When the first schedule of a queue is due.

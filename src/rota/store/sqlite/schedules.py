@@ -49,9 +49,11 @@ class SqliteSchedules:
             row = db.execute(SQL["schedule_uuid"], {"name": name}).fetchone()
             return str(row["uuid"]) if row else None
 
-    def list_schedules(self, *, limit: int, cursor: str | None = None) -> SchedulePage:
+    def list_schedules(self, *, limit: int, cursor: str | None = None, job_type: str | None = None) -> SchedulePage:
+        conditions = {"after": cursor or "", "limit": limit, "job_type": job_type}
+        query = "list_schedules" if job_type is None else "list_schedules_of_job_type"
         with self._database.read() as db:
-            rows = db.execute(SQL["list_schedules"], {"after": cursor or "", "limit": limit}).fetchall()
+            rows = db.execute(SQL[query], conditions).fetchall()
             entries = [_entry(db, row) for row in rows]
         return SchedulePage(entries, entries[-1].schedule.name if len(entries) == limit else None)
 
@@ -104,6 +106,7 @@ def _put(db: sqlite3.Connection, change: ScheduleChange) -> bool:
         "uuid": schedule.uuid,
         "name": schedule.name,
         "queue": schedule.queue,
+        "job_type": schedule.job_type,
         "due": state.due,
         "version": state.version,
         "body": encode(schedule),

@@ -22,6 +22,7 @@
 --   per job: id, spec, rank, due time or '', mark or '', unique key or ''
 -- Returns per configuration a list: 0, or 1 and pairs of the number of a job that was not made and the surviving one.
 -- include: wake
+-- include: chunks
 -- include: admit
 -- include: stats
 local states, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

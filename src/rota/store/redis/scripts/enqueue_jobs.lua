@@ -13,6 +13,7 @@
 -- ARGV[3...] entries  per job: id, spec, rank, due time or '', mark or '', unique key or ''
 -- Returns pairs of an entry's number (from 0) and the id of the surviving job, for entries that were not accepted.
 -- include: wake
+-- include: chunks
 -- include: stats
 -- include: admit
 local jobs, ready, delayed, unique, marks, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
