@@ -122,6 +122,7 @@ class Host:
             clock=self.clock,
             keys=KeyRing(self.store, plan, self.clock),
             health=self.node.health,
+            event_types=self.settings.event_types,
             options=ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open),
         )
         try:
@@ -199,7 +200,7 @@ def _apply_file(host: Host) -> None:
     """Definitions in the file become those in the store. A file without any removes them only where a scheduler runs:
     a worker's file may well hold no more than the address of the store."""
     settings = host.settings
-    has_definitions = bool(settings.node_types or settings.job_types or settings.schedules)
+    has_definitions = bool(settings.node_types or settings.job_types or settings.schedules or settings.configurations)
     if has_definitions or (settings.config_file and SCHEDULER in host.roles):
         if all(one.name != DEFAULT_NODE_TYPE for one in settings.node_types):
             host.node.definitions.ensure_node_type(NodeType(uuid=new_id(host.clock.now()), name=DEFAULT_NODE_TYPE))

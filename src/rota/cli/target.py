@@ -11,7 +11,9 @@ import click
 
 from rota.clock import SystemClock
 from rota.engine.backfill import Backfills
+from rota.engine.configurations import Configurations
 from rota.engine.definitions import Definitions
+from rota.engine.dependencies import Events
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.file_definitions import FileDefinitions
 from rota.engine.intake import Intake
@@ -91,6 +93,14 @@ class Opened:
     @cached_property
     def file_definitions(self) -> FileDefinitions:
         return FileDefinitions(self.store, self.definitions, self.schedules, self.clock)
+
+    @cached_property
+    def configurations(self) -> Configurations:
+        return Configurations(self.store, self.definitions, self.clock)
+
+    @cached_property
+    def events(self) -> Events:
+        return Events(self.store, self.definitions, self.clock)
 
     def job_type_names(self) -> dict[str, str]:
         """Name by uuid."""

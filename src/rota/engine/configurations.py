@@ -6,10 +6,9 @@ own has a job type made for it, which goes with it.
 
 from collections.abc import Sequence
 
-from msgspec import structs
-
 from rota.clock import Clock
-from rota.engine.definitions import DEFAULT_NODE_TYPE, MANAGED_BY_FILE, Definitions
+from rota.engine.built_in import LOG_JOB_TYPE, MANAGED_BY_ROTA, ensure_built_in, ensure_default_node_type
+from rota.engine.definitions import MANAGED_BY_FILE, Definitions
 from rota.engine.job_cycles import find_cycle
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.configuration import Configuration, carried_over, first_state
@@ -18,17 +17,13 @@ from rota.model.event import JOB
 from rota.model.feasibility import why_impossible
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
-from rota.model.node import NodeType
 from rota.store.events import ConfigurationChange, ConfigurationEntry
 from rota.store.store import Store
 
-LOG_JOB_TYPE = "rota.log"
 OWN_PREFIX = "rota.configuration."
 """Names of job types that were made for one configuration begin so."""
-MANAGED_BY_ROTA = "rota"
 _TRIES = 100
 """A change that lost a race against an event is made again upon the newer state."""
-_PAGE = 500
 
 
 class Configurations:
@@ -79,30 +74,12 @@ class Configurations:
     def delete(self, name: str) -> ConfigurationEntry:
         """Remove a configuration with all that is known of it. Its jobs stay."""
         entry = self._find_changeable(name)
-        self._delete([entry])
+        self.remove([entry])
         return entry
 
-    def apply_file(self, requests: Sequence[ConfigurationRequest]) -> None:
-        """Make the configurations that a file owns equal to those that stand in it now.
-
-        What came by another way is never touched; a name that somebody else's configuration has is a conflict. One that
-        did not change keeps its state untouched.
-        """
-        there = {entry.configuration.name: entry for entry in self._all()}
-        for request in requests:
-            entry = there.get(request.name)
-            if entry and entry.configuration.managed_by != MANAGED_BY_FILE:
-                raise Conflict(
-                    f"{request.name!r} stands in the configuration file, but was defined in another way before"
-                )
-        for request in requests:
-            self._check(request, instead_of=request.name)
-            self._put_from_file(request, there.get(request.name))
-        names = {request.name for request in requests}
-        mine = [one for one in there.values() if one.configuration.managed_by == MANAGED_BY_FILE]
-        self._delete([entry for entry in mine if entry.configuration.name not in names])
-
-    def _put_from_file(self, request: ConfigurationRequest, entry: ConfigurationEntry | None) -> None:
+    def put_from_file(self, request: ConfigurationRequest, entry: ConfigurationEntry | None) -> None:
+        """Bring a configuration of a file into the store; one that did not change keeps its state untouched."""
+        self._check(request, instead_of=request.name)
         if entry is None:
             self._create(request, managed_by=MANAGED_BY_FILE)
             return
@@ -111,6 +88,15 @@ class Configurations:
                 return
             entry = self.find(entry.configuration.uuid)
         raise Conflict(f"configuration {request.name!r} changes too often; try again")
+
+    def remove(self, entries: Sequence[ConfigurationEntry]) -> None:
+        """Remove configurations, whoever owns them, and the job types that were made for them."""
+        if not entries:
+            return
+        self._store.delete_configurations([entry.configuration.uuid for entry in entries])
+        own = [entry.configuration.job_type for entry in entries if entry.configuration.own_job_type]
+        if own:
+            self._store.delete_job_types(own)
 
     def _create(self, request: ConfigurationRequest, *, managed_by: str) -> ConfigurationEntry:
         now = self._clock.now()
@@ -133,14 +119,6 @@ class Configurations:
         if old.own_job_type and not made.own_job_type:
             self._store.delete_job_types([old.job_type])
         return ConfigurationEntry(made, state)
-
-    def _delete(self, entries: Sequence[ConfigurationEntry]) -> None:
-        if not entries:
-            return
-        self._store.delete_configurations([entry.configuration.uuid for entry in entries])
-        own = [entry.configuration.job_type for entry in entries if entry.configuration.own_job_type]
-        if own:
-            self._store.delete_job_types(own)
 
     def _make(self, request: ConfigurationRequest, uuid: str, *, created_at: int, managed_by: str) -> Configuration:
         job_type = self._job_type(request, uuid)
@@ -171,10 +149,10 @@ class Configurations:
         """The job type that it names, or the one that is made for it."""
         wish = request.job
         if wish is None:
-            return self._ensure_log_job_type()
+            return ensure_built_in(self._definitions, LOG_JOB_TYPE, self._clock.now())
         if wish.job_type is not None:
             return self._definitions.job_type(wish.job_type)
-        self._ensure_default_node_type()
+        ensure_default_node_type(self._definitions, self._clock.now())
         name = OWN_PREFIX + request.name
         there = self._definitions.known_job_type(name)
         made = JobType(
@@ -188,47 +166,18 @@ class Configurations:
             self._definitions.define_job_type(made)
         return made
 
-    def _ensure_log_job_type(self) -> JobType:
-        found = self._definitions.known_job_type(LOG_JOB_TYPE)
-        if found is None:
-            self._ensure_default_node_type()
-            found = self._definitions.known_job_type(LOG_JOB_TYPE)
-        if found is None:
-            made = JobType(
-                uuid=new_id(self._clock.now()),
-                name=LOG_JOB_TYPE,
-                executor="log",
-                metadata={"message": "job triggered: {arguments}"},
-                managed_by=MANAGED_BY_ROTA,
-            )
-            try:
-                self._definitions.define_job_type(made)
-            except Conflict:
-                self._definitions.refresh()  # another process was faster
-            found = self._definitions.job_type(LOG_JOB_TYPE)
-        return found
-
-    def _ensure_default_node_type(self) -> None:
-        self._definitions.ensure_node_type(NodeType(uuid=new_id(self._clock.now()), name=DEFAULT_NODE_TYPE))
-
-    def move_to_queue(self, job_type: JobType) -> None:
-        """A job type that was given to other nodes takes its configurations along."""
-        queue = self._definitions.node_type(job_type.node_type).uuid
-        for entry in self._all():
-            one = entry.configuration
-            if one.job_type == job_type.uuid and one.queue != queue:
-                state = structs.replace(entry.state, version=entry.state.version + 1)
-                change = ConfigurationChange(structs.replace(one, queue=queue), state, entry.state.version)
-                self._store.put_configurations([change])
-
     def _check(self, request: ConfigurationRequest, instead_of: str | None = None) -> None:
         """Refuse what can never be met, and what would make jobs for ever."""
-        if reason := why_impossible(request.dependencies, request.tree, request.late):
-            raise InvalidInput("dependencies", reason)
+        self.check_possible(request)
         awaited = {one.resource for one in request.dependencies if one.type == JOB}
         if awaited and (cycle := self._cycle(request, awaited, instead_of)):
             shown = " -> ".join(cycle)
             raise InvalidInput("dependencies", f"would go round for ever: the end of a job makes the next one, {shown}")
+
+    def check_possible(self, request: ConfigurationRequest) -> None:
+        """Refuse what can never be met."""
+        if reason := why_impossible(request.dependencies, request.tree, request.late):
+            raise InvalidInput("dependencies", reason)
 
     def _cycle(self, request: ConfigurationRequest, awaited: set[str], instead_of: str | None) -> list[str]:
         self._definitions.refresh()
@@ -242,13 +191,3 @@ class Configurations:
         if request.job.job_type is None:
             return OWN_PREFIX + request.name
         return self._definitions.job_type(request.job.job_type).name
-
-    def _all(self) -> list[ConfigurationEntry]:
-        found: list[ConfigurationEntry] = []
-        cursor: str | None = None
-        while True:
-            page = self._store.list_configurations(limit=_PAGE, cursor=cursor)
-            found += page.entries
-            cursor = page.cursor
-            if cursor is None:
-                return found

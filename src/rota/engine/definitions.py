@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from rota.engine.configuration_moves import move_configurations
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.schedule_moves import move_schedules
 from rota.errors import Conflict, InvalidInput, NotFound
@@ -138,7 +139,9 @@ class Definitions:
             self._store.put_job_types(job_types)
         self.refresh()
         for one in moved:
-            move_schedules(self._store, one.uuid, self.node_type(one.node_type).uuid)
+            queue = self.node_type(one.node_type).uuid
+            move_schedules(self._store, one.uuid, queue)
+            move_configurations(self._store, one.uuid, queue)
 
     def _moves(self, job_type: JobType) -> bool:
         """Whether its jobs will wait in another queue than before."""

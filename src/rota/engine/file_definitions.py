@@ -10,13 +10,16 @@ import msgspec
 from msgspec import Struct, structs
 
 from rota.clock import Clock
+from rota.engine.configurations import Configurations
 from rota.engine.definitions import MANAGED_BY_FILE, Definitions
+from rota.engine.file_configurations import FileConfigurations
 from rota.engine.schedules import PAUSED_BY_FILE, Schedules
 from rota.errors import Conflict, InvalidInput
+from rota.model.configuration_request import ConfigurationRequest
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.model.schedule import Schedule
-from rota.model.schedule_request import ScheduleRequest, make_schedule
+from rota.model.schedule_request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.settings import Settings
 from rota.store.schedules import ScheduleEntry
 from rota.store.store import Store
@@ -35,10 +38,11 @@ class Wanted(Struct, frozen=True):
     node_types: Sequence[NodeType] = ()
     job_types: Sequence[JobType] = ()
     schedules: Sequence[ScheduleRequest] = ()
+    configurations: Sequence[ConfigurationRequest] = ()
 
     @classmethod
     def of(cls, settings: Settings) -> "Wanted":
-        return cls(settings.node_types, settings.job_types, settings.schedules)
+        return cls(settings.node_types, settings.job_types, settings.schedules, settings.configurations)
 
 
 class Difference(Struct, frozen=True):
@@ -61,6 +65,7 @@ class FileDefinitions:
         self._store = store
         self._definitions = definitions
         self._schedules = schedules
+        self._configurations = FileConfigurations(store, Configurations(store, definitions, clock))
         self._clock = clock
 
     def diff(self, wanted: Wanted) -> list[Difference]:
@@ -71,7 +76,9 @@ class FileDefinitions:
         before = [entry.schedule for entry in self._owned_schedules()]
         uuids = {one.name: one.uuid for one in (*self._definitions.job_types(), *job_types)}
         after = [self._made(request, uuids) for request in self._checked(wanted)]
-        return found + _differences("schedule", before, after)
+        found += _differences("schedule", before, after)
+        self._configurations.check(wanted.configurations, uuids)
+        return found + [Difference("configuration", *one) for one in self._configurations.diff(wanted.configurations)]
 
     def apply(self, wanted: Wanted) -> list[Difference]:
         """Make the store agree with the file; returns what changed. Bad input changes nothing."""
@@ -85,13 +92,14 @@ class FileDefinitions:
         gone = [entry.schedule.uuid for entry in before if entry.schedule.name not in names]
         self._store.delete_schedules(gone)
         self._remember([], wanted.schedules)
+        self._configurations.apply(wanted.configurations)
         self._definitions.drop_from_file(kept)
         return differences
 
     def _checked(self, wanted: Wanted) -> Sequence[ScheduleRequest]:
         """The schedules of the file, if their job types exist then and their names are free."""
         there = {one.name for one in self._definitions.job_types() if one.managed_by != MANAGED_BY_FILE}
-        there |= {one.name for one in wanted.job_types}
+        there |= {one.name for one in wanted.job_types} | {EMIT_JOB_TYPE}
         for number, request in enumerate(wanted.schedules):
             if request.job_type not in there:
                 hint = f"known: {', '.join(sorted(there)[:10])}" if there else "none is defined"
@@ -105,7 +113,9 @@ class FileDefinitions:
 
     def _made(self, request: ScheduleRequest, job_types: dict[str, str]) -> Schedule:
         """The schedule as the file has it, for comparing; its job type may not be stored yet."""
-        made = make_schedule(request, uuid="", job_type=job_types[request.job_type], queue="", created_at=0, now=None)
+        made = make_schedule(
+            request, uuid="", job_type=job_types.get(request.job_type, ""), queue="", created_at=0, now=None
+        )
         return _with_pause(made, self._find(request.name or ""))
 
     def _put(self, request: ScheduleRequest) -> None:

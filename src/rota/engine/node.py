@@ -17,10 +17,13 @@ from msgspec import Struct
 from rota import __version__
 from rota.clock import SystemClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.dependencies import Events
 from rota.engine.draining import forget_drain, is_to_drain
+from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.intake import Intake
+from rota.engine.outbox import Outbox
 from rota.engine.retention import Retention
 from rota.engine.store_thread import StoreThread
 from rota.engine.ticker import Ticker
@@ -84,6 +87,8 @@ class Node:
         self.uuid = new_id(self._started_at)
         self.definitions = Definitions(store, self._executors)
         self.intake = Intake(store, self.definitions, self._clock)
+        self.events = Events(store, self.definitions, self._clock)
+        self._executors.provide("event", EventExecutor(self.events, self._clock))
         self._worker: Worker | None = None
         self._stop_requested = asyncio.Event()
         self._at_once = False
@@ -173,7 +178,8 @@ class Node:
     def _prompt_duties(self) -> list[Duty]:
         if SCHEDULER not in self._options.roles:
             return []
-        return [Ticker(self._store, self.definitions, node=self.uuid)]
+        ticker = Ticker(self._store, self.definitions, node=self.uuid)
+        return [ticker, Outbox(self._store, self.definitions, self.events)]
 
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from msgspec import structs
 
 from rota.clock import Clock
+from rota.engine.built_in import ensure_built_in
 from rota.engine.definitions import Definitions
 from rota.engine.intake import Intake, JobRequest
 from rota.errors import Conflict, InvalidInput, NotFound
@@ -12,7 +13,7 @@ from rota.model.ids import new_id
 from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedule import Schedule, ScheduleState, Tick, TickStatus
-from rota.model.schedule_request import ScheduleRequest, make_schedule
+from rota.model.schedule_request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.ticking import aimed, first_state
 from rota.model.triggers.trigger import count_nominals, last_nominal, next_nominal
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
@@ -68,6 +69,8 @@ class Schedules:
         )
 
     def _target(self, name: str) -> tuple[JobType, str]:
+        if name == EMIT_JOB_TYPE:
+            ensure_built_in(self._definitions, name, self._clock.now())
         try:
             job_type = self._definitions.job_type(name)
             return job_type, self._definitions.node_type(job_type.node_type).uuid

@@ -5,6 +5,7 @@ from datetime import date
 from msgspec import Struct, structs
 
 from rota.errors import InvalidInput
+from rota.model.event import TIME_BASED
 from rota.model.limits import check_name
 from rota.model.schedule import Overlap, Schedule
 from rota.model.triggers.catch_up import CatchUp, CatchUpMode
@@ -41,11 +42,25 @@ class CatchUpRequest(Struct, frozen=True, forbid_unknown_fields=True):
     max: int | None = None
 
 
-class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A wish for a schedule: a job type, and one of `cron`, `interval`, `frequency`, `at`, `delay`."""
+EMIT_JOB_TYPE = "rota.emit"
+"""The job type of schedules that emit an event: each of its jobs posts one."""
 
-    job_type: str
+
+class Emission(Struct, frozen=True, forbid_unknown_fields=True):
+    """The event that a schedule emits; without a resource, that is the schedule's name."""
+
+    type: str = TIME_BASED
+    resource: str | None = None
+
+
+class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A wish for a schedule: a job type or an event to emit, and one of `cron`, `interval`, `frequency`, `at`,
+    `delay`."""
+
+    job_type: str = ""
     """Name or uuid."""
+    emit: Emission | None = None
+    """Instead of a job type: the event to emit at each tick."""
     name: str | None = None
     job_arguments: dict[str, object] = {}
     cron: str | None = None
@@ -76,6 +91,17 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     paused: bool = False
     note: str = ""
     pause_on_failure: bool = False
+
+    def __post_init__(self) -> None:
+        """To emit an event is to make a job that does."""
+        if self.emit is None and not self.job_type:
+            raise ValueError("a schedule needs a job_type, or an event to emit")
+        if self.emit is not None and self.job_type not in ("", EMIT_JOB_TYPE):
+            raise ValueError("a schedule has a job_type or an event to emit, not both")
+        if self.emit is not None:
+            event = {"type": self.emit.type, "resourceId": self.emit.resource or self.name or ""}
+            structs.force_setattr(self, "job_type", EMIT_JOB_TYPE)
+            structs.force_setattr(self, "job_arguments", event)
 
 
 def read_trigger(request: ScheduleRequest, now: int | None) -> Trigger:
@@ -113,7 +139,7 @@ def read_overlap(request: ScheduleRequest, trigger: Trigger) -> Overlap:
     """Skip, unless said otherwise; an interval since the last scheduling just makes its jobs, as seed 001 has it."""
     if request.overlap is not None:
         return parse_choice("overlap", Overlap, request.overlap)
-    return Overlap.ALLOW if _is_plain_interval(trigger) else Overlap.SKIP
+    return Overlap.ALLOW if request.emit or _is_plain_interval(trigger) else Overlap.SKIP
 
 
 def read_catch_up(request: ScheduleRequest, trigger: Trigger) -> CatchUp:

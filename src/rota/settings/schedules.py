@@ -34,9 +34,10 @@ def _read(document: Document, entries: list[object], index: int) -> ScheduleRequ
     where = document.where(entries, index, path)
     raw = values.mapping(where, entries[index])
     document.refuse_unknown(raw, _KEYS, f"{path}.")
-    for key in ("name", "job_type"):
-        if raw.get(key) is None:
-            raise InvalidInput(where, f"needs the key {key!r}")
+    if raw.get("name") is None:
+        raise InvalidInput(where, "needs the key 'name'")
+    if raw.get("job_type") is None and raw.get("emit") is None:
+        raise InvalidInput(where, "needs the key 'job_type', or 'emit' to emit an event")
     given = {key: value for key, value in raw.items() if value is not None}
     try:
         request: ScheduleRequest = msgspec.convert(msgspec.to_builtins(given), ScheduleRequest)

@@ -10,6 +10,7 @@ from rota.model.node import NodeType
 
 if TYPE_CHECKING:
     # Reading schedules takes the whole calendar, and only a file has them.
+    from rota.model.configuration_request import ConfigurationRequest
     from rota.model.schedule_request import ScheduleRequest
 
 ROLES = ("scheduler", "worker", "server")
@@ -44,6 +45,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     metrics_open: bool = False
     """Whether `/metrics` answers without a key."""
 
+    event_types: tuple[str, ...] = ()
+    """Event types beyond FILE, TABLE, TIME_BASED and JOB; `*` for any."""
     roles: tuple[str, ...] = ROLES
     node_type: str = "default"
     """Name of the node type that this process serves."""
@@ -59,6 +62,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Definitions that stand in the file, which owns them."""
 
     schedules: "tuple[ScheduleRequest, ...]" = ()
+    """Definitions that stand in the file, which owns them."""
+    configurations: "tuple[ConfigurationRequest, ...]" = ()
     """Definitions that stand in the file, which owns them."""
 
     config_file: str | None = None
@@ -83,7 +88,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             return _MASK
         if field == "store":
             return mask_url(self.store)
-        if field in ("node_types", "job_types", "schedules", "roles"):
+        if field in ("node_types", "job_types", "schedules", "configurations", "roles", "event_types"):
             return ", ".join(getattr(item, "name", item) for item in value)
         return f"{value:g}" if isinstance(value, float) else str(value)
 
