@@ -5,6 +5,7 @@ that state is still the one there is, and otherwise it is judged again. So the a
 takes the events one after the other.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, structs
@@ -23,6 +24,7 @@ from rota.store.store import Store
 RETENTION_MS = 30 * 24 * 3600 * 1000
 """Events that validated something are kept so long, and longer only while they are valid."""
 _PER_ROUND = 500
+_logger = logging.getLogger("rota.events")
 _TRIES = 1_000
 """Each round of tries moves somebody on, so even a crowd is through long before."""
 
@@ -191,6 +193,7 @@ def _tell(one: Verdicts, applied: Applied, numbers: dict[str, int], answer: Even
         if evaluation.job is not None:
             job = applied.survivors.get(evaluation.job, evaluation.job)
             answer.triggered.append(Triggered(numbers[evaluation.event.id], name, job))
+            _logger.info("job triggered", extra={"configuration": name, "job_id": job})
 
 
 def _log_arguments(configuration: Configuration, event: Event) -> dict[str, object]:
