@@ -20,7 +20,9 @@ from rota.clock import SystemClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE
 from rota.engine.executors.http import HttpExecutor
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.file_definitions import FileDefinitions, Wanted
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
+from rota.engine.schedules import Schedules
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES
@@ -123,6 +125,7 @@ class Host:
             clock=self.clock,
             keys=KeyRing(self.store, plan, self.clock),
             health=self.node.health,
+            event_types=self.settings.event_types,
             options=ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open),
         )
         try:
@@ -200,11 +203,13 @@ def _apply_file(host: Host) -> None:
     """Definitions in the file become those in the store. A file without any removes them only where a scheduler runs:
     a worker's file may well hold no more than the address of the store."""
     settings = host.settings
-    has_definitions = bool(settings.node_types or settings.job_types)
+    has_definitions = bool(settings.node_types or settings.job_types or settings.schedules or settings.configurations)
     if has_definitions or (settings.config_file and SCHEDULER in host.roles):
         if all(one.name != DEFAULT_NODE_TYPE for one in settings.node_types):
             host.node.definitions.ensure_node_type(NodeType(uuid=new_id(host.clock.now()), name=DEFAULT_NODE_TYPE))
-        host.node.definitions.apply_file(settings.node_types, settings.job_types)
+        node = host.node
+        schedules = Schedules(host.store, node.definitions, node.intake, host.clock)
+        FileDefinitions(host.store, node.definitions, schedules, host.clock).apply(Wanted.of(settings))
 
 
 def _require_node_type(host: Host) -> None:

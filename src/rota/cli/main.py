@@ -39,6 +39,12 @@ SECTIONS = {
         "cancel": Verb("rota.cli.jobs:cancel", "Cancel jobs, waiting or running."),
         "retry": Verb("rota.cli.jobs:retry", "Bring failed or cancelled jobs back."),
     },
+    "Events": {
+        "event": Verb("rota.cli.events:event", "Post events; list those that counted."),
+        "configuration": Verb("rota.cli.configurations:configuration", "Which events make which job."),
+        "explain": Verb("rota.cli.configurations:explain_configuration", "Why a configuration fired, or did not."),
+        "watch": Verb("rota.cli.watch_files:watch", "Post an event for every new file in some directories."),
+    },
     "Definitions": {
         "job-type": Verb("rota.cli.job_types:job_type", "What can be run: create, list, show, delete."),
         "node-type": Verb("rota.cli.node_types:node_type", "Where it runs: create, list, show, delete."),

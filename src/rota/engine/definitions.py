@@ -11,14 +11,19 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from rota.engine.configuration_moves import move_configurations
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.schedule_moves import move_schedules
 from rota.errors import Conflict, InvalidInput, NotFound
+from rota.model.event import JOB
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store.store import Store
 
 DEFAULT_NODE_TYPE = "default"
 MANAGED_BY_FILE = "file"
+_MOST_NAMED = 5
+"""Names that an error lists."""
 
 Definition = TypeVar("Definition", NodeType, JobType)
 
@@ -27,6 +32,8 @@ class _View(Struct, frozen=True):
     version: int
     node_types: dict[str, NodeType]
     job_types: dict[str, JobType]
+    awaited: dict[str, str] = {}
+    """Uuid to name of the job types whose ends some configuration waits for."""
 
 
 class Definitions:
@@ -43,11 +50,29 @@ class Definitions:
         if version != self._view.version:
             node_types = _by_name_and_uuid(self._store.list_node_types())
             job_types = _by_name_and_uuid(self._store.list_job_types())
-            self._view = _View(version, node_types, job_types)
+            self._view = _View(version, node_types, job_types, self._find_awaited(job_types))
+
+    def _find_awaited(self, job_types: dict[str, JobType]) -> dict[str, str]:
+        waiting = [one for each in self._store.listening_configurations() for one in each.dependencies]
+        named = (job_types.get(one.resource) for one in waiting if one.type == JOB)
+        return {one.uuid: one.name for one in named if one}
+
+    @property
+    def awaits_jobs(self) -> bool:
+        """Whether any end of a job is waited for, as far as known."""
+        return bool(self._view.awaited)
+
+    def awaited_name(self, job_type: str) -> str | None:
+        """The name of a job type, by uuid, if some configuration waits for the ends of its jobs; as far as known."""
+        return self._view.awaited.get(job_type)
 
     def node_types(self) -> list[NodeType]:
         self.refresh()
         return self.known_node_types()
+
+    def cached_node_types(self) -> list[NodeType]:
+        """All node types without asking the store; the node refreshes them with every beat."""
+        return list({one.uuid: one for one in self._view.node_types.values()}.values())
 
     def job_types(self) -> list[JobType]:
         self.refresh()
@@ -98,7 +123,7 @@ class Definitions:
         self.define([], [job_type])
 
     def define(self, node_types: Sequence[NodeType], job_types: Sequence[JobType]) -> None:
-        """Check everything first, then store it: bad input changes nothing."""
+        """Check everything first, then store it: bad input changes nothing. Schedules follow their job types."""
         for node_type in node_types:
             node_type.check()
         new_names = {one.name for one in node_types}
@@ -107,11 +132,21 @@ class Definitions:
         self.refresh()
         _check_names_are_free("node type", node_types, self._view.node_types)
         _check_names_are_free("job type", job_types, self._view.job_types)
+        moved = [one for one in job_types if self._moves(one)]
         if node_types:
             self._store.put_node_types(node_types)
         if job_types:
             self._store.put_job_types(job_types)
         self.refresh()
+        for one in moved:
+            queue = self.node_type(one.node_type).uuid
+            move_schedules(self._store, one.uuid, queue)
+            move_configurations(self._store, one.uuid, queue)
+
+    def _moves(self, job_type: JobType) -> bool:
+        """Whether its jobs will wait in another queue than before."""
+        there = self.known_job_type(job_type.uuid)
+        return there is not None and there.node_type != job_type.node_type
 
     def _check_job_type(self, job_type: JobType, new_node_types: set[str]) -> None:
         job_type.check()
@@ -170,11 +205,20 @@ class Definitions:
             raise Conflict(f"node type {node_type.name!r} is used by the job types {', '.join(users)}")
 
     def delete_job_type(self, name: str) -> None:
-        """Remove a job type. Jobs of it that still wait will fail when they are run."""
+        """Remove a job type that no schedule uses. Jobs of it that still wait will fail when they are run."""
         job_type = self.job_type(name)
         refuse_file_owned(job_type)
-        self._store.delete_job_types([job_type.uuid])
+        self._delete_job_types([job_type])
         self.refresh()
+
+    def _delete_job_types(self, job_types: Sequence[JobType]) -> None:
+        for one in job_types:
+            users = self._store.list_schedules(limit=_MOST_NAMED + 1, job_type=one.uuid).entries
+            if users:
+                names = [entry.schedule.name for entry in users[:_MOST_NAMED]]
+                more = ["..."] if len(users) > _MOST_NAMED else []
+                raise Conflict(f"job type {one.name!r} is used by the schedules {', '.join(names + more)}")
+        self._store.delete_job_types([one.uuid for one in job_types])
 
     def ensure_node_type(self, node_type: NodeType) -> NodeType:
         """The node type of this name, created as given if there is none."""
@@ -194,13 +238,26 @@ class Definitions:
         What came by another way is never touched; a name that somebody else's definition has is a conflict. Only the
         node type `default`, which every installation has, may be taken over.
         """
+        self.drop_from_file(self.put_from_file(node_types, job_types))
+
+    def owned_by_file(
+        self, node_types: Sequence[NodeType], job_types: Sequence[JobType]
+    ) -> tuple[list[NodeType], list[JobType]]:
+        """The definitions of a file as its own, under the uuids that their names already have; nothing is stored."""
         self.refresh()
         owned_node_types = [self._owned(one, self._view.node_types) for one in node_types]
-        owned_job_types = [self._owned(one, self._view.job_types) for one in job_types]
-        self.define(owned_node_types, owned_job_types)
-        kept = {one.uuid for one in owned_node_types} | {one.uuid for one in owned_job_types}
+        return owned_node_types, [self._owned(one, self._view.job_types) for one in job_types]
+
+    def put_from_file(self, node_types: Sequence[NodeType], job_types: Sequence[JobType]) -> frozenset[str]:
+        """The first half of `apply_file`: store what stands in the file; returns its uuids."""
+        owned = self.owned_by_file(node_types, job_types)
+        self.define(*owned)
+        return frozenset(one.uuid for definitions in owned for one in definitions)
+
+    def drop_from_file(self, kept: frozenset[str]) -> None:
+        """The second half: remove what the file owned and no longer has."""
         gone = [one for one in self.job_types() if one.managed_by == MANAGED_BY_FILE and one.uuid not in kept]
-        self._store.delete_job_types([one.uuid for one in gone])
+        self._delete_job_types(gone)
         for node_type in self.node_types():
             if node_type.managed_by == MANAGED_BY_FILE and node_type.uuid not in kept:
                 self._disown(node_type)

@@ -17,12 +17,12 @@ from rota.model.retry import RetryPolicy
 from rota.store.store import Admission, Store
 
 MAX_DELAY_MS = 10 * 365 * 24 * 3600 * 1000
+MAX_INSTANT = 4_102_444_800_000
+"""The year 2100; a rank holds instants until 2109."""
 _MAX_PART_BYTES = 4 * 1024
 """Of the small parts of a request as JSON: its key, its policy, its cause."""
 
 Part = TypeVar("Part", RetryPolicy, Cause)
-MAX_INSTANT = 4_102_444_800_000
-"""The year 2100; a rank holds instants until 2109."""
 
 
 class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -2,7 +2,7 @@
 
 role        what it drives
 worker      a worker on its node type's queue, and the watchdog
-scheduler   the watchdog and retention
+scheduler   the ticker, the watchdog and retention
 """
 
 import asyncio
@@ -17,12 +17,16 @@ from msgspec import Struct
 from rota import __version__
 from rota.clock import SystemClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.dependencies import Events
 from rota.engine.draining import forget_drain, is_to_drain
+from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.intake import Intake
+from rota.engine.outbox import Outbox
 from rota.engine.retention import Retention
 from rota.engine.store_thread import StoreThread
+from rota.engine.ticker import Ticker
 from rota.engine.watchdog import Watchdog
 from rota.engine.worker import Worker
 from rota.errors import RotaError, StoreError
@@ -83,6 +87,8 @@ class Node:
         self.uuid = new_id(self._started_at)
         self.definitions = Definitions(store, self._executors)
         self.intake = Intake(store, self.definitions, self._clock)
+        self.events = Events(store, self.definitions, self._clock)
+        self._executors.provide("event", EventExecutor(self.events, self._clock))
         self._worker: Worker | None = None
         self._stop_requested = asyncio.Event()
         self._at_once = False
@@ -92,7 +98,10 @@ class Node:
         """Live until stopped. Leaves no job, lease or record behind."""
         node_type = self._find_node_type()
         beats, duties = StoreThread("rota-beat"), StoreThread("rota-duties")
+        # What is on time has a thread of its own: a long round of housekeeping must not make it late.
+        ticks = StoreThread("rota-ticker")
         background = [asyncio.create_task(self._drive(duty, duties)) for duty in self._duties()]
+        background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
         try:
             if WORKER in self._options.roles:
                 self._worker = self._make_worker(node_type)
@@ -105,8 +114,8 @@ class Node:
             await asyncio.gather(*background, return_exceptions=True)
             await self._executors.close()
             await self._leave(node_type, beats)
-            beats.close()
-            duties.close()
+            for thread in (beats, duties, ticks):
+                thread.close()
 
     def request_stop(self, *, at_once: bool = False) -> None:
         """Stop after the running jobs have ended or the grace is over; `at_once` interrupts them now."""
@@ -165,6 +174,12 @@ class Node:
                 )
             )
         return duties
+
+    def _prompt_duties(self) -> list[Duty]:
+        if SCHEDULER not in self._options.roles:
+            return []
+        ticker = Ticker(self._store, self.definitions, node=self.uuid)
+        return [ticker, Outbox(self._store, self.definitions, self.events)]
 
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""

@@ -9,8 +9,11 @@ from typing import TypeVar
 from msgspec import Struct
 
 from rota.clock import Clock
+from rota.engine.configurations import Configurations
 from rota.engine.definitions import Definitions
+from rota.engine.dependencies import Events
 from rota.engine.enqueue_batcher import EnqueueBatcher
+from rota.engine.event_batcher import EventBatcher
 from rota.engine.intake import Intake
 from rota.engine.job_changes import JobChanges
 from rota.errors import NotFound
@@ -64,6 +67,7 @@ class Api:
         keys: KeyRing,
         health: HealthCheck,
         options: ServerOptions | None = None,
+        event_types: tuple[str, ...] = (),
     ) -> None:
         self.options = options or ServerOptions()
         self.store = store
@@ -74,6 +78,11 @@ class Api:
         self.health = health
         self.batcher = EnqueueBatcher(store, intake, clock)
         self.changes = JobChanges(store)
+        self.configurations = Configurations(store, definitions, clock)
+        self.events = Events(store, definitions, clock)
+        self.event_batcher = EventBatcher(self.events)
+        self.event_types = event_types
+        """Beyond those that every installation knows."""
         self.requests = Requests()
         self.operations: tuple[Operation, ...] = ()
         """What the app offers."""
@@ -93,6 +102,7 @@ class Api:
     def close(self) -> None:
         """Give up the threads, after what is under way."""
         self.batcher.close()
+        self.event_batcher.close()
         self._threads.shutdown()
 
     # -- what several routes need ----------------------------------------------------------------------------------

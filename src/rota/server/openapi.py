@@ -15,6 +15,8 @@ from rota.server.operations import JSON, Operation
 Document = dict[str, Any]
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
+_UUID = {"type": "string", "format": "uuid"}
+_NAME = {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9_][A-Za-z0-9._:-]*$"}
 _REF = "#/components/schemas/{name}"
 _WHY = {
     400: "Something in the request is not right; `error` names the field and says why.",
@@ -54,7 +56,7 @@ def document(operations: tuple[Operation, ...]) -> Document:
 
 
 def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Document], Document]:
-    kinds = [kind for one in operations for kind in (one.body, one.query, one.answer) if kind is not None]
+    kinds = [kind for one in operations for kind in (_body_of(one), one.query, one.answer) if kind is not None]
     kinds = list(dict.fromkeys([*kinds, ErrorShape]))
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF, schema_hook=_anything)
     return dict(zip(kinds, schemas, strict=True)), dict(components)
@@ -79,14 +81,18 @@ def _operation(one: Operation, schemas: dict[Any, Document], components: Documen
     found["description"] = " ".join(note for note in notes if note)
     if one.needs is OPEN:
         found["security"] = []
-    if one.body is not None:
-        found["requestBody"] = {"required": True, "content": {JSON: {"schema": schemas[one.body]}}}
+    if (body := _body_of(one)) is not None:
+        found["requestBody"] = {"required": True, "content": {JSON: {"schema": schemas[body]}}}
     return found
+
+
+def _body_of(one: Operation) -> Any:
+    return one.documented_body or one.body
 
 
 def _path_parameters(one: Operation) -> list[Document]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
+        {"name": name, "in": "path", "required": True, "schema": _NAME if name == "name" else _UUID}
         for name in _PARAMETER.findall(one.path)
     ]
 

@@ -57,6 +57,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     """The scope that a caller must have; `OPEN` for everybody."""
     run: Callable[..., Any]
     body: Any = None
+    documented_body: Any = None
+    """What the OpenAPI document says of the body, where the operation reads it itself and takes more spellings."""
     query: Any = None
     answer: Any = None
     """The type of the JSON answer; None when the answer is of another kind."""

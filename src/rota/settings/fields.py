@@ -36,6 +36,7 @@ FIELDS: dict[str, Field] = {
     "admin_token": Field(values.secret),
     "rate_limit": Field(values.number(0, 10**9), values.read_number),
     "metrics_open": Field(values.flag, values.read_flag),
+    "event_types": Field(values.event_types, values.read_words),
     "roles": Field(values.some_of(ROLES), values.read_words),
     "node_type": Field(values.name),
     "thread_count": Field(values.whole(1, MAX_THREADS), values.read_whole),

@@ -1,11 +1,17 @@
 """The settings of one process, and where each of them came from."""
 
 import re
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+
+if TYPE_CHECKING:
+    # Reading schedules takes the whole calendar, and only a file has them.
+    from rota.model.configuration_request import ConfigurationRequest
+    from rota.model.schedule_request import ScheduleRequest
 
 ROLES = ("scheduler", "worker", "server")
 SECRETS = frozenset({"api_key", "admin_token"})
@@ -39,6 +45,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     metrics_open: bool = False
     """Whether `/metrics` answers without a key."""
 
+    event_types: tuple[str, ...] = ()
+    """Event types beyond FILE, TABLE, TIME_BASED and JOB; `*` for any."""
     roles: tuple[str, ...] = ROLES
     node_type: str = "default"
     """Name of the node type that this process serves."""
@@ -53,6 +61,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     node_types: tuple[NodeType, ...] = ()
     """Definitions that stand in the file, which owns them."""
     job_types: tuple[JobType, ...] = ()
+    """Definitions that stand in the file, which owns them."""
+
+    schedules: "tuple[ScheduleRequest, ...]" = ()
+    """Definitions that stand in the file, which owns them."""
+    configurations: "tuple[ConfigurationRequest, ...]" = ()
     """Definitions that stand in the file, which owns them."""
 
     config_file: str | None = None
@@ -77,7 +90,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             return _MASK
         if field == "store":
             return mask_url(self.store)
-        if field in ("node_types", "job_types", "roles"):
+        if field in ("node_types", "job_types", "schedules", "configurations", "roles", "event_types"):
             return ", ".join(getattr(item, "name", item) for item in value)
         return f"{value:g}" if isinstance(value, float) else str(value)
 

@@ -26,6 +26,8 @@ from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement
+from rota.store.events import EventStore
+from rota.store.schedules import ScheduleStore
 
 STATS_STEP_MS = 60_000
 STATS_KEPT_MS = 48 * 3600 * 1000
@@ -144,7 +146,7 @@ class Waker(Protocol):
         ...
 
 
-class Store(Protocol):
+class Store(ScheduleStore, EventStore, Protocol):
     """Everything Rota remembers."""
 
     # -- the store itself ------------------------------------------------------------------------------------------

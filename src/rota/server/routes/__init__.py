@@ -3,6 +3,8 @@
 from rota.server.operations import Operation
 from rota.server.routes import (
     bulk,
+    configurations,
+    events,
     job_lists,
     job_types,
     jobs,
@@ -24,6 +26,8 @@ ALL: tuple[Operation, ...] = tuple(
         node_types.routes,
         queues.routes,
         nodes.routes,
+        events.routes,
+        configurations.routes,
         system.routes,
     )
     for operation in routes.operations

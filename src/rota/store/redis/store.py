@@ -12,15 +12,18 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, ResponseError
 
 from rota.errors import Conflict
-from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
+from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
-from rota.model.settlement import Settlement, cancelled_before_run, cancelled_ending, was_carried_out
+from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
 from rota.store import listing
 from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode
 from rota.store.redis.connection import Address, check_server, translated_errors
+from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
+from rota.store.redis.events import RedisEvents
 from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, SETTINGS, DefinitionKeys, QueueKeys
-from rota.store.redis.marks import Mark, claim_of, job_of, mark_of
+from rota.store.redis.marks import claim_of, job_of
+from rota.store.redis.schedules import RedisSchedules
 from rota.store.redis.scripts import Value, load_scripts
 from rota.store.redis.stats import hours_between, stats_args, stats_keys, stats_of, totals_of
 from rota.store.redis.waker import RedisWaker
@@ -42,7 +45,7 @@ _MOST_PER_CALL = 1000
 """Lua can unpack about 8,000 values; entries take up to two each."""
 
 
-class RedisStore:
+class RedisStore(RedisSchedules, RedisEvents):
     """See `rota.store.store.Store` for what each method promises."""
 
     def __init__(self, address: Address) -> None:
@@ -183,7 +186,7 @@ class RedisStore:
         keys = self._of(queue)
         args = stats_args(now)
         for index in indexes:
-            args += _new_entry(specs[index], now)
+            args += new_entry(specs[index], now)
         places = [keys.jobs, keys.ready, keys.delayed, keys.unique, keys.marks, keys.wake]
         answer = self._run("enqueue_jobs", [*places, *stats_keys(keys, now)], args)
         for number, survivor in zip(answer[::2], answer[1::2], strict=True):
@@ -196,7 +199,7 @@ class RedisStore:
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
         keys, args = self._claim_call(queue, token, limit, lease_ms, now)
-        return _claims(self._run("claim_jobs", keys, args, repeats=False), token)
+        return claims(self._run("claim_jobs", keys, args, repeats=False), token)
 
     def _claim_call(
         self, queue: str, token: str, limit: int, lease_ms: int, now: int
@@ -224,12 +227,14 @@ class RedisStore:
         self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool
     ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
-        args: list[Value] = [now, int(only_dead), *stats_args(now)]
+        events = [(one.claim.spec.id, one.event.time, encode(one.event)) for one in settlements if one.event]
+        args: list[Value] = [now, int(only_dead), *stats_args(now), len(events)]
+        args += [part for event in events for part in event]
         for one in settlements:
-            args += _settled_entry(one, now)
+            args += settled_entry(one, now)
         ended = [k.ended, k.succeeded, k.failed, k.cancelled]
         waiting = [k.ready, k.delayed, k.held, k.locks, k.unique, k.marks, k.cancelling, k.leases, k.wake]
-        return [k.running, *ended, *waiting, *stats_keys(k, now)], args
+        return [k.running, *ended, *waiting, *stats_keys(k, now), k.outbox], args
 
     def _refused(self, queue: str, settlements: Sequence[Settlement], left_over: list[bytes]) -> frozenset[str]:
         """Those that were not carried out, now or earlier."""
@@ -253,7 +258,7 @@ class RedisStore:
         finish = ("finish_jobs", *self._finish_call(queue, settlements, now, only_dead=False))
         claim = ("claim_jobs", *self._claim_call(queue, token, limit, lease_ms, now))
         left_over, raw_claims = self._pipeline([finish, claim])
-        answer = _claims(raw_claims, token)
+        answer = claims(raw_claims, token)
         return Claims(answer.claims, answer.next_due, self._refused(queue, settlements, left_over))
 
     def _pipeline(self, calls: Sequence[tuple[str, Sequence[str], Sequence[Value]]]) -> list[Any]:
@@ -327,7 +332,7 @@ class RedisStore:
         answers = dict.fromkeys(job_ids, False)
         for queue, specs in found.items():
             k = self._of(queue)
-            args: list[Value] = [part for spec in specs for part in _retried_entry(spec, now)]
+            args: list[Value] = [part for spec in specs for part in retried_entry(spec, now)]
             keys = [k.ready, k.failed, k.cancelled, k.ended, k.unique, k.marks, k.wake]
             for spec, done in zip(specs, self._run("retry_jobs", keys, args), strict=True):
                 answers[spec.id] = bool(done)
@@ -509,31 +514,3 @@ class RedisStore:
 
     def waker(self, queue: str, node: str) -> RedisWaker:
         return RedisWaker(self._address, queue, node, push=self._push)
-
-
-def _new_entry(spec: JobSpec, now: int) -> tuple[Value, ...]:
-    waits = spec.run_at is not None and spec.run_at > now
-    rank = rank_of(spec.priority, spec.available_at)
-    due = spec.run_at if waits and spec.run_at is not None else ""
-    return spec.id, encode(spec), rank, due, mark_of(spec, rank, waits=waits), spec.unique_key or ""
-
-
-def _retried_entry(spec: JobSpec, now: int) -> tuple[Value, ...]:
-    rank = rank_of(spec.priority, now)
-    return spec.id, rank, mark_of(spec, rank, waits=False), spec.unique_key or ""
-
-
-def _settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:
-    claim, ending = one.claim, one.ending
-    if ending:
-        return claim.spec.id, claim.token, ending.state, ending.ended_at, encode(ending), ""
-    spec = claim.spec
-    mark = Mark(str(one.rank), one.attempts, one.deaths, spec.lock_key, spec.unique_key, claim.token)
-    score = one.rank if one.run_at is None else one.run_at
-    return spec.id, claim.token, one.state, score, encode(mark), encode(cancelled_ending(one, now))
-
-
-def _claims(raw: list[bytes], token: str) -> Claims:
-    parts = zip(raw[1::3], raw[2::3], raw[3::3], strict=True)
-    claims = [claim_of(spec, token, rank, mark) for spec, rank, mark in parts]
-    return Claims(claims, int(raw[0]) if raw[0] else None)

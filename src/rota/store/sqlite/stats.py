@@ -3,10 +3,8 @@
 import sqlite3
 from collections.abc import Iterable
 
-from rota.store.sqlite.queries import load_queries
+from rota.store.sqlite.queries import SQL
 from rota.store.store import STATS_KEPT_MS, STATS_STEP_MS, Stats
-
-_SQL = load_queries()
 
 
 def count_up(db: sqlite3.Connection, queue: str, word: str, jobs: int, now: int) -> None:
@@ -16,15 +14,15 @@ def count_up(db: sqlite3.Connection, queue: str, word: str, jobs: int, now: int)
     minute = now - now % STATS_STEP_MS
     for place in (0, minute):
         row = {"queue": queue, "minute": place, "word": word, "jobs": jobs}
-        (total,) = db.execute(_SQL["count_up"], row).fetchone()
+        (total,) = db.execute(SQL["count_up"], row).fetchone()
     if total == jobs:
         # The first of its minute: a good moment to forget old ones, without a duty of its own.
-        db.execute(_SQL["trim_stats"], {"queue": queue, "before": minute - STATS_KEPT_MS})
+        db.execute(SQL["trim_stats"], {"queue": queue, "before": minute - STATS_KEPT_MS})
 
 
 def read_stats(db: sqlite3.Connection, queue: str, since: int, until: int) -> list[Stats]:
     """What happened in the minutes of a range."""
-    return gathered(db.execute(_SQL["read_stats"], {"queue": queue, "since": since, "until": until}))
+    return gathered(db.execute(SQL["read_stats"], {"queue": queue, "since": since, "until": until}))
 
 
 def gathered(rows: Iterable[tuple[int, str, int]]) -> list[Stats]:

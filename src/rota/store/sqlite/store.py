@@ -17,8 +17,10 @@ from rota.store import listing
 from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, decode_spec, encode
 from rota.store.sqlite import stats
 from rota.store.sqlite.database import Database, parse_url
-from rota.store.sqlite.queries import load_queries
+from rota.store.sqlite.events import SqliteEvents, put_outbox
+from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import claim_of, ended_row, job_of, json_array, new_row, returned_row, token_range
+from rota.store.sqlite.schedules import SqliteSchedules
 from rota.store.sqlite.waker import Changes, SqliteWaker
 from rota.store.store import (
     MAX_PROMOTED,
@@ -33,10 +35,8 @@ from rota.store.store import (
     Stats,
 )
 
-SQL = load_queries()
 
-
-class SqliteStore:
+class SqliteStore(SqliteSchedules, SqliteEvents):
     """See `rota.store.store.Store` for what each method promises."""
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:
@@ -225,13 +225,23 @@ class SqliteStore:
 
     def _finish(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], now: int) -> bool:
         """Carry out what may be; tells whether that was everything."""
-        ended = [ended_row(one, one.ending) for one in settlements if one.ending]
+        ended = [ended_row(one, one.ending) for one in settlements if one.ending and not one.event]
         returned = [returned_row(one, now) for one in settlements if not one.ending]
         done = self._end(db, queue, ended, now) if ended else 0
         done += self._return(db, queue, returned, now) if returned else 0
+        done += self._end_and_tell(db, queue, settlements, now)
         for lock_key in {one.claim.spec.lock_key for one in settlements} - {None}:
             self._free_lock(db, queue, lock_key)
         return done == len(settlements)
+
+    def _end_and_tell(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], now: int) -> int:
+        """End jobs whose ends are events; returns how many were ended."""
+        done = 0
+        for one in settlements:
+            if one.ending and one.event and self._end(db, queue, [ended_row(one, one.ending)], now):
+                put_outbox(db, queue, one.event)
+                done += 1
+        return done
 
     def _end(self, db: sqlite3.Connection, queue: str, rows: list[dict[str, object]], now: int) -> int:
         """End jobs, in order, one call for each run of equal states; returns how many were ended."""
