@@ -5,13 +5,12 @@ from pathlib import Path
 
 import click
 
-from rota.cli.show import answer, compact, talk
+from rota.cli.show import Shape, answer, compact, talk
 from rota.cli.target import Opened, Target, takes_target
 from rota.engine.definitions import DEFAULT_NODE_TYPE
 from rota.engine.file_definitions import Difference, Wanted
 from rota.model.ids import new_id
 from rota.model.node import NodeType
-from rota.server.shapes import Shape
 from rota.settings import Settings, load_settings
 
 _MARKS = {"create": "+", "change": "~", "delete": "-"}

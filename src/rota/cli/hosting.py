@@ -111,11 +111,23 @@ class Host:
         self.node.request_stop(at_once=at_once)
 
     async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
+        from rota.server.api import Api, ServerOptions
         from rota.server.app import make_app
         from rota.server.listen import serve
 
-        app = make_app(keys=KeyRing(self.store, plan, self.clock), health=self.node.health)
-        await serve(app, listener, stopping)
+        api = Api(
+            store=self.store,
+            definitions=self.node.definitions,
+            intake=self.node.intake,
+            clock=self.clock,
+            keys=KeyRing(self.store, plan, self.clock),
+            health=self.node.health,
+            options=ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open),
+        )
+        try:
+            await serve(make_app(api), listener, stopping, before_end=api.end_streams)
+        finally:
+            await asyncio.to_thread(api.close)
 
     async def _drive(self, duty: Duty, stopping: asyncio.Event) -> None:
         while not duty.is_over and not stopping.is_set():

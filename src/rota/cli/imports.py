@@ -7,10 +7,9 @@ import click
 from msgspec import structs
 
 from rota.cli.crontab import CronLine, Crontab, read_crontab
-from rota.cli.definition_changes import refuse_file_owned
-from rota.cli.show import answer, print_table, talk
+from rota.cli.show import Shape, answer, print_table, talk
 from rota.cli.target import Opened, Target, takes_target
-from rota.engine.definitions import DEFAULT_NODE_TYPE
+from rota.engine.definitions import DEFAULT_NODE_TYPE, refuse_file_owned
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
@@ -20,7 +19,6 @@ from rota.model.schedule_request import ScheduleRequest, read_trigger
 from rota.model.triggers.trigger import Progress
 from rota.model.triggers.words import trigger_words
 from rota.model.triggers.zones import parse_zone
-from rota.server.shapes import Shape
 from rota.settings.machine_zone import machine_zone
 
 
@@ -89,7 +87,7 @@ def _make(rota: Opened, found: Crontab, node_type: str, *, paused: bool) -> None
         except NotFound:
             rota.schedules.create(request)
         else:
-            refuse_file_owned(entry.schedule, "schedule")
+            refuse_file_owned(entry.schedule)
             rota.schedules.replace(line.name, structs.replace(request, paused=paused or entry.schedule.paused))
 
 
@@ -97,7 +95,7 @@ def _job_type(rota: Opened, line: CronLine, node_type: str) -> JobType:
     rota.definitions.refresh()
     there = rota.definitions.known_job_type(line.name)
     if there is not None:
-        refuse_file_owned(there, "job type")
+        refuse_file_owned(there)
     metadata: dict[str, object] = {"command": line.script}
     if line.environment:
         metadata["environment"] = line.environment

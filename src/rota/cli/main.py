@@ -56,7 +56,7 @@ SECTIONS = {
     "Operations": {
         "queues": Verb("rota.cli.queues:queues", "List queues; pause and resume them."),
         "nodes": Verb("rota.cli.nodes:nodes", "List the processes that serve."),
-        "key": Verb("rota.cli.key:key", "Make a new API key."),
+        "key": Verb("rota.cli.key:key", "Make, list and revoke API keys."),
         "doctor": Verb("rota.cli.doctor:doctor", "Look for problems and say how to fix them."),
         "bench": Verb("rota.cli.bench:bench", "Measure this machine with jobs that do nothing."),
         "config": Verb("rota.cli.config:config", "Show the settings in force and where they came from."),

@@ -1,23 +1,17 @@
 """`rota next`: when a cron line fires, and what the clock changes do to it. Needs no store."""
 
-from itertools import islice
-
 import click
 
-from rota.cli.show import answer, print_table, talk
+from rota.cli.show import Shape, answer, as_fields, print_table, talk
 from rota.clock import SystemClock
+from rota.engine.upcoming import next_fires as upcoming
+from rota.engine.upcoming import warnings_of
 from rota.errors import InvalidInput
 from rota.model.schedule_request import ScheduleRequest, read_trigger
-from rota.model.triggers.cron_warnings import cron_warnings
 from rota.model.triggers.dates import parse_instant
-from rota.model.triggers.dst_notes import DstNote, dst_notes
-from rota.model.triggers.trigger import CronTrigger, Progress, Trigger, next_nominal, nominals_between
+from rota.model.triggers.trigger import Progress, Trigger
 from rota.model.triggers.words import trigger_words
 from rota.server.schedule_shapes import fire_shape
-from rota.server.shapes import Shape
-
-_FAR = 1 << 47
-"""Later than any fire."""
 
 
 @click.command(name="next", short_help="Show when a cron line fires.")
@@ -42,9 +36,10 @@ def next_fires(
     trigger = read_trigger(ScheduleRequest(job_type="", cron=cron, tz=tz, dialect=dialect, days=days, dst=dst), None)
     after = SystemClock().now() if start is None else _instant(start, trigger.zone)
     progress = Progress(schedule=name, created_at=after)
-    if next_nominal(trigger, after, progress) is None:
+    fires = upcoming(trigger, progress, after, count)
+    if not fires:
         raise InvalidInput("cron", f'"{cron}" does not fire after {start or "now"}')
-    shapes = _shapes(trigger, progress, after, count)
+    shapes = [as_fields(fire_shape(one.instant, trigger.zone, one.note)) for one in fires]
     answer(shapes, as_json=as_json, show=lambda: _show(trigger, progress, shapes))
 
 
@@ -53,29 +48,10 @@ def _instant(text: str, zone: str) -> int:
     return parse_instant("--from", int(text[:18]) if is_millis else text, zone)
 
 
-def _shapes(trigger: Trigger, progress: Progress, after: int, count: int) -> list[Shape]:
-    """One object per fire; a note stands at the first fire that is not before its clock change."""
-    instants = list(islice(nominals_between(trigger, after, _FAR, progress), count))
-    notes = _notes(trigger, progress, after, instants[-1])
-    shapes = []
-    for instant in instants:
-        shape = fire_shape(instant, trigger.zone)
-        told = [notes.pop(0).text for _ in range(len(notes)) if notes[0].instant <= instant]
-        shapes.append(shape | {"note": "; ".join(told) or None})
-    return shapes
-
-
-def _notes(trigger: Trigger, progress: Progress, after: int, until: int) -> list[DstNote]:
-    if not isinstance(trigger, CronTrigger):
-        return []
-    return list(dst_notes(trigger.parsed(progress), after, until, zone=trigger.zone, dst=trigger.dst))
-
-
 def _show(trigger: Trigger, progress: Progress, shapes: list[Shape]) -> None:
     talk(trigger_words(trigger, progress))
-    if isinstance(trigger, CronTrigger):
-        for warning in cron_warnings(trigger.parsed(progress)):
-            talk(f"warning: {warning}")
+    for warning in warnings_of(trigger, progress):
+        talk(f"warning: {warning}")
     rows = [(_spaced(one["local"]), _spaced(one["utc"]), one["note"]) for one in shapes]
     print_table((trigger.zone, "UTC", "NOTE"), rows, nothing="")
 

@@ -5,12 +5,11 @@ import time
 
 import click
 
-from rota.cli.show import answer, moment, print_facts, talk
+from rota.cli.show import Shape, answer, as_fields, moment, print_facts, talk
 from rota.cli.target import Opened, Target, takes_target
 from rota.engine.backfill import DEFAULT_MOST, BackfillPlan, BackfillRequest
 from rota.model.job import FINAL_STATES
 from rota.server.schedule_shapes import backfill_plan_shape, backfill_shape
-from rota.server.shapes import Shape
 
 _LOOK_S = 0.5
 
@@ -72,11 +71,10 @@ def _instant(text: str) -> int | str:
 
 
 def _show_plan(plan: BackfillPlan, *, is_preview: bool) -> None:
-    shape = backfill_plan_shape(plan)
     instants = [instant for _, instant in plan.instants]
     print_facts(
         [
-            ("backfill", None if is_preview else shape["id"]),
+            ("backfill", None if is_preview else plan.backfill.id),
             ("would make" if is_preview else "jobs", len(instants)),
             ("first", moment(instants[0]) if instants else None),
             ("last", moment(instants[-1]) if instants else None),
@@ -101,7 +99,7 @@ def _progress(target: Target, name: str, backfill_id: str, *, waits: bool) -> No
             _wait(rota, name, backfill_id)
         found = rota.backfills.find(name, backfill_id)[1]
         counts = rota.backfills.progress(name, backfill_id)
-    shape: Shape = {**backfill_shape(found), "jobs": counts}
+    shape: Shape = {**as_fields(backfill_shape(found)), "jobs": counts}
     answer(shape, as_json=target.as_json, show=lambda: print_facts([(state, n) for state, n in counts.items() if n]))
 
 

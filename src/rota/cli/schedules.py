@@ -5,15 +5,14 @@ from collections.abc import Sequence
 import click
 
 from rota.cli import parameters
-from rota.cli.definition_changes import refuse_file_owned
 from rota.cli.schedule_backfill import backfill
 from rota.cli.schedule_options import request_fields, takes_schedule_options
-from rota.cli.show import answer, compact, moment, print_facts, print_json, print_table, span, talk
+from rota.cli.show import Shape, answer, as_fields, compact, moment, print_facts, print_json, print_table, span, talk
 from rota.cli.target import Opened, Target, takes_target
+from rota.engine.definitions import refuse_file_owned
 from rota.model.schedule import Tick
 from rota.model.schedule_edits import FIELDS, changed_request, request_from, request_of
 from rota.server.schedule_shapes import schedule_shape, tick_shape
-from rota.server.shapes import Shape
 from rota.store.schedules import ScheduleEntry
 
 _PAGE = 500
@@ -79,7 +78,7 @@ def edit(
         changes["name"] = new_name
     with target.open() as rota:
         entry = rota.schedules.find(name)
-        refuse_file_owned(entry.schedule, "schedule")
+        refuse_file_owned(entry.schedule)
         request = changed_request(request_of(entry.schedule), changes)
         version = entry.state.version if if_version is None else if_version
         shape = _shape(rota, rota.schedules.replace(entry.schedule.uuid, request, expected=version))
@@ -115,7 +114,7 @@ def _entries(rota: Opened, job_type: str | None, limit: int) -> tuple[list[Sched
 
 def _last_tick(rota: Opened, entry: ScheduleEntry) -> Shape | None:
     rows = rota.store.list_ticks(entry.schedule.uuid, limit=1)
-    return tick_shape(rows[0]) if rows else None
+    return as_fields(tick_shape(rows[0])) if rows else None
 
 
 def _show_list(shapes: list[Shape]) -> None:
@@ -216,7 +215,7 @@ def delete(target: Target, *, names: Sequence[str]) -> None:
     with target.open() as rota:
         found = [rota.schedules.find(name).schedule for name in names]
         for one in found:
-            refuse_file_owned(one, "schedule")
+            refuse_file_owned(one)
         rota.store.delete_schedules([one.uuid for one in found])
     if target.as_json:
         print_json([{"uuid": one.uuid, "name": one.name} for one in found])
@@ -241,4 +240,4 @@ def _show_ticks(rows: Sequence[Tick]) -> None:
 
 
 def _shape(rota: Opened, entry: ScheduleEntry) -> Shape:
-    return schedule_shape(entry, rota.job_type_names())
+    return as_fields(schedule_shape(entry, rota.job_type_names()))

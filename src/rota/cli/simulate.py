@@ -7,7 +7,7 @@ import click
 
 from rota.cli import parameters
 from rota.cli.heat_map import draw_heat_map
-from rota.cli.show import answer, print_table, talk
+from rota.cli.show import Shape, answer, as_fields, print_table, talk
 from rota.cli.target import Opened, Target, takes_target
 from rota.engine.simulation import SimulatedTick
 from rota.engine.simulation import simulate as run_simulation
@@ -16,7 +16,6 @@ from rota.model.schedule import TickStatus
 from rota.model.triggers.dates import parse_instant
 from rota.model.triggers.zones import parse_zone
 from rota.server.schedule_shapes import fire_shape, tick_shape
-from rota.server.shapes import Shape
 from rota.store.schedules import ScheduleEntry
 
 _PAGE = 500
@@ -83,12 +82,12 @@ def _entries(rota: Opened, names: tuple[str, ...]) -> list[ScheduleEntry]:
 
 
 def _shape(one: SimulatedTick, zone: str, job_types: dict[str, str]) -> Shape:
-    told = tick_shape(one.tick)
+    told, fire = as_fields(tick_shape(one.tick)), as_fields(fire_shape(one.tick.nominal, zone))
     return {
         "schedule": one.schedule.name,
         "schedule_uuid": one.schedule.uuid,
         "job_type": job_types.get(one.schedule.job_type),
-        **fire_shape(one.tick.nominal, zone),
+        **{key: fire[key] for key in ("instant", "utc", "local", "zone")},
         "due": one.at,
         **{key: told[key] for key in ("status", "reason", "count", "until")},
     }

@@ -21,6 +21,8 @@ _MAX_PART_BYTES = 4 * 1024
 """Of the small parts of a request as JSON: its key, its policy, its cause."""
 
 Part = TypeVar("Part", RetryPolicy, Cause)
+MAX_INSTANT = 4_102_444_800_000
+"""The year 2100; a rank holds instants until 2109."""
 
 
 class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,6 +59,11 @@ class Intake:
         specs = [self.make_spec(request, now) for request in requests]
         return self._store.enqueue_jobs(specs, now=now)
 
+    def is_known(self, request: JobRequest) -> bool:
+        """Whether `make_spec` needs nothing of the store."""
+        job_type = self._definitions.known_job_type(request.job_type)
+        return job_type is not None and self._definitions.known_node_type(job_type.node_type) is not None
+
     def make_spec(self, request: JobRequest, now: int) -> JobSpec:
         """Check a request and settle what it leaves open."""
         job_type = self._definitions.job_type(request.job_type)
@@ -89,7 +96,7 @@ def _run_at(request: JobRequest, now: int) -> int | None:
         return now + delay_ms if delay_ms else None
     if request.run_at is None:
         return None
-    return check_range("run_at", request.run_at, 0, now + MAX_DELAY_MS)
+    return check_range("run_at", request.run_at, 0, MAX_INSTANT)
 
 
 def _timeout(request: JobRequest) -> int | None:

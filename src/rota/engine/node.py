@@ -17,6 +17,7 @@ from msgspec import Struct
 from rota import __version__
 from rota.clock import SystemClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.draining import forget_drain, is_to_drain
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.intake import Intake
@@ -210,6 +211,9 @@ class Node:
         if self._worker is not None:
             await self._worker.renew_claims(self._clock.now())
         await thread.call(self._check_epoch)
+        if await thread.call(lambda: is_to_drain(self._store, self.uuid)) and not self._stop_requested.is_set():
+            _logger.info("asked to drain; stopping after the running jobs")
+            self.request_stop()
         self._health.store_answered()
 
     def _check_epoch(self) -> None:
@@ -241,5 +245,6 @@ class Node:
         try:
             await thread.call(lambda: self._store.drop_lease(node_type.uuid, self.uuid))
             await thread.call(lambda: self._store.remove_nodes(uuid=self.uuid))
+            await thread.call(lambda: forget_drain(self._store, self.uuid))
         except StoreError as error:
             _logger.warning("could not take leave of the store", extra={"error": str(error)})

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Sequence
 
 from rota.engine.definitions import Definitions
+from rota.engine.draining import forget_drain
 from rota.model.job import Claim
 from rota.model.job_type import OnNodeDeath
 from rota.model.node import DEAD_AFTER_MS
@@ -52,3 +53,4 @@ class Watchdog:
                 for queue in queues:
                     self._store.drop_lease(queue, node.uuid)
                 self._store.remove_nodes(uuid=node.uuid)
+                forget_drain(self._store, node.uuid)

@@ -39,6 +39,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     api_key: str | None = None
     admin_token: str | None = None
     """For `/tasks`; absent means the API key."""
+    rate_limit: float = 20_000.0
+    """Requests per second that the server takes of one key; 0 for no limit."""
+    metrics_open: bool = False
+    """Whether `/metrics` answers without a key."""
 
     roles: tuple[str, ...] = ROLES
     node_type: str = "default"
