@@ -18,12 +18,15 @@ from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.event import JOB
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+from rota.model.schedule import Schedule
 from rota.store.store import Store
 
 DEFAULT_NODE_TYPE = "default"
 MANAGED_BY_FILE = "file"
 _MOST_NAMED = 5
 """Names that an error lists."""
+
+_KINDS = {NodeType: "node type", JobType: "job type", Schedule: "schedule"}
 
 Definition = TypeVar("Definition", NodeType, JobType)
 
@@ -69,10 +72,6 @@ class Definitions:
     def node_types(self) -> list[NodeType]:
         self.refresh()
         return self.known_node_types()
-
-    def cached_node_types(self) -> list[NodeType]:
-        """All node types without asking the store; the node refreshes them with every beat."""
-        return list({one.uuid: one for one in self._view.node_types.values()}.values())
 
     def job_types(self) -> list[JobType]:
         self.refresh()
@@ -279,10 +278,10 @@ class Definitions:
         return structs.replace(one, uuid=uuid, managed_by=MANAGED_BY_FILE)
 
 
-def refuse_file_owned(found: NodeType | JobType) -> None:
+def refuse_file_owned(found: NodeType | JobType | Schedule) -> None:
     """What stands in the file would come back, or be changed back, at the next start."""
     if found.managed_by == MANAGED_BY_FILE:
-        kind = "node type" if isinstance(found, NodeType) else "job type"
+        kind = _KINDS[type(found)]
         raise Conflict(f"the {kind} {found.name!r} stands in the configuration file; change it there")
 
 

@@ -178,5 +178,5 @@ def _differences(
 
 
 def _fields(one: NodeType | JobType | Schedule) -> Fields:
-    fields: Fields = msgspec.to_builtins(one)
-    return {key: value for key, value in fields.items() if key not in _UNTOLD}
+    """All fields, those with their standard value too: a difference is told by what was and what will be."""
+    return {name: msgspec.to_builtins(getattr(one, name)) for name in one.__struct_fields__ if name not in _UNTOLD}

@@ -30,7 +30,7 @@ class Outbox:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
         if not self._definitions.awaits_jobs:
             return EVERY_S
-        taken = [self._take(node_type.uuid, now) for node_type in self._definitions.cached_node_types()]
+        taken = [self._take(node_type.uuid, now) for node_type in self._definitions.known_node_types()]
         return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
 
     def _take(self, queue: str, now: int) -> int:

@@ -68,7 +68,7 @@ class Ticker:
         if not 0 <= now - self._refreshed_at < LOOK_MS:
             self._definitions.refresh()
             self._refreshed_at = now
-        queues = [node_type.uuid for node_type in self._definitions.cached_node_types()]
+        queues = [node_type.uuid for node_type in self._definitions.known_node_types()]
         for queue in queues:
             if self._looks.is_time(queue, now):
                 self._looks.plan(queue, self._fire_due(queue, now), now)
