@@ -185,6 +185,7 @@ def test_a_quiet_job_gives_signs_of_life(job: RunningJob, feeds: LogFeeds) -> No
         following = feeds.follow(job.id, after=0, idle_s=0.001)
         first = await anext(following)
         await following.aclose()  # type: ignore[attr-defined]
+        assert feeds._feeds == {}, "who leaves last ends the feed"
         return first
 
     assert asyncio.run(live()) is None
