@@ -87,6 +87,8 @@ class Ticker:
 
     def _fire(self, queue: str, entries: list[ScheduleEntry], now: int) -> None:
         decided = [one for entry in entries if (one := self._try_to_decide(entry, now))]
+        if not decided:
+            return
         answers = self._store.fire_schedules(queue, [firing for firing, _ in decided], now=now)
         fired = zip(answers, decided, strict=True)
         if asked := [job_id for done, (_, cancels) in fired if done for job_id in cancels]:
