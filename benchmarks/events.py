@@ -22,8 +22,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+from benchmarks.machine import tree_cpu_s
 from rota.clock import SystemClock
+from rota.engine.built_in import LOG_JOB_TYPE, ensure_built_in
 from rota.engine.definitions import Definitions
 from rota.engine.dependencies import Events
 from rota.engine.executors.registry import ExecutorRegistry
@@ -83,9 +86,14 @@ def store_url(kind: str, folder: Path) -> Iterator[str]:
         yield server.url
 
 
+class Served(NamedTuple):
+    port: int
+    pid: int
+
+
 @contextlib.contextmanager
-def server(url: str, folder: Path) -> Iterator[int]:
-    """`rota server` as a process; gives its port."""
+def server(url: str, folder: Path) -> Iterator[Served]:
+    """`rota server` as a process."""
     environment = {**os.environ, "HTTP_API_KEY": KEY, "ROTA_RATE_LIMIT": "0", "ROTA_LOG_LEVEL": "WARNING"}
     words = [sys.executable, "-m", "rota", "server", "--store", url, "--port", "0", "--json"]
     process = subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
@@ -94,7 +102,7 @@ def server(url: str, folder: Path) -> Iterator[int]:
         text = ""
         while not text.endswith("}\n"):
             text += process.stdout.readline()
-        yield int(json.loads(text)["address"].rpartition(":")[2])
+        yield Served(int(json.loads(text)["address"].rpartition(":")[2]), process.pid)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
@@ -164,11 +172,13 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 
 
-def measure_load(port: int, configurations: int, rate: float, seconds: float) -> str:
-    load = Load(port, configurations)
+def measure_load(served: Served, configurations: int, rate: float, seconds: float) -> str:
+    load, cpu_s = Load(served.port, configurations), tree_cpu_s(served.pid)
     reached = asyncio.run(load.run(rate, seconds))
+    cpu_us = (tree_cpu_s(served.pid) - cpu_s) / len(load.took_ms) * 1e6
     p50, p99, worst = (percentile(load.took_ms, share) for share in (0.5, 0.99, 1.0))
-    return f"{rate:6.0f}/s asked, {reached:6.0f}/s held, p50 {p50:6.2f} ms, p99 {p99:6.2f} ms, worst {worst:7.2f} ms, bad {load.bad}"
+    times = f"p50 {p50:.2f} ms, p99 {p99:.2f} ms, worst {worst:.2f} ms"
+    return f"{rate:.0f}/s asked, {reached:.0f}/s held, {times}, CPU {cpu_us:.0f} us per event, bad {load.bad}"
 
 
 def measure_calls(store: Store, *, matching: bool, configurations: int, count: int = 2_000) -> float:
@@ -192,8 +202,6 @@ def run(kind: str, options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name, store_url(kind, Path(name)) as url:
         store = open_store(url)
         definitions = Definitions(store, ExecutorRegistry())
-        from rota.engine.built_in import LOG_JOB_TYPE, ensure_built_in
-
         job_type = ensure_built_in(definitions, LOG_JOB_TYPE, store.now())
         queue = definitions.node_type(job_type.node_type).uuid
         print(f"\n{kind}")
@@ -212,10 +220,10 @@ def run(kind: str, options: argparse.Namespace) -> None:
         full = measure_calls(store, matching=False, configurations=options.configurations)
         hit = measure_calls(store, matching=True, configurations=options.configurations)
         print(f"  an event that matches nothing, all configurations: {full:.0f} us; one that matches one: {hit:.0f} us")
-        with server(url, Path(name)) as port:
-            measure_load(port, options.configurations, 200, 2)  # warm
+        with server(url, Path(name)) as served:
+            measure_load(served, options.configurations, 200, 2)  # warm
             for rate in options.rates:
-                print(f"  over HTTP: {measure_load(port, options.configurations, rate, options.seconds)}", flush=True)
+                print(f"  over HTTP: {measure_load(served, options.configurations, rate, options.seconds)}", flush=True)
         store.close()
 
 

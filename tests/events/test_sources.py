@@ -246,3 +246,35 @@ def test_what_stands_in_the_file_is_owned_by_it_and_the_rest_is_not_touched(desk
         file.apply(Wanted(configurations=[request_for(needs("FILE", "b"), name="mine")]))
     with pytest.raises(InvalidInput, match=r"configurations\[0\]\.job\.job_type"):
         file.apply(Wanted(configurations=[request_for(needs("FILE", "b"), name="x", job={"job_type": "nope"})]))
+
+
+def test_more_events_than_fit_one_round_are_taken_in_their_order(desk: Desk) -> None:
+    desk.define("c", needs("FILE", "a", 0))
+    events = [desk.event("FILE", "a", n / 1000) for n in range(1_200)]
+
+    answer = desk.events.post(events)
+
+    assert [one.event for one in answer.triggered] == list(range(1_200))
+    assert desk.configurations.find("c").state.triggered == 1_200
+
+
+def test_an_event_reaches_every_one_of_many_configurations(desk: Desk) -> None:
+    for n in range(700):
+        desk.define(f"c{n}", needs("TIME_BASED", "cron", 0))
+
+    assert len(desk.post("TIME_BASED", "cron", 1).triggered) == 700
+
+
+def test_what_nobody_waits_for_any_more_is_cleared_from_the_outbox(desk: Desk) -> None:
+    desk.define("after-load", needs("JOB", "load", 0), job={"job_type": "report"})
+    outbox = Outbox(desk.store, desk.definitions, desk.events)
+    enqueue(desk, "load")
+    outbox.run_once(desk.clock.now())
+    run_one(desk)
+    desk.configurations.delete("after-load")
+    desk.definitions.refresh()
+
+    outbox.run_once(desk.clock.now())
+
+    assert desk.store.read_outbox(queue_of(desk), limit=10) == []
+    assert queued(desk) == []
