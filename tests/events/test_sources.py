@@ -269,6 +269,7 @@ def test_what_nobody_waits_for_any_more_is_cleared_from_the_outbox(desk: Desk) -
     desk.define("after-load", needs("JOB", "load", 0), job={"job_type": "report"})
     outbox = Outbox(desk.store, desk.definitions, desk.events)
     enqueue(desk, "load")
+    desk.definitions.refresh()  # as every beat of a node does
     outbox.run_once(desk.clock.now())
     run_one(desk)
     desk.configurations.delete("after-load")
