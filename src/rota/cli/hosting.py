@@ -125,6 +125,7 @@ class Host:
             clock=self.clock,
             keys=KeyRing(self.store, plan, self.clock),
             health=self.node.health,
+            events=self.node.events,
             event_types=self.settings.event_types,
             options=ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open),
         )

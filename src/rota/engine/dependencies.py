@@ -71,18 +71,22 @@ class Events:
         self._retention_ms = retention_ms
 
     def post(self, events: Sequence[Event]) -> EventAnswer:
-        """Take events, in this order. What is written for one configuration is written in one step."""
+        """Take events, in this order, some hundreds at a time. What they do to one configuration then is one step."""
         answer = EventAnswer([], [])
         # Of several with one id the first counts.
         number_of = {event.id: n for n, event in reversed(list(enumerate(events)))}
+        for start in range(0, len(events), _PER_ROUND):
+            self._take(events[start : start + _PER_ROUND], number_of, answer)
+        answer.validated.sort(key=lambda one: one.event)
+        answer.triggered.sort(key=lambda one: one.event)
+        return answer
+
+    def _take(self, events: Sequence[Event], number_of: dict[str, int], answer: EventAnswer) -> None:
         for queue, numbers in _by_queue(self._store.match_events(events)).items():
             uuids = list(numbers)
             for start in range(0, len(uuids), _PER_ROUND):
                 part = {uuid: [events[n] for n in numbers[uuid]] for uuid in uuids[start : start + _PER_ROUND]}
                 self._settle(queue, part, number_of, answer)
-        answer.validated.sort(key=lambda one: one.event)
-        answer.triggered.sort(key=lambda one: one.event)
-        return answer
 
     def preview(self, event: Event, configuration: str | None = None) -> list[Preview]:
         """What would happen if this event came now; nothing is stored. `configuration` is a uuid."""

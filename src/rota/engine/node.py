@@ -87,7 +87,8 @@ class Node:
         self.uuid = new_id(self._started_at)
         self.definitions = Definitions(store, self._executors)
         self.intake = Intake(store, self.definitions, self._clock)
-        self.events = Events(store, self.definitions, self._clock)
+        retention_ms = options.history_max_age_ms
+        self.events = Events(store, self.definitions, self._clock, retention_ms=retention_ms)
         self._executors.provide("event", EventExecutor(self.events, self._clock))
         self._worker: Worker | None = None
         self._stop_requested = asyncio.Event()

@@ -25,10 +25,13 @@ class Outbox:
         self._definitions = definitions
         self._events = events
         self._last_time = 0
+        self._is_idle = False
 
     def run_once(self, now: int) -> float:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
-        if not self._definitions.awaits_jobs:
+        # One more round after the last configuration has gone: what is left must not surprise one that comes later.
+        was_idle, self._is_idle = self._is_idle, not self._definitions.awaits_jobs
+        if was_idle and self._is_idle:
             return EVERY_S
         taken = [self._take(node_type.uuid, now) for node_type in self._definitions.known_node_types()]
         return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S

@@ -69,6 +69,7 @@ class Api:
         keys: KeyRing,
         health: HealthCheck,
         options: ServerOptions | None = None,
+        events: Events | None = None,
         event_types: tuple[str, ...] = (),
     ) -> None:
         self.options = options or ServerOptions()
@@ -81,7 +82,7 @@ class Api:
         self.batcher = EnqueueBatcher(store, intake, clock)
         self.changes = JobChanges(store)
         self.configurations = Configurations(store, definitions, clock)
-        self.events = Events(store, definitions, clock)
+        self.events = events or Events(store, definitions, clock)
         self.event_batcher = EventBatcher(self.events)
         self.event_types = event_types
         """Beyond those that every installation knows."""
