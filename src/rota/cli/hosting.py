@@ -17,6 +17,7 @@ from typing import Protocol
 from rota.cli.log_format import set_up_logging
 from rota.cli.target import store_url
 from rota.clock import SystemClock
+from rota.dialects.registry import open_dialects
 from rota.engine.definitions import DEFAULT_NODE_TYPE
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
 from rota.errors import RotaError, StoreError
@@ -53,7 +54,8 @@ class Host:
         self.store = store
         self.roles = roles
         self.clock = SystemClock()
-        self.node = Node(store, _node_options(settings, roles), clock=self.clock)
+        dialects = open_dialects(settings, store)
+        self.node = Node(store, _node_options(settings, roles), clock=self.clock, dialects=dialects)
         self.listener: socket.socket | None = None
         self.key_plan: KeyPlan | None = None
         self.duty: Duty | None = None

@@ -2,7 +2,8 @@
 
 role        what it drives
 worker      a worker on its node type's queue, and the watchdog
-scheduler   the watchdog and retention
+scheduler   the watchdog, the ticker and retention
+both        the duties of the dialects that it speaks
 """
 
 import asyncio
@@ -10,18 +11,22 @@ import logging
 import os
 import random
 import socket
-from typing import Protocol
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from rota import __version__
 from rota.clock import SystemClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.dialect import Dialect, Engine
+from rota.engine.duty import Duty
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.intake import Intake
 from rota.engine.retention import Retention
+from rota.engine.schedules import Schedules
 from rota.engine.store_thread import StoreThread
+from rota.engine.ticker import Ticker
 from rota.engine.watchdog import Watchdog
 from rota.engine.worker import Worker
 from rota.errors import RotaError, StoreError
@@ -35,14 +40,6 @@ SCHEDULER = "scheduler"
 _BEAT_S = BEAT_MS / 1000
 _AFTER_ERROR_S = 1.0
 _logger = logging.getLogger("rota.node")
-
-
-class Duty(Protocol):
-    """Something that is done again and again."""
-
-    def run_once(self, now: int) -> float:
-        """One round; returns how many seconds the next one can wait."""
-        ...
 
 
 class NodeOptions(Struct, frozen=True, kw_only=True):
@@ -68,6 +65,7 @@ class Node:
         *,
         executors: ExecutorRegistry | None = None,
         clock: SystemClock | None = None,
+        dialects: Sequence[Dialect] = (),
     ) -> None:
         self._store = store
         self._options = options
@@ -79,6 +77,9 @@ class Node:
         self.uuid = new_id(self._started_at)
         self.definitions = Definitions(store, self._executors)
         self.intake = Intake(store, self.definitions, self._clock)
+        self.schedules = Schedules(store, self.definitions, self.intake, self._clock)
+        self._dialects = dialects
+        self._dialect_duties = [duty for dialect in dialects for duty in dialect.join(self._engine())]
         self._worker: Worker | None = None
         self._stop_requested: asyncio.Event | None = None
         self._at_once = False
@@ -89,7 +90,9 @@ class Node:
         self._stop_requested = asyncio.Event()
         node_type = self._find_node_type()
         beats, duties = StoreThread("rota-beat"), StoreThread("rota-duties")
+        foreign = StoreThread("rota-dialects")
         background = [asyncio.create_task(self._drive(duty, duties)) for duty in self._duties()]
+        background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         try:
             if WORKER in self._options.roles:
                 self._worker = self._make_worker(node_type)
@@ -100,10 +103,13 @@ class Node:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
+            for dialect in self._dialects:
+                dialect.leave()
             await self._executors.close()
             await self._leave(node_type, beats)
             beats.close()
             duties.close()
+            foreign.close()
 
     def request_stop(self, *, at_once: bool = False) -> None:
         """Stop after the running jobs have ended or the grace is over; `at_once` interrupts them now."""
@@ -150,6 +156,7 @@ class Node:
             duties.append(Watchdog(self._store, self.definitions))
         if SCHEDULER in self._options.roles:
             options = self._options
+            duties.append(Ticker(self._store, self.definitions, node=self.uuid))
             duties.append(
                 Retention(
                     self._store,
@@ -159,6 +166,17 @@ class Node:
                 )
             )
         return duties
+
+    def _engine(self) -> Engine:
+        return Engine(
+            node=self.uuid,
+            node_type=self._options.node_type,
+            roles=self._options.roles,
+            definitions=self.definitions,
+            intake=self.intake,
+            schedules=self.schedules,
+            clock=self._clock,
+        )
 
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""

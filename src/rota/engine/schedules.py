@@ -19,7 +19,7 @@ from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.ticking import aimed, first_state
-from rota.model.triggers.trigger import count_nominals, last_nominal, next_nominal
+from rota.model.triggers.trigger import IntervalTrigger, count_nominals, last_nominal, next_nominal
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Admission, Store
 
@@ -51,6 +51,18 @@ class Schedules:
         schedule = self.make(request, new_id(now), now)
         state = first_state(schedule, now)
         self._store.put_schedules([ScheduleChange(schedule, state, None)])
+        return ScheduleEntry(schedule, state)
+
+    def define(
+        self, uuid: str, request: ScheduleRequest, *, managed_by: str, last_scheduled_at: int | None = None
+    ) -> ScheduleEntry:
+        """A new schedule under a uuid that its owner chose, who may know when it was last scheduled."""
+        now = self._clock.now()
+        schedule = self.make(request, uuid, now, managed_by=managed_by)
+        last = None if last_scheduled_at is None else min(last_scheduled_at, now)
+        state = aimed(schedule, ScheduleState(cursor=now - 1, last_scheduled_at=last), now)
+        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
+            raise Conflict(f"there is a schedule {uuid} already")
         return ScheduleEntry(schedule, state)
 
     def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
@@ -100,6 +112,24 @@ class Schedules:
                 name=entry.schedule.name if request.name is None else made.name,
                 created_at=entry.schedule.created_at,
             )
+            if changed := self._put(entry, schedule, _edited(entry, schedule, now)):
+                return changed
+        raise Conflict(f"schedule {name!r} changes too often; try again")
+
+    def retarget(self, name: str, *, every_ms: int, job_type: str, arguments: dict[str, object]) -> ScheduleEntry:
+        """Give an interval another length, job type or arguments; all else stays as it is."""
+        target, queue = self._target(job_type)
+        for _ in range(_TRIES):
+            entry, now = self.find(name), self._clock.now()
+            if not isinstance(entry.schedule.trigger, IntervalTrigger):
+                raise Conflict(f"schedule {name!r} does not go by an interval")
+            trigger = structs.replace(entry.schedule.trigger, every_ms=every_ms)
+            schedule = structs.replace(
+                entry.schedule, trigger=trigger, job_type=target.uuid, queue=queue, arguments=arguments
+            )
+            schedule.check()
+            if schedule == entry.schedule:
+                return entry
             if changed := self._put(entry, schedule, _edited(entry, schedule, now)):
                 return changed
         raise Conflict(f"schedule {name!r} changes too often; try again")

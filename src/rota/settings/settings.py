@@ -44,6 +44,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Time for running jobs to end after a first TERM. Under the 30 s that most supervisors give before they kill."""
     log_level: str = "INFO"
 
+    synchrony_keys: bool = True
+    """Speak through Synchrony's own Redis keys too. Without effect on SQLite and Redis Cluster."""
+    synchrony_job_keys: bool = False
+    """Show every job in Synchrony's keys, which costs writes for each."""
+
     node_types: tuple[NodeType, ...] = ()
     """Definitions that stand in the file, which owns them."""
     job_types: tuple[JobType, ...] = ()

@@ -18,6 +18,7 @@ from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
 from rota.store import listing
 from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode
+from rota.store.redis.access import RedisAccess
 from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
 from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, SETTINGS, DefinitionKeys, QueueKeys
@@ -74,6 +75,10 @@ class RedisStore(RedisSchedules):
 
     def close(self) -> None:
         self._client.close()
+
+    def access(self) -> RedisAccess:
+        """The server itself, for dialects with keys of their own."""
+        return RedisAccess(self._address, self._client)
 
     def _run(self, name: str, keys: Sequence[str], args: Sequence[Value], *, repeats: bool = True) -> Any:
         """Call a script. One that may be repeated survives a connection that broke since it was last used."""

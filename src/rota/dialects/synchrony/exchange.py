@@ -1,0 +1,81 @@
+"""The duty that keeps definitions the same among Synchrony's keys and in Rota. One node at a time does it."""
+
+import threading
+from collections.abc import Iterator
+
+from rota.dialects.synchrony import keys
+from rota.dialects.synchrony.agreement import Agreement
+from rota.dialects.synchrony.shapes import node_text
+from rota.dialects.synchrony.sides import JobTypes, NodeTypes, ScheduleItems
+from rota.engine.dialect import Engine
+from rota.store.redis.access import RedisAccess
+from rota.store.redis.scripts import load_scripts
+from rota.store.schedules import ScheduleEntry
+from rota.store.store import Store
+
+EVERY_S = 1.0
+_TURN_MS = 5_000
+_NODES_EVERY_MS = 5_000
+_SCHEDULES_PER_S = 500
+"""With many schedules they are looked through less often, so that they cost about the same."""
+_PAGE = 500
+_TAKE_TURN = load_scripts("rota.dialects.synchrony")["take_turn"]
+
+
+class Exchange:
+    """A duty: `run_once` carries changes over, in both directions."""
+
+    def __init__(self, store: Store, access: RedisAccess, engine: Engine) -> None:
+        self._store = store
+        self._access = access
+        self._node = engine.node
+        self._definitions = [
+            Agreement(access, NodeTypes(engine.definitions)),
+            Agreement(access, JobTypes(engine.definitions, engine.schedules)),
+        ]
+        self._schedules = Agreement(access, ScheduleItems(engine.schedules, self._all_schedules))
+        self._schedule_count = 0
+        self._schedules_at = self._nodes_at = 0
+        self._lock = threading.Lock()
+
+    def run_once(self, now: int) -> float:
+        """One round, if it is this node's turn. Returns the seconds until the next."""
+        if self._access.run(_TAKE_TURN, [keys.TURN], [self._node, _TURN_MS]):
+            self.learn()
+            if now >= self._schedules_at:
+                self._schedules.reach()
+                self._schedules_at = now + self._schedule_count * 1000 // _SCHEDULES_PER_S
+            if now >= self._nodes_at:
+                self._show_nodes()
+                self._nodes_at = now + _NODES_EVERY_MS
+        return EVERY_S
+
+    def learn(self) -> None:
+        """Carry over node types and job types now, whosever turn it is."""
+        with self._lock:
+            # What refers to something else may find it only when that was carried over too, hence twice.
+            answers = [agreement.reach(quietly=True) for agreement in self._definitions]
+            if not all(answers):
+                for agreement in self._definitions:
+                    agreement.reach()
+
+    def _all_schedules(self) -> Iterator[ScheduleEntry]:
+        count, cursor = 0, None
+        while True:
+            page = self._store.list_schedules(limit=_PAGE, cursor=cursor)
+            yield from page.entries
+            count, cursor = count + len(page.entries), page.cursor
+            if cursor is None:
+                self._schedule_count = count
+                return
+
+    def _show_nodes(self) -> None:
+        """Nodes of the original program may stand there too: only those are removed that were written here."""
+        nodes = {one.uuid: node_text(one) for one in self._store.list_nodes(since=0)}
+        shown = {raw.decode() for raw in self._access.ask("smembers", keys.SHOWN_NODES)}
+        if nodes:
+            self._access.ask("sadd", keys.SHOWN_NODES, *nodes)
+            self._access.ask("hset", keys.NODES, mapping=nodes)
+        if gone := shown - set(nodes):
+            self._access.ask("hdel", keys.NODES, *gone)
+            self._access.ask("srem", keys.SHOWN_NODES, *gone)

@@ -1,0 +1,1 @@
+"""One file per seed document: its own examples, in its order."""
