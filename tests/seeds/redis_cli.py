@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Mapping
 from uuid import uuid4
 
 import msgspec
@@ -33,23 +34,24 @@ class RedisCli:
 
     def define_node_type(self, name: str, uuid: str, thread_count: int = 1) -> None:
         record = {"name": name, "uuid": uuid, "thread_count": thread_count}
-        self("HSET", "node_types", name, _json(record))
+        self("HSET", "node_types", name, as_json(record))
 
     def define_job_type(self, uuid: str, name: str, command: str, **fields: object) -> None:
-        record = {"uuid": uuid, "name": name, "executor": "bash", "metadata": {"command": command}}
-        record |= {"unique": False, "node_type": "default", "timeout": None, **fields}
-        self("HSET", "job_types", uuid, _json(record))
+        what: dict[str, object] = {"name": name, "executor": "bash", "metadata": {"command": command}}
+        record = {"uuid": uuid, **what, "unique": False, "node_type": "default", "timeout": None, **fields}
+        self("HSET", "job_types", uuid, as_json(record))
 
-    def push_jobs(self, node_type: str, job_type: str, *arguments: dict[str, object]) -> list[str]:
+    def push_jobs(self, node_type: str, job_type: str, *arguments: Mapping[str, object]) -> list[str]:
         """Push one job per arguments; returns their uuids, which are random."""
         uuids = [str(uuid4()) for _ in arguments]
         entries = [
-            _json({"uuid": uuid, "job_type_uuid": job_type, "arguments": some})
+            as_json({"uuid": uuid, "job_type_uuid": job_type, "arguments": some})
             for uuid, some in zip(uuids, arguments, strict=True)
         ]
         self("RPUSH", f"jobs_waiting_{node_type}", *entries)
         return uuids
 
 
-def _json(value: object) -> str:
+def as_json(value: object) -> str:
+    """As a program would send it."""
     return msgspec.json.encode(value).decode()

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rota.model.job import Job
 from rota.store import Store, open_store
 from tests.cli.calling import RotaProcess, call_process
-from tests.seeds.redis_cli import RedisCli
+from tests.seeds.redis_cli import RedisCli, as_json
 from tests.servers import RedisServer, wait_until
 
 DEFAULT = "1bd2bf95-868a-4212-8a0a-82c7f442848e"
@@ -43,6 +44,11 @@ def node(redis: RedisServer, folder: Path, verb: str = "up", **variables: str) -
     return RotaProcess(words, folder, **{**address, "HTTP_SERVER_ENABLED": "false", **variables})
 
 
+def entry(uuid: str, job_type: str, arguments: object, **fields: object) -> str:
+    """A job as it is pushed."""
+    return as_json({"uuid": uuid, "job_type_uuid": job_type, "arguments": arguments, **fields})
+
+
 def ended(store: Store, uuid: str) -> Job | None:
     job = store.find_jobs([uuid])[0]
     return job if job is not None and job.state.is_final else None
@@ -57,15 +63,11 @@ def results(store: Store, process: RotaProcess, uuid: str) -> object:
 def test_what_the_document_describes_in_redis_runs(
     redis: RedisServer, cli: RedisCli, store: Store, tmp_path: Path
 ) -> None:
-    cli("HSET", "node_types", "default", '{"name": "default", "uuid": "%s", "thread_count": 1}' % DEFAULT)
+    cli("HSET", "node_types", "default", f'{{"name": "default", "uuid": "{DEFAULT}", "thread_count": 1}}')
     cli.define_job_type(TEST_JOB, "test_job", "ls -l /")
 
     with node(redis, tmp_path) as up:
-        cli(
-            "RPUSH",
-            f"jobs_waiting_{DEFAULT}",
-            '{"uuid": "%s", "job_type_uuid": "%s", "arguments": {}}' % (OTHER, TEST_JOB),
-        )
+        cli("RPUSH", f"jobs_waiting_{DEFAULT}", entry(OTHER, TEST_JOB, {}))
         found = results(store, up, OTHER)
         node_uuid = up.banner()["node"]
         up.until(lambda: cli.record("nodes", node_uuid) is not None, "the node to be shown")
@@ -171,7 +173,8 @@ def test_two_nodes_share_the_work(redis: RedisServer, cli: RedisCli, store: Stor
     cli.define_job_type(TEST_JOB, "meet", "", metadata={"command": ["sh", "-c", _meeting(tmp_path), "sh"]})
 
     with node(redis, tmp_path) as first, node(redis, tmp_path) as second:
-        first.banner(), second.banner()
+        first.banner()
+        second.banner()
         uuids = cli.push_jobs(DEFAULT, TEST_JOB, {"command": ["a", "b"]}, {"command": ["b", "a"]})
         for uuid in uuids:
             results(store, first, uuid)
@@ -195,10 +198,10 @@ def test_broken_entries_are_laid_aside_and_stop_nobody(
     broken = {
         "this is no JSON": "malformed",
         "[1, 2]": "object",
-        '{"uuid": "%s", "job_type_uuid": "%s"}' % (OTHER, TEST_JOB): "arguments",
-        '{"uuid": "x", "job_type_uuid": "%s", "arguments": {}}' % TEST_JOB: "'x' is not a UUID",
-        '{"uuid": "%s", "job_type_uuid": "%s", "arguments": {}}' % (OTHER, OTHER): "no job type",
-        '{"uuid": "%s", "job_type_uuid": "%s", "arguments": [1]}' % (OTHER, TEST_JOB): "arguments",
+        as_json({"uuid": OTHER, "job_type_uuid": TEST_JOB}): "arguments",
+        entry("x", TEST_JOB, {}): "'x' is not a UUID",
+        entry(OTHER, OTHER, {}): "no job type",
+        entry(OTHER, TEST_JOB, [1]): "arguments",
     }
 
     with node(redis, tmp_path) as up:
@@ -206,8 +209,6 @@ def test_broken_entries_are_laid_aside_and_stop_nobody(
         (uuid,) = cli.push_jobs(DEFAULT, TEST_JOB, {})
         assert results(store, up, uuid) == {"stdout": "good\n", "stderr": "", "exit_code": 0}
         assert up.stop() == 0
-
-    import msgspec
 
     letters = [msgspec.json.decode(line) for line in cli("LRANGE", "rota:synchrony:dead", 0, -1).splitlines()]
     assert [letter["entry"] for letter in letters] == list(broken)
@@ -220,10 +221,10 @@ def test_broken_entries_are_laid_aside_and_stop_nobody(
 def test_a_job_that_is_pushed_twice_runs_once(redis: RedisServer, cli: RedisCli, store: Store, tmp_path: Path) -> None:
     cli.define_node_type("default", DEFAULT, 1)
     cli.define_job_type(TEST_JOB, "count", f"echo >> {tmp_path}/runs")
-    entry = '{"uuid": "%s", "job_type_uuid": "%s", "arguments": {}, "enqueued_at": 1580651664039}' % (OTHER, TEST_JOB)
+    twice = entry(OTHER, TEST_JOB, {}, enqueued_at=1580651664039)
 
     with node(redis, tmp_path) as up:
-        cli("RPUSH", f"jobs_waiting_{DEFAULT}", entry, entry)
+        cli("RPUSH", f"jobs_waiting_{DEFAULT}", twice, twice)
         (last,) = cli.push_jobs(DEFAULT, TEST_JOB, {})
         results(store, up, last)
         assert up.stop() == 0
@@ -262,8 +263,8 @@ def test_schedule_items_make_jobs_and_show_when(
 ) -> None:
     cli.define_node_type("default", DEFAULT, 1)
     cli.define_job_type(TEST_JOB, "tick", f"echo >> {tmp_path}/ticks")
-    item = '{"uuid":"%s","interval":300,"last_scheduled_by":null,"last_scheduled_at":null,' % OTHER
-    cli("HSET", "schedule_items", OTHER, item + '"job_type_uuid":"%s","job_arguments":{}}' % TEST_JOB)
+    item = {"uuid": OTHER, "interval": 300, "last_scheduled_by": None, "last_scheduled_at": None}
+    cli("HSET", "schedule_items", OTHER, as_json({**item, "job_type_uuid": TEST_JOB, "job_arguments": {}}))
 
     def ticks() -> int:
         return len((tmp_path / "ticks").read_text().splitlines()) if (tmp_path / "ticks").exists() else 0

@@ -68,13 +68,15 @@ class Agreement:
         self._memory = keys.agreed(side.key)
         self._said: set[tuple[str, str]] = set()
         self._last: tuple[dict[str, bytes], dict[str, bytes]] | None = None
+        self.is_reached = True
+        """Whether nothing was refused the last time."""
 
-    def reach(self, *, quietly: bool = False) -> bool:
-        """Carry over what changed. True when nothing is left to do; what was refused is tried again next time."""
+    def reach(self, *, quietly: bool = False) -> None:
+        """Carry over what changed. What was refused is tried again next time."""
         theirs = _texts(self._access.ask("hgetall", self._side.key))
         ours = self._side.ours(theirs)
         if self._last == (theirs, ours):
-            return True
+            return
         memory = _texts(self._access.ask("hgetall", self._memory))
         changed = [field for field in {*theirs, *memory} if _was_changed(theirs.get(field), memory.get(field))]
         fates = {field: self._carry(field, theirs.get(field), quietly) for field in sorted(changed)}
@@ -86,9 +88,8 @@ class Agreement:
             args += _entry(field, theirs.get(field), ours.get(field), memory.get(field, b""), fates.get(field))
         for start in range(0, len(args), 4 * _PER_CALL):
             self._access.run(_AGREE, [self._side.key, self._memory], args[start : start + 4 * _PER_CALL])
-        has_refused = Fate.REFUSED in fates.values()
-        self._last = None if args or has_refused else (theirs, ours)
-        return not has_refused
+        self.is_reached = Fate.REFUSED not in fates.values()
+        self._last = (theirs, ours) if self.is_reached and not args else None
 
     def _carry(self, field: str, text: bytes | None, quietly: bool) -> Fate:
         """One change there, made here."""

@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.agreement import Agreement
+from rota.dialects.synchrony.lenient import Lenient
 from rota.dialects.synchrony.shapes import node_text
 from rota.dialects.synchrony.sides import JobTypes, NodeTypes, ScheduleItems
 from rota.engine.dialect import Engine
@@ -37,16 +39,17 @@ class Exchange:
         self._schedule_count = 0
         self._schedules_at = self._nodes_at = 0
         self._lock = threading.Lock()
+        self._lenient = Lenient()
 
     def run_once(self, now: int) -> float:
         """One round, if it is this node's turn. Returns the seconds until the next."""
         if self._access.run(_TAKE_TURN, [keys.TURN], [self._node, _TURN_MS]):
             self.learn()
             if now >= self._schedules_at:
-                self._schedules.reach()
+                self._lenient.do(self._schedules.reach)
                 self._schedules_at = now + self._schedule_count * 1000 // _SCHEDULES_PER_S
             if now >= self._nodes_at:
-                self._show_nodes()
+                self._lenient.do(self._show_nodes)
                 self._nodes_at = now + _NODES_EVERY_MS
         return EVERY_S
 
@@ -54,10 +57,11 @@ class Exchange:
         """Carry over node types and job types now, whosever turn it is."""
         with self._lock:
             # What refers to something else may find it only when that was carried over too, hence twice.
-            answers = [agreement.reach(quietly=True) for agreement in self._definitions]
-            if not all(answers):
-                for agreement in self._definitions:
-                    agreement.reach()
+            for agreement in self._definitions:
+                self._lenient.do(partial(agreement.reach, quietly=True))
+            for agreement in self._definitions:
+                if not agreement.is_reached:
+                    self._lenient.do(agreement.reach)
 
     def _all_schedules(self) -> Iterator[ScheduleEntry]:
         count, cursor = 0, None

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.adoption import Adoption
+from rota.dialects.synchrony.lenient import Lenient
 from rota.dialects.synchrony.sides import readable_node_types
 from rota.engine.dialect import Engine
 from rota.errors import RotaError
@@ -33,15 +34,19 @@ class Inlet:
         self._adoption = Adoption(access, engine, learn)
         self._everything = everything
         self._listeners: dict[str, ListListener] = {}
+        self._lenient = Lenient()
 
     def run_once(self, now: int) -> float:
         """Begin and end listening as node types come and go."""
+        self._lenient.do(self._update)
+        return EVERY_S
+
+    def _update(self) -> None:
         wanted = self._lists()
         for key in wanted - self._listeners.keys():
             self._listeners[key] = ListListener(self._access, key, self._adoption)
         for key in self._listeners.keys() - wanted:
             self._listeners.pop(key).stop()
-        return EVERY_S
 
     def close(self) -> None:
         """End listening."""

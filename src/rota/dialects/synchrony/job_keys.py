@@ -5,8 +5,11 @@ numbers. So these keys follow within a second, instead of being written with eac
 seen as finished only. Finished jobs stay for as long as history keeps them.
 """
 
+from functools import partial
+
 from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.exchange import EVERY_S
+from rota.dialects.synchrony.lenient import Lenient
 from rota.dialects.synchrony.shapes import job_text
 from rota.engine.definitions import Definitions
 from rota.model.job import FINAL_STATES, Job, JobState
@@ -32,14 +35,15 @@ class JobKeys:
         self._node = node
         self._shown_until: dict[str, int] = {}
         self._sweeps: dict[str, int] = {}
+        self._lenient = Lenient()
 
     def run_once(self, now: int) -> float:
         """One round, if it is this node's turn. Returns the seconds until the next."""
         if self._access.run(_TAKE_TURN, [keys.JOBS_TURN], [self._node, _TURN_MS]):
             for node_type in self._definitions.node_types():
-                self._show_running(node_type.uuid)
-                self._show_finished(node_type.uuid)
-                self._sweep(node_type.uuid)
+                queue = node_type.uuid
+                for step in (self._show_running, self._show_finished, self._sweep):
+                    self._lenient.do(partial(step, queue))
         else:
             self._shown_until.clear()  # when the turn comes, everything is looked through once
         return EVERY_S
