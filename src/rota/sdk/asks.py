@@ -39,7 +39,7 @@ class NewJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
     run_at: int | None = None
     unique_key: str | None = None
     timeout: int | None = None
-    retries: dict[str, float] | None = None
+    retries: dict[str, int | float] | None = None
     uuid: str | None = None
     """One's own id: handing the same job in again makes no second one."""
 
@@ -78,7 +78,7 @@ def create_job_type(
     unique: bool | str = False,
     node_type: str = "default",
     timeout: int | None = None,
-    retries: Mapping[str, float] | None = None,
+    retries: Mapping[str, int | float] | None = None,
     on_node_death: str | None = None,
 ) -> Ask[str]:
     """Create a job type; gives its uuid."""
@@ -158,7 +158,7 @@ def enqueue(
     run_at: int | None = None,
     unique_key: str | None = None,
     timeout: int | None = None,
-    retries: Mapping[str, float] | None = None,
+    retries: Mapping[str, int | float] | None = None,
     uuid: str | None = None,
 ) -> Ask[Enqueued]:
     """Make a job. While a live job has its unique key, that one is the answer."""

@@ -38,7 +38,7 @@ class JobType(Struct, frozen=True, kw_only=True):
     unique: bool | str = False
     node_type: str = "default"
     timeout: int | None = None
-    retries: dict[str, float] | None = None
+    retries: dict[str, int | float] | None = None
     on_node_death: str | None = None
     managed_by: str | None = None
 

@@ -39,7 +39,8 @@ class WaitedTooLong(Conflict):
 
 
 def jobs(which: Which | None = None, *, page: int = 500) -> Walk[Job]:
-    """All jobs that meet the conditions, page by page."""
+    """All jobs that meet the conditions, page by page. One that moves on meanwhile, from queued to ended, may be found
+    again there."""
     cursor: str | None = None
     while True:
         found: JobPage = yield asks.list_jobs(which, limit=page, cursor=cursor)

@@ -398,11 +398,18 @@ class RedisStore(RedisSchedules):
     def read_section(
         self, section: str, queue: str, states: Iterable[JobState], *, after: listing.Place, limit: int
     ) -> list[tuple[listing.Place, Job]]:
-        places = self._places(section, self._of(queue), states, after, limit)
-        jobs = self._find_in(queue, [job_id for _, job_id in places]) if places else []
-        # A job that moved on between the two steps is not of this section any more.
         wanted = frozenset(states)
-        return [(place, job) for place, job in zip(places, jobs, strict=True) if job and job.state in wanted]
+        found: list[tuple[listing.Place, Job]] = []
+        while len(found) < limit:
+            places = self._places(section, self._of(queue), wanted, after, limit)
+            jobs = self._find_in(queue, [job_id for _, job_id in places]) if places else []
+            # A job that moved on between the two steps is not of this section any more. Others take its place, because
+            # a short answer means that there are no more.
+            found += [(place, job) for place, job in zip(places, jobs, strict=True) if job and job.state in wanted]
+            if len(places) < limit:
+                break
+            after = places[-1]
+        return found[:limit]
 
     def _places(
         self, section: str, keys: QueueKeys, states: Iterable[JobState], after: listing.Place, limit: int
