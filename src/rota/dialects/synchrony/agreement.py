@@ -65,6 +65,7 @@ class Agreement:
     def __init__(self, access: RedisAccess, side: Side) -> None:
         self._access = access
         self._side = side
+        self.key = side.key
         self._memory = keys.agreed(side.key)
         self._said: set[tuple[str, str]] = set()
         self._last: tuple[dict[str, bytes], dict[str, bytes]] | None = None

@@ -46,10 +46,10 @@ class Exchange:
         if self._access.run(_TAKE_TURN, [keys.TURN], [self._node, _TURN_MS]):
             self.learn()
             if now >= self._schedules_at:
-                self._lenient.do(self._schedules.reach)
+                self._lenient.do(keys.SCHEDULE_ITEMS, self._schedules.reach)
                 self._schedules_at = now + self._schedule_count * 1000 // _SCHEDULES_PER_S
             if now >= self._nodes_at:
-                self._lenient.do(self._show_nodes)
+                self._lenient.do(keys.NODES, self._show_nodes)
                 self._nodes_at = now + _NODES_EVERY_MS
         return EVERY_S
 
@@ -58,10 +58,10 @@ class Exchange:
         with self._lock:
             # What refers to something else may find it only when that was carried over too, hence twice.
             for agreement in self._definitions:
-                self._lenient.do(partial(agreement.reach, quietly=True))
+                self._lenient.do(agreement.key, partial(agreement.reach, quietly=True))
             for agreement in self._definitions:
                 if not agreement.is_reached:
-                    self._lenient.do(agreement.reach)
+                    self._lenient.do(agreement.key, agreement.reach)
 
     def _all_schedules(self) -> Iterator[ScheduleEntry]:
         count, cursor = 0, None

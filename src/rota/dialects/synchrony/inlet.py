@@ -38,7 +38,7 @@ class Inlet:
 
     def run_once(self, now: int) -> float:
         """Begin and end listening as node types come and go."""
-        self._lenient.do(self._update)
+        self._lenient.do(keys.NODE_TYPES, self._update)
         return EVERY_S
 
     def _update(self) -> None:

@@ -5,6 +5,7 @@ numbers. So these keys follow within a second, instead of being written with eac
 seen as finished only. Finished jobs stay for as long as history keeps them.
 """
 
+from collections.abc import Iterator
 from functools import partial
 
 from rota.dialects.synchrony import keys
@@ -18,6 +19,7 @@ from rota.store.redis.scripts import load_scripts
 from rota.store.store import JobQuery, Store
 
 _PAGE = 500
+_MOST_PAGES = 200
 _LOOK_BACK_MS = 3_000
 """Ends are told by nodes, whose reports may arrive in another order."""
 _PER_SWEEP = 500
@@ -33,7 +35,6 @@ class JobKeys:
         self._access = access
         self._definitions = definitions
         self._node = node
-        self._shown_until: dict[str, int] = {}
         self._sweeps: dict[str, int] = {}
         self._lenient = Lenient()
 
@@ -42,10 +43,9 @@ class JobKeys:
         if self._access.run(_TAKE_TURN, [keys.JOBS_TURN], [self._node, _TURN_MS]):
             for node_type in self._definitions.node_types():
                 queue = node_type.uuid
-                for step in (self._show_running, self._show_finished, self._sweep):
-                    self._lenient.do(partial(step, queue))
-        else:
-            self._shown_until.clear()  # when the turn comes, everything is looked through once
+                self._lenient.do(keys.jobs_in_progress(queue), partial(self._show_running, queue))
+                self._lenient.do(keys.jobs_finished(queue), partial(self._show_finished, queue))
+                self._lenient.do(keys.jobs_finished(queue), partial(self._sweep, queue))
         return EVERY_S
 
     def _show_running(self, queue: str) -> None:
@@ -69,21 +69,27 @@ class JobKeys:
                 return found
 
     def _show_finished(self, queue: str) -> None:
-        """Those that ended since the last round, latest first."""
-        until = self._shown_until.get(queue, 0) - _LOOK_BACK_MS
-        latest, cursor = until, None
-        while True:
+        """Those that ended since the last round, latest first. Of a long absence only the latest are made up for."""
+        shown_until = int(self._access.ask("hget", keys.SHOWN_UNTIL, queue) or 0)
+        latest = shown_until
+        for jobs in self._ended_after(queue, shown_until - _LOOK_BACK_MS):
+            self._access.ask("hset", keys.jobs_finished(queue), mapping={job.id: job_text(job) for job in jobs})
+            latest = max(latest, jobs[0].ended_at or 0)
+        if latest > shown_until:
+            self._access.ask("hset", keys.SHOWN_UNTIL, queue, latest)
+
+    def _ended_after(self, queue: str, instant: int) -> Iterator[list[Job]]:
+        """Pages of jobs, none of them empty."""
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
             query = JobQuery(queue=queue, states=FINAL_STATES)
             page = self._store.list_jobs(query, limit=_PAGE, cursor=cursor)
-            new = [job for job in page.jobs if (job.ended_at or 0) > until]
-            if new:
-                texts = {job.id: job_text(job) for job in new}
-                self._access.ask("hset", keys.jobs_finished(queue), mapping=texts)
-                latest = max(latest, new[0].ended_at or 0)
+            jobs = [job for job in page.jobs if (job.ended_at or 0) > instant]
+            if jobs:
+                yield jobs
             cursor = page.cursor
-            if cursor is None or len(new) < len(page.jobs):
-                break
-        self._shown_until[queue] = max(latest, self._shown_until.get(queue, 0))
+            if cursor is None or len(jobs) < len(page.jobs):
+                return
 
     def _sweep(self, queue: str) -> None:
         """Remove some that history has forgotten, or that were brought back; over time all are looked at."""

@@ -23,6 +23,8 @@ TURN = f"{_OWN}:turn"
 """string: the node that keeps the keys at the moment; expires."""
 JOBS_TURN = f"{_OWN}:jobs_turn"
 """string: the same, for the keys of single jobs."""
+SHOWN_UNTIL = f"{_OWN}:shown_until"
+"""hash: queue -> the end time up to which its finished jobs are shown."""
 SHOWN_NODES = f"{_OWN}:shown_nodes"
 """set: uuids that this dialect put into `nodes`."""
 
