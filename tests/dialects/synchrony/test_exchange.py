@@ -314,3 +314,22 @@ def test_one_node_at_a_time_keeps_the_keys(speaker: Speaker, open_again: Callabl
     speaker.round()
 
     assert [one.name for one in second.store.list_node_types()] == ["gpu"]
+
+
+def test_what_is_defined_here_is_shown_before_the_next_round(speaker: Speaker) -> None:
+    speaker.round()
+    define_natively(speaker)
+
+    speaker.exchange.run_once(speaker.clock.advance(200))
+
+    assert list(speaker.shown("job_types")) == [JOB_TYPE]
+
+
+def test_a_clock_that_is_set_back_does_not_stop_the_exchange(speaker: Speaker) -> None:
+    speaker.round()
+    speaker.clock.set(speaker.clock.now() - 3_600_000)
+    speaker.write("node_types", "gpu", node_type_record())
+
+    speaker.round()
+
+    assert [one.name for one in speaker.store.list_node_types()] == ["gpu"]

@@ -106,7 +106,7 @@ class Adoption:
                 _logger.warning("an entry is no job", extra={"key": key, "reason": one.reason, "kept_in": keys.DEAD})
         if jobs := sum(one.spec is not None for one in verdicts):
             extra = {"key": key, "jobs": jobs, "known_before": len(doubles) // 2}
-            _logger.info("jobs adopted", extra=extra)
+            _logger.debug("jobs adopted", extra=extra)
 
 
 def _entry(key: str, one: Verdict, now: int) -> tuple[Value, ...]:

@@ -15,13 +15,27 @@ from rota.store.redis.scripts import load_scripts
 from rota.store.schedules import ScheduleEntry
 from rota.store.store import Store
 
-EVERY_S = 1.0
+ROUND_MS = 1_000
+LOOK_S = 0.2
 _TURN_MS = 5_000
-_NODES_EVERY_MS = 5_000
+_NODES_MS = 5_000
 _SCHEDULES_PER_S = 500
 """With many schedules they are looked through less often, so that they cost about the same."""
 _PAGE = 500
 _TAKE_TURN = load_scripts("rota.dialects.synchrony")["take_turn"]
+
+
+class Every:
+    """Says when a time has passed again. A clock that was set back makes nothing wait."""
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+
+    def is_due(self, now: int, period_ms: int) -> bool:
+        if self._last is not None and 0 <= now - self._last < period_ms:
+            return False
+        self._last = now
+        return True
 
 
 class Exchange:
@@ -37,25 +51,34 @@ class Exchange:
         ]
         self._schedules = Agreement(access, ScheduleItems(engine.schedules, self._all_schedules))
         self._schedule_count = 0
-        self._schedules_at = self._nodes_at = 0
+        self._round, self._schedules_round, self._nodes_round = Every(), Every(), Every()
+        self._has_turn = False
+        self._version = -1
         self._lock = threading.Lock()
         self._lenient = Lenient()
 
     def run_once(self, now: int) -> float:
-        """One round, if it is this node's turn. Returns the seconds until the next."""
-        if self._access.run(_TAKE_TURN, [keys.TURN], [self._node, _TURN_MS]):
+        """One round, if it is this node's turn. Returns the seconds until the next: whether our definitions changed is
+        quickly asked, so it is asked more often."""
+        if self._round.is_due(now, ROUND_MS):
+            self._has_turn = bool(self._access.run(_TAKE_TURN, [keys.TURN], [self._node, _TURN_MS]))
+            if self._has_turn:
+                self._exchange_all(now)
+        elif self._has_turn and self._store.definitions_version() != self._version:
             self.learn()
-            if now >= self._schedules_at:
-                self._lenient.do(keys.SCHEDULE_ITEMS, self._schedules.reach)
-                self._schedules_at = now + self._schedule_count * 1000 // _SCHEDULES_PER_S
-            if now >= self._nodes_at:
-                self._lenient.do(keys.NODES, self._show_nodes)
-                self._nodes_at = now + _NODES_EVERY_MS
-        return EVERY_S
+        return LOOK_S
+
+    def _exchange_all(self, now: int) -> None:
+        self.learn()
+        if self._schedules_round.is_due(now, self._schedule_count * 1000 // _SCHEDULES_PER_S):
+            self._lenient.do(keys.SCHEDULE_ITEMS, self._schedules.reach)
+        if self._nodes_round.is_due(now, _NODES_MS):
+            self._lenient.do(keys.NODES, self._show_nodes)
 
     def learn(self) -> None:
         """Carry over node types and job types now, whosever turn it is."""
         with self._lock:
+            self._version = self._store.definitions_version()
             # What refers to something else may find it only when that was carried over too, hence twice.
             for agreement in self._definitions:
                 self._lenient.do(agreement.key, partial(agreement.reach, quietly=True))

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from functools import partial
 
 from rota.dialects.synchrony import keys
-from rota.dialects.synchrony.exchange import EVERY_S
 from rota.dialects.synchrony.lenient import Lenient
 from rota.dialects.synchrony.shapes import job_text
 from rota.engine.definitions import Definitions
@@ -18,6 +17,7 @@ from rota.store.redis.access import RedisAccess
 from rota.store.redis.scripts import load_scripts
 from rota.store.store import JobQuery, Store
 
+EVERY_S = 1.0
 _PAGE = 500
 _MOST_PAGES = 200
 _LOOK_BACK_MS = 3_000
