@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -333,3 +334,28 @@ def test_a_clock_that_is_set_back_does_not_stop_the_exchange(speaker: Speaker) -
     speaker.round()
 
     assert [one.name for one in speaker.store.list_node_types()] == ["gpu"]
+
+
+def test_a_plug_in_that_trips_over_one_entry_does_not_keep_the_others_away(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "tripping.py").write_text(
+        "class Tripping:\n"
+        "    def check(self, job_type): return job_type.metadata['absent']\n"
+        "    async def run(self, run): ...\n"
+        "    async def close(self): ...\n"
+    )
+    info = tmp_path / "tripping-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tripping\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[rota.executors]\ntripping = tripping:Tripping\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    speaker = Speaker(store)
+
+    speaker.write("node_types", "gpu", node_type_record())
+    speaker.write("job_types", OTHER, job_type_record(uuid=OTHER, executor="tripping"))
+    speaker.write("job_types", JOB_TYPE, job_type_record())
+    speaker.round()
+
+    assert [one.uuid for one in store.list_job_types()] == [JOB_TYPE]
+    assert warnings(caplog) == ["KeyError: 'absent'"]

@@ -80,6 +80,8 @@ class Adoption:
             return Verdict(entry, None, str(error))
         except RotaError as error:
             return Verdict(entry, None, str(error))
+        except Exception as error:  # whatever it is: an entry that cannot be judged must not lie in the way of others
+            return Verdict(entry, None, f"{type(error).__name__}: {error}")
 
     def _spec(self, record: JobRecord, now: int) -> JobSpec:
         job_type = check_id("job_type_uuid", record.job_type_uuid)

@@ -105,6 +105,9 @@ class Agreement:
             if not quietly:
                 self._say(field, str(error))
             return Fate.REFUSED
+        except Exception as error:  # such as an executor of somebody else's that trips over what it is to check
+            self._say(field, f"{type(error).__name__}: {error}")
+            return Fate.REFUSED
         self._said = {one for one in self._said if one[0] != field}
         return Fate.TAKEN
 
