@@ -325,3 +325,76 @@ def test_a_fired_job_wakes_a_waiting_node(store: Store) -> None:
 
         assert waiting.result(timeout=20) == []
     waker.close()
+
+
+def test_a_decision_may_make_thousands_of_jobs(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    specs = [spec(queue) for _ in range(10_000)]
+    jobs = tuple(one.id for one in specs)
+    ticks = tuple(tick(NOW + n, job) for n, job in enumerate(jobs))
+    state = structs.replace(entry.state, version=2, cursor=NOW + 9_999)
+
+    assert store.fire_schedules(queue, [Firing(entry.schedule, 1, state, ticks, tuple(specs))], now=NOW) == [True]
+
+    assert store.count_jobs(queue)[JobState.QUEUED] == 10_000
+
+
+def test_schedules_are_listed_by_job_type(store: Store) -> None:
+    queue, one, other = new_queue(), new_id(NOW), new_id(NOW)
+    for number in range(5):
+        put(store, schedule(queue, f"s{number}", job_type=one if number % 2 else other))
+
+    first = store.list_schedules(limit=2, job_type=other)
+    rest = store.list_schedules(limit=2, cursor=first.cursor, job_type=other)
+
+    assert [entry.schedule.name for entry in (*first.entries, *rest.entries)] == ["s0", "s2", "s4"]
+    assert store.list_schedules(limit=2, job_type=new_id(NOW)).entries == []
+
+
+def test_a_schedule_of_another_job_type_is_no_longer_listed_under_the_old_one(store: Store) -> None:
+    old, new = new_id(NOW), new_id(NOW)
+    entry = put(store, schedule(new_queue(), "a", job_type=old))
+    changed = structs.replace(entry.schedule, name="b", job_type=new)
+
+    store.put_schedules([ScheduleChange(changed, structs.replace(entry.state, version=2), 1)])
+
+    assert store.list_schedules(limit=10, job_type=old).entries == []
+    assert [one.schedule.name for one in store.list_schedules(limit=10, job_type=new).entries] == ["b"]
+
+
+def test_a_schedule_takes_its_ticks_to_another_queue_and_is_fired_there_only(store: Store) -> None:
+    old, new = new_queue(), new_queue()
+    entry = put(store, schedule(old, "a"))
+    store.fire_schedules(old, [firing(entry, spec(old))], now=NOW)
+    held = found(store, entry.schedule)
+    moved = structs.replace(held.schedule, queue=new)
+    state = structs.replace(held.state, version=held.state.version + 1)
+
+    assert store.put_schedules([ScheduleChange(moved, state, held.state.version)]) == [True]
+
+    assert len(store.list_ticks(moved.uuid, limit=10)) == 1
+    assert store.fire_schedules(old, [firing(held, spec(old), nominal=NOW + MINUTE)], now=NOW) == [False]
+    assert store.claim_due_schedules(old, now=NOW + 1_000 * MINUTE, lease_ms=LEASE_MS, limit=10).entries == []
+    due = store.claim_due_schedules(new, now=NOW + MINUTE, lease_ms=LEASE_MS, limit=10).entries
+    assert [one.schedule for one in due] == [moved]
+
+
+def test_a_move_of_another_version_changes_nothing(store: Store) -> None:
+    old, new = new_queue(), new_queue()
+    entry = put(store, schedule(old, "a"))
+    moved = structs.replace(entry.schedule, queue=new)
+
+    assert store.put_schedules([ScheduleChange(moved, structs.replace(entry.state, version=9), 8)]) == [False]
+
+    assert found(store, moved).schedule.queue == old
+    assert len(store.claim_due_schedules(old, now=NOW, lease_ms=LEASE_MS, limit=10).entries) == 1
+
+
+def test_jobs_of_ticks_are_counted_like_any_other(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+
+    store.fire_schedules(queue, [firing(entry, spec(queue), spec(queue))], now=NOW)
+
+    assert store.read_totals(queue).enqueued == 2

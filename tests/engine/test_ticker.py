@@ -2,82 +2,17 @@
 
 import pytest
 
-from rota.clock import ManualClock
-from rota.engine.definitions import Definitions
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.intake import Intake
-from rota.engine.schedule_request import CatchUpRequest, ScheduleRequest
-from rota.engine.schedules import Schedules
-from rota.engine.ticker import Ticker
+from rota.errors import Conflict
 from rota.model.ids import new_id
-from rota.model.job import Cause, Claim, JobState, make_token
+from rota.model.job import Cause, JobState
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
-from rota.model.outcome import failed, succeeded
-from rota.model.retry import RetryPolicy
-from rota.model.schedule import Tick, TickStatus
-from rota.model.settlement import settle
+from rota.model.schedule import TickStatus
+from rota.model.schedule_request import CatchUpRequest, ScheduleRequest
 from rota.store import Store
+from tests.engine.scheduling import FULL, MINUTE, NODE, START, World
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
-
-FULL = 1_700_000_040_000
-"""A full minute."""
-START = FULL + 1_000
-MINUTE = 60_000
-NODE = "0190b0c0-0000-7000-8000-00000000000a"
-
-
-class World:
-    """A store, a clock that is moved by hand, and a scheduler."""
-
-    def __init__(self, store: Store, clock: ManualClock | None = None) -> None:
-        self.store = store
-        self.clock = clock or ManualClock(START)
-        self.definitions = Definitions(store, ExecutorRegistry())
-        self.queue = self.definitions.ensure_node_type(NodeType(uuid=new_id(START), name="default")).uuid
-        self.intake = Intake(store, self.definitions, self.clock)
-        self.schedules = Schedules(store, self.definitions, self.intake, self.clock)
-        self.ticker = Ticker(store, self.definitions, node=NODE)
-        self._serial = 0
-
-    def job_type(self, name: str = "report", unique: Unique = Unique.NONE) -> None:
-        self.definitions.define_job_type(JobType(uuid=new_id(START), name=name, executor="log", unique=unique))
-
-    def schedule(self, **wish: object) -> str:
-        request = ScheduleRequest(**{"job_type": "report"} | wish)  # type: ignore[arg-type]
-        return self.schedules.create(request).schedule.uuid
-
-    def tick(self) -> float:
-        return self.ticker.run_once(self.clock.now())
-
-    def pass_time(self, ms: int, step: int = 1_000) -> None:
-        """Let time go by, with a round of the ticker at every step."""
-        for _ in range(ms // step):
-            self.clock.advance(step)
-            self.tick()
-
-    def rows(self, uuid: str) -> list[Tick]:
-        """Oldest first."""
-        return self.store.list_ticks(uuid, limit=1_000)[::-1]
-
-    def fates(self, uuid: str) -> list[str]:
-        return [f"{row.status}:{row.reason}" if row.reason else row.status.value for row in self.rows(uuid)]
-
-    def waiting(self) -> int:
-        return self.store.count_jobs(self.queue)[JobState.QUEUED]
-
-    def claim(self, limit: int = 100) -> list[Claim]:
-        self._serial += 1
-        token = make_token(NODE, self._serial)
-        now = self.clock.now()
-        return self.store.claim_jobs(self.queue, token=token, limit=limit, lease_ms=20_000, now=now).claims
-
-    def end(self, claim: Claim, *, well: bool = True) -> None:
-        outcome = succeeded() if well else failed("no")
-        now = self.clock.now()
-        done = settle(claim, outcome, policy=RetryPolicy(), started_at=now, now=now, chance=0)
-        self.store.finish_jobs(self.queue, [done], now=now)
 
 
 @pytest.fixture
@@ -359,7 +294,8 @@ def test_more_than_one_round_that_are_due_together_are_all_fired(world: World) -
 def test_one_schedule_that_cannot_be_decided_keeps_no_other_from_firing(world: World) -> None:
     world.job_type("doomed")
     broken = world.schedule(job_type="doomed", cron="* * * * *")
-    world.definitions.delete_job_type("doomed")
+    # Past the check that keeps a job type which schedules use.
+    world.store.delete_job_types([world.definitions.job_type("doomed").uuid])
     fine = world.schedule(cron="* * * * *")
 
     world.pass_time(MINUTE)
@@ -372,7 +308,8 @@ def test_the_wait_is_until_the_next_tick_and_never_long(world: World) -> None:
     world.schedule(cron="0 0 1 1 *")
     assert world.tick() == pytest.approx(0.5)
 
-    world.schedule(at=START + 100)
+    world.clock.advance(500)
+    world.schedule(at=START + 600)
     assert world.tick() == pytest.approx(0.1)
 
 
@@ -386,15 +323,105 @@ def test_a_manual_run_is_beside_the_ticks(world: World) -> None:
 
 
 def test_schedules_follow_their_job_type_to_another_queue(world: World) -> None:
-    uuid = world.schedule(cron="* * * * *")
+    uuid = world.schedule(cron="* * * * *", overlap="allow")
     world.definitions.define_node_type(NodeType(uuid=new_id(START), name="big"))
     moved = world.definitions.job_type("report")
     moved = JobType(uuid=moved.uuid, name=moved.name, executor="log", node_type="big")
+    world.pass_time(MINUTE)
     world.definitions.define_job_type(moved)
 
-    world.schedules.move_to_queue(moved)
     world.pass_time(MINUTE)
 
     big = world.definitions.node_type("big").uuid
     assert world.store.count_jobs(big)[JobState.QUEUED] == 1
+    assert world.fates(uuid) == ["fired", "fired"]
+
+
+def test_a_job_type_that_schedules_use_is_not_deleted(world: World) -> None:
+    world.schedule(name="nightly", cron="* * * * *")
+
+    with pytest.raises(Conflict, match="nightly"):
+        world.definitions.delete_job_type("report")
+
+    world.schedules.delete("nightly")
+    world.definitions.delete_job_type("report")
+
+
+def test_a_schedule_whose_move_was_cut_short_is_brought_home_and_fires_there(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="allow")
+    big = NodeType(uuid=new_id(START), name="big")
+    moved = JobType(uuid=world.definitions.job_type("report").uuid, name="report", executor="log", node_type="big")
+    world.store.put_node_types([big])
+    world.store.put_job_types([moved])  # and whoever did it died before the schedule went along
+
+    world.pass_time(3 * MINUTE)
+
+    assert world.schedules.find(uuid).schedule.queue == big.uuid
+    assert world.fates(uuid) == ["fired"] * 3
+    assert world.store.count_jobs(big.uuid)[JobState.QUEUED] == 3
+
+
+def test_a_schedule_that_a_failure_stopped_goes_on_when_it_is_resumed(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", pause_on_failure=True)
+    world.pass_time(MINUTE)
+    world.end(world.claim()[0], well=False)
+    world.pass_time(2 * MINUTE)
+
+    world.schedules.resume(uuid)
+    world.pass_time(MINUTE)
+
+    assert world.fates(uuid) == ["fired", "skipped:paused", "fired"]
+    assert not world.schedules.find(uuid).schedule.paused
+
+
+def test_ticks_that_nobody_decided_before_an_edit_are_accounted_for(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="allow")
+    world.clock.advance(5 * MINUTE)
+
+    world.schedules.replace(uuid, ScheduleRequest(job_type="report", cron="*/5 * * * *", overlap="allow"))
+    world.tick()
+
+    assert world.fates(uuid) == ["missed:edited"]
+    assert world.rows(uuid)[0].count == 5
+
+
+def test_a_definition_without_a_pause_ends_a_pause_like_resuming(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="allow")
+    world.schedules.pause(uuid)
+    world.pass_time(5 * MINUTE)
+
+    world.schedules.replace(uuid, ScheduleRequest(job_type="report", cron="* * * * *", overlap="allow"))
+    world.pass_time(MINUTE)
+
+    assert world.fates(uuid) == ["skipped:paused", "fired"]
+
+
+def test_a_schedule_of_a_new_job_type_and_node_type_fires_without_waiting_for_a_beat(world: World) -> None:
+    other = World(world.store, world.clock)
+    other.tick()
+    world.definitions.define_node_type(NodeType(uuid=new_id(START), name="new"))
+    world.definitions.define_job_type(JobType(uuid=new_id(START), name="fresh", executor="log", node_type="new"))
+    uuid = world.schedule(job_type="fresh", interval=60_000)
+
+    world.clock.advance(500)
+    other.tick()
+
     assert world.fates(uuid) == ["fired"]
+
+
+def test_a_queue_that_is_gone_does_not_keep_the_ticker_awake(world: World) -> None:
+    world.definitions.define_node_type(NodeType(uuid=new_id(START), name="gone"))
+    world.tick()
+    world.definitions.delete_node_type("gone")
+
+    world.clock.advance(1_000)
+
+    assert world.tick() == pytest.approx(0.5)
+
+
+def test_jobs_of_a_schedule_that_allows_overlap_are_not_remembered(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="allow")
+
+    world.pass_time(5 * MINUTE)
+
+    assert world.schedules.find(uuid).state.jobs == ()

@@ -10,37 +10,48 @@ import pytest
 from rota.errors import AuthError, Conflict, InvalidInput, NotFound, StoreError, StoreUnavailable
 from rota.model.job import Claim, JobState
 from rota.model.log import LogEntry
+from rota.model.node import NodeType
 from rota.model.outcome import succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
-from rota.sdk.asks import NewJob, Which
 from rota.sdk.client import AsyncClient, Client, Verb, Verbs, WalkVerb
 from rota.sdk.failures import failure
 from rota.sdk.walks import WaitedTooLong
+from rota.sdk.wishes import NewJob, Which
+from rota.server.api import Api
+from rota.server.app import make_app
 from rota.store import Store, open_store
 from rota.store.store import LogBatch
-from tests.sdk.small_server import KEY, SmallApi, serving
+from tests.sdk.serving import Cutting, serving
+from tests.server.serving import KEY, make_api
 
 QUEUE = "1bd2bf95-868a-4212-8a0a-82c7f442848e"
 
 
 @pytest.fixture
-def api() -> Iterator[SmallApi]:
+def api() -> Iterator[Api]:
     store = open_store("sqlite://:memory:")
-    yield SmallApi(store)
+    store.put_node_types([NodeType(uuid=QUEUE, name="default", thread_count=4)])
+    api = make_api(store)
+    yield api
+    api.close()
     store.close()
 
 
 @pytest.fixture
-def url(api: SmallApi) -> Iterator[str]:
-    with serving(api.app()) as url:
+def app(api: Api) -> Cutting:
+    return Cutting(make_app(api))
+
+
+@pytest.fixture
+def url(app: Cutting) -> Iterator[str]:
+    with serving(app) as url:
         yield url
 
 
 @pytest.fixture
 def client(url: str) -> Iterator[Client]:
     with Client(url, key=KEY) as client:
-        client.put_node_type(QUEUE, "default", 4)
         yield client
 
 
@@ -71,13 +82,16 @@ def test_job_types_are_created_listed_shown_and_deleted(client: Client, job_type
 
     assert (shown.name, shown.timeout, shown.metadata) == ("report", 5000, {"command": "true"})
     assert client.list_job_types() == [shown]
+    assert client.change_job_type(job_type, timeout=None).timeout is None
     assert client.delete_job_type(job_type) == job_type
     assert client.list_job_types() == []
 
 
-def test_node_types_are_listed_and_paused(client: Client, api: SmallApi) -> None:
+def test_node_types_are_listed_and_paused(client: Client, api: Api) -> None:
     assert [(one.uuid, one.name, one.thread_count) for one in client.list_node_types()] == [(QUEUE, "default", 4)]
     assert client.list_nodes() == []
+    client.put_node_type(QUEUE, "default", 5)
+    assert client.get_node_type(QUEUE).thread_count == 5
     assert client.pause_node_type(QUEUE) == QUEUE
     assert api.store.paused_queues() == {QUEUE}
 
@@ -119,7 +133,7 @@ def test_jobs_are_cancelled_brought_back_and_deleted(client: Client, job_type: s
     assert client.delete_job(uuid) == uuid
 
 
-def test_waiting_gives_the_job_that_ended(client: Client, api: SmallApi, job_type: str) -> None:
+def test_waiting_gives_the_job_that_ended(client: Client, api: Api, job_type: str) -> None:
     uuid = client.enqueue(job_type).uuid
     with pytest.raises(WaitedTooLong, match=r"is still queued after 0\.01 s"):
         client.wait(uuid, timeout_s=0.01)
@@ -130,17 +144,19 @@ def test_waiting_gives_the_job_that_ended(client: Client, api: SmallApi, job_typ
     assert (job.state, job.results) == (JobState.SUCCEEDED, {"said": 1})
 
 
-def test_logs_are_read_by_page_and_followed_through_a_break(client: Client, api: SmallApi, job_type: str) -> None:
+def test_logs_are_read_by_page_and_followed_through_a_break(
+    client: Client, api: Api, app: Cutting, job_type: str
+) -> None:
     uuid = client.enqueue(job_type).uuid
     run(api.store, api.clock.now(), "one", "two", "drei: ü\nand more")
-    api.cuts = 2
+    app.cuts = 2
 
     page = client.read_logs(uuid, after=1, limit=1)
     followed = [line.message for line in client.follow_logs(uuid)]
 
     assert ([line.message for line in page.logs], page.next, page.more) == (["two"], 2, True)
     assert followed == ["one", "two", "drei: ü\nand more"]
-    assert api.cuts == 0
+    assert app.cuts == 0
 
 
 # -- schedules -----------------------------------------------------------------------------------------------------
@@ -154,6 +170,8 @@ def test_schedules_are_created_listed_paused_and_deleted(client: Client, job_typ
     assert client.get_schedule(nightly).name == "nightly"
     client.pause_schedule(nightly)
     assert client.get_schedule(nightly).paused
+    client.resume_schedule(nightly)
+    assert not client.get_schedule(nightly).paused
     assert client.list_ticks(nightly) == []
     assert client.delete_schedule(nightly) == nightly
     assert {one.uuid for one in client.schedules()} == made
@@ -218,7 +236,7 @@ def test_every_bad_status_is_an_error_with_a_message(status: int, kind: type[Exc
 # -- both colours --------------------------------------------------------------------------------------------------
 
 
-def test_the_asynchronous_client_does_the_same(client: Client, api: SmallApi, url: str, job_type: str) -> None:
+def test_the_asynchronous_client_does_the_same(client: Client, api: Api, app: Cutting, url: str, job_type: str) -> None:
     async def use() -> None:
         async with AsyncClient(url, key=KEY) as rota:
             made = await rota.enqueue("report", {"day": "monday"})
@@ -226,7 +244,7 @@ def test_the_asynchronous_client_does_the_same(client: Client, api: SmallApi, ur
             with pytest.raises(WaitedTooLong):
                 await rota.wait(made.uuid, timeout_s=0.01)
             run(api.store, api.clock.now(), "one", "two")
-            api.cuts = 1
+            app.cuts = 1
             assert [line.message async for line in rota.follow_logs(made.uuid)] == ["one", "two"]
             assert (await rota.wait(made.uuid)).results == {"said": 2}
             with pytest.raises(NotFound):

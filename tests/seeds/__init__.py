@@ -1,1 +1,1 @@
-"""One file per seed document: its own examples, in its order."""
+"""The documents that Rota follows, each walked from top to bottom."""

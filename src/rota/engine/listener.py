@@ -59,7 +59,7 @@ class Listener:
             try:
                 news = self._waker.wait(timeout_s, wants_jobs=wants_jobs)
             except StoreError:
-                self._pause(_AFTER_ERROR_S)  # the worker notices by itself that the store is away
+                self._rest(_AFTER_ERROR_S)  # the worker notices by itself that the store is away
                 continue
             self._report(news, wants_jobs)
 
@@ -76,6 +76,11 @@ class Listener:
     def _pause(self, seconds: float) -> None:
         with self._orders:
             self._orders.wait_for(lambda: self._wants_jobs or self._is_stopped, seconds)
+
+    def _rest(self, seconds: float) -> None:
+        """Whatever the worker wants, there is nothing to be heard now."""
+        with self._orders:
+            self._orders.wait_for(lambda: self._is_stopped, seconds)
 
     def _quietly(self, action: Callable[[], object]) -> None:
         """A store that is away, or a loop that is closed, is no news here."""

@@ -7,10 +7,21 @@ from rota.model.job import Claim
 from rota.model.log import LogEntry
 from rota.store.store import LogBatch
 
-MAX_PENDING = 20_000
-"""Lines that wait while the store is slow or away. Further ones are dropped, counted and marked: memory stays
-bounded."""
+MAX_PENDING_LINES = 20_000
+MAX_PENDING_CHARS = 32 * 1024 * 1024
+"""What waits while the store is slow or away. Further lines are dropped, counted and marked: memory stays bounded."""
 MOST_PER_BATCH = 500
+
+
+class _Pending:
+    """Lines of one attempt, and how many had to be dropped behind them."""
+
+    __slots__ = ("claim", "dropped", "entries")
+
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self.entries: list[LogEntry] = []
+        self.dropped = 0
 
 
 class LogStream:
@@ -19,23 +30,20 @@ class LogStream:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._pending: dict[str, tuple[Claim, list[LogEntry]]] = {}
-        self._count = 0
-        self._dropped: dict[str, int] = {}
+        self._pending: dict[str, _Pending] = {}
+        self._lines = 0
+        self._chars = 0
 
     def add(self, claim: Claim, message: str, level: str) -> None:
         """A line of a job. Called from any thread."""
         entry = LogEntry(self._clock.now(), message, level, claim.attempt)
         with self._lock:
-            if self._count >= MAX_PENDING:
-                self._dropped[claim.spec.id] = self._dropped.get(claim.spec.id, 0) + 1
-                return
-            self._count += 1
-            known = self._pending.get(claim.spec.id)
-            if known is None:
-                self._pending[claim.spec.id] = (claim, [entry])
+            pending = self._of(claim)
+            if self._has_room([entry]):
+                self._count([entry])
+                pending.entries.append(entry)
             else:
-                known[1].append(entry)
+                pending.dropped += 1
 
     def has_lines(self) -> bool:
         return bool(self._pending)
@@ -43,28 +51,45 @@ class LogStream:
     def take(self) -> list[LogBatch]:
         """Everything that waits, for one call of `append_logs` each."""
         with self._lock:
-            pending, self._pending, self._count = self._pending, {}, 0
-            dropped, self._dropped = self._dropped, {}
-        batches = []
-        for job_id, (claim, entries) in pending.items():
-            if lost := dropped.get(job_id):
-                entries.append(
-                    LogEntry(
-                        entries[-1].time, f"[{lost} lines dropped: the store was too slow]", "warning", claim.attempt
-                    )
-                )
-            for start in range(0, len(entries), MOST_PER_BATCH):
-                part = entries[start : start + MOST_PER_BATCH]
-                batches.append(LogBatch(claim.spec.queue, job_id, claim.token, part))
-        return batches
+            taken, self._pending = self._pending, {}
+            self._lines = self._chars = 0
+        return [batch for pending in taken.values() for batch in self._batches_of(pending)]
 
     def put_back(self, batches: list[LogBatch], claims: dict[str, Claim]) -> None:
-        """Lines that could not be written go back to the front."""
+        """Lines that could not be written go back to the front. Without a claim nobody may write them any more."""
         with self._lock:
             for batch in reversed(batches):
                 claim = claims.get(batch.job_id)
-                if claim is None or self._count + len(batch.entries) > MAX_PENDING:
+                if claim is None:
                     continue
-                later = self._pending.get(batch.job_id)
-                self._pending[batch.job_id] = (claim, [*batch.entries, *(later[1] if later else [])])
-                self._count += len(batch.entries)
+                pending = self._of(claim)
+                if self._has_room(batch.entries):
+                    self._count(batch.entries)
+                    pending.entries[:0] = batch.entries
+                else:
+                    pending.dropped += len(batch.entries)
+
+    def _of(self, claim: Claim) -> _Pending:
+        pending = self._pending.get(claim.spec.id)
+        if pending is None:
+            pending = self._pending[claim.spec.id] = _Pending(claim)
+        return pending
+
+    def _has_room(self, entries: list[LogEntry]) -> bool:
+        return self._lines + len(entries) <= MAX_PENDING_LINES and self._chars + _chars(entries) <= MAX_PENDING_CHARS
+
+    def _count(self, entries: list[LogEntry]) -> None:
+        self._lines += len(entries)
+        self._chars += _chars(entries)
+
+    def _batches_of(self, pending: _Pending) -> list[LogBatch]:
+        claim, entries = pending.claim, pending.entries
+        if pending.dropped:
+            text = f"[{pending.dropped} lines dropped: the store was too slow]"
+            entries.append(LogEntry(self._clock.now(), text, "warning", claim.attempt))
+        parts = (entries[start : start + MOST_PER_BATCH] for start in range(0, len(entries), MOST_PER_BATCH))
+        return [LogBatch(claim.spec.queue, claim.spec.id, claim.token, part) for part in parts]
+
+
+def _chars(entries: list[LogEntry]) -> int:
+    return sum(len(entry.message) for entry in entries)

@@ -2,7 +2,7 @@
 
 role        what it drives
 worker      a worker on its node type's queue, and the watchdog
-scheduler   the watchdog, the ticker and retention
+scheduler   the ticker, the watchdog and retention
 both        the duties of the dialects that it speaks
 """
 
@@ -19,6 +19,7 @@ from rota import __version__
 from rota.clock import SystemClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.dialect import Dialect, Engine
+from rota.engine.draining import forget_drain, is_to_drain
 from rota.engine.duty import Duty
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
@@ -31,13 +32,14 @@ from rota.engine.watchdog import Watchdog
 from rota.engine.worker import Worker
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
-from rota.model.node import BEAT_MS, NodeType
+from rota.model.node import BEAT_MS, DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
 from rota.store.store import Store
 
 WORKER = "worker"
 SCHEDULER = "scheduler"
-_BEAT_S = BEAT_MS / 1000
+_BEATS_PER_LEASE = DEAD_AFTER_MS // BEAT_MS
+"""All but one of them may be lost before a node is taken for dead."""
 _AFTER_ERROR_S = 1.0
 _logger = logging.getLogger("rota.node")
 
@@ -51,6 +53,8 @@ class NodeOptions(Struct, frozen=True, kw_only=True):
     """Overrides the node type's thread_count for this process."""
     stop_grace_s: float = 25.0
     """How long running jobs may go on after the first signal to stop."""
+    dead_after_ms: int = DEAD_AFTER_MS
+    """How long a node may be silent before its jobs are taken from it. All nodes of an installation agree on it."""
     history_max_age_ms: int = 30 * 24 * 3600 * 1000
     history_max_count: int = 1_000_000
 
@@ -81,17 +85,18 @@ class Node:
         self._dialects = dialects
         self._dialect_duties = [duty for dialect in dialects for duty in dialect.join(self._engine())]
         self._worker: Worker | None = None
-        self._stop_requested: asyncio.Event | None = None
+        self._stop_requested = asyncio.Event()
         self._at_once = False
         self._epoch = store.put_setting("epoch", self.uuid, only_if_absent=True)
 
     async def run(self) -> None:
         """Live until stopped. Leaves no job, lease or record behind."""
-        self._stop_requested = asyncio.Event()
         node_type = self._find_node_type()
         beats, duties = StoreThread("rota-beat"), StoreThread("rota-duties")
-        foreign = StoreThread("rota-dialects")
+        # What is on time has a thread of its own: a long round of housekeeping must not make it late.
+        ticks, foreign = StoreThread("rota-ticker"), StoreThread("rota-dialects")
         background = [asyncio.create_task(self._drive(duty, duties)) for duty in self._duties()]
+        background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         try:
             if WORKER in self._options.roles:
@@ -107,17 +112,18 @@ class Node:
                 dialect.leave()
             await self._executors.close()
             await self._leave(node_type, beats)
-            beats.close()
-            duties.close()
-            foreign.close()
+            for thread in (beats, duties, ticks, foreign):
+                thread.close()
 
     def request_stop(self, *, at_once: bool = False) -> None:
         """Stop after the running jobs have ended or the grace is over; `at_once` interrupts them now."""
         self._at_once = self._at_once or at_once
-        if self._stop_requested is not None:
-            self._stop_requested.set()
+        self._stop_requested.set()
         if self._worker is not None:
-            self._worker.stop() if self._at_once else self._worker.drain()
+            self._stop_worker(self._worker)
+
+    def _stop_worker(self, worker: Worker) -> None:
+        worker.stop() if self._at_once else worker.drain()
 
     def health(self) -> str | None:
         """None when all is well, else what is wrong, in one line."""
@@ -140,23 +146,23 @@ class Node:
             clock=self._clock,
             health=self._health,
             stop_grace_s=self._options.stop_grace_s,
+            dead_after_ms=self._options.dead_after_ms,
         )
 
     async def _work_until_stopped(self) -> None:
-        if self._stop_requested is None or self._stop_requested.is_set():
-            return
         if self._worker is None:
             await self._stop_requested.wait()
-        else:
-            await self._worker.run()
+            return
+        if self._stop_requested.is_set():  # perhaps before there was a worker
+            self._stop_worker(self._worker)
+        await self._worker.run()
 
     def _duties(self) -> list[Duty]:
         duties: list[Duty] = []
         if self._options.roles & {WORKER, SCHEDULER}:
-            duties.append(Watchdog(self._store, self.definitions))
+            duties.append(Watchdog(self._store, self.definitions, dead_after_ms=self._options.dead_after_ms))
         if SCHEDULER in self._options.roles:
             options = self._options
-            duties.append(Ticker(self._store, self.definitions, node=self.uuid))
             duties.append(
                 Retention(
                     self._store,
@@ -166,6 +172,11 @@ class Node:
                 )
             )
         return duties
+
+    def _prompt_duties(self) -> list[Duty]:
+        if SCHEDULER not in self._options.roles:
+            return []
+        return [Ticker(self._store, self.definitions, node=self.uuid)]
 
     def _engine(self) -> Engine:
         return Engine(
@@ -197,11 +208,13 @@ class Node:
 
     async def _keep_beating(self, node_type: NodeType, thread: StoreThread) -> None:
         while True:
-            await asyncio.sleep(_BEAT_S)
+            await asyncio.sleep(self._options.dead_after_ms / 1000 / _BEATS_PER_LEASE)
             try:
                 await self._beat(node_type, thread)
             except StoreError as error:
                 self._health.store_failed(error)
+            except Exception:
+                _logger.exception("beat failed")
 
     async def _beat(self, node_type: NodeType, thread: StoreThread) -> None:
         """Say that this node lives, follow the store's clock, and hear what changed."""
@@ -211,14 +224,20 @@ class Node:
         await thread.call(self.definitions.refresh)
         if self._worker is not None:
             await self._worker.renew_claims(self._clock.now())
-        self._check_epoch(await thread.call(lambda: self._store.put_setting("epoch", self._epoch, only_if_absent=True)))
+        await thread.call(self._check_epoch)
+        if await thread.call(lambda: is_to_drain(self._store, self.uuid)) and not self._stop_requested.is_set():
+            _logger.info("asked to drain; stopping after the running jobs")
+            self.request_stop()
         self._health.store_answered()
 
-    def _check_epoch(self, epoch: str) -> None:
-        """A store that forgot who founded it was emptied or exchanged: say so, rather than pretend nothing happened."""
-        if epoch != self._epoch:
+    def _check_epoch(self) -> None:
+        """A store that forgot who founded it was emptied or exchanged: say so, rather than pretend nothing happened.
+
+        It is founded anew under another name, so that every node notices.
+        """
+        if self._store.get_setting("epoch") != self._epoch:
             _logger.error("the store was emptied or replaced; jobs accepted before may be lost")
-            self._epoch = epoch
+            self._epoch = self._store.put_setting("epoch", new_id(self._clock.now()), only_if_absent=True)
 
     def _record(self, node_type: NodeType) -> NodeRecord:
         return NodeRecord(
@@ -232,7 +251,7 @@ class Node:
             roles=tuple(sorted(self._options.roles)),
             slots=(self._options.threads or node_type.thread_count) if self._worker else 0,
             running=self._worker.running if self._worker else 0,
-            draining=self._stop_requested is not None and self._stop_requested.is_set(),
+            draining=self._stop_requested.is_set(),
         )
 
     async def _leave(self, node_type: NodeType, thread: StoreThread) -> None:
@@ -240,5 +259,6 @@ class Node:
         try:
             await thread.call(lambda: self._store.drop_lease(node_type.uuid, self.uuid))
             await thread.call(lambda: self._store.remove_nodes(uuid=self.uuid))
+            await thread.call(lambda: forget_drain(self._store, self.uuid))
         except StoreError as error:
             _logger.warning("could not take leave of the store", extra={"error": str(error)})

@@ -1,28 +1,24 @@
 """Schedules: the only way to define, change, pause and remove them. That they fire is the ticker's duty."""
 
+from collections.abc import Callable
+
 from msgspec import structs
 
 from rota.clock import Clock
 from rota.engine.definitions import Definitions
 from rota.engine.intake import Intake, JobRequest
-from rota.engine.schedule_request import (
-    ScheduleRequest,
-    read_catch_up,
-    read_excluded,
-    read_name,
-    read_overlap,
-    read_trigger,
-)
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedule import Schedule, ScheduleState, Tick, TickStatus
+from rota.model.schedule_request import ScheduleRequest, make_schedule
 from rota.model.ticking import aimed, first_state
 from rota.model.triggers.trigger import IntervalTrigger, count_nominals, last_nominal, next_nominal
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Admission, Store
 
+PAUSED_BY_FILE = "paused in the configuration file"
 _TRIES = 5
 """A change that lost a race against a tick is made again upon the newer state."""
 
@@ -45,10 +41,12 @@ class Schedules:
             raise NotFound("schedule", name)
         return entry
 
-    def create(self, request: ScheduleRequest) -> ScheduleEntry:
+    def create(self, request: ScheduleRequest, *, managed_by: str = "") -> ScheduleEntry:
         """A new schedule."""
         now = self._clock.now()
-        schedule = self.make(request, new_id(now), now)
+        schedule = self.make(request, new_id(now), now, managed_by=managed_by)
+        if schedule.paused and managed_by and not schedule.pause_note:
+            schedule = structs.replace(schedule, pause_note=PAUSED_BY_FILE)
         state = first_state(schedule, now)
         self._store.put_schedules([ScheduleChange(schedule, state, None)])
         return ScheduleEntry(schedule, state)
@@ -66,29 +64,20 @@ class Schedules:
         return ScheduleEntry(schedule, state)
 
     def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
-        """Check a request and settle what it leaves open; nothing is stored."""
+        """Check a request and settle what it leaves open; nothing is stored.
+
+        A line in a file may be over: a process must not refuse to start when a year ends.
+        """
         job_type, queue = self._target(request.job_type)
-        trigger = read_trigger(request, now)
-        schedule = Schedule(
+        return make_schedule(
+            request,
             uuid=uuid,
-            name=read_name(request, uuid),
-            trigger=trigger,
-            queue=queue,
             job_type=job_type.uuid,
-            arguments=request.job_arguments,
-            priority=request.priority,
-            max_runs=request.max_runs,
-            overlap=read_overlap(request, trigger),
-            catch_up=read_catch_up(request, trigger),
-            paused=request.paused,
-            pause_note=request.note,
-            pause_on_failure=request.pause_on_failure,
-            excluded=read_excluded(request),
+            queue=queue,
             created_at=now,
+            now=None if managed_by else now,
             managed_by=managed_by,
         )
-        schedule.check()
-        return schedule
 
     def _target(self, name: str) -> tuple[JobType, str]:
         try:
@@ -101,26 +90,33 @@ class Schedules:
 
     def replace(self, name: str, request: ScheduleRequest, *, expected: int | None = None) -> ScheduleEntry:
         """Define a schedule anew under its uuid. The past is not fired again: the new times count from now on."""
-        for _ in range(_TRIES):
-            entry = self.find(name)
+
+        def change(entry: ScheduleEntry, now: int) -> Schedule:
             if expected is not None and entry.state.version != expected:
                 raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
-            now = self._clock.now()
             made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
-            schedule = structs.replace(
-                made,
-                name=entry.schedule.name if request.name is None else made.name,
-                created_at=entry.schedule.created_at,
-            )
-            if changed := self._put(entry, schedule, _edited(entry, schedule, now)):
+            kept_name = entry.schedule.name if request.name is None else made.name
+            return structs.replace(made, name=kept_name, created_at=entry.schedule.created_at)
+
+        return self.change(name, change)
+
+    def change(self, name: str, make: Callable[[ScheduleEntry, int], Schedule]) -> ScheduleEntry:
+        """Put another definition in the place of one, and account for the ticks that the old one leaves undecided."""
+        for _ in range(_TRIES):
+            entry, now = self.find(name), self._clock.now()
+            schedule = make(entry, now)
+            if schedule == entry.schedule:
+                return entry
+            told = self._tell_left_out(entry, schedule, now)
+            if told and (changed := self._put(told, schedule, _aimed_anew(told, schedule, now))):
                 return changed
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
     def retarget(self, name: str, *, every_ms: int, job_type: str, arguments: dict[str, object]) -> ScheduleEntry:
         """Give an interval another length, job type or arguments; all else stays as it is."""
-        target, queue = self._target(job_type)
-        for _ in range(_TRIES):
-            entry, now = self.find(name), self._clock.now()
+
+        def change(entry: ScheduleEntry, now: int) -> Schedule:
+            target, queue = self._target(job_type)
             if not isinstance(entry.schedule.trigger, IntervalTrigger):
                 raise Conflict(f"schedule {name!r} does not go by an interval")
             trigger = structs.replace(entry.schedule.trigger, every_ms=every_ms)
@@ -128,11 +124,9 @@ class Schedules:
                 entry.schedule, trigger=trigger, job_type=target.uuid, queue=queue, arguments=arguments
             )
             schedule.check()
-            if schedule == entry.schedule:
-                return entry
-            if changed := self._put(entry, schedule, _edited(entry, schedule, now)):
-                return changed
-        raise Conflict(f"schedule {name!r} changes too often; try again")
+            return schedule
+
+        return self.change(name, change)
 
     def delete(self, name: str) -> None:
         """Remove a schedule with its ticks. Its jobs stay."""
@@ -140,49 +134,31 @@ class Schedules:
 
     def pause(self, name: str, note: str = "") -> ScheduleEntry:
         """Decide no ticks until it is resumed."""
-        for _ in range(_TRIES):
-            entry = self.find(name)
-            schedule = structs.replace(entry.schedule, paused=True, pause_note=note)
-            if changed := self._put(entry, schedule, structs.replace(entry.state, nominal=None, due=None)):
-                return changed
-        raise Conflict(f"schedule {name!r} changes too often; try again")
+        return self.change(name, lambda entry, _: structs.replace(entry.schedule, paused=True, pause_note=note))
 
     def resume(self, name: str) -> ScheduleEntry:
         """Decide ticks again, from now on. What passed while it was paused is one row: skipped, `paused`."""
-        for _ in range(_TRIES):
-            entry = self.find(name)
-            if not entry.schedule.paused:
-                return entry
-            now = self._clock.now()
-            entry = self._tell_pause(entry, now)
-            schedule = structs.replace(entry.schedule, paused=False, pause_note="")
-            if changed := self._put(entry, schedule, aimed(schedule, entry.state, now)):
-                return changed
-        raise Conflict(f"schedule {name!r} changes too often; try again")
+        return self.change(name, lambda entry, _: structs.replace(entry.schedule, paused=False, pause_note=""))
 
-    def _tell_pause(self, entry: ScheduleEntry, now: int) -> ScheduleEntry:
-        """Write the row for the ticks that fell into the pause, and move the cursor past them."""
-        schedule, state = entry.schedule, entry.state
-        if state.cursor is None or not schedule.trigger.is_series:
+    def _tell_left_out(self, entry: ScheduleEntry, new: Schedule, now: int) -> ScheduleEntry | None:
+        """Write one row for the ticks up to now that nobody will decide any more; None if somebody else was faster.
+
+        They fell into a pause that is over, or the schedule got other times before they could be decided.
+        """
+        old, state = entry.schedule, entry.state
+        is_resumed = old.paused and not new.paused
+        if not (is_resumed or new.trigger != old.trigger) or state.cursor is None or not old.trigger.is_series:
             return entry
-        progress = schedule.progress(state)
-        count = count_nominals(schedule.trigger, state.cursor, now, progress)
-        first = next_nominal(schedule.trigger, state.cursor, progress)
-        if not count or first is None:
+        status, reason = (TickStatus.SKIPPED, "paused") if old.paused else (TickStatus.MISSED, "edited")
+        row = _row_for_all(old, state, now, status, reason)
+        if row is None:
             return entry
-        last = last_nominal(schedule.trigger, state.cursor, now, progress)
-        row = Tick(
-            nominal=first,
-            status=TickStatus.SKIPPED,
-            decided_at=now,
-            reason="paused",
-            until=last if count > 1 else None,
-            count=count,
-        )
-        counts = state.counts | {"skipped:paused": state.counts.get("skipped:paused", 0) + count}
-        after = structs.replace(state, version=state.version + 1, cursor=now, counts=counts)
-        if not self._store.fire_schedules(schedule.queue, [Firing(schedule, state.version, after, (row,))], now=now)[0]:
-            return self.find(schedule.uuid)
+        key = f"{status}:{reason}"
+        counts = state.counts | {key: state.counts.get(key, 0) + row.count}
+        after = structs.replace(state, version=state.version + 1, cursor=row.until or row.nominal, counts=counts)
+        firing = Firing(old, state.version, after, (row,))
+        if not self._store.fire_schedules(old.queue, [firing], now=now)[0]:
+            return None
         return structs.replace(entry, state=after)
 
     def run_now(self, name: str) -> Admission:
@@ -194,19 +170,6 @@ class Schedules:
         )
         return self._intake.enqueue([request])[0]
 
-    def move_to_queue(self, job_type: JobType) -> None:
-        """A job type that was given to other nodes takes its schedules along."""
-        queue = self._definitions.node_type(job_type.node_type).uuid
-        cursor: str | None = None
-        while True:
-            page = self._store.list_schedules(limit=500, cursor=cursor)
-            for entry in page.entries:
-                if entry.schedule.job_type == job_type.uuid and entry.schedule.queue != queue:
-                    self._put(entry, structs.replace(entry.schedule, queue=queue), entry.state)
-            cursor = page.cursor
-            if cursor is None:
-                return
-
     def _put(self, entry: ScheduleEntry, schedule: Schedule, state: ScheduleState) -> ScheduleEntry | None:
         """Store a change; None if somebody else was faster."""
         newer = structs.replace(state, version=entry.state.version + 1)
@@ -215,9 +178,26 @@ class Schedules:
         return structs.replace(entry, schedule=schedule, state=newer)
 
 
-def _edited(entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleState:
-    """How far an edited schedule has come: with another trigger, everything up to now counts as decided."""
+def _row_for_all(schedule: Schedule, state: ScheduleState, now: int, status: TickStatus, reason: str) -> Tick | None:
+    """One row for every tick after the cursor up to now; None if there is none."""
+    cursor, progress = state.cursor or 0, schedule.progress(state)
+    count = count_nominals(schedule.trigger, cursor, now, progress)
+    first = next_nominal(schedule.trigger, cursor, progress)
+    if not count or first is None:
+        return None
+    last = last_nominal(schedule.trigger, cursor, now, progress) if count > 1 else None
+    return Tick(nominal=first, status=status, decided_at=now, reason=reason, until=last, count=count)
+
+
+def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleState:
+    """How far a changed schedule has come: with other times, or after a pause, everything up to now is decided.
+
+    A job that failed has done its part when somebody resumes the schedule that it stopped.
+    """
     state = entry.state
-    if schedule.trigger != entry.schedule.trigger:
+    is_resumed = entry.schedule.paused and not schedule.paused
+    if is_resumed or schedule.trigger != entry.schedule.trigger:
         state = structs.replace(state, cursor=max(now, state.cursor or now))
+    if is_resumed:
+        state = structs.replace(state, jobs=entry.live_jobs)
     return aimed(schedule, state, now)

@@ -5,32 +5,34 @@ import logging
 from collections.abc import Sequence
 
 from rota.engine.definitions import Definitions
+from rota.engine.draining import forget_drain
 from rota.model.job import Claim
 from rota.model.job_type import OnNodeDeath
 from rota.model.node import DEAD_AFTER_MS
 from rota.model.settlement import settle_death
 from rota.store.store import Store
 
-EVERY_S = 2.0
-"""With a lease of 20 s, a dead node's jobs are back within 22 s."""
+_ROUNDS_PER_LEASE = 10
+"""With a lease of 20 s there is a round every 2 s, and a dead node's jobs are back within 22 s."""
+_FORGET_AFTER_LEASES = 10
 _PER_ROUND = 500
-_FORGET_AFTER_MS = 10 * DEAD_AFTER_MS
 _logger = logging.getLogger("rota.watchdog")
 
 
 class Watchdog:
     """A duty: `run_once` does one round over all queues."""
 
-    def __init__(self, store: Store, definitions: Definitions) -> None:
+    def __init__(self, store: Store, definitions: Definitions, *, dead_after_ms: int = DEAD_AFTER_MS) -> None:
         self._store = store
         self._definitions = definitions
+        self._dead_after_ms = dead_after_ms
 
     def run_once(self, now: int) -> float:
         """Settle what dead nodes left. Returns the seconds until the next round: none if there may be more."""
         queues = [node_type.uuid for node_type in self._definitions.node_types()]
         found = [self._reclaim(queue, now) for queue in queues]
         self._forget_nodes(queues, now)
-        return 0.0 if any(count >= _PER_ROUND for count in found) else EVERY_S
+        return 0.0 if any(count >= _PER_ROUND for count in found) else self._dead_after_ms / 1000 / _ROUNDS_PER_LEASE
 
     def _reclaim(self, queue: str, now: int) -> int:
         claims = self._store.lost_claims(queue, now=now, limit=_PER_ROUND)
@@ -47,7 +49,8 @@ class Watchdog:
     def _forget_nodes(self, queues: Sequence[str], now: int) -> None:
         """Nodes that died are shown for a while, then forgotten with their leases."""
         for node in self._store.list_nodes(since=0):
-            if node.last_ping < now - _FORGET_AFTER_MS:
+            if node.last_ping < now - _FORGET_AFTER_LEASES * self._dead_after_ms:
                 for queue in queues:
                     self._store.drop_lease(queue, node.uuid)
                 self._store.remove_nodes(uuid=node.uuid)
+                forget_drain(self._store, node.uuid)

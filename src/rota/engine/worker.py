@@ -20,18 +20,19 @@ from rota.clock import Clock
 from rota.engine.appetite import Appetite
 from rota.engine.definitions import Definitions
 from rota.engine.executors.executor import Run
+from rota.engine.executors.function import outcome_of_error
+from rota.engine.executors.output import LogCap
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.listener import Listener
 from rota.engine.log_stream import LogStream
 from rota.engine.store_thread import StoreThread
 from rota.errors import InvalidInput, NotFound, StoreError
-from rota.model.job import Claim, make_token
+from rota.model.job import Claim, JobState, make_token
 from rota.model.limits import MAX_RESULT_BYTES, encode_json
-from rota.model.node import DEAD_AFTER_MS
-from rota.model.outcome import INTERRUPTED, Outcome, cancelled, failed, refused, timed_out
+from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, failed, refused, timed_out
 from rota.model.retry import RetryPolicy
-from rota.model.settlement import Settlement, settle
+from rota.model.settlement import POISON_DEATHS, Settlement, settle
 from rota.store.store import Claims, LogBatch, Store
 
 LOG_DELAY_S = 0.1
@@ -40,6 +41,8 @@ MAX_BUFFERED_S = 0.25
 """A job that was claimed ahead and found no free slot for so long goes back, because others may be idle."""
 IDLE_CHECK_S = 5.0
 """A waiting worker asks for jobs at least this often, should ever a wake-up be lost."""
+_POSTPONED_S = 2.0
+_POSTPONED_PER_JOB_S = 0.1
 _RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _logger = logging.getLogger("rota.worker")
 _job_logger = logging.getLogger("rota.jobs")
@@ -70,10 +73,11 @@ class Attempt:
         self.reason: Stop | None = None
 
     def stop(self, reason: Stop) -> None:
-        """End the run; a second reason changes nothing. A job that has not begun is left to the caller."""
-        if self.task is not None and self.reason is None:
+        """End the run; a second reason changes nothing. A run that has not begun will not."""
+        if self.reason is None:
             self.reason = reason
-            self.task.cancel()
+            if self.task is not None:
+                self.task.cancel()
 
 
 class Worker:
@@ -91,6 +95,7 @@ class Worker:
         clock: Clock,
         health: Health,
         stop_grace_s: float,
+        dead_after_ms: int,
     ) -> None:
         self._store = store
         self._queue = queue
@@ -101,6 +106,7 @@ class Worker:
         self._clock = clock
         self._health = health
         self._stop_grace_s = stop_grace_s
+        self._lease_ms = dead_after_ms
         self._thread = StoreThread("rota-store")
         self._listener = Listener(store.waker(queue, node), on_news=self._on_news)
         self._logs = LogStream(clock)
@@ -111,6 +117,7 @@ class Worker:
         self._settled: list[Settlement] = []
         self._serial = 0
         self._may_have_jobs = True
+        self._last_asked = clock.monotonic()
         self._next_due: int | None = None
         self._changed = asyncio.Event()
         self._is_draining = False
@@ -157,7 +164,7 @@ class Worker:
         """Tell the store that this node lives; hear which jobs are to be cancelled and which are no longer ours."""
         held = {job_id: attempt.claim.token for job_id, attempt in self._attempts.items()}
         renewal = await self._thread.call(
-            lambda: self._store.renew_claims(self._queue, self._node, held, lease_ms=DEAD_AFTER_MS, now=now)
+            lambda: self._store.renew_claims(self._queue, self._node, held, lease_ms=self._lease_ms, now=now)
         )
         self._cancel(renewal.cancelled)
         for job_id in renewal.lost:
@@ -212,6 +219,8 @@ class Worker:
         except TimeoutError:
             self._give_back_stale()
         self._changed.clear()
+        if self._clock.monotonic() - self._last_asked >= IDLE_CHECK_S:
+            self._may_have_jobs = True
 
     def _pause(self) -> float:
         if self._logs.has_lines() or self._attempts:
@@ -255,7 +264,7 @@ class Worker:
                 self._store.append_logs(batches)
             if wanted:
                 return self._store.finish_and_claim_jobs(
-                    self._queue, settlements, token=token, limit=wanted, lease_ms=DEAD_AFTER_MS, now=now
+                    self._queue, settlements, token=token, limit=wanted, lease_ms=self._lease_ms, now=now
                 )
             refused = self._store.finish_jobs(self._queue, settlements, now=now) if settlements else frozenset()
             return Claims([], next_due, refused)
@@ -265,17 +274,44 @@ class Worker:
     def _receive(self, settlements: Sequence[Settlement], answer: Claims, wanted: int) -> None:
         for job_id in answer.refused:
             _logger.warning("settlement refused: another attempt has the job", extra={"job_id": job_id})
-        self._next_due = answer.next_due
+        returns = [one.run_at for one in settlements if one.run_at is not None]
+        self._next_due = min([*returns, *([] if answer.next_due is None else [answer.next_due])], default=None)
+        now = self._clock.monotonic()
         if wanted:
+            self._last_asked = now
             self._may_have_jobs = len(answer.claims) >= wanted
             if not answer.claims and not self._attempts:
                 self._appetite.rest()
-        now = self._clock.monotonic()
-        for claim in answer.claims:
+        for claim in self._without_suspects(answer.claims):
             self._hand_over(Attempt(claim, now))
 
+    def _without_suspects(self, claims: list[Claim]) -> list[Claim]:
+        """What may be run now. Jobs on their last chance go back for a moment, unless there is only one in hand.
+
+        When a node dies, everything in its hands is under suspicion. The job that is the cause is told from its
+        neighbours, who may have been with it every time, by not having them there at the last. So it must not begin
+        before the store knows that they went back.
+        """
+        suspects = [claim for claim in claims if _is_last_chance(claim)]
+        if not suspects or (len(suspects) == 1 and not self._holds_suspect()):
+            return claims
+        within_ms = (_POSTPONED_S + _POSTPONED_PER_JOB_S * len(suspects)) * 1000
+        for claim in suspects:
+            run_at = self._clock.now() + round(random.random() * within_ms)
+            self._settled.append(Settlement(claim, JobState.DELAYED, claim.attempts, claim.deaths, run_at=run_at))
+        self._changed.set()
+        return [claim for claim in claims if not _is_last_chance(claim)]
+
+    def _holds_suspect(self) -> bool:
+        """As the store sees it: what has ended and was not told yet is in hand too."""
+        held = [attempt.claim for attempt in self._attempts.values()] + [one.claim for one in self._settled]
+        return any(map(_is_last_chance, held))
+
     def _hand_over(self, attempt: Attempt) -> None:
-        """Give a claimed job to a free slot, or let it wait for one."""
+        """Give a claimed job to a free slot, or let it wait for one. A worker that stops meanwhile gives it back."""
+        if self._is_draining:
+            self._settle(attempt, INTERRUPTED)
+            return
         self._attempts[attempt.claim.spec.id] = attempt
         while self._idle_slots:
             slot = self._idle_slots.popleft()
@@ -288,7 +324,7 @@ class Worker:
         """The store did not answer: keep what was to be told, and claim anew."""
         self._settled = settlements + self._settled
         claims = {job_id: attempt.claim for job_id, attempt in self._attempts.items()}
-        claims |= {one.claim.spec.id: one.claim for one in settlements}
+        claims |= {one.claim.spec.id: one.claim for one in self._settled}
         self._logs.put_back(batches, claims)
         self._may_have_jobs = True
 
@@ -314,7 +350,7 @@ class Worker:
             attempt = self._buffer.popleft() if self._buffer else await self._next_attempt()
             attempt.task = task
             attempt.started_at = self._clock.now()
-            outcome = await self._run(attempt)
+            outcome = self._stopped(attempt) if attempt.reason else await self._run(attempt)
             attempt.task = None
             self._settle(attempt, outcome)
 
@@ -326,48 +362,64 @@ class Worker:
 
     async def _run(self, attempt: Attempt) -> Outcome:
         """One attempt, from the job type to an outcome. Never raises, unless the slot itself is cancelled."""
+        try:
+            outcome = await self._execute(attempt)
+        except asyncio.CancelledError as error:
+            outcome = self._after_cancel(attempt, error)
+        except (Exception, SystemExit) as error:
+            _logger.warning("executor failed", extra={"job_id": attempt.claim.spec.id, "error": type(error).__name__})
+            outcome = outcome_of_error(error)
+        if attempt.reason is None:
+            return outcome
+        self._forget_cancel(attempt)
+        # What a run comes to that was stopped is no failure of its own.
+        return outcome if outcome.kind is OutcomeKind.SUCCEEDED else self._stopped(attempt)
+
+    async def _execute(self, attempt: Attempt) -> Outcome:
         spec = attempt.claim.spec
-        timer: asyncio.TimerHandle | None = None
         try:
             job_type = self._definitions.known_job_type(spec.job_type)
             if job_type is None:
                 job_type = await self._thread.call(lambda: self._definitions.job_type(spec.job_type))
             executor = self._executors.get(job_type.executor)
-            attempt.run = Run(spec, job_type, attempt.claim.attempt, self._log_of(attempt.claim))
-            timeout_ms = spec.timeout_ms if spec.timeout_ms is not None else job_type.timeout_ms
-            if timeout_ms is not None:
-                timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, attempt.stop, Stop.TIMEOUT)
-            return _checked(await executor.run(attempt.run))
-        except asyncio.CancelledError:
-            if attempt.reason is None or attempt.task is None:
-                raise
-            attempt.task.uncancel()
-            return self._stopped(attempt)
         except (NotFound, InvalidInput) as error:
             return refused("definition", str(error))
-        except StoreError as error:
-            return failed({"type": "store", "message": str(error)})
-        except Exception as error:
-            _logger.exception("executor failed", extra={"job_id": spec.id})
-            return failed({"type": type(error).__name__, "message": str(error)})
+        except StoreError:
+            return INTERRUPTED  # it has not begun, and is not to blame
+        attempt.run = Run(spec, job_type, attempt.claim.attempt, self._log_of(attempt.claim))
+        timeout_ms = _timeout_of(attempt.run)
+        if timeout_ms is None:
+            return _checked(await executor.run(attempt.run))
+        timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, attempt.stop, Stop.TIMEOUT)
+        try:
+            return _checked(await executor.run(attempt.run))
         finally:
-            if timer is not None:
-                timer.cancel()
+            timer.cancel()
+
+    def _after_cancel(self, attempt: Attempt, error: asyncio.CancelledError) -> Outcome:
+        """Somebody stopped the run, or the slot; or the executor raised this by itself, which is an error like any."""
+        if attempt.reason is not None:
+            return INTERRUPTED
+        if attempt.task is not None and attempt.task.cancelling():
+            raise error
+        return outcome_of_error(error)
+
+    def _forget_cancel(self, attempt: Attempt) -> None:
+        """The slot lives on: a request to stop one run is not one to stop the next."""
+        if attempt.task is not None:
+            attempt.task.uncancel()
 
     def _stopped(self, attempt: Attempt) -> Outcome:
         """The outcome of a run that was stopped from outside."""
         run = attempt.run
         results = run.partial_results if run else None
         if attempt.reason is Stop.TIMEOUT and run:
-            timeout_ms = run.spec.timeout_ms if run.spec.timeout_ms is not None else run.job_type.timeout_ms
-            return timed_out(timeout_ms or 0, results)
+            return timed_out(_timeout_of(run) or 0, results)
         return cancelled(results) if attempt.reason is Stop.CANCELLED else INTERRUPTED
 
-    def _log_of(self, claim: Claim) -> Callable[[str, str], None]:
-        def log(message: str, level: str = "info") -> None:
-            self._logs.add(claim, message, level)
-
-        return log
+    def _log_of(self, claim: Claim) -> LogCap:
+        """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
+        return LogCap(lambda message, level: self._logs.add(claim, message, level))
 
     # -- settle ----------------------------------------------------------------------------------------------------
 
@@ -430,8 +482,19 @@ class Worker:
             attempt.stop(reason)
 
 
-def _checked(outcome: Outcome) -> Outcome:
-    """An outcome that the store can carry: results of a third-party executor may be anything."""
+def _is_last_chance(claim: Claim) -> bool:
+    """Whether one more death of its node would have the job quarantined."""
+    return claim.deaths >= POISON_DEATHS - 1
+
+
+def _timeout_of(run: Run) -> int | None:
+    return run.spec.timeout_ms if run.spec.timeout_ms is not None else run.job_type.timeout_ms
+
+
+def _checked(outcome: object) -> Outcome:
+    """An outcome that the store can carry: a third-party executor may return anything."""
+    if not isinstance(outcome, Outcome) or not isinstance(outcome.kind, OutcomeKind):
+        return failed({"type": "outcome", "message": f"the executor returned {outcome!r:.200}, which is no outcome"})
     if outcome.results is None and outcome.errors is None:
         return outcome
     try:

@@ -7,8 +7,9 @@ from msgspec import Struct
 from rota.model.job import MAX_PRIORITY
 from rota.model.limits import check_name, check_payload, check_range
 from rota.model.triggers.catch_up import CatchUp
+from rota.model.triggers.interval import Anchor
 from rota.model.triggers.make_trigger import check_trigger
-from rota.model.triggers.trigger import Progress, Trigger
+from rota.model.triggers.trigger import IntervalTrigger, Progress, Trigger
 
 
 class Overlap(StrEnum):
@@ -59,6 +60,16 @@ class Schedule(Struct, frozen=True, omit_defaults=True, kw_only=True):
         self.catch_up.check("catch_up")
         check_trigger(self.trigger)
 
+    @property
+    def waits_for_end(self) -> bool:
+        """Its next tick is counted from the end of its last run, so it is looked at again until that is known."""
+        return isinstance(self.trigger, IntervalTrigger) and self.trigger.anchor is Anchor.ENDED
+
+    @property
+    def follows_jobs(self) -> bool:
+        """Something depends on what became of its jobs, so it remembers which are alive."""
+        return self.overlap is not Overlap.ALLOW or self.pause_on_failure or self.waits_for_end
+
     def progress(self, state: "ScheduleState") -> Progress:
         """What the trigger must know of this schedule."""
         return Progress(
@@ -67,6 +78,21 @@ class Schedule(Struct, frozen=True, omit_defaults=True, kw_only=True):
             last_scheduled=state.last_scheduled_at,
             last_ended=state.last_ended,
         )
+
+
+class Backfill(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A past range of a schedule's instants for which jobs were made afterwards. The range is (start, end]."""
+
+    id: str
+    start: int
+    end: int
+    made_at: int
+    count: int
+    """Instants in the range. Not each has a job: some fired before, some are excluded."""
+    overlap: Overlap = Overlap.BUFFER_ALL
+    priority: int = 0
+    force: bool = False
+    cancelled: bool = False
 
 
 class ScheduleState(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -86,9 +112,11 @@ class ScheduleState(Struct, frozen=True, omit_defaults=True, kw_only=True):
     last_ended: int | None = None
     """When the last of its jobs ended; known only to a schedule that counts from there."""
     jobs: tuple[str, ...] = ()
-    """Its jobs that were alive when it was last decided, oldest first."""
+    """Its jobs that were alive when it was last decided, oldest first; kept only where something depends on them."""
     counts: dict[str, int] = {}
     """Ticks by what became of them: `fired`, `skipped:overlap`, ..."""
+    backfills: tuple[Backfill, ...] = ()
+    """The latest, oldest first."""
 
 
 class TickStatus(StrEnum):

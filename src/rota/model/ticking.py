@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct, structs
 
 from rota.model.schedule import Overlap, Schedule, ScheduleState, Tick, TickStatus
-from rota.model.triggers.catch_up import GRACE_MS, CatchUpPlan, plan_catch_up
+from rota.model.triggers.catch_up import GRACE_MS, Missed, plan_catch_up
 from rota.model.triggers.trigger import Progress, due_at, next_nominal
 
 MAX_BUFFERED = 1_000
@@ -44,10 +44,17 @@ def first_state(schedule: Schedule, now: int, version: int = 1) -> ScheduleState
 
 def aimed(schedule: Schedule, state: ScheduleState, now: int) -> ScheduleState:
     """The state with the next tick after its cursor; none when paused, over, or run often enough."""
-    if schedule.paused or (schedule.max_runs is not None and state.runs >= schedule.max_runs):
-        return structs.replace(state, nominal=None, due=None)
     progress = schedule.progress(state)
-    nominal = next_nominal(schedule.trigger, now - 1 if state.cursor is None else state.cursor, progress)
+    return _aimed_at(schedule, state, _next_after(schedule, state, progress, now), progress)
+
+
+def _next_after(schedule: Schedule, state: ScheduleState, progress: Progress, now: int) -> int | None:
+    return next_nominal(schedule.trigger, now - 1 if state.cursor is None else state.cursor, progress)
+
+
+def _aimed_at(schedule: Schedule, state: ScheduleState, nominal: int | None, progress: Progress) -> ScheduleState:
+    if schedule.paused or (schedule.max_runs is not None and state.runs >= schedule.max_runs):
+        nominal = None
     due = None if nominal is None else due_at(schedule.trigger, nominal, progress)
     return structs.replace(state, nominal=nominal, due=due)
 
@@ -58,27 +65,42 @@ def decide(schedule: Schedule, state: ScheduleState, situation: Situation) -> De
         state = structs.replace(state, last_ended=situation.last_ended)
     progress = schedule.progress(state)
     plan = _plan(schedule, state, progress, situation.now)
-    ticks = [_missed(row, situation) for row in _missed_rows(plan)]
+    ticks = [_missed(row, situation) for row in plan.missed]
     runs, line = state.runs, _Line(schedule.overlap, situation)
     cursor = plan.cursor
     for nominal in plan.fires:
         if schedule.max_runs is not None and runs >= schedule.max_runs:
             cursor = nominal - 1
             break
-        reason = _excluded(schedule, nominal) or line.reason_to_skip()
+        reason = "excluded" if is_excluded(schedule, nominal) else line.reason_to_skip()
         if not reason:
             runs += 1
             line.join()
         ticks.append(_tick(nominal, reason, situation))
     moved = _moved(state, ticks, runs=runs, cursor=cursor, situation=situation)
-    return Decision(tuple(ticks), aimed(schedule, moved, situation.now), line.cancels)
+    return Decision(tuple(ticks), _aimed_after(schedule, moved, plan, situation.now), line.cancels)
 
 
-def _plan(schedule: Schedule, state: ScheduleState, progress: Progress, now: int) -> CatchUpPlan:
+class _Plan(Struct, frozen=True):
+    """Which ticks are to be fired, which are missed, and how far that goes."""
+
+    fires: tuple[int, ...]
+    missed: tuple[Missed, ...]
+    cursor: int
+    following: int | None = None
+    """The next tick after those, if it is known."""
+
+
+def _plan(schedule: Schedule, state: ScheduleState, progress: Progress, now: int) -> _Plan:
     """The schedule is watched if its next tick is hardly late: then every tick counts, not only the latest."""
-    cursor = now - 1 if state.cursor is None else state.cursor
-    watched = state.nominal is not None and now - state.nominal <= GRACE_MS
-    return plan_catch_up(
+    nominal, cursor = state.nominal, now - 1 if state.cursor is None else state.cursor
+    watched = nominal is not None and now - nominal <= GRACE_MS
+    if watched and nominal is not None and cursor < nominal <= now and schedule.trigger.is_series:
+        # The common case: one tick is due and the one after it is not, so there is nothing to search for.
+        following = next_nominal(schedule.trigger, nominal, progress)
+        if following is None or following > now:
+            return _Plan((nominal,), (), nominal, following)
+    plan = plan_catch_up(
         schedule.trigger,
         progress,
         cursor=cursor,
@@ -86,6 +108,13 @@ def _plan(schedule: Schedule, state: ScheduleState, progress: Progress, now: int
         policy=schedule.catch_up,
         live_after=cursor if watched else None,
     )
+    return _Plan(plan.fires, plan.missed, plan.cursor)
+
+
+def _aimed_after(schedule: Schedule, state: ScheduleState, plan: _Plan, now: int) -> ScheduleState:
+    if plan.following is None or state.cursor != plan.cursor:
+        return aimed(schedule, state, now)
+    return _aimed_at(schedule, state, plan.following, schedule.progress(state))
 
 
 class _Line:
@@ -114,11 +143,13 @@ class _Line:
         self._live += 1
 
 
-def _excluded(schedule: Schedule, nominal: int) -> str:
+def is_excluded(schedule: Schedule, nominal: int) -> bool:
+    """Whether an instant falls on a day that the schedule leaves out."""
     if not schedule.excluded:
-        return ""
-    day = datetime.fromtimestamp(nominal / 1000, ZoneInfo(schedule.trigger.zone)).date().isoformat()
-    return "excluded" if day in schedule.excluded else ""
+        return False
+    return (
+        datetime.fromtimestamp(nominal / 1000, ZoneInfo(schedule.trigger.zone)).date().isoformat() in schedule.excluded
+    )
 
 
 def _tick(nominal: int, reason: str, situation: Situation) -> Tick:
@@ -126,19 +157,14 @@ def _tick(nominal: int, reason: str, situation: Situation) -> Tick:
     return Tick(nominal=nominal, status=status, decided_at=situation.now, reason=reason, by=situation.node)
 
 
-def _missed_rows(plan: CatchUpPlan) -> list[tuple[str, int, int, int]]:
-    return [(row.reason.value, row.count, row.first, row.last) for row in plan.missed]
-
-
-def _missed(row: tuple[str, int, int, int], situation: Situation) -> Tick:
-    reason, count, first, last = row
+def _missed(row: Missed, situation: Situation) -> Tick:
     return Tick(
-        nominal=first,
+        nominal=row.first,
         status=TickStatus.MISSED,
         decided_at=situation.now,
-        reason=reason,
-        until=last if count > 1 else None,
-        count=count,
+        reason=row.reason.value,
+        until=row.last if row.count > 1 else None,
+        count=row.count,
         by=situation.node,
     )
 

@@ -6,8 +6,7 @@ enqueued by the job type's uuid or name.
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-from msgspec import Struct
+from uuid import UUID
 
 from rota.sdk.ask import Ask, path_to, present
 from rota.sdk.shapes import (
@@ -24,37 +23,9 @@ from rota.sdk.shapes import (
     SchedulePage,
     Tick,
 )
+from rota.sdk.wishes import NewJob, Which
 
 Arguments = Mapping[str, object]
-
-
-class NewJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A wish for a job, for `enqueue_many`."""
-
-    job_type_uuid: str
-    """Uuid or name."""
-    arguments: dict[str, object] = {}
-    priority: int = 0
-    delay: int | None = None
-    run_at: int | None = None
-    unique_key: str | None = None
-    timeout: int | None = None
-    retries: dict[str, int | float] | None = None
-    uuid: str | None = None
-    """One's own id: handing the same job in again makes no second one."""
-
-
-class Which(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Conditions that jobs must all meet; an absent one accepts everything."""
-
-    state: list[str] = []
-    job_type: str | None = None
-    node_type: str | None = None
-    node: str | None = None
-    schedule: str | None = None
-    since: int | None = None
-    until: int | None = None
-    search: str | None = None
 
 
 # -- job types -----------------------------------------------------------------------------------------------------
@@ -255,9 +226,18 @@ def create_schedule(
     **fields: object,
 ) -> Ask[str]:
     """Create a schedule; gives its uuid. Further fields are the API's own: `name`, `tz`, `overlap`, `catch_up`, ..."""
-    body = {"job_type_uuid": job_type, "job_arguments": job_arguments or {}}
+    body = {_reference(job_type): job_type, "job_arguments": job_arguments or {}}
     body |= present({"interval": interval, "cron": cron, **fields})
     return Ask(method="POST", path=path_to("schedules"), answer=str, within="uuid", body=body)
+
+
+def _reference(job_type: str) -> str:
+    """The seed's field takes a uuid only."""
+    try:
+        UUID(job_type)
+    except ValueError:
+        return "job_type"
+    return "job_type_uuid"
 
 
 def list_schedules(*, limit: int | None = None, cursor: str | None = None) -> Ask[SchedulePage]:

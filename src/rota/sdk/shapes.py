@@ -129,11 +129,14 @@ class Schedule(Struct, frozen=True, kw_only=True):
     last_scheduled_by: str | None = None
     last_scheduled_at: int | None = None
     name: str | None = None
-    cron: str | None = None
-    tz: str | None = None
+    trigger: dict[str, object] | None = None
+    words: str | None = None
+    next: int | None = None
+    runs: int = 0
     overlap: str | None = None
     paused: bool = False
-    next_run: int | None = None
+    note: str | None = None
+    managed_by: str | None = None
 
 
 class SchedulePage(Struct, frozen=True):

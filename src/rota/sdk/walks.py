@@ -11,8 +11,8 @@ from msgspec import Struct
 from rota.errors import Conflict
 from rota.sdk import asks
 from rota.sdk.ask import Ask
-from rota.sdk.asks import Which
 from rota.sdk.shapes import Job, JobPage, Schedule, SchedulePage
+from rota.sdk.wishes import Which
 
 T = TypeVar("T")
 _FIRST_PAUSE_S = 0.05

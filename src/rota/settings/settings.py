@@ -1,11 +1,16 @@
 """The settings of one process, and where each of them came from."""
 
 import re
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+
+if TYPE_CHECKING:
+    # Reading schedules takes the whole calendar, and only a file has them.
+    from rota.model.schedule_request import ScheduleRequest
 
 ROLES = ("scheduler", "worker", "server")
 SECRETS = frozenset({"api_key", "admin_token"})
@@ -34,6 +39,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     api_key: str | None = None
     admin_token: str | None = None
     """For `/tasks`; absent means the API key."""
+    rate_limit: float = 20_000.0
+    """Requests per second that the server takes of one key; 0 for no limit."""
+    metrics_open: bool = False
+    """Whether `/metrics` answers without a key."""
 
     roles: tuple[str, ...] = ROLES
     node_type: str = "default"
@@ -52,6 +61,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     node_types: tuple[NodeType, ...] = ()
     """Definitions that stand in the file, which owns them."""
     job_types: tuple[JobType, ...] = ()
+    """Definitions that stand in the file, which owns them."""
+
+    schedules: "tuple[ScheduleRequest, ...]" = ()
     """Definitions that stand in the file, which owns them."""
 
     config_file: str | None = None
@@ -76,7 +88,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             return _MASK
         if field == "store":
             return mask_url(self.store)
-        if field in ("node_types", "job_types", "roles"):
+        if field in ("node_types", "job_types", "schedules", "roles"):
             return ", ".join(getattr(item, "name", item) for item in value)
         return f"{value:g}" if isinstance(value, float) else str(value)
 

@@ -95,7 +95,20 @@ def matches(job: Job, query: JobQuery) -> bool:
         and (query.node is None or job.node == query.node)
         and (query.since is None or spec.enqueued_at >= query.since)
         and (query.until is None or spec.enqueued_at < query.until)
+        and (query.schedule is None or _made_by(job, query.schedule))
+        and (query.search is None or query.search.lower() in _searched_text(job))
     )
+
+
+def _made_by(job: Job, schedule: str) -> bool:
+    cause = job.spec.cause
+    return cause is not None and cause.kind == "schedule" and cause.name == schedule
+
+
+def _searched_text(job: Job) -> str:
+    spec = job.spec
+    parts = (spec.id, spec.unique_key, spec.arguments, job.results, job.errors)
+    return msgspec.json.encode(parts).decode().lower()
 
 
 def _merged(

@@ -68,7 +68,8 @@ class ScheduleStore(Protocol):
         """Create or replace schedules; one answer per change, in order.
 
         False: it is no longer the expected version, or a new one's uuid is taken. `Conflict`, and nothing changed, if a
-        name belongs to another schedule.
+        name belongs to another schedule. A schedule that moves to another queue takes its ticks along; on a cluster
+        that is not one step, but at no moment can it fire in both queues.
         """
         ...
 
@@ -84,8 +85,8 @@ class ScheduleStore(Protocol):
         """The uuid of the schedule with this name."""
         ...
 
-    def list_schedules(self, *, limit: int, cursor: str | None = None) -> SchedulePage:
-        """A page of schedules, by name."""
+    def list_schedules(self, *, limit: int, cursor: str | None = None, job_type: str | None = None) -> SchedulePage:
+        """A page of schedules, by name: all, or those of one job type."""
         ...
 
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:

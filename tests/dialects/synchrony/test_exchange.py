@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from rota.engine.schedule_request import ScheduleRequest
 from rota.errors import NotFound
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import Node, NodeType
+from rota.model.schedule_request import ScheduleRequest
 from rota.store import Store
 from tests.dialects.synchrony.speaking import Speaker
 

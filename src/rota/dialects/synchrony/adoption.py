@@ -23,6 +23,7 @@ from rota.store.redis.access import RedisAccess
 from rota.store.redis.keys import QUEUES, QueueKeys
 from rota.store.redis.marks import Mark
 from rota.store.redis.scripts import Value, load_scripts
+from rota.store.redis.stats import stats_args, stats_keys
 
 BATCH = 100
 MOST_DEAD = 10_000
@@ -95,7 +96,8 @@ class Adoption:
     def _adopt(self, key: str, queue: str | None, verdicts: Sequence[Verdict], now: int) -> int:
         k = QueueKeys(queue or "")
         names = [key, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, QUEUES, keys.ORDER, keys.DEAD]
-        args: list[Value] = [queue or "", rank_of(0, now), MOST_DEAD]
+        names += stats_keys(k, now)
+        args: list[Value] = [queue or "", rank_of(0, now), MOST_DEAD, *stats_args(now)]
         for one in verdicts:
             args += _entry(key, one, now)
         taken, *doubles = self._access.run(_ADOPT, names, args)

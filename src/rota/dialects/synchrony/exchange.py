@@ -1,7 +1,7 @@
 """The duty that keeps definitions the same among Synchrony's keys and in Rota. One node at a time does it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from rota.dialects.synchrony import keys
@@ -47,7 +47,7 @@ class Exchange:
         self._node = engine.node
         self._definitions = [
             Agreement(access, NodeTypes(engine.definitions)),
-            Agreement(access, JobTypes(engine.definitions, engine.schedules)),
+            Agreement(access, JobTypes(engine.definitions)),
         ]
         self._schedules = Agreement(access, ScheduleItems(engine.schedules, self._all_schedules))
         self._schedule_count = 0
@@ -69,22 +69,27 @@ class Exchange:
         return LOOK_S
 
     def _exchange_all(self, now: int) -> None:
-        self.learn()
+        agreements = list(self._definitions)
         if self._schedules_round.is_due(now, self._schedule_count * 1000 // _SCHEDULES_PER_S):
-            self._lenient.do(keys.SCHEDULE_ITEMS, self._schedules.reach)
+            agreements.append(self._schedules)
+        self._reach(agreements, quietly=self._schedules not in agreements)
         if self._nodes_round.is_due(now, _NODES_MS):
             self._lenient.do(keys.NODES, self._show_nodes)
 
     def learn(self) -> None:
         """Carry over node types and job types now, whosever turn it is."""
+        self._reach(self._definitions, quietly=True)
+
+    def _reach(self, agreements: Sequence[Agreement], *, quietly: bool) -> None:
+        """What refers to something else comes after it and goes before it: so forwards, and then backwards what was
+        refused. Only what is refused then is worth a word."""
         with self._lock:
             self._version = self._store.definitions_version()
-            # What refers to something else may find it only when that was carried over too, hence twice.
-            for agreement in self._definitions:
-                self._lenient.do(agreement.key, partial(agreement.reach, quietly=True))
-            for agreement in self._definitions:
-                if not agreement.is_reached:
-                    self._lenient.do(agreement.key, agreement.reach)
+            for one in agreements:
+                self._lenient.do(one.key, partial(one.reach, quietly=True))
+            for one in reversed(agreements):
+                if not one.is_reached:
+                    self._lenient.do(one.key, partial(one.reach, quietly=quietly))
 
     def _all_schedules(self) -> Iterator[ScheduleEntry]:
         count, cursor = 0, None

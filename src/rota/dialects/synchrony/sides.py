@@ -22,13 +22,13 @@ from rota.dialects.synchrony.shapes import (
     schedule_text,
 )
 from rota.engine.definitions import DEFAULT_NODE_TYPE, MANAGED_BY_FILE, Definitions
-from rota.engine.schedule_request import ScheduleRequest
 from rota.engine.schedules import Schedules
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import check_id
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.model.schedule import Schedule
+from rota.model.schedule_request import ScheduleRequest
 from rota.store.schedules import ScheduleEntry
 
 OWNER = "synchrony"
@@ -88,9 +88,8 @@ class JobTypes:
 
     key = keys.JOB_TYPES
 
-    def __init__(self, definitions: Definitions, schedules: Schedules) -> None:
+    def __init__(self, definitions: Definitions) -> None:
         self._definitions = definitions
-        self._schedules = schedules
 
     def ours(self, theirs: Mapping[str, bytes]) -> dict[str, bytes]:
         return {one.uuid: job_type_text(one) for one in self._definitions.job_types()}
@@ -104,8 +103,6 @@ class JobTypes:
             return
         _refuse_if_of_file(there)
         self._definitions.define_job_type(made)
-        if there is not None and there.node_type != made.node_type:
-            self._schedules.move_to_queue(made)
 
     def _made(self, record: JobTypeRecord, base: JobType) -> JobType:
         """The record's fields upon what is there: rules that the seed has no words for stay."""

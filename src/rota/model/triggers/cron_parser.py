@@ -81,6 +81,8 @@ def parse_cron(
     line = _tidy(text, where)
     if line.startswith("@"):
         return _parse_macro(line, where)
+    if line.startswith(("TZ=", "CRON_TZ=")):
+        raise InvalidInput(where, f'"{line[:60]}" carries a zone; give the zone apart, as tz')
     uses_hash = _HASH.search(line) is not None
     try:
         return _parse(line, dialect, seed if uses_hash else "", days, uses_hash)
@@ -139,8 +141,6 @@ def _kinds_for(line: str, count: int, dialect: Dialect) -> tuple[FieldKind, ...]
     shapes = {5: five, 6: (SECOND, *five), 7: (SECOND, *five, YEAR)}
     if count in shapes:
         return shapes[count]
-    if "TZ=" in line:
-        raise InvalidInput("cron", f'"{line[:60]}" carries a zone; give the zone apart, as tz')
     shown = f"{line[:60]}…" if len(line) > 60 else line
     raise InvalidInput("cron", f'{count} field{"s" * (count != 1)} in "{shown}"; must be {_SHAPES}')
 

@@ -28,13 +28,18 @@ def parse_duration(field: str, text: str) -> int:
 
 
 def duration_words(millis: int) -> str:
-    """`every` + this reads well: `hour`, `5 minutes`, `1 hour 30 minutes`."""
+    """`5 minutes`, `1 hour 30 minutes`."""
     pieces = []
     rest = millis
     for size, name in _NAMES.items():
         count, rest = divmod(rest, size)
         if count:
             pieces.append(f"{count} {name}{'' if count == 1 else 's'}")
-    if len(pieces) == 1 and pieces[0].startswith("1 "):
-        return pieces[0][2:]
     return " ".join(pieces) or "0 milliseconds"
+
+
+def period_words(millis: int) -> str:
+    """`every hour`, `every 5 minutes`."""
+    words = duration_words(millis)
+    is_one_unit = words.startswith("1 ") and words.count(" ") == 1
+    return f"every {words.removeprefix('1 ') if is_one_unit else words}"

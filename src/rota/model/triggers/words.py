@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from rota.model.triggers.cron import Cron
-from rota.model.triggers.durations import duration_words
+from rota.model.triggers.durations import duration_words, period_words
 from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import CronTrigger, FrequencyTrigger, IntervalTrigger, OnceTrigger, Progress, Trigger
 from rota.model.triggers.words_days import day_words
@@ -32,9 +32,9 @@ def trigger_words(trigger: Trigger, progress: Progress) -> str:
             zone = "" if trigger.zone == "UTC" else f" ({trigger.zone})"
             return cron_words(trigger.parsed(progress)) + zone
         case IntervalTrigger():
-            return f"every {duration_words(trigger.every_ms)}{_SINCE[trigger.anchor]}"
+            return f"{period_words(trigger.every_ms)}{_SINCE[trigger.anchor]}"
         case FrequencyTrigger():
-            return f"every {duration_words(trigger.time * trigger.unit.millis)}"
+            return period_words(trigger.time * trigger.unit.millis)
         case OnceTrigger(at=None):
             return f"once, {duration_words(trigger.delay_ms or 0)} after it is made"
         case OnceTrigger():

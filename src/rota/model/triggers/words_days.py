@@ -9,7 +9,7 @@ from rota.model.triggers.words_lists import MONTHS, NTH, WEEKDAYS, join_words, o
 
 def day_words(cron: Cron) -> str:
     """On which days, months and years; empty for every day."""
-    by_day, by_weekday = not cron.day.is_full, not cron.weekday.is_full
+    by_day, by_weekday = _restrictions(cron)
     months = _months(cron.month)
     if by_day and not by_weekday:
         return _joined(_days(cron.day, months or "the month"), "", cron)
@@ -21,6 +21,24 @@ def day_words(cron: Cron) -> str:
     return _joined(days, f"in {months}" if months else "", cron)
 
 
+def _restrictions(cron: Cron) -> tuple[bool, bool]:
+    """Whether the day and the weekday restrict anything. Where either is enough, one that is full frees both."""
+    by_day, by_weekday = not cron.day.is_full, not cron.weekday.is_full
+    if _is_enough(cron) and not (by_day and by_weekday):
+        return False, False
+    return by_day, by_weekday
+
+
+def _is_enough(cron: Cron) -> bool:
+    """Whether one of day and weekday is enough, rather than both."""
+    return cron.days is Days.EITHER and not cron.day.is_open and not cron.weekday.is_open
+
+
+def takes_either(cron: Cron) -> bool:
+    """Whether day and weekday are both restricted, and one of them is enough."""
+    return _is_enough(cron) and all(_restrictions(cron))
+
+
 def _joined(days: str, months: str, cron: Cron) -> str:
     years = f"in {join_words(_span_words(cron.year.spans))}" if cron.year is not None and not cron.year.is_full else ""
     return " ".join(filter(None, (days, months, years)))
@@ -28,9 +46,9 @@ def _joined(days: str, months: str, cron: Cron) -> str:
 
 def _both(cron: Cron, days: str) -> str:
     weekdays = _weekdays(cron.weekday)
-    if cron.days is Days.BOTH or cron.day.is_open or cron.weekday.is_open:
-        return f"{days}, if that is {join_words(weekdays, 'or')}"
-    return f"{days} or on {join_words(weekdays)}"
+    if _is_enough(cron):
+        return f"{days} or on {join_words(weekdays)}"
+    return f"{days}, if that is {join_words(weekdays, 'or')}"
 
 
 def _days(field: Field, month: str) -> str:

@@ -18,7 +18,7 @@ def parse_zone(field: str, name: object) -> str:
     if not isinstance(name, str):
         raise InvalidInput(field, f"must be the name of a zone such as Europe/Berlin, got {name!r}")
     if not _is_zone(name):
-        raise InvalidInput(field, f'"{name[:60]}" is not a time zone{_hint(name)}')
+        raise InvalidInput(field, f"{name[:60]!r} is not a time zone{_hint(name)}")
     return name
 
 
@@ -40,7 +40,7 @@ def _hint(name: str) -> str:
         if int(found[2]) <= 12:
             return f"; zones have names such as Europe/Berlin, or Etc/GMT{sign}{int(found[2])} for a fixed offset"
     close = suggest_zone(name)
-    return f'; did you mean "{close}"?' if close else "; zones have IANA names such as Europe/Berlin or UTC"
+    return f"; did you mean {close}?" if close else "; zones have IANA names such as Europe/Berlin or UTC"
 
 
 def suggest_zone(name: str) -> str | None:

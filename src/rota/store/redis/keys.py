@@ -29,6 +29,7 @@ class QueueKeys:
         "schedule_states",
         "schedules",
         "succeeded",
+        "totals",
         "unique",
         "wake",
     )
@@ -64,6 +65,8 @@ class QueueKeys:
         """sorted set: node by the end of its lease."""
         self.paused = self._base + "paused"
         """string: there while the queue is paused."""
+        self.totals = self._base + "totals"
+        """hash: how many jobs were enqueued, succeeded, failed and cancelled in all."""
         self.wake = self._base + "wake"
         """list: holds one item when jobs became ready that no waiting node has been told of."""
 
@@ -81,6 +84,10 @@ class QueueKeys:
     def log(self, job_id: str) -> str:
         """list: log entries (JSON) of one job."""
         return f"{self._base}log:{job_id}"
+
+    def stats(self, hour: int) -> str:
+        """hash: minute and word -> how many jobs, within an hour (counted from the epoch); it expires by itself."""
+        return f"{self._base}stats:{hour}"
 
     def inbox(self, node: str) -> str:
         """list: ids of jobs that one node is to cancel; an empty item only wakes it."""
@@ -108,6 +115,8 @@ SCHEDULE_NAMES = f"{PREFIX}:{{schedules}}:names"
 """hash: schedule name -> uuid."""
 SCHEDULE_ORDER = f"{PREFIX}:{{schedules}}:order"
 """sorted set, by name: schedule names."""
+SCHEDULE_USERS = f"{PREFIX}:{{schedules}}:users"
+"""sorted set, by name: job type, a space, name of a schedule of it."""
 QUEUES = f"{PREFIX}:queues"
 """set: every queue that ever had jobs, so that those of a deleted node type are found."""
 SETTINGS = f"{PREFIX}:settings"

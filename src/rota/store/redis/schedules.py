@@ -9,8 +9,9 @@ from rota.errors import Conflict
 from rota.model.schedule import Tick, TickStatus
 from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode
 from rota.store.redis.entries import new_entry
-from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, QueueKeys
+from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.scripts import Value
+from rota.store.redis.stats import stats_args, stats_keys
 from rota.store.schedules import (
     MAX_TICKS,
     DueSchedules,
@@ -20,8 +21,15 @@ from rota.store.schedules import (
     SchedulePage,
 )
 
-_INDEX = [SCHEDULE_QUEUES, SCHEDULE_NAMES, SCHEDULE_ORDER]
+_INDEX = [SCHEDULE_QUEUES, SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_USERS]
+_ASLEEP_MS = 60_000
+"""How long a schedule that moves to another queue is hidden in the old one. Much longer than nodes take to hear that
+its job type belongs elsewhere now."""
+_Change = tuple[ScheduleChange, ScheduleEntry | None]
+"""A change, and the schedule as it stands."""
 _MOST_PER_CALL = 500
+_TRIM_SLACK = 100
+"""Old rows are forgotten with every hundredth version of a schedule, not one by one."""
 
 
 class RedisSchedules:
@@ -31,27 +39,43 @@ class RedisSchedules:
     _ask: Callable[..., Any]
     _of: Callable[[str], QueueKeys]
     _remember_queue: Callable[[str], None]
+    now: Callable[[], int]
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
         known = self.find_schedules([change.schedule.uuid for change in changes])
-        self._reserve_names(changes, known)
-        answers: dict[int, bool] = {}
-        arriving = [_as_seen_there(change, old) for change, old in zip(changes, known, strict=True)]
+        pairs = list(zip(changes, known, strict=True))
+        self._reserve_names(pairs)
+        answers = [False] * len(changes)
         for queue in dict.fromkeys(change.schedule.queue for change in changes):
             self._remember_queue(queue)
-            numbers = [n for n, change in enumerate(changes) if change.schedule.queue == queue]
-            for number, done in zip(numbers, self._put_in(queue, [arriving[n] for n in numbers]), strict=True):
-                answers[number] = done
-        self._leave_old_queues(changes, known)
-        return [answers[number] for number in range(len(changes))]
+            staying = [n for n, (change, old) in enumerate(pairs) if _stays(change, old, queue)]
+            done = self._put_in(queue, [changes[n] for n in staying]) if staying else []
+            for number, answer in zip(staying, done, strict=True):
+                answers[number] = answer
+        for number, (change, old) in enumerate(pairs):
+            if old and old.schedule.queue != change.schedule.queue:
+                answers[number] = self._move(change, old)
+        return answers
 
-    def _reserve_names(self, changes: Sequence[ScheduleChange], known: Sequence[ScheduleEntry | None]) -> None:
-        args: list[Value] = []
-        for change, old in zip(changes, known, strict=True):
-            schedule = change.schedule
-            args += [schedule.uuid, schedule.queue, schedule.name, old.schedule.name if old else ""]
-        if taken := self._run("name_schedules", _INDEX, args):
-            raise Conflict(f"another schedule has the name {taken.decode()!r}")
+    def _reserve_names(self, pairs: Sequence[_Change]) -> None:
+        """Names belong to one schedule each. One that a crash left behind without a schedule is free."""
+        entries = [_name_entry(change, old, old.schedule.queue if old else None) for change, old in pairs]
+        taken = self._name(entries)
+        if taken is not None and self._is_left_over(taken):
+            taken = self._name(entries)
+        if taken is not None:
+            raise Conflict(f"another schedule has the name {taken!r}")
+
+    def _name(self, entries: Sequence[list[Value]]) -> str | None:
+        taken = self._run("name_schedules", _INDEX, [part for entry in entries for part in entry])
+        return taken.decode() if taken else None
+
+    def _is_left_over(self, name: str) -> bool:
+        uuid = self.schedule_uuid(name)
+        if uuid is not None and self.find_schedules([uuid])[0] is not None:
+            return False
+        self._run("unname_schedules", _INDEX, [uuid or "", name, ""])
+        return True
 
     def _put_in(self, queue: str, changes: Sequence[ScheduleChange]) -> list[bool]:
         keys = self._of(queue)
@@ -65,12 +89,25 @@ class RedisSchedules:
             for done in self._run("put_schedules", [keys.schedules, keys.schedule_states, keys.schedule_due], args)
         ]
 
-    def _leave_old_queues(self, changes: Sequence[ScheduleChange], known: Sequence[ScheduleEntry | None]) -> None:
-        """A schedule whose job type moved to another queue moves along. Not one step: in between it is in both, and its
-        version keeps it from firing twice."""
-        for change, old in zip(changes, known, strict=True):
-            if old and old.schedule.queue != change.schedule.queue:
-                self._forget_in(old.schedule.queue, [change.schedule.uuid])
+    def _move(self, change: ScheduleChange, old: ScheduleEntry) -> bool:
+        """Bring a schedule to another queue, which a cluster cannot do in one step.
+
+        First it is put to sleep where it is, as a new version, so that nobody who has seen it before can fire it there.
+        If this process dies on the way, the ticker finds it there when it wakes, and moves it again.
+        """
+        asleep = structs.replace(change.state, due=self.now() + _ASLEEP_MS)
+        if not self._put_in(old.schedule.queue, [ScheduleChange(old.schedule, asleep, change.expected)])[0]:
+            return False
+        arrived = self._put_in(change.schedule.queue, [structs.replace(change, expected=None)])[0]
+        self._copy_ticks(change.schedule.uuid, old.schedule.queue, change.schedule.queue)
+        self._name([_name_entry(change, old, change.schedule.queue)])
+        self._forget_in(old.schedule.queue, [change.schedule.uuid])
+        return arrived
+
+    def _copy_ticks(self, uuid: str, source: str, target: str) -> None:
+        rows = self._ask("zrange", self._of(source).ticks(uuid), 0, -1, withscores=True)
+        if rows:
+            self._ask("zadd", self._of(target).ticks(uuid), dict(rows))
 
     def delete_schedules(self, uuids: Sequence[str]) -> list[bool]:
         found = self.find_schedules(uuids)
@@ -78,7 +115,8 @@ class RedisSchedules:
         for entry in found:
             if entry:
                 deleted |= self._forget_in(entry.schedule.queue, [entry.schedule.uuid])
-        args = [part for entry in found if entry for part in (entry.schedule.uuid, entry.schedule.name)]
+        schedules = [entry.schedule for entry in found if entry]
+        args = [part for one in schedules for part in (one.uuid, one.name, one.job_type)]
         self._run("unname_schedules", _INDEX, args)
         return [uuid in deleted for uuid in uuids]
 
@@ -109,12 +147,19 @@ class RedisSchedules:
         uuid = self._ask("hget", SCHEDULE_NAMES, name)
         return uuid.decode() if uuid is not None else None
 
-    def list_schedules(self, *, limit: int, cursor: str | None = None) -> SchedulePage:
-        first = f"({cursor}" if cursor else "-"
-        names = self._ask("zrangebylex", SCHEDULE_ORDER, first, "+", start=0, num=limit)
+    def list_schedules(self, *, limit: int, cursor: str | None = None, job_type: str | None = None) -> SchedulePage:
+        names = self._names(limit, cursor or "", job_type)
         uuids = [raw.decode() for raw in self._ask("hmget", SCHEDULE_NAMES, names) if raw] if names else []
         entries = [entry for entry in self.find_schedules(uuids) if entry]
-        return SchedulePage(entries, names[-1].decode() if len(names) == limit else None)
+        return SchedulePage(entries, names[-1] if len(names) == limit else None)
+
+    def _names(self, limit: int, after: str, job_type: str | None) -> list[str]:
+        if job_type is None:
+            found = self._ask("zrangebylex", SCHEDULE_ORDER, f"({after}", "+", start=0, num=limit)
+            return [raw.decode() for raw in found]
+        first, last = f"({job_type} {after}", f"({job_type}!"
+        found = self._ask("zrangebylex", SCHEDULE_USERS, first, last, start=0, num=limit)
+        return [raw.decode().partition(" ")[2] for raw in found]
 
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         k = self._of(queue)
@@ -131,8 +176,9 @@ class RedisSchedules:
     def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
         k = self._of(queue)
         keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
+        keys += stats_keys(k, now)
         keys += [k.ticks(firing.schedule.uuid) for firing in firings]
-        args: list[Value] = [MAX_TICKS]
+        args: list[Value] = [*stats_args(now), MAX_TICKS]
         for firing in firings:
             args += _firing_entry(firing, now)
         return [bool(done) for done in self._run("fire_schedules", keys, args)]
@@ -146,15 +192,21 @@ class RedisSchedules:
         return [decode_tick(row) for row in rows]
 
 
-def _as_seen_there(change: ScheduleChange, old: ScheduleEntry | None) -> ScheduleChange:
-    """A schedule that moves to another queue is new there, if it is the expected version here."""
-    if old is None or old.schedule.queue == change.schedule.queue or old.state.version != change.expected:
-        return change
-    return structs.replace(change, expected=None)
+def _stays(change: ScheduleChange, old: ScheduleEntry | None, queue: str) -> bool:
+    return change.schedule.queue == queue and (old is None or old.schedule.queue == queue)
+
+
+def _name_entry(change: ScheduleChange, old: ScheduleEntry | None, queue: str | None) -> list[Value]:
+    """Until a schedule has moved, it is still found where it was."""
+    one = change.schedule
+    was = (old.schedule.name, old.schedule.job_type) if old else ("", "")
+    return [one.uuid, queue or one.queue, one.name, one.job_type, *was]
 
 
 def _entry(raw: list[bytes]) -> ScheduleEntry:
     schedule, state = decode_schedule(raw[0]), decode_schedule_state(raw[1])
+    if not state.jobs:
+        return ScheduleEntry(schedule, state)
     places = dict(zip(state.jobs, (place.decode() for place in raw[2:]), strict=True))
     live = tuple(job for job, place in places.items() if place in ("waiting", "running"))
     waiting = tuple(job for job in live if places[job] == "waiting")
@@ -163,15 +215,19 @@ def _entry(raw: list[bytes]) -> ScheduleEntry:
 
 
 def _firing_entry(firing: Firing, now: int) -> list[Value]:
-    state, numbers = firing.state, {spec.id: n for n, spec in enumerate(firing.specs)}
+    state, specs = firing.state, firing.specs
+    version = state.version
     due = "" if state.due is None else state.due
-    head: list[Value] = [firing.schedule.uuid, firing.expected, state.version, encode(state), due]
-    rows: list[Value] = []
+    trims = 1 if version % _TRIM_SLACK == 0 else ""
+    entry: list[Value] = [firing.schedule.uuid, firing.expected, b"%d %b" % (version, encode(state)), due]
+    entry += (len(firing.ticks), len(specs), trims)
+    may_be_refused = any(spec.unique_key is not None for spec in specs)
     for tick in firing.ticks:
-        number = numbers.get(tick.job or "")
-        rows += [tick.nominal, encode(tick), encode(_not_made(tick)), "" if number is None else number]
-    jobs = [part for spec in firing.specs for part in new_entry(spec, now)]
-    return [*head, len(firing.ticks), len(firing.specs), *rows, *jobs]
+        otherwise = encode(_not_made(tick)) if may_be_refused and tick.job else b""
+        entry += (tick.nominal, encode(tick), otherwise, tick.job or "")
+    for spec in specs:
+        entry += new_entry(spec, now)
+    return entry
 
 
 def _not_made(tick: Tick) -> Tick:

@@ -25,6 +25,7 @@ from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, S
 from rota.store.redis.marks import claim_of, job_of
 from rota.store.redis.schedules import RedisSchedules
 from rota.store.redis.scripts import Value, load_scripts
+from rota.store.redis.stats import hours_between, stats_args, stats_keys, stats_of, totals_of
 from rota.store.redis.waker import RedisWaker
 from rota.store.store import (
     MAX_PROMOTED,
@@ -36,6 +37,7 @@ from rota.store.store import (
     LogBatch,
     LogPage,
     Renewal,
+    Stats,
 )
 
 SCRIPTS = load_scripts()
@@ -162,6 +164,13 @@ class RedisStore(RedisSchedules):
         self._ask("hset", SETTINGS, name, value)
         return value
 
+    def list_settings(self, prefix: str) -> dict[str, str]:
+        found = {name.decode(): value.decode() for name, value in self._ask("hgetall", SETTINGS).items()}
+        return {name: found[name] for name in sorted(found) if name.startswith(prefix)}
+
+    def delete_setting(self, name: str) -> bool:
+        return bool(self._ask("hdel", SETTINGS, name))
+
     # -- a job's way -----------------------------------------------------------------------------------------------
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
@@ -179,12 +188,11 @@ class RedisStore(RedisSchedules):
         self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
     ) -> None:
         keys = self._of(queue)
-        args: list[Value] = []
+        args = stats_args(now)
         for index in indexes:
             args += new_entry(specs[index], now)
-        answer = self._run(
-            "enqueue_jobs", [keys.jobs, keys.ready, keys.delayed, keys.unique, keys.marks, keys.wake], args
-        )
+        places = [keys.jobs, keys.ready, keys.delayed, keys.unique, keys.marks, keys.wake]
+        answer = self._run("enqueue_jobs", [*places, *stats_keys(keys, now)], args)
         for number, survivor in zip(answer[::2], answer[1::2], strict=True):
             admissions[indexes[number]] = Admission(survivor.decode(), False)
 
@@ -223,12 +231,12 @@ class RedisStore(RedisSchedules):
         self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool
     ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
-        args: list[Value] = [now, int(only_dead)]
+        args: list[Value] = [now, int(only_dead), *stats_args(now)]
         for one in settlements:
             args += settled_entry(one, now)
         ended = [k.ended, k.succeeded, k.failed, k.cancelled]
         waiting = [k.ready, k.delayed, k.held, k.locks, k.unique, k.marks, k.cancelling, k.leases, k.wake]
-        return [k.running, *ended, *waiting], args
+        return [k.running, *ended, *waiting, *stats_keys(k, now)], args
 
     def _refused(self, queue: str, settlements: Sequence[Settlement], left_over: list[bytes]) -> frozenset[str]:
         """Those that were not carried out, now or earlier."""
@@ -278,9 +286,10 @@ class RedisStore(RedisSchedules):
     def recover_claims(self, queue: str, node: str, held: dict[str, str], *, now: int) -> int:
         k = self._of(queue)
         ending = encode(cancelled_before_run(now))
-        args: list[Value] = [node, now, ending, *(part for pair in held.items() for part in pair)]
+        known = [part for pair in held.items() for part in pair]
+        args: list[Value] = [node, now, ending, *stats_args(now), *known]
         keys = [k.running, k.ready, k.held, k.locks, k.marks, k.cancelling, k.wake, k.ended, k.cancelled, k.unique]
-        return int(self._run("recover_claims", keys, args))
+        return int(self._run("recover_claims", [*keys, *stats_keys(k, now)], args))
 
     def drop_lease(self, queue: str, node: str) -> None:
         keys = self._of(queue)
@@ -307,9 +316,8 @@ class RedisStore(RedisSchedules):
             return
         k = self._of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
-        words = self._run(
-            "cancel_jobs", [*keys, k.cancelling, k.wake], [now, encode(cancelled_before_run(now)), *job_ids]
-        )
+        args = [now, encode(cancelled_before_run(now)), *stats_args(now), *job_ids]
+        words = self._run("cancel_jobs", [*keys, k.cancelling, k.wake, *stats_keys(k, now)], args)
         for job_id, word in zip(job_ids, (raw.decode() for raw in words), strict=True):
             if "/" in word:
                 # A short cut: should it be lost, the node hears of the cancellation when it renews its claims.
@@ -371,6 +379,14 @@ class RedisStore(RedisSchedules):
         keys = [k.delayed, k.ready, k.held, k.running, k.succeeded, k.failed, k.cancelled]
         states = list(JobState)
         return dict(zip(states, self._run("count_jobs", keys, []), strict=True))
+
+    def read_stats(self, queue: str, *, since: int, until: int) -> list[Stats]:
+        keys = self._of(queue)
+        hours = hours_between(since, until, self.now())
+        return [one for hour in hours for one in stats_of(self._ask("hgetall", keys.stats(hour)), since, until)]
+
+    def read_totals(self, queue: str) -> Stats:
+        return totals_of(self._ask("hgetall", self._of(queue).totals))
 
     # -- reading ---------------------------------------------------------------------------------------------------
 

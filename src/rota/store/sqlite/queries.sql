@@ -12,6 +12,14 @@ INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO 
 -- Keep a value unless there is one.
 INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
 
+-- name: list_settings
+-- Values whose name begins with a prefix.
+SELECT name, value FROM settings WHERE substr(name, 1, length(:prefix)) = :prefix ORDER BY name;
+
+-- name: delete_setting
+-- Forget a value.
+DELETE FROM settings WHERE name = :name;
+
 -- name: definitions_version
 -- The number that changes with every definition.
 SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'definitions_version';
@@ -138,7 +146,7 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
 
 -- name: claims_of_node
 -- All claims of one node on a queue.
-SELECT seq, id, token, lock_key FROM jobs
+SELECT seq, id, token, lock_key, cancel_requested FROM jobs
 WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high;
 
 -- name: recover_claims
@@ -233,6 +241,21 @@ SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'delayed';
 -- Jobs in the hands of nodes.
 SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'running';
 
+-- name: count_up
+-- So many more jobs of a kind in a minute, or in all; tells how many there are now.
+INSERT INTO stats (queue, minute, word, jobs) VALUES (:queue, :minute, :word, :jobs)
+ON CONFLICT (queue, minute, word) DO UPDATE SET jobs = jobs + excluded.jobs
+RETURNING jobs;
+
+-- name: trim_stats
+-- Forget minutes that are long past.
+DELETE FROM stats WHERE queue = :queue AND minute > 0 AND minute < :before;
+
+-- name: read_stats
+-- What happened in some minutes.
+SELECT minute, word, jobs FROM stats
+WHERE queue = :queue AND minute >= :since AND minute < :until ORDER BY minute;
+
 -- name: list_queues
 -- Every queue that has jobs or a definition.
 SELECT uuid FROM node_types UNION SELECT DISTINCT queue FROM jobs;
@@ -291,12 +314,13 @@ DELETE FROM nodes WHERE last_ping < :silent_since;
 
 -- name: create_schedule
 -- A new schedule; a taken uuid leaves it out, a taken name breaks the constraint.
-INSERT INTO schedules (uuid, name, queue, due, version, body, state)
-VALUES (:uuid, :name, :queue, :due, :version, :body, :state) ON CONFLICT (uuid) DO NOTHING;
+INSERT INTO schedules (uuid, name, queue, job_type, due, version, body, state)
+VALUES (:uuid, :name, :queue, :job_type, :due, :version, :body, :state) ON CONFLICT (uuid) DO NOTHING;
 
 -- name: replace_schedule
 -- Change a schedule that nobody changed since.
-UPDATE schedules SET name = :name, queue = :queue, due = :due, version = :version, body = :body, state = :state
+UPDATE schedules SET name = :name, queue = :queue, job_type = :job_type, due = :due, version = :version, body = :body,
+  state = :state
 WHERE uuid = :uuid AND version = :expected;
 
 -- name: delete_schedule
@@ -318,6 +342,10 @@ SELECT uuid FROM schedules WHERE name = :name;
 -- name: list_schedules
 -- Schedules by name.
 SELECT body, state FROM schedules WHERE name > :after ORDER BY name LIMIT :limit;
+
+-- name: list_schedules_of_job_type
+-- Schedules of one job type, by name.
+SELECT body, state FROM schedules WHERE job_type = :job_type AND name > :after ORDER BY name LIMIT :limit;
 
 -- name: next_due_schedule
 -- When the first schedule of a queue is due.

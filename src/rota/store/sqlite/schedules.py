@@ -14,6 +14,7 @@ from rota.store.schedules import (
     ScheduleEntry,
     SchedulePage,
 )
+from rota.store.sqlite import stats
 from rota.store.sqlite.database import Database
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import json_array, new_row
@@ -49,9 +50,11 @@ class SqliteSchedules:
             row = db.execute(SQL["schedule_uuid"], {"name": name}).fetchone()
             return str(row["uuid"]) if row else None
 
-    def list_schedules(self, *, limit: int, cursor: str | None = None) -> SchedulePage:
+    def list_schedules(self, *, limit: int, cursor: str | None = None, job_type: str | None = None) -> SchedulePage:
+        conditions = {"after": cursor or "", "limit": limit, "job_type": job_type}
+        query = "list_schedules" if job_type is None else "list_schedules_of_job_type"
         with self._database.read() as db:
-            rows = db.execute(SQL["list_schedules"], {"after": cursor or "", "limit": limit}).fetchall()
+            rows = db.execute(SQL[query], conditions).fetchall()
             entries = [_entry(db, row) for row in rows]
         return SchedulePage(entries, entries[-1].schedule.name if len(entries) == limit else None)
 
@@ -70,11 +73,13 @@ class SqliteSchedules:
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         with self._database.write() as db:
-            answers = [self._fire(db, firing, now) for firing in firings]
+            made = [self._fire(db, firing, now) for firing in firings]
+            stats.count_up(db, queue, "enqueued", sum(one or 0 for one in made), now)
         self._changes.announce()
-        return answers
+        return [one is not None for one in made]
 
-    def _fire(self, db: sqlite3.Connection, firing: Firing, now: int) -> bool:
+    def _fire(self, db: sqlite3.Connection, firing: Firing, now: int) -> int | None:
+        """How many jobs were made; None if it is no longer the expected version."""
         state = firing.state
         moved = {
             "uuid": firing.schedule.uuid,
@@ -84,13 +89,13 @@ class SqliteSchedules:
             "state": encode(state),
         }
         if not db.execute(SQL["fire_schedule"], moved).rowcount:
-            return False
+            return None
         refused = {spec.id for spec in firing.specs if not db.execute(SQL["enqueue_jobs"], new_row(spec, now)).rowcount}
         rows = [_tick_row(firing.schedule, tick, refused) for tick in firing.ticks]
         db.executemany(SQL["put_tick"], rows)
         if firing.ticks and state.version % _TRIM_SLACK == 0:
             db.execute(SQL["trim_ticks"], {"schedule": firing.schedule.uuid, "keep": MAX_TICKS})
-        return True
+        return len(firing.specs) - len(refused)
 
     def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
         conditions = {"schedule": uuid, "limit": limit, "before": 1 << 62 if before is None else before}
@@ -104,6 +109,7 @@ def _put(db: sqlite3.Connection, change: ScheduleChange) -> bool:
         "uuid": schedule.uuid,
         "name": schedule.name,
         "queue": schedule.queue,
+        "job_type": schedule.job_type,
         "due": state.due,
         "version": state.version,
         "body": encode(schedule),

@@ -11,17 +11,24 @@
 -- KEYS[8] queues   set: every queue that ever had jobs
 -- KEYS[9] order    hash: queue -> rank and id of the job that was adopted last
 -- KEYS[10] dead    list: entries that are no jobs
+-- KEYS[11] stats   hash: minute and word -> how many jobs, of an hour
+-- KEYS[12] totals  hash: word -> how many jobs in all
 -- ARGV[1] queue
 -- ARGV[2] rank       of a job that is ready now
 -- ARGV[3] most_dead  dead letters that are kept
--- ARGV[4...] entries  per entry: text, job id or '' if it is none, spec or dead letter, mark with @ for the rank or '',
+-- ARGV[4] minute     epoch milliseconds
+-- ARGV[5] expiry     of the stats, in seconds
+-- ARGV[6...] entries  per entry: text, job id or '' if it is none, spec or dead letter, mark with @ for the rank or '',
 --   unique key or ''
 -- Returns how many entries were taken, then pairs of a number (from 0, among the jobs) and the id of the surviving job, for
 --   jobs that were there already.
 -- include: wake
+-- include: chunks
 -- include: admit
+-- include: stats
 local waiting, jobs, ready, delayed, unique = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local marks, wake, queues, order, dead = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local stats, totals, minute, expiry = KEYS[11], KEYS[12], ARGV[4], ARGV[5]
 local queue, now_rank, most_dead = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 -- Equal ranks are in the order of ids, and these ids are not ours: where they would turn the order, the rank goes up.
@@ -36,7 +43,7 @@ local function next_rank(id)
 end
 
 local taken, letters, entries = 0, 0, {}
-for i = 4, #ARGV, 5 do
+for i = 6, #ARGV, 5 do
   local text, id, body, mark, unique_key = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   if redis.call('LINDEX', waiting, 0) ~= text then break end
   redis.call('LPOP', waiting)
@@ -55,4 +62,6 @@ if letters > 0 then redis.call('LTRIM', dead, -most_dead, -1) end
 if #entries == 0 then return {taken} end
 redis.call('SADD', queues, queue)
 redis.call('HSET', order, queue, string.format('%.0f', last_rank) .. ' ' .. last_id)
-return {taken, unpack(admit(jobs, ready, delayed, unique, marks, wake, entries, 1, #entries))}
+local refused = admit(jobs, ready, delayed, unique, marks, wake, entries, 1, #entries)
+count_up(stats, totals, minute, expiry, 'enqueued', #entries / 6 - #refused / 2)
+return {taken, unpack(refused)}

@@ -6,10 +6,19 @@
 -- KEYS[4] unique   hash: unique key -> id of the live job that has it
 -- KEYS[5] marks    hash: job id -> mark
 -- KEYS[6] wake     list: word for a waiting node
--- ARGV[1...] entries  per job: id, spec, rank, due time or '', mark or '', unique key or ''
+-- KEYS[7] stats    hash: minute and word -> how many jobs, of an hour
+-- KEYS[8] totals   hash: word -> how many jobs in all
+-- ARGV[1] minute   epoch milliseconds
+-- ARGV[2] expiry   of the stats, in seconds
+-- ARGV[3...] entries  per job: id, spec, rank, due time or '', mark or '', unique key or ''
 -- Returns pairs of an entry's number (from 0) and the id of the surviving job, for entries that were not accepted.
 -- include: wake
+-- include: chunks
 -- include: admit
+-- include: stats
 local jobs, ready, delayed, unique, marks, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local stats, totals, minute, expiry = KEYS[7], KEYS[8], ARGV[1], ARGV[2]
 
-return admit(jobs, ready, delayed, unique, marks, wake, ARGV, 1, #ARGV)
+local refused = admit(jobs, ready, delayed, unique, marks, wake, ARGV, 3, #ARGV)
+count_up(stats, totals, minute, expiry, 'enqueued', (#ARGV - 2) / 6 - #refused / 2)
+return refused

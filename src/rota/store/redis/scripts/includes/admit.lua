@@ -5,7 +5,7 @@ local function admit(jobs, ready, delayed, unique, marks, wake, entries, first, 
   local ids = {}
   for i = first, last, 6 do ids[#ids + 1] = entries[i] end
   if #ids == 0 then return {} end
-  local known = redis.call('HMGET', jobs, unpack(ids))
+  local known = get_all(jobs, ids)
 
   local refused, seen = {}, {}
   local new_specs, new_ready, new_delayed, new_marks = {}, {}, {}, {}
@@ -38,15 +38,15 @@ local function admit(jobs, ready, delayed, unique, marks, wake, entries, first, 
     end
   end
 
-  if #new_specs > 0 then redis.call('HSET', jobs, unpack(new_specs)) end
-  if #new_marks > 0 then redis.call('HSET', marks, unpack(new_marks)) end
+  set_all(jobs, new_specs)
+  set_all(marks, new_marks)
   if #new_delayed > 0 then
-    redis.call('ZADD', delayed, unpack(new_delayed))
+    add_all(delayed, new_delayed)
     -- A waiting node may have planned to sleep past the new first one.
     if seen[redis.call('ZRANGE', delayed, 0, 0)[1]] then leave_word(wake) end
   end
   if #new_ready > 0 then
-    redis.call('ZADD', ready, unpack(new_ready))
+    add_all(ready, new_ready)
     leave_word(wake)
   end
   return refused

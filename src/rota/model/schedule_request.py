@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from rota.errors import InvalidInput
 from rota.model.limits import check_name
-from rota.model.schedule import Overlap
+from rota.model.schedule import Overlap, Schedule
 from rota.model.triggers.catch_up import CatchUp, CatchUpMode
 from rota.model.triggers.durations import parse_duration
 from rota.model.triggers.interval import Anchor
@@ -21,7 +21,7 @@ from rota.model.triggers.make_trigger import (
 )
 from rota.model.triggers.trigger import IntervalTrigger, Trigger
 
-_KINDS = ("cron", "interval", "frequency", "at", "delay")
+KINDS = ("cron", "interval", "frequency", "at", "delay")
 MAX_EXCLUDED = 1_000
 
 
@@ -37,7 +37,7 @@ class CatchUpRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
     mode: str = CatchUpMode.LAST
     window: str | int | None = None
-    """A duration (`1d`) or milliseconds."""
+    """A duration (`1d`) or milliseconds; `none` for no limit."""
     max: int | None = None
 
 
@@ -50,11 +50,15 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     job_arguments: dict[str, object] = {}
     cron: str | None = None
     dialect: str = "auto"
+    days: str = "either"
+    """When a cron line restricts day and weekday: `either` is enough, or `both` must match."""
     dst: str = "vixie"
     interval: int | str | None = None
     """Milliseconds, or a duration such as `90s`."""
     anchor: str | None = None
     """What an interval is counted from: `scheduled` (the last job, the default), `start`, `epoch` or `ended`."""
+    phase: int | str = 0
+    """With the anchor `epoch`: so long after each full period."""
     frequency: Frequency | None = None
     at: int | str | None = None
     delay: int | str | None = None
@@ -74,26 +78,30 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pause_on_failure: bool = False
 
 
-def read_trigger(request: ScheduleRequest, now: int) -> Trigger:
-    """The trigger that a request describes, or `InvalidInput` naming the field."""
-    given = [kind for kind in _KINDS if getattr(request, kind) is not None]
+def read_trigger(request: ScheduleRequest, now: int | None) -> Trigger:
+    """The trigger that a request describes, or `InvalidInput` naming the field. With `now`, it must still fire."""
+    given = [kind for kind in KINDS if getattr(request, kind) is not None]
     if len(given) != 1:
-        raise InvalidInput("cron", f"give exactly one of {', '.join(_KINDS)}; got {', '.join(given) or 'none'}")
-    bounds = read_bounds(
-        start=request.start,
-        end=request.end,
-        tz=request.tz,
-        utc=request.utc,
-        jitter_ms=_millis("jitter", request.jitter),
-    )
+        raise InvalidInput("cron", f"give exactly one of {', '.join(KINDS)}; got {', '.join(given) or 'none'}")
+    bounds = _bounds(request)
     if request.cron is not None:
-        return make_cron(request.cron, bounds, dialect=request.dialect, dst=request.dst, now=now)
+        return make_cron(request.cron, bounds, dialect=request.dialect, dst=request.dst, days=request.days, now=now)
     if request.interval is not None:
         anchor = request.anchor or (Anchor.SCHEDULED if bounds.start is None else Anchor.START)
-        return make_interval(_millis("interval", request.interval), bounds, anchor=anchor)
+        phase = _millis("phase", request.phase)
+        return make_interval(_millis("interval", request.interval), bounds, anchor=anchor, phase_ms=phase)
     if request.frequency is not None:
         return make_frequency(request.frequency.time, request.frequency.time_unit, bounds)
     return _once(request, bounds)
+
+
+def _bounds(request: ScheduleRequest) -> Bounds:
+    jitter_ms = _millis("jitter", request.jitter)
+    try:
+        return read_bounds(start=request.start, end=request.end, tz=request.tz, utc=request.utc, jitter_ms=jitter_ms)
+    except InvalidInput as error:
+        own_name = {"startDate": "start", "endDate": "end"}.get(error.field, error.field)
+        raise InvalidInput(own_name, error.reason) from None
 
 
 def _once(request: ScheduleRequest, bounds: Bounds) -> Trigger:
@@ -118,11 +126,15 @@ def read_catch_up(request: ScheduleRequest, trigger: Trigger) -> CatchUp:
     standard = CatchUp()
     policy = CatchUp(
         mode=parse_choice("catch_up.mode", CatchUpMode, wish.mode),
-        window_ms=standard.window_ms if wish.window is None else _millis("catch_up.window", wish.window),
+        window_ms=standard.window_ms if wish.window is None else _window(wish.window),
         max_fires=standard.max_fires if wish.max is None else wish.max,
     )
     policy.check("catch_up")
     return policy
+
+
+def _window(value: int | str) -> int | None:
+    return None if value == "none" else _millis("catch_up.window", value)
 
 
 def read_excluded(request: ScheduleRequest) -> tuple[str, ...]:
@@ -148,3 +160,37 @@ def _is_plain_interval(trigger: Trigger) -> bool:
 
 def _millis(field: str, value: int | str) -> int:
     return parse_duration(field, value) if isinstance(value, str) else value
+
+
+def make_schedule(
+    request: ScheduleRequest,
+    *,
+    uuid: str,
+    job_type: str,
+    queue: str,
+    created_at: int,
+    now: int | None,
+    managed_by: str = "",
+) -> Schedule:
+    """The schedule that a request describes, checked. With `now`, its times must not be over."""
+    trigger = read_trigger(request, now)
+    schedule = Schedule(
+        uuid=uuid,
+        name=read_name(request, uuid),
+        trigger=trigger,
+        queue=queue,
+        job_type=job_type,
+        arguments=request.job_arguments,
+        priority=request.priority,
+        max_runs=request.max_runs,
+        overlap=read_overlap(request, trigger),
+        catch_up=read_catch_up(request, trigger),
+        paused=request.paused,
+        pause_note=request.note,
+        pause_on_failure=request.pause_on_failure,
+        excluded=read_excluded(request),
+        created_at=created_at,
+        managed_by=managed_by,
+    )
+    schedule.check()
+    return schedule

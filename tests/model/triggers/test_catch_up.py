@@ -1,0 +1,199 @@
+"""What is fired after a gap, and that everything else is accounted for."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rota.errors import InvalidInput
+from rota.model.triggers.catch_up import CatchUp, CatchUpMode, CatchUpPlan, Missed, MissedReason, plan_catch_up
+from rota.model.triggers.interval import Anchor, TimeUnit
+from rota.model.triggers.trigger import (
+    CronTrigger,
+    FrequencyTrigger,
+    IntervalTrigger,
+    OnceTrigger,
+    Progress,
+    Trigger,
+    count_nominals,
+    nominals_between,
+)
+from tests.model.triggers.instants import ms, show, show_same
+
+HOURLY = CronTrigger(cron="0 * * * *")
+CURSOR = ms("2026-05-01T08:00")
+PROGRESS = Progress(schedule="s", created_at=ms("2026-01-01"))
+HOUR = 3_600_000
+
+
+def plan(trigger: Trigger, now: str, policy: CatchUp, live_after: int | None = None) -> CatchUpPlan:
+    return plan_catch_up(trigger, PROGRESS, cursor=CURSOR, now=ms(now), policy=policy, live_after=live_after)
+
+
+def missed(reason: MissedReason, count: int, first: str, last: str) -> Missed:
+    return Missed(reason, count, ms(first), ms(last))
+
+
+def test_a_tick_on_time_is_fired_in_every_mode() -> None:
+    for mode in CatchUpMode:
+        decided = plan(HOURLY, "2026-05-01T09:00:00.050", CatchUp(mode=mode))
+
+        assert decided == CatchUpPlan((ms("2026-05-01T09:00"),), (), ms("2026-05-01T09:00"))
+
+
+def test_nothing_due_changes_nothing() -> None:
+    assert plan(HOURLY, "2026-05-01T08:59:59.999", CatchUp()) == CatchUpPlan((), (), CURSOR)
+
+
+def test_a_clock_set_back_fires_nothing_and_keeps_the_cursor() -> None:
+    assert plan(HOURLY, "2026-04-01", CatchUp(mode=CatchUpMode.ALL)) == CatchUpPlan((), (), CURSOR)
+
+
+def test_none_leaves_out_what_is_past_in_one_row() -> None:
+    decided = plan(HOURLY, "2026-05-01T12:30", CatchUp(mode=CatchUpMode.NONE))
+
+    assert decided.fires == ()
+    assert decided.missed == (missed(MissedReason.NO_CATCH_UP, 4, "2026-05-01T09:00", "2026-05-01T12:00"),)
+    assert decided.cursor == ms("2026-05-01T12:00")
+
+
+def test_none_still_fires_the_latest_when_it_is_hardly_late() -> None:
+    decided = plan(HOURLY, "2026-05-01T12:00:05", CatchUp(mode=CatchUpMode.NONE))
+
+    assert show(decided.fires) == show_same(["2026-05-01T12:00"])
+    assert decided.missed == (missed(MissedReason.NO_CATCH_UP, 3, "2026-05-01T09:00", "2026-05-01T11:00"),)
+
+
+def test_last_fires_the_latest_and_names_those_before_it() -> None:
+    decided = plan(HOURLY, "2026-05-01T12:30", CatchUp(mode=CatchUpMode.LAST))
+
+    assert show(decided.fires) == show_same(["2026-05-01T12:00"])
+    assert decided.missed == (missed(MissedReason.SUPERSEDED, 3, "2026-05-01T09:00", "2026-05-01T11:00"),)
+
+
+def test_last_fires_nothing_that_is_older_than_the_window() -> None:
+    daily = CronTrigger(cron="0 9 * * *")
+
+    decided = plan(daily, "2026-05-03T08:00", CatchUp(window_ms=HOUR))
+
+    assert decided == CatchUpPlan(
+        (),
+        (missed(MissedReason.OUTSIDE_WINDOW, 2, "2026-05-01T09:00", "2026-05-02T09:00"),),
+        ms("2026-05-02T09:00"),
+    )
+
+
+def test_a_tick_exactly_as_old_as_the_window_is_within_it() -> None:
+    decided = plan(HOURLY, "2026-05-01T10:00", CatchUp(mode=CatchUpMode.ALL, window_ms=HOUR))
+
+    assert show(decided.fires) == show_same(["2026-05-01T09:00", "2026-05-01T10:00"])
+
+
+def test_all_fires_each_within_the_window_oldest_first() -> None:
+    decided = plan(HOURLY, "2026-05-01T14:30", CatchUp(mode=CatchUpMode.ALL, window_ms=3 * HOUR))
+
+    assert show(decided.fires) == show_same([f"2026-05-01T{hour}:00" for hour in (12, 13, 14)])
+    assert decided.missed == (missed(MissedReason.OUTSIDE_WINDOW, 3, "2026-05-01T09:00", "2026-05-01T11:00"),)
+
+
+def test_all_drops_the_oldest_over_the_cap() -> None:
+    policy = CatchUp(mode=CatchUpMode.ALL, window_ms=4 * HOUR, max_fires=2)
+
+    decided = plan(HOURLY, "2026-05-01T14:30", policy)
+
+    assert show(decided.fires) == show_same(["2026-05-01T13:00", "2026-05-01T14:00"])
+    assert set(decided.missed) == {
+        missed(MissedReason.OUTSIDE_WINDOW, 2, "2026-05-01T09:00", "2026-05-01T10:00"),
+        missed(MissedReason.OVER_CAP, 2, "2026-05-01T11:00", "2026-05-01T12:00"),
+    }
+
+
+@pytest.mark.parametrize("mode", [CatchUpMode.NONE, CatchUpMode.LAST])
+def test_ticks_while_a_scheduler_was_watching_are_all_fired(mode: CatchUpMode) -> None:
+    every_second = CronTrigger(cron="* * * * * *")
+    now = "2026-05-01T08:01:02.500"
+
+    decided = plan(every_second, now, CatchUp(mode=mode), live_after=ms(now) - 3_000)
+
+    assert show(decided.fires) == show_same([f"2026-05-01T08:01:0{second}" for second in (0, 1, 2)])
+    assert [row.count for row in decided.missed] == [59]
+
+
+def test_a_once_that_was_missed_follows_the_mode() -> None:
+    once = OnceTrigger(at=ms("2026-05-01T09:00"))
+
+    assert plan(once, "2026-05-01T10:00", CatchUp()).fires == (once.at,)
+    assert plan(once, "2026-05-01T10:00", CatchUp(mode=CatchUpMode.NONE)).missed == (
+        missed(MissedReason.NO_CATCH_UP, 1, "2026-05-01T09:00", "2026-05-01T09:00"),
+    )
+
+
+@pytest.mark.parametrize("mode", CatchUpMode)
+def test_a_least_distance_that_has_passed_is_due_however_late(mode: CatchUpMode) -> None:
+    trigger = IntervalTrigger(every_ms=60_000, anchor=Anchor.SCHEDULED)
+    progress = Progress(created_at=CURSOR, last_scheduled=CURSOR)
+
+    decided = plan_catch_up(trigger, progress, cursor=CURSOR, now=CURSOR + 90 * 86_400_000, policy=CatchUp(mode=mode))
+
+    assert decided == CatchUpPlan((CURSOR + 60_000,), (), CURSOR + 60_000)
+
+
+@pytest.mark.parametrize("mode", CatchUpMode)
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        CronTrigger(cron="* * * * * *", tz="America/New_York"),
+        IntervalTrigger(every_ms=1),
+        FrequencyTrigger(time=1, unit=TimeUnit.MILLISECONDS),
+    ],
+)
+def test_a_clock_that_leaps_by_decades_costs_no_more_than_the_cap(mode: CatchUpMode, trigger: Trigger) -> None:
+    began = time.process_time()
+
+    decided = plan(trigger, "2086-05-01", CatchUp(mode=mode, window_ms=None))
+
+    assert time.process_time() - began < 5
+    assert len(decided.fires) <= 100
+    total = count_nominals(trigger, CURSOR, ms("2086-05-01"), PROGRESS)
+    assert len(decided.fires) + sum(row.count for row in decided.missed) == total
+
+
+@given(
+    st.sampled_from(
+        [CronTrigger(cron="*/7 * * * *"), CronTrigger(cron="30 2 * * *"), IntervalTrigger(every_ms=777_777)]
+    ),
+    st.integers(0, 4 * 86_400_000),
+    st.builds(
+        CatchUp,
+        mode=st.sampled_from(CatchUpMode),
+        window_ms=st.none() | st.integers(10_000, 2 * 86_400_000),
+        max_fires=st.integers(1, 50),
+    ),
+    st.none() | st.integers(0, 4 * 86_400_000),
+)
+@settings(max_examples=300, deadline=None)
+def test_every_tick_is_decided_exactly_once(trigger: Trigger, gap: int, policy: CatchUp, live: int | None) -> None:
+    now = CURSOR + gap
+    live_after = None if live is None else CURSOR + live
+    ticks = list(nominals_between(trigger, CURSOR, now, PROGRESS))
+
+    decided = plan_catch_up(trigger, PROGRESS, cursor=CURSOR, now=now, policy=policy, live_after=live_after)
+
+    passed_over = []
+    for row in decided.missed:
+        in_row = [tick for tick in ticks if row.first <= tick <= row.last]
+        assert (len(in_row), in_row[0], in_row[-1]) == (row.count, row.first, row.last)
+        passed_over.extend(in_row)
+    assert sorted([*decided.fires, *passed_over]) == ticks
+    assert len(decided.fires) <= policy.max_fires
+    assert decided.cursor == (ticks[-1] if ticks else CURSOR)
+
+
+def test_a_policy_that_cannot_be_meant_is_refused() -> None:
+    CatchUp().check("catch_up")
+    CatchUp(window_ms=None).check("catch_up")
+    with pytest.raises(InvalidInput, match=r"^catch_up\.window: "):
+        CatchUp(window_ms=9_999).check("catch_up")
+    with pytest.raises(InvalidInput, match=r"^catch_up\.max: "):
+        CatchUp(max_fires=0).check("catch_up")
