@@ -17,6 +17,7 @@ from typing import Protocol
 from rota.cli.log_format import set_up_logging
 from rota.cli.target import store_url
 from rota.clock import SystemClock
+from rota.dialects.registry import open_dialects
 from rota.engine.definitions import DEFAULT_NODE_TYPE
 from rota.engine.executors.http import HttpExecutor
 from rota.engine.executors.registry import ExecutorRegistry
@@ -58,7 +59,13 @@ class Host:
         self.roles = roles
         self.clock = SystemClock()
         executors = ExecutorRegistry({"http": HttpExecutor(settings.http_allow)})
-        self.node = Node(store, _node_options(settings, roles), executors=executors, clock=self.clock)
+        self.node = Node(
+            store,
+            _node_options(settings, roles),
+            executors=executors,
+            clock=self.clock,
+            dialects=open_dialects(settings, store),
+        )
         self.listener: socket.socket | None = None
         self.key_plan: KeyPlan | None = None
         self.duty: Duty | None = None

@@ -257,11 +257,11 @@ class Definitions:
         self._delete_job_types(gone)
         for node_type in self.node_types():
             if node_type.managed_by == MANAGED_BY_FILE and node_type.uuid not in kept:
-                self._disown(node_type)
+                self.disown_node_type(node_type)
         self.refresh()
 
-    def _disown(self, node_type: NodeType) -> None:
-        """A node type that no longer stands in the file goes; `default` stays, but is nobody's any more."""
+    def disown_node_type(self, node_type: NodeType) -> None:
+        """A node type that its owner dropped goes; `default` stays, but is nobody's any more."""
         if _is_default_node_type(node_type):
             self._store.put_node_types([structs.replace(node_type, managed_by="")])
         else:

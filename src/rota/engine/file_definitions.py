@@ -101,7 +101,8 @@ class FileDefinitions:
         """The schedules of the file, if their job types exist then and their names are free."""
         there = {one.name for one in self._definitions.job_types() if one.managed_by != MANAGED_BY_FILE}
         there |= {one.name for one in wanted.job_types} | {EMIT_JOB_TYPE}
-        for number, request in enumerate(wanted.schedules):
+        schedules = [request.settled() for request in wanted.schedules]
+        for number, request in enumerate(schedules):
             if request.job_type not in there:
                 hint = f"known: {', '.join(sorted(there)[:10])}" if there else "none is defined"
                 raise InvalidInput(f"schedules[{number}].job_type", f"no job type {request.job_type!r}; {hint}")
@@ -110,7 +111,7 @@ class FileDefinitions:
                 raise Conflict(
                     f"{request.name!r} stands in the configuration file, but was defined in another way before"
                 )
-        return wanted.schedules
+        return schedules
 
     def _made(self, request: ScheduleRequest, job_types: dict[str, str]) -> Schedule:
         """The schedule as the file has it, for comparing; its job type may not be stored yet."""

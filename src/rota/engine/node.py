@@ -3,6 +3,7 @@
 role        what it drives
 worker      a worker on its node type's queue, and the watchdog
 scheduler   the ticker, the watchdog and retention
+both        the duties of the dialects that it speaks
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import logging
 import os
 import random
 import socket
-from typing import Protocol
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -18,13 +19,16 @@ from rota import __version__
 from rota.clock import SystemClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.dependencies import Events
+from rota.engine.dialect import Dialect, Engine
 from rota.engine.draining import forget_drain, is_to_drain
+from rota.engine.duty import Duty
 from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.intake import Intake
 from rota.engine.outbox import Outbox
 from rota.engine.retention import Retention
+from rota.engine.schedules import Schedules
 from rota.engine.store_thread import StoreThread
 from rota.engine.ticker import Ticker
 from rota.engine.watchdog import Watchdog
@@ -41,14 +45,6 @@ _BEATS_PER_LEASE = DEAD_AFTER_MS // BEAT_MS
 """All but one of them may be lost before a node is taken for dead."""
 _AFTER_ERROR_S = 1.0
 _logger = logging.getLogger("rota.node")
-
-
-class Duty(Protocol):
-    """Something that is done again and again."""
-
-    def run_once(self, now: int) -> float:
-        """One round; returns how many seconds the next one can wait."""
-        ...
 
 
 class NodeOptions(Struct, frozen=True, kw_only=True):
@@ -76,6 +72,7 @@ class Node:
         *,
         executors: ExecutorRegistry | None = None,
         clock: SystemClock | None = None,
+        dialects: Sequence[Dialect] = (),
     ) -> None:
         self._store = store
         self._options = options
@@ -90,6 +87,9 @@ class Node:
         retention_ms = options.history_max_age_ms
         self.events = Events(store, self.definitions, self._clock, retention_ms=retention_ms)
         self._executors.provide("event", EventExecutor(self.events, self._clock))
+        self.schedules = Schedules(store, self.definitions, self.intake, self._clock)
+        self._dialects = dialects
+        self._dialect_duties = [duty for dialect in dialects for duty in dialect.join(self._engine())]
         self._worker: Worker | None = None
         self._stop_requested = asyncio.Event()
         self._at_once = False
@@ -100,22 +100,25 @@ class Node:
         node_type = self._find_node_type()
         beats, duties = StoreThread("rota-beat"), StoreThread("rota-duties")
         # What is on time has a thread of its own: a long round of housekeeping must not make it late.
-        ticks = StoreThread("rota-ticker")
+        ticks, foreign = StoreThread("rota-ticker"), StoreThread("rota-dialects")
         background = [asyncio.create_task(self._drive(duty, duties)) for duty in self._duties()]
         background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
+        background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         try:
             if WORKER in self._options.roles:
                 self._worker = self._make_worker(node_type)
-            await self._beat(node_type, beats)
+            await self._try_to_beat(node_type, beats)
             background.append(asyncio.create_task(self._keep_beating(node_type, beats)))
             await self._work_until_stopped()
         finally:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
+            for dialect in self._dialects:
+                dialect.leave()
             await self._executors.close()
             await self._leave(node_type, beats)
-            for thread in (beats, duties, ticks):
+            for thread in (beats, duties, ticks, foreign):
                 thread.close()
 
     def request_stop(self, *, at_once: bool = False) -> None:
@@ -182,6 +185,17 @@ class Node:
         ticker = Ticker(self._store, self.definitions, node=self.uuid)
         return [ticker, Outbox(self._store, self.definitions, self.events)]
 
+    def _engine(self) -> Engine:
+        return Engine(
+            node=self.uuid,
+            node_type=self._options.node_type,
+            roles=self._options.roles,
+            definitions=self.definitions,
+            intake=self.intake,
+            schedules=self.schedules,
+            clock=self._clock,
+        )
+
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""
         await asyncio.sleep(random.random())
@@ -202,12 +216,15 @@ class Node:
     async def _keep_beating(self, node_type: NodeType, thread: StoreThread) -> None:
         while True:
             await asyncio.sleep(self._options.dead_after_ms / 1000 / _BEATS_PER_LEASE)
-            try:
-                await self._beat(node_type, thread)
-            except StoreError as error:
-                self._health.store_failed(error)
-            except Exception:
-                _logger.exception("beat failed")
+            await self._try_to_beat(node_type, thread)
+
+    async def _try_to_beat(self, node_type: NodeType, thread: StoreThread) -> None:
+        try:
+            await self._beat(node_type, thread)
+        except StoreError as error:
+            self._health.store_failed(error)
+        except Exception:
+            _logger.exception("beat failed")
 
     async def _beat(self, node_type: NodeType, thread: StoreThread) -> None:
         """Say that this node lives, follow the store's clock, and hear what changed."""

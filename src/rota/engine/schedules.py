@@ -15,7 +15,7 @@ from rota.model.job_type import JobType
 from rota.model.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.schedule_request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.ticking import aimed, first_state
-from rota.model.triggers.trigger import OnceTrigger, count_nominals, last_nominal, next_nominal
+from rota.model.triggers.trigger import IntervalTrigger, OnceTrigger, count_nominals, last_nominal, next_nominal
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Admission, Store
 
@@ -56,11 +56,24 @@ class Schedules:
             raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
         return ScheduleEntry(schedule, state)
 
+    def define(
+        self, uuid: str, request: ScheduleRequest, *, managed_by: str, last_scheduled_at: int | None = None
+    ) -> ScheduleEntry:
+        """A new schedule under a uuid that its owner chose, who may know when it was last scheduled."""
+        now = self._clock.now()
+        schedule = self.make(request, uuid, now, managed_by=managed_by)
+        last = None if last_scheduled_at is None else min(last_scheduled_at, now)
+        state = aimed(schedule, ScheduleState(cursor=now - 1, last_scheduled_at=last), now)
+        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
+            raise Conflict(f"there is a schedule {uuid} already")
+        return ScheduleEntry(schedule, state)
+
     def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
         """Check a request and settle what it leaves open; nothing is stored.
 
         A line in a file may be over: a process must not refuse to start when a year ends.
         """
+        request = request.settled()
         job_type, queue = self._target(request.job_type)
         return make_schedule(
             request,
@@ -106,6 +119,22 @@ class Schedules:
             if told and (changed := self._put(told, schedule, _aimed_anew(told, schedule, now))):
                 return changed
         raise Conflict(f"schedule {name!r} changes too often; try again")
+
+    def retarget(self, name: str, *, every_ms: int, job_type: str, arguments: dict[str, object]) -> ScheduleEntry:
+        """Give an interval another length, job type or arguments; all else stays as it is."""
+
+        def change(entry: ScheduleEntry, now: int) -> Schedule:
+            target, queue = self._target(job_type)
+            if not isinstance(entry.schedule.trigger, IntervalTrigger):
+                raise Conflict(f"schedule {name!r} does not go by an interval")
+            trigger = structs.replace(entry.schedule.trigger, every_ms=every_ms)
+            schedule = structs.replace(
+                entry.schedule, trigger=trigger, job_type=target.uuid, queue=queue, arguments=arguments
+            )
+            schedule.check()
+            return schedule
+
+        return self.change(name, change)
 
     def delete(self, name: str) -> None:
         """Remove a schedule with its ticks. Its jobs stay."""

@@ -92,16 +92,16 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     note: str = ""
     pause_on_failure: bool = False
 
-    def __post_init__(self) -> None:
-        """To emit an event is to make a job that does."""
-        if self.emit is None and not self.job_type:
-            raise ValueError("a schedule needs a job_type, or an event to emit")
-        if self.emit is not None and self.job_type not in ("", EMIT_JOB_TYPE):
-            raise ValueError("a schedule has a job_type or an event to emit, not both")
-        if self.emit is not None:
-            event = {"type": self.emit.type, "resourceId": self.emit.resource or self.name or ""}
-            structs.force_setattr(self, "job_type", EMIT_JOB_TYPE)
-            structs.force_setattr(self, "job_arguments", event)
+    def settled(self) -> "ScheduleRequest":
+        """The request with its job type: to emit an event is to make a job that does."""
+        if self.emit is None:
+            if not self.job_type:
+                raise InvalidInput("job_type", "a schedule needs a job_type, or an event to emit")
+            return self
+        if self.job_type not in ("", EMIT_JOB_TYPE):
+            raise InvalidInput("emit", "a schedule has a job_type or an event to emit, not both")
+        event: dict[str, object] = {"type": self.emit.type, "resourceId": self.emit.resource or self.name or ""}
+        return structs.replace(self, job_type=EMIT_JOB_TYPE, job_arguments=event)
 
 
 def read_trigger(request: ScheduleRequest, now: int | None) -> Trigger:

@@ -1,1 +1,1 @@
-"""What Python users import."""
+"""What Python programs import."""

@@ -26,7 +26,7 @@ class NewSchedule(ScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fie
         return ScheduleRequest(**given | {"job_type": self._job_type()})
 
     def _job_type(self) -> str:
-        if bool(self.job_type) == (self.job_type_uuid is not None):
+        if self.job_type and self.job_type_uuid is not None:
             raise InvalidInput("job_type_uuid", "give it or job_type, and not both")
         return self.job_type_uuid.lower() if self.job_type_uuid else self.job_type
 

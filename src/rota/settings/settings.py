@@ -58,6 +58,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Hosts and networks that `http` jobs may reach although they are not public."""
     log_level: str = "INFO"
 
+    synchrony_keys: bool = True
+    """Speak through Synchrony's own Redis keys too. Without effect on SQLite and Redis Cluster."""
+    synchrony_job_keys: bool = False
+    """Show every job in Synchrony's keys, which costs writes for each."""
+
     node_types: tuple[NodeType, ...] = ()
     """Definitions that stand in the file, which owns them."""
     job_types: tuple[JobType, ...] = ()

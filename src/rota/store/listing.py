@@ -80,6 +80,11 @@ def list_jobs(reader: SectionReader, query: JobQuery, limit: int, cursor: str | 
     return JobPage(jobs)
 
 
+def cursor_before(instant: int) -> str:
+    """A cursor behind which a listing has the jobs that ended before an instant, latest first."""
+    return _encode_cursor(_Cursor(len(SECTIONS) - 1, (instant, "")))
+
+
 def matches(job: Job, query: JobQuery) -> bool:
     """Whether a job meets every condition of a query."""
     spec = job.spec

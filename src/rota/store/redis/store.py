@@ -18,6 +18,7 @@ from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
 from rota.store import listing
 from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode
+from rota.store.redis.access import RedisAccess
 from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
 from rota.store.redis.events import RedisEvents
@@ -77,6 +78,10 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def close(self) -> None:
         self._client.close()
+
+    def access(self) -> RedisAccess:
+        """The server itself, for dialects with keys of their own."""
+        return RedisAccess(self._address, self._client)
 
     def _run(self, name: str, keys: Sequence[str], args: Sequence[Value], *, repeats: bool = True) -> Any:
         """Call a script. One that may be repeated survives a connection that broke since it was last used."""
@@ -412,11 +417,18 @@ class RedisStore(RedisSchedules, RedisEvents):
     def read_section(
         self, section: str, queue: str, states: Iterable[JobState], *, after: listing.Place, limit: int
     ) -> list[tuple[listing.Place, Job]]:
-        places = self._places(section, self._of(queue), states, after, limit)
-        jobs = self._find_in(queue, [job_id for _, job_id in places]) if places else []
-        # A job that moved on between the two steps is not of this section any more.
         wanted = frozenset(states)
-        return [(place, job) for place, job in zip(places, jobs, strict=True) if job and job.state in wanted]
+        found: list[tuple[listing.Place, Job]] = []
+        while len(found) < limit:
+            places = self._places(section, self._of(queue), wanted, after, limit)
+            jobs = self._find_in(queue, [job_id for _, job_id in places]) if places else []
+            # A job that moved on between the two steps is not of this section any more. Others take its place, because
+            # a short answer means that there are no more.
+            found += [(place, job) for place, job in zip(places, jobs, strict=True) if job and job.state in wanted]
+            if len(places) < limit:
+                break
+            after = places[-1]
+        return found[:limit]
 
     def _places(
         self, section: str, keys: QueueKeys, states: Iterable[JobState], after: listing.Place, limit: int
