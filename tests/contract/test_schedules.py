@@ -389,3 +389,12 @@ def test_a_move_of_another_version_changes_nothing(store: Store) -> None:
 
     assert found(store, moved).schedule.queue == old
     assert len(store.claim_due_schedules(old, now=NOW, lease_ms=LEASE_MS, limit=10).entries) == 1
+
+
+def test_jobs_of_ticks_are_counted_like_any_other(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+
+    store.fire_schedules(queue, [firing(entry, spec(queue), spec(queue))], now=NOW)
+
+    assert store.read_totals(queue).enqueued == 2

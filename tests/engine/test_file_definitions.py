@@ -69,7 +69,7 @@ def test_a_difference_tells_the_fields(world: FileWorld) -> None:
 
     (found,) = world.file.diff(Wanted((), (REPORT,), (structs.replace(NIGHTLY, overlap="allow"),)))
 
-    assert (found.before, found.after) == ({"overlap": None}, {"overlap": "allow"})
+    assert (found.before, found.after) == ({"overlap": "skip"}, {"overlap": "allow"})
     assert world.schedules.find("nightly").schedule.overlap == "skip"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota.errors import Conflict
+from rota.errors import Conflict, InvalidInput
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobState
 from rota.model.job_type import JobType, Unique
@@ -425,3 +425,30 @@ def test_jobs_of_a_schedule_that_allows_overlap_are_not_remembered(world: World)
     world.pass_time(5 * MINUTE)
 
     assert world.schedules.find(uuid).state.jobs == ()
+
+
+@pytest.mark.parametrize(
+    ("wish", "field"),
+    [
+        ({"at": START - MINUTE}, "at"),
+        ({"interval": 1_000, "start": START - 2 * MINUTE, "end": START - MINUTE}, "end"),
+        ({"cron": "* * * * *", "end": START - MINUTE}, "cron"),
+    ],
+)
+def test_a_schedule_whose_time_is_over_is_refused(world: World, wish: dict[str, object], field: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"^{field}: "):
+        world.schedule(name="late", **wish)
+
+    assert world.store.schedule_uuid("late") is None
+
+
+def test_a_clock_that_leaps_forward_obeys_the_catch_up_policy(world: World) -> None:
+    uuids = [world.schedule(cron="* * * * *", catch_up=mode, overlap="allow") for mode in ("none", "last", "all")]
+    world.pass_time(MINUTE)
+
+    world.clock.set(world.clock.now() + 10 * MINUTE)
+    world.tick()
+
+    fired = [world.fates(uuid).count("fired") for uuid in uuids]
+    assert fired == [2, 2, 11]
+    assert [sum(row.count for row in world.rows(uuid)) for uuid in uuids] == [11, 11, 11]

@@ -28,7 +28,7 @@ SECTIONS = {
     "Run": {
         "up": Verb("rota.cli.run:up", "Scheduler, worker and server in one process."),
         "worker": Verb("rota.cli.run:worker", "Run jobs of one node type."),
-        "scheduler": Verb("rota.cli.run:scheduler", "Keep watch and house, without running jobs."),
+        "scheduler": Verb("rota.cli.run:scheduler", "Fire schedules and keep house, without running jobs."),
         "server": Verb("rota.cli.run:server", "Serve the HTTP API, without running jobs."),
     },
     "Jobs": {
@@ -48,6 +48,16 @@ SECTIONS = {
     "Definitions": {
         "job-type": Verb("rota.cli.job_types:job_type", "What can be run: create, list, show, delete."),
         "node-type": Verb("rota.cli.node_types:node_type", "Where it runs: create, list, show, delete."),
+        "apply": Verb("rota.cli.files:apply", "Make the store agree with a file of definitions."),
+        "diff": Verb("rota.cli.files:diff", "Show what apply would change."),
+    },
+    "Time": {
+        "schedule": Verb(
+            "rota.cli.schedules:schedule", "Jobs by the clock: create, list, show, edit, pause, ticks, backfill."
+        ),
+        "next": Verb("rota.cli.next_fires:next_fires", "Show when a cron line fires."),
+        "simulate": Verb("rota.cli.simulate:simulate", "Show what would fire, without firing it."),
+        "import": Verb("rota.cli.imports:imports", "Take over schedules from elsewhere: crontab."),
     },
     "Operations": {
         "queues": Verb("rota.cli.queues:queues", "List queues; pause and resume them."),

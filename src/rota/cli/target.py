@@ -38,6 +38,10 @@ class Target:
         """The store that the command line itself names."""
         return self._store
 
+    def with_store(self, url: str) -> "Target":
+        """The same, on another store."""
+        return Target(store=url, config=self._config, as_json=self.as_json)
+
     @property
     def has_options(self) -> bool:
         """Whether any of the options was given."""

@@ -18,12 +18,15 @@ from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.event import JOB
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+from rota.model.schedule import Schedule
 from rota.store.store import Store
 
 DEFAULT_NODE_TYPE = "default"
 MANAGED_BY_FILE = "file"
 _MOST_NAMED = 5
 """Names that an error lists."""
+
+_KINDS = {NodeType: "node type", JobType: "job type", Schedule: "schedule"}
 
 Definition = TypeVar("Definition", NodeType, JobType)
 
@@ -69,10 +72,6 @@ class Definitions:
     def node_types(self) -> list[NodeType]:
         self.refresh()
         return self.known_node_types()
-
-    def cached_node_types(self) -> list[NodeType]:
-        """All node types without asking the store; the node refreshes them with every beat."""
-        return list({one.uuid: one for one in self._view.node_types.values()}.values())
 
     def job_types(self) -> list[JobType]:
         self.refresh()
@@ -279,10 +278,10 @@ class Definitions:
         return structs.replace(one, uuid=uuid, managed_by=MANAGED_BY_FILE)
 
 
-def refuse_file_owned(found: NodeType | JobType) -> None:
+def refuse_file_owned(found: NodeType | JobType | Schedule) -> None:
     """What stands in the file would come back, or be changed back, at the next start."""
     if found.managed_by == MANAGED_BY_FILE:
-        kind = "node type" if isinstance(found, NodeType) else "job type"
+        kind = _KINDS[type(found)]
         raise Conflict(f"the {kind} {found.name!r} stands in the configuration file; change it there")
 
 
@@ -301,10 +300,6 @@ def _is_default_node_type(one: NodeType | JobType) -> bool:
     return isinstance(one, NodeType) and one.name == DEFAULT_NODE_TYPE
 
 
-def _by_name(view: dict[str, Definition]) -> list[Definition]:
-    return sorted({one.uuid: one for one in view.values()}.values(), key=lambda one: one.name)
-
-
 def _check_names_are_free(kind: str, new: Sequence[Definition], known: dict[str, Definition]) -> None:
     """The stores see to this too, but one call after the other: a job type's name must not come too late."""
     owners: dict[str, str] = {}
@@ -312,6 +307,10 @@ def _check_names_are_free(kind: str, new: Sequence[Definition], known: dict[str,
         there = known.get(one.name, one)
         if owners.setdefault(one.name, there.uuid) != one.uuid:
             raise Conflict(f"another {kind} has the name {one.name!r}")
+
+
+def _by_name(view: dict[str, Definition]) -> list[Definition]:
+    return sorted({one.uuid: one for one in view.values()}.values(), key=lambda one: one.name)
 
 
 def _by_name_and_uuid(definitions: Iterable[Definition]) -> dict[str, Definition]:

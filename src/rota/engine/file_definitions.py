@@ -21,6 +21,7 @@ from rota.model.node import NodeType
 from rota.model.schedule import Schedule
 from rota.model.schedule_request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.settings import Settings
+from rota.settings.definition_ids import definition_uuid
 from rota.store.schedules import ScheduleEntry
 from rota.store.store import Store
 
@@ -121,7 +122,7 @@ class FileDefinitions:
     def _put(self, request: ScheduleRequest) -> None:
         there = self._find(request.name or "")
         if there is None:
-            self._schedules.create(request, managed_by=MANAGED_BY_FILE)
+            self._schedules.create(request, uuid=_new_uuid(request), managed_by=MANAGED_BY_FILE)
             return
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
@@ -141,9 +142,14 @@ class FileDefinitions:
 
     def _remember(self, others: list[str], requests: Sequence[ScheduleRequest]) -> None:
         """Before something changes also those that may be left over, afterwards only what stands in the file."""
-        found = (self._store.schedule_uuid(request.name or "") for request in requests)
-        uuids = {*others, *(uuid for uuid in found if uuid)}
+        uuids = {self._store.schedule_uuid(request.name or "") or _new_uuid(request) for request in requests}
+        uuids.update(others)
         self._store.put_setting(_OWNED, msgspec.json.encode(sorted(uuids)).decode())
+
+
+def _new_uuid(request: ScheduleRequest) -> str:
+    """The same for a name at every start, so that it is known before the schedule is made."""
+    return definition_uuid("schedules", request.name or "")
 
 
 def _file_owned(definitions: Iterable[NodeType | JobType]) -> list[NodeType | JobType]:
@@ -178,5 +184,5 @@ def _differences(
 
 
 def _fields(one: NodeType | JobType | Schedule) -> Fields:
-    fields: Fields = msgspec.to_builtins(one)
-    return {key: value for key, value in fields.items() if key not in _UNTOLD}
+    """All fields, those with their standard value too: a difference is told by what was and what will be."""
+    return {name: msgspec.to_builtins(getattr(one, name)) for name in one.__struct_fields__ if name not in _UNTOLD}

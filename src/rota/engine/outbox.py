@@ -33,7 +33,7 @@ class Outbox:
         was_idle, self._is_idle = self._is_idle, not self._definitions.awaits_jobs
         if was_idle and self._is_idle:
             return EVERY_S
-        taken = [self._take(node_type.uuid, now) for node_type in self._definitions.cached_node_types()]
+        taken = [self._take(node_type.uuid, now) for node_type in self._definitions.known_node_types()]
         return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
 
     def _take(self, queue: str, now: int) -> int:

@@ -15,7 +15,7 @@ from rota.model.job_type import JobType
 from rota.model.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.schedule_request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.ticking import aimed, first_state
-from rota.model.triggers.trigger import count_nominals, last_nominal, next_nominal
+from rota.model.triggers.trigger import OnceTrigger, count_nominals, last_nominal, next_nominal
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Admission, Store
 
@@ -42,14 +42,18 @@ class Schedules:
             raise NotFound("schedule", name)
         return entry
 
-    def create(self, request: ScheduleRequest, *, managed_by: str = "") -> ScheduleEntry:
-        """A new schedule."""
+    def create(self, request: ScheduleRequest, *, uuid: str | None = None, managed_by: str = "") -> ScheduleEntry:
+        """A new schedule. One that would never fire is refused, unless it stands in a file."""
         now = self._clock.now()
-        schedule = self.make(request, new_id(now), now, managed_by=managed_by)
+        schedule = self.make(request, uuid or new_id(now), now, managed_by=managed_by)
         if schedule.paused and managed_by and not schedule.pause_note:
             schedule = structs.replace(schedule, pause_note=PAUSED_BY_FILE)
         state = first_state(schedule, now)
-        self._store.put_schedules([ScheduleChange(schedule, state, None)])
+        if state.nominal is None and not schedule.paused and not managed_by:
+            field = "at" if isinstance(schedule.trigger, OnceTrigger) else "end"
+            raise InvalidInput(field, f"{schedule.name!r} would never fire: its time is over")
+        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
+            raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
         return ScheduleEntry(schedule, state)
 
     def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
@@ -69,6 +73,8 @@ class Schedules:
         )
 
     def _target(self, name: str) -> tuple[JobType, str]:
+        if not name:
+            raise InvalidInput("job_type", "is missing; a schedule needs one, or an event to emit")
         if name == EMIT_JOB_TYPE:
             ensure_built_in(self._definitions, name, self._clock.now())
         try:

@@ -68,7 +68,7 @@ class Ticker:
         if not 0 <= now - self._refreshed_at < LOOK_MS:
             self._definitions.refresh()
             self._refreshed_at = now
-        queues = [node_type.uuid for node_type in self._definitions.cached_node_types()]
+        queues = [node_type.uuid for node_type in self._definitions.known_node_types()]
         for queue in queues:
             if self._looks.is_time(queue, now):
                 self._looks.plan(queue, self._fire_due(queue, now), now)
@@ -87,6 +87,8 @@ class Ticker:
 
     def _fire(self, queue: str, entries: list[ScheduleEntry], now: int) -> None:
         decided = [one for entry in entries if (one := self._try_to_decide(entry, now))]
+        if not decided:
+            return
         answers = self._store.fire_schedules(queue, [firing for firing, _ in decided], now=now)
         fired = zip(answers, decided, strict=True)
         if asked := [job_id for done, (_, cancels) in fired if done for job_id in cancels]:

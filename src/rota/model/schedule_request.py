@@ -20,9 +20,9 @@ from rota.model.triggers.make_trigger import (
     parse_choice,
     read_bounds,
 )
-from rota.model.triggers.trigger import CronTrigger, FrequencyTrigger, IntervalTrigger, OnceTrigger, Trigger
+from rota.model.triggers.trigger import IntervalTrigger, Trigger
 
-_KINDS = ("cron", "interval", "frequency", "at", "delay")
+KINDS = ("cron", "interval", "frequency", "at", "delay")
 MAX_EXCLUDED = 1_000
 
 
@@ -94,8 +94,6 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def __post_init__(self) -> None:
         """To emit an event is to make a job that does."""
-        if self.emit is None and not self.job_type:
-            raise ValueError("a schedule needs a job_type, or an event to emit")
         if self.emit is not None and self.job_type not in ("", EMIT_JOB_TYPE):
             raise ValueError("a schedule has a job_type or an event to emit, not both")
         if self.emit is not None:
@@ -106,9 +104,9 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 def read_trigger(request: ScheduleRequest, now: int | None) -> Trigger:
     """The trigger that a request describes, or `InvalidInput` naming the field. With `now`, it must still fire."""
-    given = [kind for kind in _KINDS if getattr(request, kind) is not None]
+    given = [kind for kind in KINDS if getattr(request, kind) is not None]
     if len(given) != 1:
-        raise InvalidInput("cron", f"give exactly one of {', '.join(_KINDS)}; got {', '.join(given) or 'none'}")
+        raise InvalidInput("cron", f"give exactly one of {', '.join(KINDS)}; got {', '.join(given) or 'none'}")
     bounds = _bounds(request)
     if request.cron is not None:
         return make_cron(request.cron, bounds, dialect=request.dialect, dst=request.dst, days=request.days, now=now)
@@ -220,42 +218,3 @@ def make_schedule(
     )
     schedule.check()
     return schedule
-
-
-def request_of(schedule: Schedule) -> ScheduleRequest:
-    """The request that would make this schedule again."""
-    trigger, policy = schedule.trigger, schedule.catch_up
-    common = ScheduleRequest(
-        job_type=schedule.job_type,
-        name=schedule.name,
-        job_arguments=schedule.arguments,
-        start=trigger.start,
-        end=trigger.end,
-        max_runs=schedule.max_runs,
-        tz=None if trigger.utc else trigger.tz,
-        utc=trigger.utc,
-        jitter=trigger.jitter_ms,
-        overlap=schedule.overlap.value,
-        catch_up=CatchUpRequest(mode=policy.mode, window=policy.window_ms or "none", max=policy.max_fires),
-        exclude=list(schedule.excluded),
-        priority=schedule.priority,
-        paused=schedule.paused,
-        note=schedule.pause_note,
-        pause_on_failure=schedule.pause_on_failure,
-    )
-    return structs.replace(common, **_times_of(trigger))
-
-
-def _times_of(trigger: Trigger) -> dict[str, object]:
-    """The part of a request that says when."""
-    match trigger:
-        case CronTrigger():
-            words = {"dialect": trigger.dialect.value, "dst": trigger.dst.value, "days": trigger.days.value}
-            return {"cron": trigger.cron, **words}
-        case IntervalTrigger():
-            return {"interval": trigger.every_ms, "anchor": trigger.anchor.value, "phase": trigger.phase_ms}
-        case FrequencyTrigger():
-            return {"frequency": Frequency(trigger.unit.value, trigger.time)}
-        case OnceTrigger(at=None):
-            return {"delay": trigger.delay_ms}
-    return {"at": trigger.at}

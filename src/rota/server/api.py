@@ -9,6 +9,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from rota.clock import Clock
+from rota.engine.backfill import Backfills
 from rota.engine.configurations import Configurations
 from rota.engine.definitions import Definitions
 from rota.engine.dependencies import Events
@@ -16,6 +17,7 @@ from rota.engine.enqueue_batcher import EnqueueBatcher
 from rota.engine.event_batcher import EventBatcher
 from rota.engine.intake import Intake
 from rota.engine.job_changes import JobChanges
+from rota.engine.schedules import Schedules
 from rota.errors import NotFound
 from rota.model.job import Job
 from rota.server.keys import KeyRing
@@ -79,6 +81,8 @@ class Api:
         self.health = health
         self.batcher = EnqueueBatcher(store, intake, clock)
         self.changes = JobChanges(store)
+        self.schedules = Schedules(store, definitions, intake, clock)
+        self.backfills = Backfills(store, definitions, self.schedules, clock)
         self.configurations = Configurations(store, definitions, clock)
         self.events = events or Events(store, definitions, clock)
         self.event_batcher = EventBatcher(self.events)

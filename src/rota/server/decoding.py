@@ -23,16 +23,21 @@ def decode_body(raw: bytes, kind: Any) -> Any:
     """The JSON body as a `kind`."""
     try:
         return _decoder(kind).decode(raw)
-    except msgspec.ValidationError as error:
-        loose = msgspec.json.decode(raw)
-        whole = _with_whole_numbers(loose, _type_of(kind))
-        if whole == loose and not _has_float(raw):
-            raise _translated(error, "body") from None
-        return _convert(whole, kind, "body", strict=True)
+    except msgspec.ValidationError:
+        # Rare, so it may cost a second look: with whole numbers made whole it may be right after all.
+        return _convert(_with_whole_numbers(_loosely(raw), _type_of(kind)), kind, "body", strict=True)
     except msgspec.DecodeError as error:
         raise InvalidInput("body", f"is no valid JSON: {error}") from None
     except RecursionError:
         raise InvalidInput("body", "is nested too deeply") from None
+
+
+def _loosely(raw: bytes) -> Any:
+    """Any JSON; a fault in what follows a value of a wrong type shows here."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidInput("body", f"is no valid JSON: {error}") from None
 
 
 def decode_query(raw: bytes, kind: Any) -> Any:
@@ -48,6 +53,8 @@ def decode_query(raw: bytes, kind: Any) -> Any:
             values.setdefault(name, []).append(value)
         elif name in values:
             raise InvalidInput(name, "is given twice")
+        elif value.lower() == "null" and name not in _text_fields(kind):
+            raise InvalidInput(name, "is null; leave it out instead")
         else:
             values[name] = value
     return _convert(values, kind, "query", strict=False)
@@ -92,14 +99,27 @@ def _type_of(kind: Any) -> inspect.Type:
 
 @lru_cache
 def _list_fields(kind: Any) -> frozenset[str]:
-    fields = inspect.type_info(kind)
-    assert isinstance(fields, inspect.StructType)
-    return frozenset(field.encode_name for field in fields.fields if isinstance(field.type, inspect.ListType))
+    return _fields_with(kind, inspect.ListType)
 
 
-def _has_float(raw: bytes) -> bool:
-    """Whether there may be a number like 328.0; equality alone cannot tell it from 328."""
-    return any(mark in raw for mark in (b".", b"e", b"E"))
+@lru_cache
+def _text_fields(kind: Any) -> frozenset[str]:
+    return _fields_with(kind, inspect.StrType)
+
+
+def _fields_with(kind: Any, wanted: type[inspect.Type]) -> frozenset[str]:
+    """Names of a struct's fields that may hold a value of this type."""
+    found = inspect.type_info(kind)
+    assert isinstance(found, inspect.StructType)
+    return frozenset(field.encode_name for field in found.fields if _may_be(field.type, wanted))
+
+
+def _may_be(kind: inspect.Type, wanted: type[inspect.Type]) -> bool:
+    if isinstance(kind, inspect.Metadata):
+        return _may_be(kind.type, wanted)
+    if isinstance(kind, inspect.UnionType):
+        return any(_may_be(one, wanted) for one in kind.types)
+    return isinstance(kind, wanted)
 
 
 def _with_whole_numbers(value: Any, kind: inspect.Type) -> Any:

@@ -20,7 +20,7 @@ from rota.server.access import NOBODY, OPEN, Caller
 from rota.server.answers import Json, Refusal, error_answer, status_of
 from rota.server.api import Api
 from rota.server.auth import bearer_key
-from rota.server.operations import JSON, Call, Operation
+from rota.server.operations import JSON, Call, NoBody, Operation
 
 _logger = logging.getLogger("rota.server")
 _encode = msgspec.json.Encoder().encode
@@ -68,7 +68,7 @@ class Endpoint:
         call: Call[Any, Any] = Call(
             decoding.decode_path(scope["path_params"]),
             decoding.decode_query(scope["query_string"], operation.query) if operation.query else None,
-            decoding.decode_body(body, operation.body) if operation.body else None,
+            _decoded(operation, body),
             caller,
             headers,
         )
@@ -81,19 +81,25 @@ class Endpoint:
 
 async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
     """Whose key the request shows; refuses those without a good one, and those who ask too often."""
-    address = (scope.get("client") or ("?",))[0]
-    if wait_s := api.wrong_keys.wait_s(address):
-        raise _too_often(wait_s)
     key = bearer_key(headers)
-    caller = None
-    if key is not None:
-        caller = api.keys.known(key) or await asyncio.to_thread(api.keys.identify, key)
+    caller = None if key is None else api.keys.known(key) or await _look_up(api, key, scope)
     if caller is None:
-        if key is not None:
-            api.wrong_keys.take(address)
         raise Refusal(401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
     if wait_s := api.requests_per_key.take(caller.name):
         raise _too_often(wait_s)
+    return caller
+
+
+async def _look_up(api: Api, key: str, scope: Scope) -> Caller | None:
+    """By the hashes in the store. An address may try few keys that were never good: guessing must stay slow, and must
+    not keep out those who share the address, behind a proxy, and have a good key."""
+    address = str((scope.get("client") or ("?",))[0])
+    was_good = api.keys.was_good(key)
+    if not was_good and (wait_s := api.wrong_keys.wait_s(address)):
+        raise _too_often(wait_s)
+    caller = await asyncio.to_thread(api.keys.identify, key)
+    if caller is None and not was_good:
+        api.wrong_keys.take(address)
     return caller
 
 
@@ -124,6 +130,12 @@ async def _body(operation: Operation, headers: Headers, receive: Receive) -> byt
         parts.append(part)
         more = message.get("more_body", False)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _decoded(operation: Operation, body: bytes) -> Any:
+    if operation.body is None or (operation.body is NoBody and not body):
+        return None
+    return decoding.decode_body(body, operation.body)
 
 
 def _too_large(limit: int) -> Refusal:

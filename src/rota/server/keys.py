@@ -107,6 +107,10 @@ class KeyRing:
         record = self._expiries.get(digest)
         return caller if record is None or record.is_good(self._clock.now()) else None
 
+    def was_good(self, key: str) -> bool:
+        """Whether the key was good when the store was last read."""
+        return digest_of(key) in self._seen
+
     def identify(self, key: str) -> Caller | None:
         """Whose the key is, by the hashes in the store. One at a time, so that guessing stays slow."""
         if caller := self.known(key):

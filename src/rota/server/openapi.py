@@ -66,7 +66,7 @@ def _anything(kind: type) -> Document:
     """`object` is any JSON value."""
     if kind is not object:
         raise NotImplementedError
-    return {}
+    return {"description": "Any JSON value."}
 
 
 def _operation(one: Operation, schemas: dict[Any, Document], components: Document) -> Document:

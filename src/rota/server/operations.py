@@ -40,6 +40,10 @@ class Call(Struct, Generic[Body, Query], frozen=True):
     headers: Headers
 
 
+class NoBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """Nothing but `{}`. Clients may also send no body at all."""
+
+
 class Operation(Struct, frozen=True, kw_only=True):
     """What one method on one path takes, needs, does and answers."""
 
@@ -95,6 +99,8 @@ class Routes:
         self, method: str, path: str, needs: Scope | None, declared: dict[str, Any]
     ) -> Callable[[Function], Function]:
         def keep(function: Function) -> Function:
+            if method == "POST":
+                declared.setdefault("body", NoBody)
             summary, _, description = (function.__doc__ or "").strip().partition("\n")
             operation = Operation(
                 method=method,

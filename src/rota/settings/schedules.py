@@ -5,14 +5,13 @@ import re
 import msgspec
 
 from rota.errors import InvalidInput
+from rota.model.schedule_edits import FIELDS, request_from
 from rota.model.schedule_request import ScheduleRequest, make_schedule
 from rota.settings import values
 from rota.settings.document import Document
 
 SECTION = "schedules"
-_KEYS = list(ScheduleRequest.__struct_fields__)
 _KEY_OF_FIELD = {"time": "frequency", "timeUnit": "frequency"}
-_AT_PATH = re.compile(r"(.*) - at `\$\.?(.*)`", re.DOTALL)
 
 
 def read_schedules(document: Document) -> tuple[ScheduleRequest, ...]:
@@ -33,26 +32,17 @@ def _read(document: Document, entries: list[object], index: int) -> ScheduleRequ
     path = f"{SECTION}[{index}]"
     where = document.where(entries, index, path)
     raw = values.mapping(where, entries[index])
-    document.refuse_unknown(raw, _KEYS, f"{path}.")
+    document.refuse_unknown(raw, list(FIELDS), f"{path}.")
     if raw.get("name") is None:
         raise InvalidInput(where, "needs the key 'name'")
     if raw.get("job_type") is None and raw.get("emit") is None:
         raise InvalidInput(where, "needs the key 'job_type', or 'emit' to emit an event")
     given = {key: value for key, value in raw.items() if value is not None}
     try:
-        request: ScheduleRequest = msgspec.convert(msgspec.to_builtins(given), ScheduleRequest)
+        request = request_from(msgspec.to_builtins(given))
         make_schedule(request, uuid="", job_type="", queue="", created_at=0, now=None)
-    except msgspec.ValidationError as error:
-        reason, field = _parts(str(error))
     except InvalidInput as error:
-        reason, field = error.reason, error.field
-    else:
-        return request
-    key = _KEY_OF_FIELD.get(field, re.split(r"[.\[]", field)[0])
-    raise InvalidInput(document.where(raw, key, f"{path}.{field}") if key in raw else where, reason)
-
-
-def _parts(message: str) -> tuple[str, str]:
-    """Reason and field of what the converter says."""
-    found = _AT_PATH.fullmatch(message)
-    return (found[1], found[2]) if found else (message, "")
+        key = _KEY_OF_FIELD.get(error.field, re.split(r"[.\[]", error.field)[0])
+        place = document.where(raw, key, f"{path}.{error.field}") if key in raw else where
+        raise InvalidInput(place, error.reason) from None
+    return request

@@ -12,6 +12,7 @@ from rota.server.routes import (
     node_types,
     nodes,
     queues,
+    schedules,
     system,
 )
 
@@ -25,6 +26,7 @@ ALL: tuple[Operation, ...] = tuple(
         job_types.routes,
         node_types.routes,
         queues.routes,
+        schedules.routes,
         nodes.routes,
         events.routes,
         configurations.routes,

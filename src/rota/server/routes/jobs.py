@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from rota.engine.intake import JobRequest
-from rota.errors import Conflict, InvalidInput, NotFound
+from rota.errors import Conflict, NotFound
 from rota.model.job import JobState
 from rota.server import fields
 from rota.server.access import Scope
@@ -14,7 +14,7 @@ from rota.server.api import Api
 from rota.server.filters import JobFilter, job_query
 from rota.server.operations import Call, Routes
 from rota.server.shapes import JobShape
-from rota.store.store import Admission, CancelAnswer
+from rota.store.store import CancelAnswer
 
 MAX_BULK = 10_000
 MAX_BULK_BYTES = 64 * 1024 * 1024
@@ -122,20 +122,8 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
 
     The error names the number of the bad one, as in `jobs[17].priority`.
     """
-    now = api.clock.now()
-    specs = []
-    for index, wish in enumerate(call.body.jobs):
-        try:
-            specs.append(api.intake.make_spec(wish.request(), now))
-        except InvalidInput as error:
-            raise InvalidInput(f"jobs[{index}].{error.field}", error.reason) from None
-        except NotFound as error:
-            raise InvalidInput(f"jobs[{index}].job_type_uuid", str(error)) from None
-    return EnqueuedMany("ok", [_enqueued(one) for one in api.store.enqueue_jobs(specs, now=now)])
-
-
-def _enqueued(admission: Admission) -> EnqueuedOne:
-    return EnqueuedOne(admission.job_id, admission.is_new)
+    admissions = api.intake.enqueue([wish.request() for wish in call.body.jobs], named="jobs")
+    return EnqueuedMany("ok", [EnqueuedOne(one.job_id, one.is_new) for one in admissions])
 
 
 @routes.get("/api/jobs", needs=Scope.JOBS_READ, query=JobListQuery, answer=JobList, errors=(404,))

@@ -11,6 +11,7 @@ from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick
 from rota.store.redis.entries import new_entry
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.scripts import Value
+from rota.store.redis.stats import stats_args, stats_keys
 from rota.store.schedules import (
     MAX_TICKS,
     DueSchedules,
@@ -175,8 +176,9 @@ class RedisSchedules:
     def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
         k = self._of(queue)
         keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
+        keys += stats_keys(k, now)
         keys += [k.ticks(firing.schedule.uuid) for firing in firings]
-        args: list[Value] = [MAX_TICKS]
+        args: list[Value] = [*stats_args(now), MAX_TICKS]
         for firing in firings:
             args += _firing_entry(firing, now)
         return [bool(done) for done in self._run("fire_schedules", keys, args)]

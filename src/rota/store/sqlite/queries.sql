@@ -257,8 +257,28 @@ SELECT minute, word, jobs FROM stats
 WHERE queue = :queue AND minute >= :since AND minute < :until ORDER BY minute;
 
 -- name: list_queues
--- Every queue that has jobs or a definition.
-SELECT uuid FROM node_types UNION SELECT DISTINCT queue FROM jobs;
+-- Every queue that has jobs or a definition. Each index is asked for its next queue; DISTINCT would read all jobs.
+WITH RECURSIVE
+  ended (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE ended_at IS NOT NULL
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE ended_at IS NOT NULL AND queue > ended.queue) FROM ended WHERE queue IS NOT NULL),
+  ready (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0 AND queue > ready.queue) FROM ready WHERE queue IS NOT NULL),
+  held (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE held = 1
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE held = 1 AND queue > held.queue) FROM held WHERE queue IS NOT NULL),
+  delayed (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE state = 'delayed'
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'delayed' AND queue > delayed.queue) FROM delayed WHERE queue IS NOT NULL),
+  running (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE state = 'running'
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'running' AND queue > running.queue) FROM running WHERE queue IS NOT NULL)
+SELECT uuid FROM node_types
+UNION SELECT queue FROM (
+  SELECT queue FROM ended UNION SELECT queue FROM ready UNION SELECT queue FROM held
+  UNION SELECT queue FROM delayed UNION SELECT queue FROM running)
+WHERE queue IS NOT NULL;
 
 -- name: page_delayed
 -- Delayed jobs by time.

@@ -4,7 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 
 from rota.errors import Conflict
-from rota.model.schedule import Schedule, Tick, TickStatus
+from rota.model.job import JobSpec
+from rota.model.schedule import Tick, TickStatus
 from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode
 from rota.store.schedules import (
     MAX_TICKS,
@@ -14,7 +15,9 @@ from rota.store.schedules import (
     ScheduleEntry,
     SchedulePage,
 )
+from rota.store.sqlite import stats
 from rota.store.sqlite.database import Database
+from rota.store.sqlite.inserts import insert_rows
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import json_array, new_row
 from rota.store.sqlite.waker import Changes
@@ -72,27 +75,16 @@ class SqliteSchedules:
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         with self._database.write() as db:
-            answers = [self._fire(db, firing, now) for firing in firings]
+            answers = [_move_on(db, firing) for firing in firings]
+            fired = [firing for firing, done in zip(firings, answers, strict=True) if done]
+            specs = [spec for firing in fired for spec in firing.specs]
+            refused = _make_jobs(db, specs, now)
+            insert_rows(db, SQL["put_tick"], [_tick_row(one, tick, refused) for one in fired for tick in one.ticks])
+            for firing in fired:
+                _trim_ticks(db, firing)
+            stats.count_up(db, queue, "enqueued", len(specs) - len(refused), now)
         self._changes.announce()
         return answers
-
-    def _fire(self, db: sqlite3.Connection, firing: Firing, now: int) -> bool:
-        state = firing.state
-        moved = {
-            "uuid": firing.schedule.uuid,
-            "expected": firing.expected,
-            "version": state.version,
-            "due": state.due,
-            "state": encode(state),
-        }
-        if not db.execute(SQL["fire_schedule"], moved).rowcount:
-            return False
-        refused = {spec.id for spec in firing.specs if not db.execute(SQL["enqueue_jobs"], new_row(spec, now)).rowcount}
-        rows = [_tick_row(firing.schedule, tick, refused) for tick in firing.ticks]
-        db.executemany(SQL["put_tick"], rows)
-        if firing.ticks and state.version % _TRIM_SLACK == 0:
-            db.execute(SQL["trim_ticks"], {"schedule": firing.schedule.uuid, "keep": MAX_TICKS})
-        return True
 
     def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
         conditions = {"schedule": uuid, "limit": limit, "before": 1 << 62 if before is None else before}
@@ -136,8 +128,34 @@ def _entry(db: sqlite3.Connection, row: sqlite3.Row) -> ScheduleEntry:
     return ScheduleEntry(schedule, state, live, waiting, failed)
 
 
-def _tick_row(schedule: Schedule, tick: Tick, refused: set[str]) -> dict[str, object]:
-    return {"schedule": schedule.uuid, "nominal": tick.nominal, "body": encode(tick_as_made(tick, refused))}
+def _move_on(db: sqlite3.Connection, firing: Firing) -> bool:
+    """Write the new state; False if it is no longer the expected version."""
+    state = firing.state
+    moved = {
+        "uuid": firing.schedule.uuid,
+        "expected": firing.expected,
+        "version": state.version,
+        "due": state.due,
+        "state": encode(state),
+    }
+    return db.execute(SQL["fire_schedule"], moved).rowcount == 1
+
+
+def _make_jobs(db: sqlite3.Connection, specs: Sequence[JobSpec], now: int) -> set[str]:
+    """Accept jobs; returns the ids of those whose unique key is taken. The others, nearly all, go in together."""
+    insert_rows(db, SQL["enqueue_jobs"], [new_row(spec, now) for spec in specs if spec.unique_key is None])
+    unique = [spec for spec in specs if spec.unique_key is not None]
+    return {spec.id for spec in unique if not db.execute(SQL["enqueue_jobs"], new_row(spec, now)).rowcount}
+
+
+def _trim_ticks(db: sqlite3.Connection, firing: Firing) -> None:
+    if firing.ticks and firing.state.version % _TRIM_SLACK == 0:
+        db.execute(SQL["trim_ticks"], {"schedule": firing.schedule.uuid, "keep": MAX_TICKS})
+
+
+def _tick_row(firing: Firing, tick: Tick, refused: set[str]) -> dict[str, object]:
+    body = encode(tick_as_made(tick, refused) if refused else tick)
+    return {"schedule": firing.schedule.uuid, "nominal": tick.nominal, "body": body}
 
 
 def tick_as_made(tick: Tick, refused: set[str]) -> Tick:

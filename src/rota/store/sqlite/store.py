@@ -18,6 +18,7 @@ from rota.store.codec import decode_job_type, decode_log_entry, decode_node, dec
 from rota.store.sqlite import stats
 from rota.store.sqlite.database import Database, parse_url
 from rota.store.sqlite.events import SqliteEvents, put_outbox
+from rota.store.sqlite.inserts import insert_rows
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import claim_of, ended_row, job_of, json_array, new_row, returned_row, token_range
 from rota.store.sqlite.schedules import SqliteSchedules
@@ -134,7 +135,7 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         rows = [new_row(spec, now) for spec in specs]
         with self._database.write() as db:
-            if db.executemany(SQL["enqueue_jobs"], rows).rowcount == len(rows):
+            if insert_rows(db, SQL["enqueue_jobs"], rows) == len(rows):
                 admissions = [Admission(spec.id, True) for spec in specs]
             else:
                 # Some were left out; which ones is told one by one, in a second pass over the untouched table.

@@ -8,9 +8,13 @@
 -- KEYS[6] unique   hash: unique key -> id of the live job that has it
 -- KEYS[7] marks    hash: job id -> mark
 -- KEYS[8] wake     list: word for a waiting node
--- KEYS[9...] ticks  one sorted set per firing
--- ARGV[1] most_ticks  rows kept for each schedule
--- ARGV[2...] firings  per firing: uuid, expected version, version and state, due time or '', number of rows, number of
+-- KEYS[9] stats    hash: minute and word -> how many jobs, of an hour
+-- KEYS[10] totals  hash: word -> how many jobs in all
+-- KEYS[11...] ticks  one sorted set per firing
+-- ARGV[1] minute   epoch milliseconds
+-- ARGV[2] expiry   of the stats, in seconds
+-- ARGV[3] most_ticks  rows kept for each schedule
+-- ARGV[4...] firings  per firing: uuid, expected version, version and state, due time or '', number of rows, number of
 --   jobs, whether to forget old rows (1 or ''),
 --   per row: nominal instant, row, row in case its job was not made or '', id of its job or '',
 --   per job: id, spec, rank, due time or '', mark or '', unique key or ''
@@ -18,15 +22,16 @@
 -- include: wake
 -- include: chunks
 -- include: admit
+-- include: stats
 local states, schedule_due, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local unique, marks, wake = KEYS[6], KEYS[7], KEYS[8]
-local oldest_kept = -1 - tonumber(ARGV[1])
+local unique, marks, wake, stats, totals = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local minute, expiry, oldest_kept = ARGV[1], ARGV[2], -1 - tonumber(ARGV[3])
 local HEAD, ROW, JOB = 7, 4, 6
 
 -- Where each firing begins, and the state of its schedule.
 local starts, uuids = {}, {}
-local at = 2
-for n = 1, #KEYS - 8 do
+local at = 4
+for n = 1, #KEYS - 10 do
   starts[n], uuids[n] = at, ARGV[at]
   at = at + HEAD + ARGV[at + 4] * ROW + ARGV[at + 5] * JOB
 end
@@ -53,10 +58,11 @@ for n, uuid in ipairs(uuids) do
 end
 
 local refused, is_refused = admit(jobs, ready, delayed, unique, marks, wake, entries, 1, #entries), {}
+count_up(stats, totals, minute, expiry, 'enqueued', #entries / JOB - #refused / 2)
 for i = 1, #refused, 2 do is_refused[entries[refused[i] * JOB + 1]] = true end
 
 for n, uuid in ipairs(uuids) do
-  local first, ticks = starts[n], KEYS[8 + n]
+  local first, ticks = starts[n], KEYS[10 + n]
   if answer[n] == 1 then
     for row = first + HEAD, first + HEAD + ARGV[first + 4] * ROW - 1, ROW do
       redis.call('ZADD', ticks, ARGV[row], is_refused[ARGV[row + 3]] and ARGV[row + 2] or ARGV[row + 1])
