@@ -20,6 +20,7 @@ from typing import Any
 
 from msgspec import structs
 
+from benchmarks.cron_next import next_of_lines
 from benchmarks.machine import free_port
 from benchmarks.servers import find_redis_server
 from rota.clock import SystemClock
@@ -41,7 +42,6 @@ Result = dict[str, Any]
 PEER_SCHEDULES = 100_000
 """APScheduler looks at a heap of all its jobs in Python; with more it does not keep up."""
 _BATCH = 1_000
-_CRON_LINES = ("*/5 * * * *", "30 2 * * *", "0 9 * * 1-5", "15 10 1 * *", "0 0 29 2 *")
 
 
 class World:
@@ -222,55 +222,6 @@ def apscheduler(count: int, per_second: int, seconds: float) -> Result:
         "late_p99_ms": round(found[len(found) * 99 // 100], 1),
         "late_max_ms": round(found[-1], 1),
     }
-
-
-def next_of_lines(zone: str) -> Result:
-    """Microseconds for one `next`, over some lines and a year of starts."""
-    from zoneinfo import ZoneInfo
-
-    from croniter import croniter
-
-    from rota.model.triggers.cron_fires import next_fire
-    from rota.model.triggers.cron_parser import parse_cron
-
-    starts = [datetime(2026, 1, 1, tzinfo=ZoneInfo(zone)) + timedelta(hours=7 * n) for n in range(400)]
-    crons = [parse_cron(line) for line in _CRON_LINES]
-    millis = [int(start.timestamp() * 1000) for start in starts]
-
-    def ours() -> None:
-        for cron in crons:
-            for start in millis:
-                next_fire(cron, start, zone)
-
-    def theirs() -> None:
-        for line in _CRON_LINES[:4]:  # it takes milliseconds for a leap day
-            for start in starts:
-                croniter(line, start).get_next(float)
-
-    def steps() -> None:
-        for line in _CRON_LINES[:4]:
-            one = croniter(line, starts[0])
-            for _ in starts:
-                one.get_next(float)
-
-    rota, fresh, walking = _timed(ours), _timed(theirs), _timed(steps)
-    return {
-        "case": "next",
-        "zone": zone,
-        "rota_us": round(rota / (len(crons) * len(starts)) * 1e6, 2),
-        "croniter_us": round(walking / (4 * len(starts)) * 1e6, 2),
-        "croniter_new_us": round(fresh / (4 * len(starts)) * 1e6, 2),
-    }
-
-
-def _timed(run: Callable[[], None]) -> float:
-    run()
-    best = float("inf")
-    for _ in range(3):
-        begin = time.process_time()
-        run()
-        best = min(best, time.process_time() - begin)
-    return best
 
 
 CASES: dict[str, Callable[..., Result]] = {

@@ -25,7 +25,6 @@ DEFAULT_NODE_TYPE = "default"
 MANAGED_BY_FILE = "file"
 _MOST_NAMED = 5
 """Names that an error lists."""
-
 _KINDS = {NodeType: "node type", JobType: "job type", Schedule: "schedule"}
 
 Definition = TypeVar("Definition", NodeType, JobType)
@@ -214,9 +213,8 @@ class Definitions:
         for one in job_types:
             users = self._store.list_schedules(limit=_MOST_NAMED + 1, job_type=one.uuid).entries
             if users:
-                names = [entry.schedule.name for entry in users[:_MOST_NAMED]]
-                more = ["..."] if len(users) > _MOST_NAMED else []
-                raise Conflict(f"job type {one.name!r} is used by the schedules {', '.join(names + more)}")
+                names = [entry.schedule.name for entry in users[:_MOST_NAMED]] + ["..."] * (len(users) > _MOST_NAMED)
+                raise Conflict(f"job type {one.name!r} is used by the schedules {', '.join(names)}")
         self._store.delete_job_types([one.uuid for one in job_types])
 
     def ensure_node_type(self, node_type: NodeType) -> NodeType:
@@ -281,8 +279,7 @@ class Definitions:
 def refuse_file_owned(found: NodeType | JobType | Schedule) -> None:
     """What stands in the file would come back, or be changed back, at the next start."""
     if found.managed_by == MANAGED_BY_FILE:
-        kind = _KINDS[type(found)]
-        raise Conflict(f"the {kind} {found.name!r} stands in the configuration file; change it there")
+        raise Conflict(f"the {_KINDS[type(found)]} {found.name!r} stands in the configuration file; change it there")
 
 
 def _in_place_of(found: Definition | None, made: Definition, kind: str, *, replace: bool) -> Definition:
@@ -290,9 +287,8 @@ def _in_place_of(found: Definition | None, made: Definition, kind: str, *, repla
         return made
     refuse_file_owned(found)
     if not replace:
-        raise Conflict(
-            f"there is a {kind} {found.name!r} already; choose another name, or change it with PUT or --replace"
-        )
+        hint = "choose another name, or change it with PUT or --replace"
+        raise Conflict(f"there is a {kind} {found.name!r} already; {hint}")
     return structs.replace(made, uuid=found.uuid)
 
 

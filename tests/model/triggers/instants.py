@@ -1,7 +1,7 @@
 """Instants for tests, written with their offset so that no zone rule of ours is needed to read them."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -22,7 +22,3 @@ def show(instants: Iterable[int]) -> list[str]:
 def show_same(texts: Iterable[str]) -> list[str]:
     """What `show` makes of the same instants written by hand."""
     return show(ms(text) for text in texts)
-
-
-def fixed_zone(hours: float) -> timezone:
-    return timezone(timedelta(hours=hours))

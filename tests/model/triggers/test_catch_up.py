@@ -2,6 +2,7 @@
 
 import time
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,8 @@ from rota.model.triggers.trigger import (
     Progress,
     Trigger,
     count_nominals,
+    due_at,
+    next_nominal,
     nominals_between,
 )
 from tests.model.triggers.instants import ms, show, show_same
@@ -39,15 +42,20 @@ def test_a_tick_on_time_is_fired_in_every_mode() -> None:
     for mode in CatchUpMode:
         decided = plan(HOURLY, "2026-05-01T09:00:00.050", CatchUp(mode=mode))
 
-        assert decided == CatchUpPlan((ms("2026-05-01T09:00"),), (), ms("2026-05-01T09:00"))
+        nine = ms("2026-05-01T09:00")
+        assert decided == CatchUpPlan((nine,), (), nine, nine + HOUR)
 
 
 def test_nothing_due_changes_nothing() -> None:
-    assert plan(HOURLY, "2026-05-01T08:59:59.999", CatchUp()) == CatchUpPlan((), (), CURSOR)
+    decided = plan(HOURLY, "2026-05-01T08:59:59.999", CatchUp())
+
+    assert decided == CatchUpPlan((), (), CURSOR, CURSOR + HOUR)
 
 
 def test_a_clock_set_back_fires_nothing_and_keeps_the_cursor() -> None:
-    assert plan(HOURLY, "2026-04-01", CatchUp(mode=CatchUpMode.ALL)) == CatchUpPlan((), (), CURSOR)
+    decided = plan(HOURLY, "2026-04-01", CatchUp(mode=CatchUpMode.ALL))
+
+    assert decided == CatchUpPlan((), (), CURSOR, CURSOR + HOUR)
 
 
 def test_none_leaves_out_what_is_past_in_one_row() -> None:
@@ -81,6 +89,7 @@ def test_last_fires_nothing_that_is_older_than_the_window() -> None:
         (),
         (missed(MissedReason.OUTSIDE_WINDOW, 2, "2026-05-01T09:00", "2026-05-02T09:00"),),
         ms("2026-05-02T09:00"),
+        ms("2026-05-03T09:00"),
     )
 
 
@@ -136,7 +145,7 @@ def test_a_least_distance_that_has_passed_is_due_however_late(mode: CatchUpMode)
 
     decided = plan_catch_up(trigger, progress, cursor=CURSOR, now=CURSOR + 90 * 86_400_000, policy=CatchUp(mode=mode))
 
-    assert decided == CatchUpPlan((CURSOR + 60_000,), (), CURSOR + 60_000)
+    assert decided == CatchUpPlan((CURSOR + 60_000,), (), CURSOR + 60_000, None)
 
 
 @pytest.mark.parametrize("mode", CatchUpMode)
@@ -171,12 +180,17 @@ def test_a_clock_that_leaps_by_decades_costs_no_more_than_the_cap(mode: CatchUpM
         max_fires=st.integers(1, 50),
     ),
     st.none() | st.integers(0, 4 * 86_400_000),
+    st.sampled_from([0, 0, 60_000, 3 * HOUR]),
 )
 @settings(max_examples=300, deadline=None)
-def test_every_tick_is_decided_exactly_once(trigger: Trigger, gap: int, policy: CatchUp, live: int | None) -> None:
+def test_every_tick_that_is_due_is_decided_exactly_once(
+    trigger: Trigger, gap: int, policy: CatchUp, live: int | None, jitter_ms: int
+) -> None:
     now = CURSOR + gap
     live_after = None if live is None else CURSOR + live
-    ticks = list(nominals_between(trigger, CURSOR, now, PROGRESS))
+    trigger = msgspec.structs.replace(trigger, jitter_ms=jitter_ms)
+    passed = nominals_between(trigger, CURSOR, now, PROGRESS)
+    ticks = [tick for tick in passed if due_at(trigger, tick, PROGRESS) <= now]
 
     decided = plan_catch_up(trigger, PROGRESS, cursor=CURSOR, now=now, policy=policy, live_after=live_after)
 
@@ -188,6 +202,22 @@ def test_every_tick_is_decided_exactly_once(trigger: Trigger, gap: int, policy: 
     assert sorted([*decided.fires, *passed_over]) == ticks
     assert len(decided.fires) <= policy.max_fires
     assert decided.cursor == (ticks[-1] if ticks else CURSOR)
+    assert decided.following == next_nominal(trigger, decided.cursor, PROGRESS)
+
+
+@pytest.mark.parametrize("mode", CatchUpMode)
+def test_a_tick_waits_for_its_jitter_and_is_then_on_time(mode: CatchUpMode) -> None:
+    daily = CronTrigger(cron="0 9 * * *", jitter_ms=2 * HOUR)
+    nine = ms("2026-05-01T09:00")
+    due = due_at(daily, nine, PROGRESS)
+    policy = CatchUp(mode=mode, window_ms=10_000)
+
+    before = plan_catch_up(daily, PROGRESS, cursor=CURSOR, now=due - 1, policy=policy)
+    after = plan_catch_up(daily, PROGRESS, cursor=CURSOR, now=due + 5_000, policy=policy)
+
+    assert due > nine + 60_000
+    assert before == CatchUpPlan((), (), CURSOR, nine)
+    assert after.fires == (nine,)
 
 
 def test_a_policy_that_cannot_be_meant_is_refused() -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 import pytest
-from croniter import CroniterBadDateError, croniter
+from croniter import CroniterBadDateError, croniter  # type: ignore[import-untyped]
 from cronsim import CronSim, CronSimError
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -81,7 +81,9 @@ def by_cronsim(line: str, start: datetime) -> list[int]:
 
 
 def by_us(line: str, start: datetime) -> list[int]:
-    cron, found, instant = parse_cron(line), [], next_fire(parse_cron(line), millis(start))
+    cron = parse_cron(line)
+    found: list[int] = []
+    instant = next_fire(cron, millis(start))
     while instant is not None and len(found) < FIRES:
         found.append(instant)
         instant = next_fire(cron, instant)

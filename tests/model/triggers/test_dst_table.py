@@ -1,10 +1,11 @@
 """Clock changes by hand: what fires in each zone under each rule, written with offsets from the zones' published rules.
 
-The changes used: New York 2026-03-08 02:00 to 03:00 and 2026-11-01 02:00 back to 01:00; Berlin 2026-03-29 and 2026-10-25;
-Lord Howe, half an hour, 2026-10-04 02:00 to 02:30 and 2026-04-05 02:00 back to 01:30; Apia leaves out 2011-12-30;
-Casablanca's Ramadan, 2025-02-23 03:00 back to 02:00 and 2025-04-06 02:00 to 03:00; St. John's, one minute past midnight
-in 2010; Troll, two hours, 2026-03-29 01:00 to 03:00 and 2026-10-25 03:00 back to 01:00; Kathmandu 1986-01-01 00:00 to
-00:15, and 1920-01-01 00:00 back to 23:48:44; Monrovia 1972-01-07 00:00 to 00:44:30; New York 1918; Berlin 1947, summer time on top of summer time.
+The changes used: New York 2026-03-08 02:00 to 03:00 and 2026-11-01 02:00 back to 01:00; Berlin 2026-03-29 and
+2026-10-25; Lord Howe, half an hour, 2026-10-04 02:00 to 02:30 and 2026-04-05 02:00 back to 01:30; Apia leaves out
+2011-12-30; Casablanca's Ramadan, 2025-02-23 03:00 back to 02:00 and 2025-04-06 02:00 to 03:00; St. John's, one minute
+past midnight in 2010; Troll, two hours, 2026-03-29 01:00 to 03:00 and 2026-10-25 03:00 back to 01:00; Kathmandu
+1986-01-01 00:00 to 00:15, and 1920-01-01 00:00 back to 23:48:44; Monrovia 1972-01-07 00:00 to 00:44:30; New York 1918;
+Berlin 1947, summer time on top of summer time; Juneau 1867, a day again.
 """
 
 import pytest

@@ -52,24 +52,24 @@ def test_the_other_kinds_are_made_from_plain_values() -> None:
 
 @pytest.mark.parametrize("every_ms", [0, -1, 1.5, True, "5", None, 10**15])
 def test_an_interval_that_is_no_positive_whole_number_is_refused(every_ms: object) -> None:
-    with pytest.raises(InvalidInput, match="^interval: must be"):
+    with pytest.raises(InvalidInput, match=r"^interval: must be"):
         make_interval(every_ms)
 
 
 def test_what_cannot_be_meant_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="^endDate: .* is before startDate"):
+    with pytest.raises(InvalidInput, match=r"^endDate: .* is before startDate"):
         read_bounds(start="2026-06-02", end="2026-06-01")
-    with pytest.raises(InvalidInput, match="^tz: .*America/New_York"):
+    with pytest.raises(InvalidInput, match=r"^tz: .*America/New_York"):
         read_bounds(tz="America/NewYork")
-    with pytest.raises(InvalidInput, match="^jitter: "):
+    with pytest.raises(InvalidInput, match=r"^jitter: "):
         read_bounds(jitter_ms=-1)
-    with pytest.raises(InvalidInput, match="^timeUnit: must be one of MILLISECONDS, SECONDS"):
+    with pytest.raises(InvalidInput, match=r"^timeUnit: must be one of MILLISECONDS, SECONDS"):
         make_frequency(1, "WEEKS")
-    with pytest.raises(InvalidInput, match="^time: "):
+    with pytest.raises(InvalidInput, match=r"^time: "):
         make_frequency(0, "DAYS")
-    with pytest.raises(InvalidInput, match="^at: give an instant or a delay"):
+    with pytest.raises(InvalidInput, match=r"^at: give an instant or a delay"):
         make_once()
-    with pytest.raises(InvalidInput, match="^dst: must be one of vixie, literal, skip, got 'both'"):
+    with pytest.raises(InvalidInput, match=r"^dst: must be one of vixie, literal, skip, got 'both'"):
         make_cron("* * * * *", dst="both")
     with pytest.raises(InvalidInput, match="names no time"):
         make_cron("@reboot")

@@ -32,7 +32,7 @@ def packaged_names() -> list[str]:
 
 @cache
 def clock_changes(name: str) -> tuple[Change, ...]:
-    """Every explicit change of the offset in the file's 64-bit part; changes by rule after the last one are not here."""
+    """Every change of the offset in the file's 64-bit part; those by rule, after the last one, are not here."""
     content = zone_file(name)
     _, _, _, times, kinds, _, begin = _header(content, _end_of_first_part(content))
     instants = struct.unpack_from(f">{times}q", content, begin)

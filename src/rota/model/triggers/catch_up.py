@@ -13,6 +13,7 @@ from rota.model.triggers.trigger import (
     Progress,
     Trigger,
     count_nominals,
+    due_at,
     last_nominal,
     next_nominal,
     nominals_between,
@@ -79,6 +80,8 @@ class CatchUpPlan(Struct, frozen=True):
     missed: tuple[Missed, ...]
     cursor: int
     """The last tick decided; where the cursor was if there was none."""
+    following: int | None
+    """The next tick after now. Of a trigger that is no series it is not known before the job is made: None."""
 
 
 def plan_catch_up(
@@ -90,60 +93,97 @@ def plan_catch_up(
     policy: CatchUp,
     live_after: int | None = None,
 ) -> CatchUpPlan:
-    """Decide the ticks in (cursor, now].
+    """Decide the ticks after the cursor that are due now, jitter included.
 
     `live_after`: a scheduler has been watching since then, so every later tick is fired, whatever the mode (but not
     over the cap). Without it, `none` and `last` fire one tick at most.
     """
+    first = next_nominal(trigger, cursor, progress)
+    if first is None or due_at(trigger, first, progress) > now:
+        return CatchUpPlan((), (), cursor, first)
     seen_after = _seen_after(trigger, cursor=cursor, now=now, policy=policy, live_after=live_after)
-    kept_after = _kept_after(trigger, progress, seen_after=seen_after, now=now, policy=policy, live_after=live_after)
-    capped_after = _cap(trigger, progress, kept_after, now=now, cap=policy.max_fires)
-    fires = tuple(nominals_between(trigger, capped_after, now, progress))
+    second = next_nominal(trigger, first, progress) if trigger.is_series else None
+    if second is None or due_at(trigger, second, progress) > now:
+        return _plan_one(first, second, policy=policy, is_seen=first > seen_after)
+    until = _due_until(trigger, progress, cursor, now)
+    return _plan_many(
+        trigger, progress, policy=policy, live_after=live_after, cursor=cursor, seen_after=seen_after, until=until
+    )
+
+
+def _plan_one(tick: int, following: int | None, *, policy: CatchUp, is_seen: bool) -> CatchUpPlan:
+    """The usual case: one tick has come since the last look."""
+    if is_seen:
+        return CatchUpPlan((tick,), (), tick, following)
+    reason = MissedReason.NO_CATCH_UP if policy.mode is CatchUpMode.NONE else MissedReason.OUTSIDE_WINDOW
+    return CatchUpPlan((), (Missed(reason, 1, tick, tick),), tick, following)
+
+
+def _plan_many(
+    trigger: Trigger,
+    progress: Progress,
+    *,
+    policy: CatchUp,
+    live_after: int | None,
+    cursor: int,
+    seen_after: int,
+    until: int,
+) -> CatchUpPlan:
+    """Several ticks in (cursor, until], cut from the old end: too old, then superseded, then over the cap."""
+    kept_after = _kept_after(trigger, progress, seen_after, until=until, policy=policy, live_after=live_after)
+    capped_after = _cap(trigger, progress, kept_after, until=until, cap=policy.max_fires)
+    fires = tuple(nominals_between(trigger, capped_after, until, progress))
     ranges = [(MissedReason.OVER_CAP, kept_after, capped_after)]
     if policy.mode is CatchUpMode.NONE:
         ranges.append((MissedReason.NO_CATCH_UP, cursor, kept_after))
     else:
         ranges.append((MissedReason.OUTSIDE_WINDOW, cursor, seen_after))
         ranges.append((MissedReason.SUPERSEDED, seen_after, kept_after))
-    rows = (_missed(trigger, progress, reason, after, until) for reason, after, until in ranges)
+    rows = (_missed(trigger, progress, reason, after, end) for reason, after, end in ranges)
     missed = tuple(row for row in rows if row)
-    decided = (*(row.last for row in missed), *fires[-1:], cursor)
-    return CatchUpPlan(fires, missed, max(decided))
+    last = max((*(row.last for row in missed), *fires[-1:]))
+    return CatchUpPlan(fires, missed, last, next_nominal(trigger, until, progress))
+
+
+def _due_until(trigger: Trigger, progress: Progress, cursor: int, now: int) -> int:
+    """Ticks up to here are due. Jitter is less than the distance between ticks, so only the last may still wait."""
+    last = last_nominal(trigger, cursor, now, progress) if trigger.jitter_ms else None
+    return last - 1 if last is not None and due_at(trigger, last, progress) > now else now
 
 
 def _seen_after(trigger: Trigger, *, cursor: int, now: int, policy: CatchUp, live_after: int | None) -> int:
-    """Ticks up to here are too old to be looked at."""
+    """Ticks up to here are too old to be looked at. Lateness is counted from the latest that the jitter allows."""
     lateness = GRACE_MS if policy.mode is CatchUpMode.NONE else policy.window_ms
     if lateness is None or not trigger.is_series:
         return cursor
-    oldest = now - lateness - 1
+    oldest = now - lateness - trigger.jitter_ms - 1
     if live_after is not None:
         oldest = min(oldest, live_after)
     return max(cursor, min(oldest, now))
 
 
 def _kept_after(
-    trigger: Trigger, progress: Progress, *, seen_after: int, now: int, policy: CatchUp, live_after: int | None
+    trigger: Trigger, progress: Progress, seen_after: int, *, until: int, policy: CatchUp, live_after: int | None
 ) -> int:
     """Ticks up to here give way to later ones."""
     if policy.mode is CatchUpMode.ALL:
         return seen_after
-    last = last_nominal(trigger, seen_after, now, progress)
-    kept_after = max(now, seen_after) if last is None else last - 1
+    last = last_nominal(trigger, seen_after, until, progress)
+    kept_after = max(until, seen_after) if last is None else last - 1
     return kept_after if live_after is None else min(kept_after, max(live_after, seen_after))
 
 
-def _cap(trigger: Trigger, progress: Progress, after: int, *, now: int, cap: int) -> int:
+def _cap(trigger: Trigger, progress: Progress, after: int, *, until: int, cap: int) -> int:
     """The earliest point from which no more ticks than the cap are left."""
-    if count_nominals(trigger, after, now, progress) <= cap:
+    if count_nominals(trigger, after, until, progress) <= cap:
         return after
     width = SECOND_MS
-    while count_nominals(trigger, now - width, now, progress) <= cap:
+    while count_nominals(trigger, until - width, until, progress) <= cap:
         width *= 2
-    low, high = max(after, now - width), now
+    low, high = max(after, until - width), until
     while high - low > 1:
         middle = (low + high) // 2
-        if count_nominals(trigger, middle, now, progress) > cap:
+        if count_nominals(trigger, middle, until, progress) > cap:
             low = middle
         else:
             high = middle

@@ -6,7 +6,6 @@ the same. A line that restricts both follows the Unix rule in both dialects (see
 
 import re
 from difflib import get_close_matches
-from functools import lru_cache
 
 from msgspec import Struct
 
@@ -117,7 +116,6 @@ def _macro_hint(name: str) -> str:
     return f"; did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"
 
 
-@lru_cache(maxsize=4096)
 def _parse(line: str, dialect: Dialect, seed: str, days: Days, uses_hash: bool) -> Cron:
     texts = line.split(" ")
     dialect = _resolve(dialect, texts)

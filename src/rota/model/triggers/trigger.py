@@ -167,15 +167,15 @@ Trigger = CronTrigger | IntervalTrigger | FrequencyTrigger | OnceTrigger
 """What a schedule holds; in JSON the field `kind` tells which."""
 
 
-@lru_cache(maxsize=16_384)
-def _cron_without_name(text: str, dialect: Dialect, days: Days) -> Cron:
-    return parse_cron(text, dialect, days=days)
+@lru_cache(maxsize=8192)
+def _parsed(text: str, dialect: Dialect, days: Days, schedule: str) -> Cron:
+    return parse_cron(text, dialect, seed=schedule, days=days)
 
 
 def _cron_of(text: str, dialect: Dialect, days: Days, schedule: str) -> Cron:
     """Schedules with the same line share one tree, unless the line has an `H`."""
-    cron = _cron_without_name(text, dialect, days)
-    return parse_cron(text, dialect, seed=schedule, days=days) if cron.uses_hash else cron
+    cron = _parsed(text, dialect, days, "")
+    return _parsed(text, dialect, days, schedule) if cron.uses_hash else cron
 
 
 def next_nominal(trigger: Trigger, after: int, progress: Progress) -> int | None:

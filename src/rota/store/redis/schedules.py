@@ -55,6 +55,7 @@ class RedisSchedules:
         for number, (change, old) in enumerate(pairs):
             if old and old.schedule.queue != change.schedule.queue:
                 answers[number] = self._move(change, old)
+        self._restore_names([pair for pair, done in zip(pairs, answers, strict=True) if not done])
         return answers
 
     def _reserve_names(self, pairs: Sequence[_Change]) -> None:
@@ -65,6 +66,13 @@ class RedisSchedules:
             taken = self._name(entries)
         if taken is not None:
             raise Conflict(f"another schedule has the name {taken!r}")
+
+    def _restore_names(self, refused: Sequence[_Change]) -> None:
+        """A change that was refused must not have renamed anything."""
+        for change, old in refused:
+            if old and (old.schedule.name, old.schedule.job_type) != (change.schedule.name, change.schedule.job_type):
+                back, now = ScheduleChange(old.schedule, old.state, None), ScheduleEntry(change.schedule, change.state)
+                self._name([_name_entry(back, now, old.schedule.queue)])
 
     def _name(self, entries: Sequence[list[Value]]) -> str | None:
         taken = self._run("name_schedules", _INDEX, [part for entry in entries for part in entry])
