@@ -210,11 +210,11 @@ def test_a_schedule_emits_events_and_the_end_of_a_job_is_one_in_a_living_node(st
 
 
 def test_a_schedule_has_a_job_type_or_an_event() -> None:
-    with pytest.raises(ValueError, match="job_type"):
-        ScheduleRequest(name="x", interval=1000)
-    with pytest.raises(ValueError, match="not both"):
-        ScheduleRequest(name="x", interval=1000, job_type="report", emit=Emission())
-    found = ScheduleRequest(name="x", interval=1000, emit=Emission())
+    with pytest.raises(InvalidInput, match="not both"):
+        ScheduleRequest(name="x", interval=1000, job_type="report", emit=Emission()).settled()
+    with pytest.raises(InvalidInput, match="job_type"):
+        ScheduleRequest(name="x", interval=1000).settled()
+    found = ScheduleRequest(name="x", interval=1000, emit=Emission()).settled()
     assert (found.job_type, found.job_arguments) == ("rota.emit", {"type": "TIME_BASED", "resourceId": "x"})
 
 

@@ -48,6 +48,8 @@ def read_events(
     raw: Sequence[object], received_at: int, event_types: Collection[str] = ()
 ) -> tuple[list[tuple[int, Event]], list[BadEvent]]:
     """The good ones of a list with their numbers, and what is wrong with the others."""
+    if not raw:
+        raise InvalidInput("events", "are none; give at least one")
     if len(raw) > MAX_EVENTS:
         raise InvalidInput("events", f"are {len(raw)} in one call, the limit is {MAX_EVENTS}")
     good: list[tuple[int, Event]] = []

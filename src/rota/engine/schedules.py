@@ -86,6 +86,8 @@ class Schedules:
         )
 
     def _target(self, name: str) -> tuple[JobType, str]:
+        if not name:
+            raise InvalidInput("job_type", "is missing; a schedule needs one, or an event to emit")
         if name == EMIT_JOB_TYPE:
             ensure_built_in(self._definitions, name, self._clock.now())
         try:

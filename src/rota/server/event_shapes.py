@@ -61,6 +61,9 @@ class EventAnswerShape(Struct, frozen=True, kw_only=True):
     triggered: list[TriggeredShape]
     failed: list[FailedShape] | UnsetType = UNSET
     """Only for a list."""
+    status: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    """With the status `error`, when nothing in a list was good."""
 
 
 class EventShape(Struct, frozen=True, kw_only=True, rename=_SEED_KEYS):
@@ -160,7 +163,10 @@ def answer_shape(answer: EventAnswer) -> EventAnswerShape:
 
 def answers_shape(answer: EventAnswer, indexes: Sequence[int], failed: Sequence[BadEvent]) -> EventAnswerShape:
     """What the events of a list did; `indexes` are their places in that list."""
+    is_bad = bool(failed) and not indexes
     return EventAnswerShape(
+        status="error" if is_bad else UNSET,
+        error=f"[{failed[0].index}].{failed[0].field}: {failed[0].error}" if is_bad else UNSET,
         validated=[
             ValidatedShape(
                 configuration=one.configuration,

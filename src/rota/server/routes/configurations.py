@@ -179,7 +179,7 @@ def list_validations(api: Api, call: Call[None, LimitQuery]) -> ValidationList:
 
 @routes.post(
     "/api/configurations/{name}/dry_run",
-    needs=Scope.EVENTS_READ,
+    needs=Scope.EVENTS_WRITE,
     body=object,
     documented_body=NewEvent,
     answer=EvaluationList,

@@ -82,7 +82,7 @@ async def post_events(api: Api, call: Call[object, EventQuery]) -> Response:
 
 @routes.post(
     "/api/events/dry_run",
-    needs=Scope.EVENTS_READ,
+    needs=Scope.EVENTS_WRITE,
     body=object,
     documented_body=NewEvent,
     query=EventQuery,
