@@ -13,6 +13,7 @@ import pytest
 import rota
 
 SCRIPTS = Path(rota.__file__).parent / "store" / "redis" / "scripts"
+DIALECTS = Path(rota.__file__).parent / "dialects"
 
 _ENTRY = re.compile(r"(KEYS|ARGV)\[(\d+)(\.\.\.)?\]\s+\S")
 _SECTION = re.compile(r"(KEYS|ARGV)\b|Returns\b|include: ")
@@ -319,6 +320,11 @@ def test_there_are_scripts() -> None:
 @pytest.mark.parametrize("name", _texts(SCRIPTS))
 def test_a_script_agrees_with_its_header_and_builds_no_key(name: str) -> None:
     assert faults_of(_texts(SCRIPTS)[name], _texts(SCRIPTS / "includes")) == []
+
+
+@pytest.mark.parametrize("path", sorted(DIALECTS.glob("*/scripts/*.lua")), ids=lambda path: path.stem)
+def test_a_script_of_a_dialect_does_so_too_and_may_use_the_same_includes(path: Path) -> None:
+    assert faults_of(path.read_text(), _texts(SCRIPTS / "includes")) == []
 
 
 @pytest.mark.parametrize("name", _texts(SCRIPTS / "includes"))

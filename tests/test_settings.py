@@ -339,7 +339,20 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
         ("server: {enabled: on}\n", "server.enabled: must be true or false, got 'on'"),
         ("roles: worker\n", "roles: must be a list"),
         ("stop_grace_s: .inf\n", "stop_grace_s: must be a number"),
-        ("schedules: []\n", "rota.yaml:1: schedules: is not a known key"),
+        ("schedules: {}\n", "rota.yaml:1: schedules: must be a list"),
+        ("schedules:\n  - {job_type: a, cron: '* * * * *'}\n", "rota.yaml:2: schedules[0]: needs the key 'name'"),
+        ("schedules:\n  - name: n\n    job_type: a\n    cron: '61 * * * *'\n", "rota.yaml:4: schedules[0].cron: "),
+        ("schedules:\n  - name: n\n    job_type: a\n    cron: 5\n", "rota.yaml:4: schedules[0].cron: Expected `str"),
+        ("schedules:\n  - name: n\n    job_type: a\n    crn: x\n", "rota.yaml:4: schedules[0].crn: is not a known key"),
+        ("schedules:\n  - {name: n, job_type: a}\n", "rota.yaml:2: schedules[0]: give exactly one of cron"),
+        (
+            "schedules:\n  - name: n\n    job_type: a\n    interval: 5m\n    start: 2026-02-01\n    end: 2026-01-01\n",
+            "rota.yaml:6: schedules[0].end: ",
+        ),
+        (
+            "schedules:\n  - name: n\n    job_type: a\n    interval: 5m\n    tz: America/NewYork\n",
+            "did you mean America/New_York?",
+        ),
     ],
 )
 def test_a_wrong_file_is_refused_with_file_and_line(tmp_path: Path, text: str, words: str) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from rota.model.ids import new_id
-from rota.model.job import FINAL_STATES, JobState
+from rota.model.job import FINAL_STATES, Cause, JobState
 from rota.store import Store
 from rota.store.store import JobQuery
 from tests.contract.building import (
@@ -272,3 +272,37 @@ def test_jobs_that_end_meanwhile_do_not_shift_the_pages(store: Store) -> None:
         ended_job(store, queue, JobState.SUCCEEDED, now=NOW + 1_000 + number)
 
     assert seen == ids[::-1]
+
+
+def test_jobs_are_listed_by_the_schedule_that_made_them(store: Store) -> None:
+    queue, wanted = new_queue(), new_id(NOW)
+    mine, _other, _event = enqueue(
+        store,
+        spec(queue, cause=Cause("schedule", wanted)),
+        spec(queue, cause=Cause("schedule", new_id(NOW))),
+        spec(queue, cause=Cause("event", wanted)),
+    )
+    enqueue(store, spec(queue))
+
+    assert listed(store, JobQuery(schedule=wanted)) == [mine]
+
+
+def test_jobs_are_found_by_text_in_what_they_were_given_and_what_came_of_them(store: Store) -> None:
+    queue = new_queue()
+    by_arguments, by_key, by_result = (
+        spec(queue, arguments={"to": "Ada@example.org"}, priority=3),
+        spec(queue, unique_key="invoice-77", priority=2),
+        spec(queue, priority=1),
+    )
+    enqueue(store, by_arguments, by_key, by_result)
+    first, _second, third = claim(store, queue)
+    finish(store, succeed(first), succeed(third, results={"said": "Grüße"}))
+
+    def found(text: str) -> list[str]:
+        return listed(store, JobQuery(search=text), limit=1)
+
+    assert found("ada@EXAMPLE") == [by_arguments.id]
+    assert found("Invoice-77") == [by_key.id]
+    assert found("grüße") == [by_result.id]
+    assert found(by_result.id[-12:]) == [by_result.id]
+    assert found("nowhere") == []

@@ -79,3 +79,19 @@ def test_closing_one_handle_leaves_the_others(store: Store, open_again: OpenStor
     other.close()
 
     assert store.get_setting("name") == "value"
+
+
+def test_settings_are_listed_by_the_beginning_of_their_names(store: Store) -> None:
+    for name in ("key:b", "key:a", "keys", "other", "key:%_"):
+        store.put_setting(name, f"value of {name}")
+
+    assert store.list_settings("key:") == {name: f"value of {name}" for name in ("key:%_", "key:a", "key:b")}
+    assert store.list_settings("nothing") == {}
+
+
+def test_a_setting_is_forgotten_once(store: Store) -> None:
+    store.put_setting("a", "1")
+    store.put_setting("b", "2")
+
+    assert [store.delete_setting("a"), store.delete_setting("a")] == [True, False]
+    assert (store.get_setting("a"), store.get_setting("b")) == (None, "2")

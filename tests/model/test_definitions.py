@@ -1,11 +1,10 @@
-"""Job types, node types and schedules check themselves."""
+"""Job types and node types check themselves."""
 
 import pytest
 
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType, Unique
 from rota.model.node import DEAD_AFTER_MS, Node, NodeType
-from rota.model.schedule import Schedule
 
 
 def job_type(**changes: object) -> JobType:
@@ -54,18 +53,3 @@ def test_a_node_is_dead_after_twenty_silent_seconds() -> None:
 
     assert node.is_alive(1_000 + DEAD_AFTER_MS - 1)
     assert not node.is_alive(1_000 + DEAD_AFTER_MS)
-
-
-def test_a_schedule_is_due_at_once_and_then_an_interval_after_it_last_made_a_job() -> None:
-    fresh = Schedule(uuid="s", interval=60_000, job_type="t")
-    used = Schedule(uuid="s", interval=60_000, job_type="t", last_scheduled_at=100_000)
-
-    assert fresh.next_due(5) == 5
-    assert used.next_due(100_001) == 160_000
-    assert used.next_due(999_999_999) == 999_999_999
-
-
-@pytest.mark.parametrize("interval", [0, -5, True, 10**15])
-def test_a_schedule_needs_a_sane_interval(interval: int) -> None:
-    with pytest.raises(InvalidInput, match="interval"):
-        Schedule(uuid="s", interval=interval, job_type="t").check()

@@ -10,11 +10,10 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 import rota as package
-from rota.clock import SystemClock
 from rota.errors import Conflict, InvalidInput, NotFound, StoreFull, StoreUnavailable
 from rota.server.app import make_app
-from rota.server.keys import KeyRing, prepare_key
 from rota.store import open_store
+from tests.server.serving import make_api, served
 
 
 class Trouble:
@@ -46,10 +45,10 @@ def trouble() -> Trouble:
 def client(tmp_path: Path, trouble: Trouble) -> Iterator[TestClient]:
     """A client of a server whose key is `chosen`."""
     store = open_store(f"sqlite:///{tmp_path / 'rota.db'}")
-    keys = KeyRing(store, prepare_key(store, configured="chosen", is_loopback=True), SystemClock())
-    app = make_app(keys=keys, health=lambda: trouble.said)
+    api = make_api(store, health=lambda: trouble.said)
+    app = make_app(api)
     app.router.routes.append(Route("/fail/{kind}", fail))
-    with TestClient(app, raise_server_exceptions=False) as client:
+    with served(api, app, key=None) as client:
         yield client
     store.close()
 

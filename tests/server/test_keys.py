@@ -7,16 +7,8 @@ import pytest
 
 from rota.clock import ManualClock
 from rota.errors import InvalidInput
-from rota.server.keys import (
-    SETTING,
-    KeyPlan,
-    KeyRing,
-    hash_chosen_key,
-    hash_made_key,
-    matches_hash,
-    prepare_key,
-    replace_key,
-)
+from rota.server.hashes import hash_chosen_key, hash_made_key, matches_hash
+from rota.server.keys import SETTING, KeyPlan, KeyRing, prepare_key, replace_key
 from rota.store import Store, open_store
 
 
@@ -58,7 +50,7 @@ def test_a_key_is_made_at_the_first_start_only(kept: Store) -> None:
 
     assert first.made is not None
     assert second.made is None
-    assert ring_for(kept).accepts(first.made)
+    assert ring_for(kept).identify(first.made)
     assert first.made not in str(kept.get_setting(SETTING))
 
 
@@ -66,44 +58,44 @@ def test_a_wrong_key_is_refused(kept: Store) -> None:
     ring = ring_for(kept, is_loopback=False)
 
     for key in ("", "wrong", "dev_key", "ключ", "\udcff"):
-        assert not ring.accepts(key)
+        assert not ring.identify(key)
 
 
 def test_the_well_known_key_works_on_loopback_only(kept: Store) -> None:
-    assert ring_for(kept, is_loopback=True).accepts("dev_key")
-    assert not ring_for(kept, is_loopback=False).accepts("dev_key")
+    assert ring_for(kept, is_loopback=True).identify("dev_key")
+    assert not ring_for(kept, is_loopback=False).identify("dev_key")
 
 
 def test_the_well_known_key_as_a_setting_is_refused_elsewhere_and_never_kept(kept: Store) -> None:
     with pytest.raises(InvalidInput, match="known to everybody"):
         plan_for(kept, "dev_key", is_loopback=False)
 
-    assert ring_for(kept, "dev_key").accepts("dev_key")
+    assert ring_for(kept, "dev_key").identify("dev_key")
     assert kept.get_setting(SETTING) is None
 
 
 def test_a_chosen_key_is_the_only_one_and_is_kept_for_other_servers(kept: Store) -> None:
     ring = ring_for(kept, "chosen")
 
-    assert ring.accepts("chosen")
-    assert not ring.accepts("dev_key")
+    assert ring.identify("chosen")
+    assert not ring.identify("dev_key")
     assert str(kept.get_setting(SETTING)).startswith("scrypt$")
     other = ring_for(kept)
-    assert other.accepts("chosen")
-    assert other.knows("chosen")
+    assert other.identify("chosen")
+    assert other.known("chosen")
 
 
 def test_a_chosen_key_replaces_a_chosen_one_but_not_one_that_was_made(kept: Store) -> None:
     made = plan_for(kept).made
     assert made is not None
     plan_for(kept, "chosen")
-    assert ring_for(kept).accepts(made)
+    assert ring_for(kept).identify(made)
 
     kept.put_setting(SETTING, hash_chosen_key("old"))
     plan_for(kept, "new")
 
-    assert ring_for(kept).accepts("new")
-    assert not ring_for(kept).accepts("old")
+    assert ring_for(kept).identify("new")
+    assert not ring_for(kept).identify("old")
 
 
 def test_a_known_key_costs_no_hash_and_a_replaced_one_is_forgotten(kept: Store) -> None:
@@ -111,15 +103,15 @@ def test_a_known_key_costs_no_hash_and_a_replaced_one_is_forgotten(kept: Store) 
     plan = plan_for(kept, is_loopback=False)
     ring = KeyRing(kept, plan, clock)
     assert plan.made is not None
-    assert not ring.knows(plan.made)
-    assert ring.accepts(plan.made)
-    assert ring.knows(plan.made)
+    assert not ring.known(plan.made)
+    assert ring.identify(plan.made)
+    assert ring.known(plan.made)
 
     new = replace_key(kept)
     clock.advance(5_000)
 
-    assert not ring.accepts(plan.made)
-    assert ring.accepts(new)
+    assert not ring.identify(plan.made)
+    assert ring.identify(new)
 
 
 def test_a_key_is_still_good_while_the_store_does_not_answer(kept: Store, tmp_path: Path) -> None:
@@ -128,10 +120,10 @@ def test_a_key_is_still_good_while_the_store_does_not_answer(kept: Store, tmp_pa
     plan = plan_for(gone)
     ring = KeyRing(gone, plan, clock)
     assert plan.made is not None
-    assert ring.accepts(plan.made)
+    assert ring.identify(plan.made)
 
     gone.close()
     clock.advance(5_000)
 
-    assert ring.accepts(plan.made)
-    assert not ring.accepts("wrong")
+    assert ring.identify(plan.made)
+    assert not ring.identify("wrong")

@@ -15,7 +15,7 @@ from rota.engine.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.log import LogEntry
 from rota.model.retry import RetryPolicy
-from rota.server.shapes import Shape, job_shape
+from rota.server.shapes import JobShape, job_shape
 from rota.store.store import Admission
 
 JOB_FAILED = 1
@@ -110,7 +110,7 @@ def _await_end(target: Target, rota: Opened, admission: Admission, *, follow: bo
         raise
     shape = job_shape(job, rota.job_type_names(), rota.queue_names())
     if target.as_json:
-        print_json({"is_new": admission.is_new, **shape})
+        print_json({"is_new": admission.is_new, **structs.asdict(shape)})
     elif follow:
         talk(_outcome(shape))
     else:
@@ -118,11 +118,11 @@ def _await_end(target: Target, rota: Opened, admission: Admission, *, follow: bo
     return 0 if job.state is JobState.SUCCEEDED else JOB_FAILED
 
 
-def _outcome(shape: Shape) -> str:
+def _outcome(shape: JobShape) -> str:
     """How it ended, in one line."""
-    errors = compact(shape["errors"])
+    errors = compact(shape.errors)
     after = span(took(shape))
-    return visible(f"{shape['state']}{f' after {after}' if after else ''}{f': {errors}' if errors else ''}")
+    return visible(f"{shape.state}{f' after {after}' if after else ''}{f': {errors}' if errors else ''}")
 
 
 def _printer(target: Target) -> Callable[[LogEntry], None]:

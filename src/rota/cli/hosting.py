@@ -17,10 +17,13 @@ from typing import Protocol
 from rota.cli.log_format import set_up_logging
 from rota.cli.target import store_url
 from rota.clock import SystemClock
+from rota.dialects.registry import open_dialects
 from rota.engine.definitions import DEFAULT_NODE_TYPE
 from rota.engine.executors.http import HttpExecutor
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.file_definitions import FileDefinitions, Wanted
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
+from rota.engine.schedules import Schedules
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES
@@ -56,7 +59,13 @@ class Host:
         self.roles = roles
         self.clock = SystemClock()
         executors = ExecutorRegistry({"http": HttpExecutor(settings.http_allow)})
-        self.node = Node(store, _node_options(settings, roles), executors=executors, clock=self.clock)
+        self.node = Node(
+            store,
+            _node_options(settings, roles),
+            executors=executors,
+            clock=self.clock,
+            dialects=open_dialects(settings, store),
+        )
         self.listener: socket.socket | None = None
         self.key_plan: KeyPlan | None = None
         self.duty: Duty | None = None
@@ -112,11 +121,25 @@ class Host:
         self.node.request_stop(at_once=at_once)
 
     async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
+        from rota.server.api import Api, ServerOptions
         from rota.server.app import make_app
         from rota.server.listen import serve
 
-        app = make_app(keys=KeyRing(self.store, plan, self.clock), health=self.node.health)
-        await serve(app, listener, stopping)
+        api = Api(
+            store=self.store,
+            definitions=self.node.definitions,
+            intake=self.node.intake,
+            clock=self.clock,
+            keys=KeyRing(self.store, plan, self.clock),
+            health=self.node.health,
+            events=self.node.events,
+            event_types=self.settings.event_types,
+            options=ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open),
+        )
+        try:
+            await serve(make_app(api), listener, stopping, before_end=api.end_streams)
+        finally:
+            await asyncio.to_thread(api.close)
 
     async def _drive(self, duty: Duty, stopping: asyncio.Event) -> None:
         while not duty.is_over and not stopping.is_set():
@@ -188,11 +211,13 @@ def _apply_file(host: Host) -> None:
     """Definitions in the file become those in the store. A file without any removes them only where a scheduler runs:
     a worker's file may well hold no more than the address of the store."""
     settings = host.settings
-    has_definitions = bool(settings.node_types or settings.job_types)
+    has_definitions = bool(settings.node_types or settings.job_types or settings.schedules or settings.configurations)
     if has_definitions or (settings.config_file and SCHEDULER in host.roles):
         if all(one.name != DEFAULT_NODE_TYPE for one in settings.node_types):
             host.node.definitions.ensure_node_type(NodeType(uuid=new_id(host.clock.now()), name=DEFAULT_NODE_TYPE))
-        host.node.definitions.apply_file(settings.node_types, settings.job_types)
+        node = host.node
+        schedules = Schedules(host.store, node.definitions, node.intake, host.clock)
+        FileDefinitions(host.store, node.definitions, schedules, host.clock).apply(Wanted.of(settings))
 
 
 def _require_node_type(host: Host) -> None:

@@ -6,16 +6,15 @@ import click
 from msgspec import structs
 
 from rota.cli import parameters
-from rota.cli.definition_changes import refuse_existing, refuse_file_owned
 from rota.cli.show import answer, compact, print_facts, print_json, print_table, span, talk
 from rota.cli.target import Opened, Target, takes_target
-from rota.engine.definitions import DEFAULT_NODE_TYPE
+from rota.engine.definitions import DEFAULT_NODE_TYPE, refuse_file_owned
 from rota.errors import InvalidInput
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import NodeType
 from rota.model.retry import RetryPolicy
-from rota.server.shapes import Shape, job_type_shape
+from rota.server.shapes import JobTypeShape, job_type_shape
 
 Metadata = dict[str, object]
 
@@ -110,13 +109,7 @@ def _executor_and_metadata(
 def _define(rota: Opened, made: JobType, *, replace: bool) -> JobType:
     if made.node_type == DEFAULT_NODE_TYPE:
         rota.definitions.ensure_node_type(NodeType(uuid=new_id(rota.clock.now()), name=DEFAULT_NODE_TYPE))
-    rota.definitions.refresh()
-    found = rota.definitions.known_job_type(made.name)
-    refuse_existing(found, "job type", replace=replace)
-    if found is not None:
-        made = structs.replace(made, uuid=found.uuid)
-    rota.definitions.define_job_type(made)
-    return made
+    return rota.definitions.create_job_type(made, replace=replace)
 
 
 @job_type.command(name="list")
@@ -128,8 +121,8 @@ def list_job_types(target: Target) -> None:
     answer(shapes, as_json=target.as_json, show=lambda: _show_list(shapes))
 
 
-def _show_list(shapes: list[Shape]) -> None:
-    rows = [(one["name"], one["executor"], one["node_type"], compact(one["metadata"])) for one in shapes]
+def _show_list(shapes: list[JobTypeShape]) -> None:
+    rows = [(one.name, one.executor, one.node_type, compact(one.metadata)) for one in shapes]
     nothing = "No job types yet. Make one with: rota job-type create hello -- echo hello"
     print_table(("NAME", "EXECUTOR", "NODE TYPE", "METADATA"), rows, nothing=nothing)
 
@@ -169,7 +162,7 @@ def delete(target: Target, *, names: Sequence[str]) -> None:
     with target.open() as rota:
         found = [rota.definitions.job_type(name) for name in names]
         for one in found:
-            refuse_file_owned(one, "job type")
+            refuse_file_owned(one)
         for one in found:
             rota.definitions.delete_job_type(one.uuid)
     if target.as_json:

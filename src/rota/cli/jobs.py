@@ -9,7 +9,7 @@ from rota.cli.show import answer, compact, moment, print_facts, print_json, prin
 from rota.cli.target import Opened, Target, takes_target
 from rota.errors import Conflict, NotFound
 from rota.model.job import Job, JobState
-from rota.server.shapes import Shape, job_shape
+from rota.server.shapes import JobShape, job_shape
 from rota.store.store import CancelAnswer, JobQuery
 
 _PAGE = 500
@@ -53,21 +53,21 @@ def _list(rota: Opened, query: JobQuery, limit: int | None) -> tuple[list[Job], 
     return found[:limit], limit is not None and len(found) > limit
 
 
-def _shapes(rota: Opened, found: Sequence[Job]) -> list[Shape]:
+def _shapes(rota: Opened, found: Sequence[Job]) -> list[JobShape]:
     job_types, queues = rota.job_type_names(), rota.queue_names()
     return [job_shape(one, job_types, queues) for one in found]
 
 
-def _show_jobs(shapes: list[Shape]) -> None:
+def _show_jobs(shapes: list[JobShape]) -> None:
     rows = [
         (
-            one["uuid"],
-            one["job_type"] or one["job_type_uuid"],
-            one["state"],
-            one["node_type"] or one["node_type_uuid"],
-            moment(_millis(one, "enqueued_at")),
+            one.uuid,
+            one.job_type or one.job_type_uuid,
+            one.state,
+            one.node_type or one.node_type_uuid,
+            moment(one.enqueued_at),
             span(took(one)),
-            one["attempts"],
+            one.attempts,
         )
         for one in shapes
     ]
@@ -84,41 +84,36 @@ def job(target: Target, *, job_id: str) -> None:
     answer(shape, as_json=target.as_json, show=lambda: show_job(shape))
 
 
-def show_job(shape: Shape) -> None:
+def show_job(shape: JobShape) -> None:
     """Everything about one job, for people."""
     print_facts(
         [
-            ("id", shape["uuid"]),
-            ("type", shape["job_type"] or shape["job_type_uuid"]),
-            ("state", f"{shape['state']}, to be cancelled" if shape["cancel_requested"] else shape["state"]),
-            ("queue", shape["node_type"] or shape["node_type_uuid"]),
-            ("priority", shape["priority"] or None),
-            ("attempts", shape["attempts"]),
-            ("deaths", shape["deaths"] or None),
-            ("enqueued", moment(_millis(shape, "enqueued_at"))),
-            ("due", moment(_millis(shape, "available_at")) if shape["state"] == JobState.DELAYED else None),
-            ("started", moment(_millis(shape, "started_at")) or None),
-            ("ended", moment(_millis(shape, "ended_at")) or None),
+            ("id", shape.uuid),
+            ("type", shape.job_type or shape.job_type_uuid),
+            ("state", f"{shape.state}, to be cancelled" if shape.cancel_requested else shape.state),
+            ("queue", shape.node_type or shape.node_type_uuid),
+            ("priority", shape.priority or None),
+            ("attempts", shape.attempts),
+            ("deaths", shape.deaths or None),
+            ("enqueued", moment(shape.enqueued_at)),
+            ("due", moment(shape.available_at) if shape.state == JobState.DELAYED else None),
+            ("started", moment(shape.started_at) or None),
+            ("ended", moment(shape.ended_at) or None),
             ("took", span(took(shape)) or None),
-            ("node", shape["executing_node"]),
-            ("unique key", shape["unique_key"]),
-            ("arguments", compact(shape["arguments"])),
-            ("cause", compact(shape["cause"])),
-            ("results", compact(shape["results"])),
-            ("errors", compact(shape["errors"])),
+            ("node", shape.executing_node),
+            ("unique key", shape.unique_key),
+            ("arguments", compact(shape.arguments)),
+            ("cause", compact(shape.cause)),
+            ("results", compact(shape.results)),
+            ("errors", compact(shape.errors)),
         ]
     )
 
 
-def took(shape: Shape) -> int | None:
+def took(shape: JobShape) -> int | None:
     """Milliseconds between start and end."""
-    started, ended = _millis(shape, "started_at"), _millis(shape, "ended_at")
+    started, ended = shape.started_at, shape.ended_at
     return None if started is None or ended is None else ended - started
-
-
-def _millis(shape: Shape, key: str) -> int | None:
-    value = shape[key]
-    return value if isinstance(value, int) else None
 
 
 @click.command(short_help="Cancel jobs, waiting or running.")

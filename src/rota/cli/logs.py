@@ -1,6 +1,7 @@
 """`rota logs`: what a job said."""
 
 import sys
+from typing import Any
 
 import click
 
@@ -13,7 +14,24 @@ from rota.model.log import LEVELS, LogEntry
 from rota.server.shapes import log_shape
 
 
-@click.command(short_help="Show the log of a job, live with -f.")
+class _LogsCommand(click.Command):
+    """`rota logs ID`, and `rota logs export`, which is no id."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] == "export":
+            from rota.cli.logs_export import export
+
+            return export.make_context(f"{info_name} export", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command(
+    cls=_LogsCommand,
+    short_help="Show the log of a job, live with -f.",
+    epilog="Logs of many jobs: rota logs export --help",
+)
 @click.argument("job_id", metavar="ID")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
 @click.option("--level", type=click.Choice(LEVELS), default=LEVELS[0], help="Only this level and above.")

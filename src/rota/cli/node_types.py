@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 import click
-from msgspec import structs
 
-from rota.cli.definition_changes import refuse_existing, refuse_file_owned
 from rota.cli.show import answer, print_facts, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
+from rota.engine.definitions import refuse_file_owned
 from rota.model.ids import new_id
 from rota.model.node import NodeType
-from rota.server.shapes import Shape, node_type_shape
+from rota.server.shapes import NodeTypeShape, node_type_shape
 
 
 @click.group(name="node-type", short_help="Where it runs: create, list, show, delete.")
@@ -27,11 +26,7 @@ def create(target: Target, *, name: str, threads: int, replace: bool) -> None:
     """Define a node type. Serve it with: rota worker --type NAME"""
     with target.open(may_create=True) as rota:
         made = NodeType(uuid=new_id(rota.clock.now()), name=name, thread_count=threads)
-        rota.definitions.refresh()
-        found = rota.definitions.known_node_type(name)
-        refuse_existing(found, "node type", replace=replace)
-        kept = structs.replace(made, uuid=found.uuid) if found else made
-        rota.definitions.define_node_type(kept)
+        kept = rota.definitions.create_node_type(made, replace=replace)
     answer(node_type_shape(kept), as_json=target.as_json, show=lambda: click.echo(kept.uuid))
 
 
@@ -44,8 +39,8 @@ def list_node_types(target: Target) -> None:
     answer(shapes, as_json=target.as_json, show=lambda: _show_list(shapes))
 
 
-def _show_list(shapes: list[Shape]) -> None:
-    rows = [(one["name"], one["thread_count"], one["uuid"]) for one in shapes]
+def _show_list(shapes: list[NodeTypeShape]) -> None:
+    rows = [(one.name, one.thread_count, one.uuid) for one in shapes]
     print_table(("NAME", "THREADS", "UUID"), rows, nothing="No node types yet; `rota up` makes the default one.")
 
 
@@ -56,8 +51,8 @@ def show(target: Target, *, name: str) -> None:
     """One node type, by name or uuid."""
     with target.open() as rota:
         shape = node_type_shape(rota.definitions.node_type(name))
-    facts = [("name", shape["name"]), ("uuid", shape["uuid"]), ("threads", shape["thread_count"])]
-    answer(shape, as_json=target.as_json, show=lambda: print_facts([*facts, ("owned by", shape["managed_by"])]))
+    facts = [("name", shape.name), ("uuid", shape.uuid), ("threads", shape.thread_count)]
+    answer(shape, as_json=target.as_json, show=lambda: print_facts([*facts, ("owned by", shape.managed_by)]))
 
 
 @node_type.command()
@@ -68,7 +63,7 @@ def delete(target: Target, *, names: Sequence[str]) -> None:
     with target.open() as rota:
         found = [rota.definitions.node_type(name) for name in names]
         for one in found:
-            refuse_file_owned(one, "node type")
+            refuse_file_owned(one)
         for one in found:
             rota.definitions.delete_node_type(one.uuid)
     if target.as_json:

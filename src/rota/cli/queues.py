@@ -8,7 +8,7 @@ from rota.cli.show import answer, print_json, print_table, talk
 from rota.cli.target import Opened, Target, takes_target
 from rota.model.job import JobState
 from rota.model.node import DEAD_AFTER_MS
-from rota.server.shapes import Shape
+from rota.server.shapes import QueueShape, queue_shape
 from rota.store.store import Store
 
 
@@ -25,31 +25,22 @@ def queues(target: Target) -> None:
         raise click.UsageError(f"put options behind the verb: rota queues {verb} NAME --store URL")
 
 
-def _shapes(rota: Opened) -> list[Shape]:
+def _shapes(rota: Opened) -> list[QueueShape]:
     paused = rota.store.paused_queues()
     nodes = rota.store.list_nodes(since=rota.clock.now() - DEAD_AFTER_MS)
     return [
-        {
-            "uuid": one.uuid,
-            "name": one.name,
-            "thread_count": one.thread_count,
-            "paused": one.uuid in paused,
-            "workers": sum(node.node_type == one.uuid and node.slots > 0 for node in nodes),
-            "jobs": {state.value: count for state, count in rota.store.count_jobs(one.uuid).items()},
-        }
+        queue_shape(one, rota.store.count_jobs(one.uuid), nodes, is_paused=one.uuid in paused)
         for one in rota.definitions.node_types()
     ]
 
 
-def _show(shapes: list[Shape]) -> None:
+def _show(shapes: list[QueueShape]) -> None:
     states = [state.value for state in JobState]
     headers = ("NAME", "WORKERS", *(state.upper() for state in states), "")
     rows = []
     for one in shapes:
-        counts = one["jobs"] if isinstance(one["jobs"], dict) else {}
-        rows.append(
-            (one["name"], one["workers"], *(counts[state] for state in states), "paused" if one["paused"] else "")
-        )
+        counts = (one.jobs[state] for state in states)
+        rows.append((one.name, one.workers, *counts, "paused" if one.paused else ""))
     print_table(headers, rows, nothing="No queues yet; `rota up` makes the default one.")
 
 

@@ -68,10 +68,10 @@ def worker(target: Target, *, burst: bool, **flags: object) -> None:
         host.run(lambda: announce(host, demo=False, as_json=target.as_json))
 
 
-@click.command(short_help="Keep watch and house, without running jobs.")
+@click.command(short_help="Fire schedules and keep house, without running jobs.")
 @takes_target
 def scheduler(target: Target) -> None:
-    """Take back jobs of dead nodes and trim history, without running jobs. Any number of schedulers may run."""
+    """Fire schedules, take back jobs of dead nodes and trim history, without running jobs. Any number may run."""
     _host_role(target, target.settings(), SCHEDULER)
 
 

@@ -32,6 +32,16 @@ _STYLES = {
 }
 
 
+Shape = dict[str, object]
+"""The fields of an answer."""
+
+
+def as_fields(shape: object) -> Shape:
+    """An answer as plain fields."""
+    fields: Shape = msgspec.to_builtins(shape)
+    return fields
+
+
 def print_json(document: object) -> None:
     """One document."""
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

@@ -10,9 +10,14 @@ from typing import TypeVar
 import click
 
 from rota.clock import SystemClock
+from rota.engine.backfill import Backfills
+from rota.engine.configurations import Configurations
 from rota.engine.definitions import Definitions
+from rota.engine.dependencies import Events
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.file_definitions import FileDefinitions
 from rota.engine.intake import Intake
+from rota.engine.schedules import Schedules
 from rota.errors import StoreUnavailable
 from rota.settings import Settings, load_settings
 from rota.store import Store, open_store
@@ -32,6 +37,10 @@ class Target:
     def named_store(self) -> str | None:
         """The store that the command line itself names."""
         return self._store
+
+    def with_store(self, url: str) -> "Target":
+        """The same, on another store."""
+        return Target(store=url, config=self._config, as_json=self.as_json)
 
     @property
     def has_options(self) -> bool:
@@ -76,6 +85,26 @@ class Opened:
     @cached_property
     def intake(self) -> Intake:
         return Intake(self.store, self.definitions, self.clock)
+
+    @cached_property
+    def schedules(self) -> Schedules:
+        return Schedules(self.store, self.definitions, self.intake, self.clock)
+
+    @cached_property
+    def backfills(self) -> Backfills:
+        return Backfills(self.store, self.definitions, self.schedules, self.clock)
+
+    @cached_property
+    def file_definitions(self) -> FileDefinitions:
+        return FileDefinitions(self.store, self.definitions, self.schedules, self.clock)
+
+    @cached_property
+    def configurations(self) -> Configurations:
+        return Configurations(self.store, self.definitions, self.clock)
+
+    @cached_property
+    def events(self) -> Events:
+        return Events(self.store, self.definitions, self.clock)
 
     def job_type_names(self) -> dict[str, str]:
         """Name by uuid."""

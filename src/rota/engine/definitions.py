@@ -11,14 +11,21 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from rota.engine.configuration_moves import move_configurations
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.schedule_moves import move_schedules
 from rota.errors import Conflict, InvalidInput, NotFound
+from rota.model.event import JOB
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+from rota.model.schedule import Schedule
 from rota.store.store import Store
 
 DEFAULT_NODE_TYPE = "default"
 MANAGED_BY_FILE = "file"
+_MOST_NAMED = 5
+"""Names that an error lists."""
+_KINDS = {NodeType: "node type", JobType: "job type", Schedule: "schedule"}
 
 Definition = TypeVar("Definition", NodeType, JobType)
 
@@ -27,6 +34,8 @@ class _View(Struct, frozen=True):
     version: int
     node_types: dict[str, NodeType]
     job_types: dict[str, JobType]
+    awaited: dict[str, str] = {}
+    """Uuid to name of the job types whose ends some configuration waits for."""
 
 
 class Definitions:
@@ -43,15 +52,37 @@ class Definitions:
         if version != self._view.version:
             node_types = _by_name_and_uuid(self._store.list_node_types())
             job_types = _by_name_and_uuid(self._store.list_job_types())
-            self._view = _View(version, node_types, job_types)
+            self._view = _View(version, node_types, job_types, self._find_awaited(job_types))
+
+    def _find_awaited(self, job_types: dict[str, JobType]) -> dict[str, str]:
+        waiting = [one for each in self._store.listening_configurations() for one in each.dependencies]
+        named = (job_types.get(one.resource) for one in waiting if one.type == JOB)
+        return {one.uuid: one.name for one in named if one}
+
+    @property
+    def awaits_jobs(self) -> bool:
+        """Whether any end of a job is waited for, as far as known."""
+        return bool(self._view.awaited)
+
+    def awaited_name(self, job_type: str) -> str | None:
+        """The name of a job type, by uuid, if some configuration waits for the ends of its jobs; as far as known."""
+        return self._view.awaited.get(job_type)
 
     def node_types(self) -> list[NodeType]:
         self.refresh()
-        return sorted({one.uuid: one for one in self._view.node_types.values()}.values(), key=lambda one: one.name)
+        return self.known_node_types()
 
     def job_types(self) -> list[JobType]:
         self.refresh()
-        return sorted({one.uuid: one for one in self._view.job_types.values()}.values(), key=lambda one: one.name)
+        return self.known_job_types()
+
+    def known_node_types(self) -> list[NodeType]:
+        """Without asking the store."""
+        return _by_name(self._view.node_types)
+
+    def known_job_types(self) -> list[JobType]:
+        """Without asking the store."""
+        return _by_name(self._view.job_types)
 
     def node_type(self, name: str) -> NodeType:
         """By name or uuid."""
@@ -90,7 +121,7 @@ class Definitions:
         self.define([], [job_type])
 
     def define(self, node_types: Sequence[NodeType], job_types: Sequence[JobType]) -> None:
-        """Check everything first, then store it: bad input changes nothing."""
+        """Check everything first, then store it: bad input changes nothing. Schedules follow their job types."""
         for node_type in node_types:
             node_type.check()
         new_names = {one.name for one in node_types}
@@ -99,11 +130,21 @@ class Definitions:
         self.refresh()
         _check_names_are_free("node type", node_types, self._view.node_types)
         _check_names_are_free("job type", job_types, self._view.job_types)
+        moved = [one for one in job_types if self._moves(one)]
         if node_types:
             self._store.put_node_types(node_types)
         if job_types:
             self._store.put_job_types(job_types)
         self.refresh()
+        for one in moved:
+            queue = self.node_type(one.node_type).uuid
+            move_schedules(self._store, one.uuid, queue)
+            move_configurations(self._store, one.uuid, queue)
+
+    def _moves(self, job_type: JobType) -> bool:
+        """Whether its jobs will wait in another queue than before."""
+        there = self.known_job_type(job_type.uuid)
+        return there is not None and there.node_type != job_type.node_type
 
     def _check_job_type(self, job_type: JobType, new_node_types: set[str]) -> None:
         job_type.check()
@@ -114,19 +155,67 @@ class Definitions:
             except NotFound as error:
                 raise InvalidInput("node_type", str(error)) from None
 
+    def create_node_type(self, node_type: NodeType, *, replace: bool = False) -> NodeType:
+        """Define a new node type. With `replace` the one of this name, if there is any, is changed and keeps its uuid;
+        without, it is a conflict."""
+        self.refresh()
+        kept = _in_place_of(self.known_node_type(node_type.name), node_type, "node type", replace=replace)
+        self.define_node_type(kept)
+        return kept
+
+    def create_job_type(self, job_type: JobType, *, replace: bool = False) -> JobType:
+        """Define a new job type; `replace` as for node types."""
+        self.refresh()
+        kept = _in_place_of(self.known_job_type(job_type.name), job_type, "job type", replace=replace)
+        self.define_job_type(kept)
+        return kept
+
+    def put_node_type(self, node_type: NodeType) -> None:
+        """Create a node type, or change the one of this uuid. Its name stays while job types refer to it."""
+        self.refresh()
+        found = self.known_node_type(node_type.uuid)
+        if found is not None:
+            refuse_file_owned(found)
+            if found.name != node_type.name:
+                self._refuse_used(found)
+        self.define_node_type(node_type)
+
+    def change_job_type(self, job_type: JobType) -> None:
+        """Change the job type of this uuid, which must be there."""
+        self.refresh()
+        refuse_file_owned(self.job_type(job_type.uuid))
+        self.define_job_type(job_type)
+
     def delete_node_type(self, name: str) -> None:
         """Remove a node type that no job type uses and whose queue holds no live jobs."""
         node_type = self.node_type(name)
-        users = [one.name for one in self.job_types() if one.node_type in (node_type.name, node_type.uuid)]
-        if users:
-            raise Conflict(f"node type {node_type.name!r} is used by the job types {', '.join(users)}")
+        refuse_file_owned(node_type)
+        self._remove_node_type(node_type)
+
+    def _remove_node_type(self, node_type: NodeType) -> None:
+        self._refuse_used(node_type)
         self._store.delete_node_types([node_type.uuid])
         self.refresh()
 
+    def _refuse_used(self, node_type: NodeType) -> None:
+        users = [one.name for one in self.job_types() if one.node_type in (node_type.name, node_type.uuid)]
+        if users:
+            raise Conflict(f"node type {node_type.name!r} is used by the job types {', '.join(users)}")
+
     def delete_job_type(self, name: str) -> None:
-        """Remove a job type. Jobs of it that still wait will fail when they are run."""
-        self._store.delete_job_types([self.job_type(name).uuid])
+        """Remove a job type that no schedule uses. Jobs of it that still wait will fail when they are run."""
+        job_type = self.job_type(name)
+        refuse_file_owned(job_type)
+        self._delete_job_types([job_type])
         self.refresh()
+
+    def _delete_job_types(self, job_types: Sequence[JobType]) -> None:
+        for one in job_types:
+            users = self._store.list_schedules(limit=_MOST_NAMED + 1, job_type=one.uuid).entries
+            if users:
+                names = [entry.schedule.name for entry in users[:_MOST_NAMED]] + ["..."] * (len(users) > _MOST_NAMED)
+                raise Conflict(f"job type {one.name!r} is used by the schedules {', '.join(names)}")
+        self._store.delete_job_types([one.uuid for one in job_types])
 
     def ensure_node_type(self, node_type: NodeType) -> NodeType:
         """The node type of this name, created as given if there is none."""
@@ -146,24 +235,37 @@ class Definitions:
         What came by another way is never touched; a name that somebody else's definition has is a conflict. Only the
         node type `default`, which every installation has, may be taken over.
         """
+        self.drop_from_file(self.put_from_file(node_types, job_types))
+
+    def owned_by_file(
+        self, node_types: Sequence[NodeType], job_types: Sequence[JobType]
+    ) -> tuple[list[NodeType], list[JobType]]:
+        """The definitions of a file as its own, under the uuids that their names already have; nothing is stored."""
         self.refresh()
         owned_node_types = [self._owned(one, self._view.node_types) for one in node_types]
-        owned_job_types = [self._owned(one, self._view.job_types) for one in job_types]
-        self.define(owned_node_types, owned_job_types)
-        kept = {one.uuid for one in owned_node_types} | {one.uuid for one in owned_job_types}
+        return owned_node_types, [self._owned(one, self._view.job_types) for one in job_types]
+
+    def put_from_file(self, node_types: Sequence[NodeType], job_types: Sequence[JobType]) -> frozenset[str]:
+        """The first half of `apply_file`: store what stands in the file; returns its uuids."""
+        owned = self.owned_by_file(node_types, job_types)
+        self.define(*owned)
+        return frozenset(one.uuid for definitions in owned for one in definitions)
+
+    def drop_from_file(self, kept: frozenset[str]) -> None:
+        """The second half: remove what the file owned and no longer has."""
         gone = [one for one in self.job_types() if one.managed_by == MANAGED_BY_FILE and one.uuid not in kept]
-        self._store.delete_job_types([one.uuid for one in gone])
+        self._delete_job_types(gone)
         for node_type in self.node_types():
             if node_type.managed_by == MANAGED_BY_FILE and node_type.uuid not in kept:
-                self._disown(node_type)
+                self.disown_node_type(node_type)
         self.refresh()
 
-    def _disown(self, node_type: NodeType) -> None:
-        """A node type that no longer stands in the file goes; `default` stays, but is nobody's any more."""
+    def disown_node_type(self, node_type: NodeType) -> None:
+        """A node type that its owner dropped goes; `default` stays, but is nobody's any more."""
         if _is_default_node_type(node_type):
             self._store.put_node_types([structs.replace(node_type, managed_by="")])
         else:
-            self.delete_node_type(node_type.uuid)
+            self._remove_node_type(node_type)
 
     def _owned(self, one: Definition, known: dict[str, Definition]) -> Definition:
         """The definition as the file's own, under the uuid that its name already has there."""
@@ -172,6 +274,22 @@ class Definitions:
             raise Conflict(f"{one.name!r} stands in the configuration file, but was defined in another way before")
         uuid = there.uuid if there is not None else one.uuid
         return structs.replace(one, uuid=uuid, managed_by=MANAGED_BY_FILE)
+
+
+def refuse_file_owned(found: NodeType | JobType | Schedule) -> None:
+    """What stands in the file would come back, or be changed back, at the next start."""
+    if found.managed_by == MANAGED_BY_FILE:
+        raise Conflict(f"the {_KINDS[type(found)]} {found.name!r} stands in the configuration file; change it there")
+
+
+def _in_place_of(found: Definition | None, made: Definition, kind: str, *, replace: bool) -> Definition:
+    if found is None:
+        return made
+    refuse_file_owned(found)
+    if not replace:
+        hint = "choose another name, or change it with PUT or --replace"
+        raise Conflict(f"there is a {kind} {found.name!r} already; {hint}")
+    return structs.replace(made, uuid=found.uuid)
 
 
 def _is_default_node_type(one: NodeType | JobType) -> bool:
@@ -185,6 +303,10 @@ def _check_names_are_free(kind: str, new: Sequence[Definition], known: dict[str,
         there = known.get(one.name, one)
         if owners.setdefault(one.name, there.uuid) != one.uuid:
             raise Conflict(f"another {kind} has the name {one.name!r}")
+
+
+def _by_name(view: dict[str, Definition]) -> list[Definition]:
+    return sorted({one.uuid: one for one in view.values()}.values(), key=lambda one: one.name)
 
 
 def _by_name_and_uuid(definitions: Iterable[Definition]) -> dict[str, Definition]:

@@ -17,6 +17,8 @@ from rota.model.retry import RetryPolicy
 from rota.store.store import Admission, Store
 
 MAX_DELAY_MS = 10 * 365 * 24 * 3600 * 1000
+MAX_INSTANT = 4_102_444_800_000
+"""The year 2100; a rank holds instants until 2109."""
 _MAX_PART_BYTES = 4 * 1024
 """Of the small parts of a request as JSON: its key, its policy, its cause."""
 
@@ -51,11 +53,28 @@ class Intake:
         self._definitions = definitions
         self._clock = clock
 
-    def enqueue(self, requests: Sequence[JobRequest]) -> list[Admission]:
-        """Accept jobs: all of them or, if one request is bad, none. One answer per request, in order."""
+    def enqueue(self, requests: Sequence[JobRequest], *, named: str | None = None) -> list[Admission]:
+        """Accept jobs: all of them or, if one request is bad, none. One answer per request, in order. With `named`, an
+        error says which request it is about: `jobs[17].priority`."""
         now = self._clock.now()
-        specs = [self.make_spec(request, now) for request in requests]
+        if named is None:
+            specs = [self.make_spec(request, now) for request in requests]
+        else:
+            specs = [self._make_spec_named(request, now, f"{named}[{n}]") for n, request in enumerate(requests)]
         return self._store.enqueue_jobs(specs, now=now)
+
+    def _make_spec_named(self, request: JobRequest, now: int, name: str) -> JobSpec:
+        try:
+            return self.make_spec(request, now)
+        except InvalidInput as error:
+            raise InvalidInput(f"{name}.{error.field}", error.reason) from None
+        except NotFound as error:
+            raise NotFound(error.kind, error.name, f"named by {name}") from None
+
+    def is_known(self, request: JobRequest) -> bool:
+        """Whether `make_spec` needs nothing of the store."""
+        job_type = self._definitions.known_job_type(request.job_type)
+        return job_type is not None and self._definitions.known_node_type(job_type.node_type) is not None
 
     def make_spec(self, request: JobRequest, now: int) -> JobSpec:
         """Check a request and settle what it leaves open."""
@@ -84,12 +103,12 @@ class Intake:
 def _run_at(request: JobRequest, now: int) -> int | None:
     if request.delay_ms is not None:
         if request.run_at is not None:
-            raise InvalidInput("run_at", "cannot stand beside delay_ms; give one of them")
+            raise InvalidInput("run_at", "cannot stand beside a delay; give one of them")
         delay_ms = check_range("delay_ms", request.delay_ms, 0, MAX_DELAY_MS)
         return now + delay_ms if delay_ms else None
     if request.run_at is None:
         return None
-    return check_range("run_at", request.run_at, 0, now + MAX_DELAY_MS)
+    return check_range("run_at", request.run_at, 0, MAX_INSTANT)
 
 
 def _timeout(request: JobRequest) -> int | None:

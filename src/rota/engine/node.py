@@ -2,7 +2,8 @@
 
 role        what it drives
 worker      a worker on its node type's queue, and the watchdog
-scheduler   the watchdog and retention
+scheduler   the ticker, the watchdog and retention
+both        the duties of the dialects that it speaks
 """
 
 import asyncio
@@ -10,18 +11,26 @@ import logging
 import os
 import random
 import socket
-from typing import Protocol
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from rota import __version__
 from rota.clock import SystemClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.dependencies import Events
+from rota.engine.dialect import Dialect, Engine
+from rota.engine.draining import forget_drain, is_to_drain
+from rota.engine.duty import Duty
+from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.intake import Intake
+from rota.engine.outbox import Outbox
 from rota.engine.retention import Retention
+from rota.engine.schedules import Schedules
 from rota.engine.store_thread import StoreThread
+from rota.engine.ticker import Ticker
 from rota.engine.watchdog import Watchdog
 from rota.engine.worker import Worker
 from rota.errors import RotaError, StoreError
@@ -36,14 +45,6 @@ _BEATS_PER_LEASE = DEAD_AFTER_MS // BEAT_MS
 """All but one of them may be lost before a node is taken for dead."""
 _AFTER_ERROR_S = 1.0
 _logger = logging.getLogger("rota.node")
-
-
-class Duty(Protocol):
-    """Something that is done again and again."""
-
-    def run_once(self, now: int) -> float:
-        """One round; returns how many seconds the next one can wait."""
-        ...
 
 
 class NodeOptions(Struct, frozen=True, kw_only=True):
@@ -71,6 +72,7 @@ class Node:
         *,
         executors: ExecutorRegistry | None = None,
         clock: SystemClock | None = None,
+        dialects: Sequence[Dialect] = (),
     ) -> None:
         self._store = store
         self._options = options
@@ -82,6 +84,12 @@ class Node:
         self.uuid = new_id(self._started_at)
         self.definitions = Definitions(store, self._executors)
         self.intake = Intake(store, self.definitions, self._clock)
+        retention_ms = options.history_max_age_ms
+        self.events = Events(store, self.definitions, self._clock, retention_ms=retention_ms)
+        self._executors.provide("event", EventExecutor(self.events, self._clock))
+        self.schedules = Schedules(store, self.definitions, self.intake, self._clock)
+        self._dialects = dialects
+        self._dialect_duties = [duty for dialect in dialects for duty in dialect.join(self._engine())]
         self._worker: Worker | None = None
         self._stop_requested = asyncio.Event()
         self._at_once = False
@@ -91,21 +99,27 @@ class Node:
         """Live until stopped. Leaves no job, lease or record behind."""
         node_type = self._find_node_type()
         beats, duties = StoreThread("rota-beat"), StoreThread("rota-duties")
+        # What is on time has a thread of its own: a long round of housekeeping must not make it late.
+        ticks, foreign = StoreThread("rota-ticker"), StoreThread("rota-dialects")
         background = [asyncio.create_task(self._drive(duty, duties)) for duty in self._duties()]
+        background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
+        background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         try:
             if WORKER in self._options.roles:
                 self._worker = self._make_worker(node_type)
-            await self._beat(node_type, beats)
+            await self._try_to_beat(node_type, beats)
             background.append(asyncio.create_task(self._keep_beating(node_type, beats)))
             await self._work_until_stopped()
         finally:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
+            for dialect in self._dialects:
+                dialect.leave()
             await self._executors.close()
             await self._leave(node_type, beats)
-            beats.close()
-            duties.close()
+            for thread in (beats, duties, ticks, foreign):
+                thread.close()
 
     def request_stop(self, *, at_once: bool = False) -> None:
         """Stop after the running jobs have ended or the grace is over; `at_once` interrupts them now."""
@@ -165,6 +179,23 @@ class Node:
             )
         return duties
 
+    def _prompt_duties(self) -> list[Duty]:
+        if SCHEDULER not in self._options.roles:
+            return []
+        ticker = Ticker(self._store, self.definitions, node=self.uuid)
+        return [ticker, Outbox(self._store, self.definitions, self.events)]
+
+    def _engine(self) -> Engine:
+        return Engine(
+            node=self.uuid,
+            node_type=self._options.node_type,
+            roles=self._options.roles,
+            definitions=self.definitions,
+            intake=self.intake,
+            schedules=self.schedules,
+            clock=self._clock,
+        )
+
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""
         await asyncio.sleep(random.random())
@@ -185,12 +216,15 @@ class Node:
     async def _keep_beating(self, node_type: NodeType, thread: StoreThread) -> None:
         while True:
             await asyncio.sleep(self._options.dead_after_ms / 1000 / _BEATS_PER_LEASE)
-            try:
-                await self._beat(node_type, thread)
-            except StoreError as error:
-                self._health.store_failed(error)
-            except Exception:
-                _logger.exception("beat failed")
+            await self._try_to_beat(node_type, thread)
+
+    async def _try_to_beat(self, node_type: NodeType, thread: StoreThread) -> None:
+        try:
+            await self._beat(node_type, thread)
+        except StoreError as error:
+            self._health.store_failed(error)
+        except Exception:
+            _logger.exception("beat failed")
 
     async def _beat(self, node_type: NodeType, thread: StoreThread) -> None:
         """Say that this node lives, follow the store's clock, and hear what changed."""
@@ -201,6 +235,9 @@ class Node:
         if self._worker is not None:
             await self._worker.renew_claims(self._clock.now())
         await thread.call(self._check_epoch)
+        if await thread.call(lambda: is_to_drain(self._store, self.uuid)) and not self._stop_requested.is_set():
+            _logger.info("asked to drain; stopping after the running jobs")
+            self.request_stop()
         self._health.store_answered()
 
     def _check_epoch(self) -> None:
@@ -232,5 +269,6 @@ class Node:
         try:
             await thread.call(lambda: self._store.drop_lease(node_type.uuid, self.uuid))
             await thread.call(lambda: self._store.remove_nodes(uuid=self.uuid))
+            await thread.call(lambda: forget_drain(self._store, self.uuid))
         except StoreError as error:
             _logger.warning("could not take leave of the store", extra={"error": str(error)})

@@ -5,10 +5,11 @@ import logging
 from collections.abc import Sequence
 
 from rota.engine.definitions import Definitions
+from rota.engine.draining import forget_drain
 from rota.model.job import Claim
 from rota.model.job_type import OnNodeDeath
 from rota.model.node import DEAD_AFTER_MS
-from rota.model.settlement import settle_death
+from rota.model.settlement import Settlement, as_event, settle_death
 from rota.store.store import Store
 
 _ROUNDS_PER_LEASE = 10
@@ -36,10 +37,15 @@ class Watchdog:
     def _reclaim(self, queue: str, now: int) -> int:
         claims = self._store.lost_claims(queue, now=now, limit=_PER_ROUND)
         if claims:
-            settlements = [settle_death(claim, on_node_death=self._rule_for(claim), now=now) for claim in claims]
+            settlements = [self._settle(claim, now) for claim in claims]
             refused = self._store.reclaim_jobs(queue, settlements, now=now)
             _logger.warning("jobs of dead nodes taken back", extra={"queue": queue, "jobs": len(claims) - len(refused)})
         return len(claims)
+
+    def _settle(self, claim: Claim, now: int) -> Settlement:
+        settlement = settle_death(claim, on_node_death=self._rule_for(claim), now=now)
+        awaited = self._definitions.awaited_name(claim.spec.job_type)
+        return as_event(settlement, awaited) if awaited else settlement
 
     def _rule_for(self, claim: Claim) -> OnNodeDeath:
         job_type = self._definitions.known_job_type(claim.spec.job_type)
@@ -52,3 +58,4 @@ class Watchdog:
                 for queue in queues:
                     self._store.drop_lease(queue, node.uuid)
                 self._store.remove_nodes(uuid=node.uuid)
+                forget_drain(self._store, node.uuid)

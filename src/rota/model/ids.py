@@ -6,6 +6,7 @@ order of ids is the order of equal jobs in a queue.
 
 import os
 import threading
+from hashlib import blake2b
 from uuid import UUID
 
 from rota.errors import InvalidInput
@@ -21,6 +22,17 @@ def new_id(now_ms: int) -> str:
     noise = int.from_bytes(os.urandom(8), "big")
     ms, counter = _next_place(now_ms, noise >> 62)
     value = (ms << 80) | (0x7000 | counter) << 64 | 0x8000_0000_0000_0000 | noise & 0x3FFF_FFFF_FFFF_FFFF
+    return _spelled(value)
+
+
+def numbered_id(ms: int, series: str, number: int) -> str:
+    """The id of one of many that belong together: the same at every call, and in the order of the numbers."""
+    ms, counter = ms + (number >> _COUNTER_BITS), number & (1 << _COUNTER_BITS) - 1
+    noise = int.from_bytes(blake2b(f"{series} {number}".encode(), digest_size=8).digest(), "big")
+    return _spelled((ms << 80) | (0x7000 | counter) << 64 | 0x8000_0000_0000_0000 | noise & 0x3FFF_FFFF_FFFF_FFFF)
+
+
+def _spelled(value: int) -> str:
     text = f"{value:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 

@@ -1,7 +1,8 @@
 """What becomes of a job after a run, or after the death of the node that ran it. The only place with these rules."""
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from rota.model.event import JOB, Event
 from rota.model.job import Claim, Ending, Job, JobState, rank_of
 from rota.model.job_type import OnNodeDeath
 from rota.model.outcome import Outcome, OutcomeKind, cancelled
@@ -23,6 +24,8 @@ class Settlement(Struct, frozen=True):
     """Present exactly when `state` is final."""
     run_at: int | None = None
     """Present exactly when `state` is delayed."""
+    event: Event | None = None
+    """The end as an event; present if `state` is final and some configuration waits for jobs of this type."""
 
     @property
     def rank(self) -> int:
@@ -86,6 +89,24 @@ def is_last_chance(claim: Claim) -> bool:
 def postpone(claim: Claim, run_at: int) -> Settlement:
     """Put a job off that has not begun. Nothing is counted."""
     return Settlement(claim, JobState.DELAYED, claim.attempts, claim.deaths, run_at=run_at)
+
+
+def as_event(settlement: Settlement, job_type: str) -> Settlement:
+    """The settlement with its event, if it ends the job. The attempt token in the event's id tells repeats from ends of
+    a job that was brought back."""
+    ending, claim = settlement.ending, settlement.claim
+    if ending is None:
+        return settlement
+    event = Event(
+        id=f"{claim.spec.id}/{claim.token}",
+        type=JOB,
+        resource=job_type,
+        time=ending.ended_at * 1_000,
+        received_at=ending.ended_at,
+        has_own_id=True,
+        outcome=ending.state.value,
+    )
+    return structs.replace(settlement, event=event)
 
 
 def cancelled_ending(settlement: Settlement, now: int) -> Ending:

@@ -1,6 +1,9 @@
 """Answers of the native API: JSON, and errors as `{"status": "error", "error": ...}` with a fitting status."""
 
+from collections.abc import Mapping
+
 import msgspec
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +19,36 @@ _STATUS_OF_ERROR: tuple[tuple[type[RotaError], int], ...] = (
     (StoreError, 503),
 )
 _TEXT_OF_STATUS = {404: "there is nothing at this path", 405: "this path does not take this method"}
+_ENCODER = msgspec.json.Encoder()
+
+
+class Refusal(Exception):
+    """A request that is refused before any rule of Rota is asked."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = dict(headers or {})
+
+
+class Done(Struct, frozen=True):
+    """It was done."""
+
+    status: str = "ok"
+
+
+class DoneTo(Struct, frozen=True, kw_only=True):
+    """It was done to this one."""
+
+    status: str = "ok"
+    uuid: str
+
+
+class ErrorShape(Struct, frozen=True):
+    """It was not done, and why."""
+
+    status: str
+    error: str
 
 
 class Json(Response):
@@ -24,11 +57,11 @@ class Json(Response):
     media_type = "application/json"
 
     def render(self, content: object) -> bytes:
-        return msgspec.json.encode(content)
+        return _ENCODER.encode(content)
 
 
 def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
-    return Json({"status": "error", "error": message}, status_code=status, headers=headers)
+    return Json(ErrorShape("error", message), status_code=status, headers=headers)
 
 
 def status_of(error: RotaError) -> int:

@@ -1,34 +1,29 @@
-"""The one ASGI app. Routes are added here; everything under `/api` needs a key."""
+"""The one ASGI app: every declared operation at its path, in front of nothing that is not declared."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 
+from msgspec import structs
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from rota import __version__
 from rota.errors import RotaError
-from rota.server.answers import Json, answer_fault, answer_http_error, answer_rota_error
-from rota.server.auth import API, BearerAuth
-from rota.server.keys import KeyRing
+from rota.server import routes
+from rota.server.access import OPEN
+from rota.server.answers import answer_fault, answer_http_error, answer_rota_error
+from rota.server.api import Api
+from rota.server.endpoint import Endpoint, NotFoundEndpoint
+from rota.server.operations import Operation, by_path
+from rota.server.safe_headers import SafeHeaders
 
-HealthCheck = Callable[[], str | None]
-"""None when all is well, else what is wrong, in one line."""
 
-
-def make_app(*, keys: KeyRing, health: HealthCheck) -> Starlette:
+def make_app(api: Api, operations: Iterable[Operation] = routes.ALL) -> Starlette:
     """The app of one node."""
-
-    async def answer_health(request: Request) -> Response:
-        trouble = health()
-        return PlainTextResponse(trouble or "ok", status_code=503 if trouble else 200)
-
+    api.operations = tuple(_opened(api, one) for one in operations)
     app = Starlette(
-        routes=[Route("/health", answer_health), Route(API, answer_api)],
-        middleware=[Middleware(BearerAuth, keys=keys)],
+        routes=[Route(path, Endpoint(api, methods)) for path, methods in by_path(api.operations).items()],
+        middleware=[Middleware(SafeHeaders)],
         exception_handlers={
             HTTPException: answer_http_error,
             RotaError: answer_rota_error,
@@ -37,9 +32,12 @@ def make_app(*, keys: KeyRing, health: HealthCheck) -> Starlette:
     )
     # A redirect from `/api/` to `/api` would make clients drop their key.
     app.router.redirect_slashes = False
+    app.router.default = NotFoundEndpoint(api)
     return app
 
 
-async def answer_api(request: Request) -> Response:
-    """Which server this is; a way to try a key."""
-    return Json({"name": "rota", "version": __version__})
+def _opened(api: Api, operation: Operation) -> Operation:
+    """The metrics, if a setting opens them."""
+    if operation.path == "/metrics" and api.options.metrics_open:
+        return structs.replace(operation, needs=OPEN)
+    return operation

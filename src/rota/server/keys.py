@@ -1,11 +1,9 @@
-"""The API key: made at first start or given by settings, kept as a hash in the store, compared in constant time.
+"""The admin key, made at first start or given by settings, and the ring of all keys that a server accepts.
 
-A made key has 256 random bits, so one round of SHA-256 with a salt is as good as any hash. A key that somebody chose
-may be short, so its hash is scrypt, which takes long on purpose. A key that was accepted once is remembered by its
+Keys are kept as hashes in the store and compared in constant time. One that was accepted once is remembered by its
 digest, and costs microseconds from then on.
 """
 
-import hashlib
 import hmac
 import secrets
 import threading
@@ -14,45 +12,22 @@ from msgspec import Struct
 
 from rota.clock import Clock
 from rota.errors import InvalidInput, StoreError
+from rota.server.access import ADMIN, Caller
+from rota.server.hashes import digest_of, hash_chosen_key, hash_made_key, matches_hash
+from rota.server.named_keys import NamedKey, find_key, list_keys
 from rota.store.store import Store
 
 DEV_KEY = "dev_key"
 """Seed 001's default. Everybody knows it, so it works only where nobody else can connect."""
 SETTING = "api_key_hash"
-_SCRYPT = {"n": 2**14, "r": 8, "p": 1}
+ADMIN_KEY = "admin"
+"""The name of the first key."""
 _REREAD_S = 2.0
 """A replaced key is refused, and the new one accepted, within this time."""
 
 
-def hash_made_key(key: str) -> str:
-    salt = secrets.token_bytes(16)
-    return f"sha256${salt.hex()}${hmac.digest(salt, _bytes(key), 'sha256').hex()}"
-
-
-def hash_chosen_key(key: str) -> str:
-    salt = secrets.token_bytes(16)
-    return f"scrypt${salt.hex()}${hashlib.scrypt(_bytes(key), salt=salt, **_SCRYPT).hex()}"
-
-
-def matches_hash(key: str, kept: str) -> bool:
-    """Whether a key has this hash. A hash of another make fits no key."""
-    kind, _, rest = kept.partition("$")
-    salt_text, _, digest = rest.partition("$")
-    try:
-        salt = bytes.fromhex(salt_text)
-    except ValueError:
-        return False
-    if kind == "sha256":
-        found = hmac.digest(salt, _bytes(key), "sha256")
-    elif kind == "scrypt":
-        found = hashlib.scrypt(_bytes(key), salt=salt, **_SCRYPT)
-    else:
-        return False
-    return hmac.compare_digest(found.hex(), digest)
-
-
 def replace_key(store: Store) -> str:
-    """A new key in place of whatever was kept. It is shown once; only its hash stays."""
+    """A new admin key in place of whatever was kept. It is shown once; only its hash stays."""
     key = secrets.token_urlsafe(32)
     store.put_setting(SETTING, hash_made_key(key))
     return key
@@ -104,40 +79,58 @@ def _make_if_absent(store: Store) -> str | None:
 
 
 class KeyRing:
-    """Tells whether a key is good. Thread-safe; `knows` is quick, `accepts` may take long and belongs in a thread."""
+    """Tells whose a key is. Thread-safe; `known` is quick, `identify` may take long and belongs in a thread."""
 
     def __init__(self, store: Store, plan: KeyPlan, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._has_configured_key = plan.configured is not None
         fixed = [plan.configured, DEV_KEY if plan.allows_dev_key else None]
-        self._fixed = [_digest(key) for key in fixed if key is not None]
+        self._fixed = [digest_of(key) for key in fixed if key is not None]
         self._lock = threading.Lock()
         self._kept: str | None = None
-        self._kept_digest = b""
+        self._named: dict[str, NamedKey] = {}
+        self._seen: dict[bytes, Caller] = {}
+        """Digest of each key that was found to be good since the store was last read."""
+        self._expiries: dict[bytes, NamedKey] = {}
         self._read_at = float("-inf")
 
-    def knows(self, key: str) -> bool:
-        """Whether the key is good as far as can be told at once."""
-        digest = _digest(key)
-        is_fixed = [hmac.compare_digest(digest, known) for known in self._fixed]
-        is_kept = hmac.compare_digest(digest, self._kept_digest) and not self._is_stale()
-        return any(is_fixed) or is_kept
+    def known(self, key: str) -> Caller | None:
+        """Whose the key is, as far as can be told at once."""
+        digest = digest_of(key)
+        # No early end: the time it takes tells nothing about the key.
+        if any([hmac.compare_digest(digest, fixed) for fixed in self._fixed]):  # noqa: C419
+            return ADMIN
+        caller = self._seen.get(digest)
+        if caller is None or self._is_stale():
+            return None
+        record = self._expiries.get(digest)
+        return caller if record is None or record.is_good(self._clock.now()) else None
 
-    def accepts(self, key: str) -> bool:
-        """Whether the key is good, by the hash in the store. One at a time, so that guessing stays slow."""
-        if self.knows(key):
-            return True
-        if self._has_configured_key:
-            return False
+    def was_good(self, key: str) -> bool:
+        """Whether the key was good when the store was last read."""
+        return digest_of(key) in self._seen
+
+    def identify(self, key: str) -> Caller | None:
+        """Whose the key is, by the hashes in the store. One at a time, so that guessing stays slow."""
+        if caller := self.known(key):
+            return caller
         with self._lock:
             self._reread()
-            if self.knows(key):
-                return True
-            if self._kept is None or not matches_hash(key, self._kept):
-                return False
-            self._kept_digest = _digest(key)
-            return True
+            return self.known(key) or self._find(key)
+
+    def _find(self, key: str) -> Caller | None:
+        record = find_key(self._named, key)
+        if record is not None:
+            if not record.is_good(self._clock.now()):
+                return None
+            self._expiries[digest_of(key)] = record
+            self._seen[digest_of(key)] = record.caller
+            return record.caller
+        if self._has_configured_key or self._kept is None or not matches_hash(key, self._kept):
+            return None
+        self._seen[digest_of(key)] = ADMIN
+        return ADMIN
 
     def _is_stale(self) -> bool:
         return self._clock.monotonic() - self._read_at > _REREAD_S
@@ -147,18 +140,10 @@ class KeyRing:
             return
         try:
             kept = self._store.get_setting(SETTING)
+            named = {one.id: one for one in list_keys(self._store)}
         except StoreError:
-            # The last known hash holds until the store answers again; /health tells that it does not.
-            kept = self._kept
-        if kept != self._kept:
-            self._kept, self._kept_digest = kept, b""
+            # The last known hashes hold until the store answers again; /health tells that it does not.
+            kept, named = self._kept, self._named
+        if (kept, named) != (self._kept, self._named):
+            self._kept, self._named, self._seen, self._expiries = kept, named, {}, {}
         self._read_at = self._clock.monotonic()
-
-
-def _bytes(key: str) -> bytes:
-    """Environment variables may hold bytes that are no text."""
-    return key.encode("utf-8", "surrogateescape")
-
-
-def _digest(key: str) -> bytes:
-    return hashlib.sha256(_bytes(key)).digest()

@@ -4,7 +4,7 @@ import asyncio
 import errno
 import ipaddress
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import uvicorn
@@ -68,8 +68,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(app: ASGIApp, listener: socket.socket, stopping: asyncio.Event) -> None:
-    """Serve until `stopping` is set; then answer what is under way and close the socket."""
+async def serve(
+    app: ASGIApp, listener: socket.socket, stopping: asyncio.Event, *, before_end: Callable[[], None] | None = None
+) -> None:
+    """Serve until `stopping` is set; then call `before_end`, answer what is under way and close the socket."""
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -83,6 +85,8 @@ async def serve(app: ASGIApp, listener: socket.socket, stopping: asyncio.Event) 
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     stop = asyncio.create_task(stopping.wait())
     await asyncio.wait([serving, stop], return_when=asyncio.FIRST_COMPLETED)
+    if before_end is not None:
+        before_end()
     server.should_exit = True
     stop.cancel()
     with suppress(asyncio.CancelledError):

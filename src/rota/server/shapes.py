@@ -1,94 +1,217 @@
-"""The native JSON of jobs, job types, node types and nodes: seed 001's keys, and ours beside them.
+"""The native JSON of jobs, job types, node types, queues and nodes: seed 001's keys, and ours beside them.
 
 The HTTP API and the command line give the same. Times are epoch milliseconds; what is absent is null.
 """
 
 from collections.abc import Mapping
+from typing import Literal
 
-import msgspec
+from msgspec import Struct
 
-from rota.model.job import Job
-from rota.model.job_type import JobType, Unique
+from rota.model.job import Cause, Job, JobState
+from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
+from rota.model.retry import RetryPolicy
 
-Shape = dict[str, object]
-
-
-def job_type_shape(job_type: JobType) -> Shape:
-    return {
-        "uuid": job_type.uuid,
-        "name": job_type.name,
-        "executor": job_type.executor,
-        "metadata": job_type.metadata,
-        "unique": _unique_shape(job_type.unique),
-        "node_type": job_type.node_type,
-        "timeout": job_type.timeout_ms,
-        "retries": {field: getattr(job_type.retry, field) for field in job_type.retry.__struct_fields__},
-        "on_node_death": job_type.on_node_death.value,
-        "managed_by": job_type.managed_by or None,
-    }
+UniqueWord = Literal["none", "while_running", "while_pending"]
 
 
-def _unique_shape(unique: Unique) -> bool | str:
+class RetryShape(Struct, frozen=True):
+    """When a failed attempt is tried again."""
+
+    attempts: int
+    delay_ms: int
+    factor: float
+    max_delay_ms: int
+    jitter: float
+
+
+class JobTypeShape(Struct, frozen=True, kw_only=True):
+    """What to run."""
+
+    uuid: str
+    name: str
+    executor: str
+    metadata: dict[str, object]
+    unique: bool | UniqueWord
+    node_type: str
+    timeout: int | None
+    retries: RetryShape
+    on_node_death: OnNodeDeath
+    managed_by: str | None
+
+
+class NodeTypeShape(Struct, frozen=True, kw_only=True):
+    """A queue, and how many jobs one node of the type runs at a time."""
+
+    uuid: str
+    name: str
+    thread_count: int
+    managed_by: str | None
+
+
+class QueueShape(Struct, frozen=True, kw_only=True):
+    """A queue with its jobs by state."""
+
+    uuid: str
+    name: str
+    thread_count: int
+    paused: bool
+    workers: int
+    jobs: dict[str, int]
+
+
+class NodeShape(Struct, frozen=True, kw_only=True):
+    """One process."""
+
+    uuid: str
+    node_type_uuid: str
+    node_type: str | None
+    last_ping: int
+    started_at: int
+    host: str
+    pid: int
+    version: str
+    roles: list[str]
+    slots: int
+    running: int
+    alive: bool
+    draining: bool
+
+
+class JobShape(Struct, frozen=True, kw_only=True):
+    """One execution of a job type."""
+
+    uuid: str
+    job_type_uuid: str
+    job_type: str | None
+    node_type_uuid: str
+    node_type: str | None
+    state: JobState
+    arguments: dict[str, object]
+    priority: int
+    executing_node: str | None
+    enqueued_at: int
+    run_at: int | None
+    available_at: int
+    started_at: int | None
+    ended_at: int | None
+    attempts: int
+    deaths: int
+    timeout: int | None
+    retries: RetryShape | None
+    unique_key: str | None
+    cancel_requested: bool
+    cause: Cause | None
+    results: object
+    errors: object
+
+
+class LogShape(Struct, frozen=True):
+    """One line of a log."""
+
+    time: int
+    level: str
+    message: str
+    attempt: int
+
+
+def job_type_shape(job_type: JobType) -> JobTypeShape:
+    return JobTypeShape(
+        uuid=job_type.uuid,
+        name=job_type.name,
+        executor=job_type.executor,
+        metadata=job_type.metadata,
+        unique=_unique_shape(job_type.unique),
+        node_type=job_type.node_type,
+        timeout=job_type.timeout_ms,
+        retries=_retry_shape(job_type.retry),
+        on_node_death=job_type.on_node_death,
+        managed_by=job_type.managed_by or None,
+    )
+
+
+def _retry_shape(retry: RetryPolicy) -> RetryShape:
+    return RetryShape(retry.attempts, retry.delay_ms, retry.factor, retry.max_delay_ms, retry.jitter)
+
+
+def _unique_shape(unique: Unique) -> bool | UniqueWord:
     """Seed 001 knows true and false only."""
-    return {Unique.NONE: False, Unique.WHILE_RUNNING: True}.get(unique, unique.value)
+    if unique is Unique.WHILE_PENDING:
+        return "while_pending"
+    return unique is Unique.WHILE_RUNNING
 
 
-def node_type_shape(node_type: NodeType) -> Shape:
-    return {
-        "uuid": node_type.uuid,
-        "name": node_type.name,
-        "thread_count": node_type.thread_count,
-        "managed_by": node_type.managed_by or None,
-    }
+def node_type_shape(node_type: NodeType) -> NodeTypeShape:
+    return NodeTypeShape(
+        uuid=node_type.uuid,
+        name=node_type.name,
+        thread_count=node_type.thread_count,
+        managed_by=node_type.managed_by or None,
+    )
 
 
-def node_shape(node: Node, queue_names: Mapping[str, str], now: int) -> Shape:
-    return {
-        "uuid": node.uuid,
-        "node_type_uuid": node.node_type,
-        "node_type": queue_names.get(node.node_type),
-        "last_ping": node.last_ping,
-        "started_at": node.started_at,
-        "host": node.host,
-        "pid": node.pid,
-        "version": node.version,
-        "roles": list(node.roles),
-        "slots": node.slots,
-        "running": node.running,
-        "alive": node.is_alive(now),
-        "draining": node.draining,
-    }
+def queue_shape(
+    node_type: NodeType, counts: Mapping[JobState, int], nodes: list[Node], *, is_paused: bool
+) -> QueueShape:
+    """`nodes` are those that live."""
+    return QueueShape(
+        uuid=node_type.uuid,
+        name=node_type.name,
+        thread_count=node_type.thread_count,
+        paused=is_paused,
+        workers=sum(node.node_type == node_type.uuid and node.slots > 0 for node in nodes),
+        jobs={state.value: count for state, count in counts.items()},
+    )
 
 
-def job_shape(job: Job, job_type_names: Mapping[str, str], queue_names: Mapping[str, str]) -> Shape:
+def node_shape(node: Node, queue_names: Mapping[str, str], now: int) -> NodeShape:
+    return NodeShape(
+        uuid=node.uuid,
+        node_type_uuid=node.node_type,
+        node_type=queue_names.get(node.node_type),
+        last_ping=node.last_ping,
+        started_at=node.started_at,
+        host=node.host,
+        pid=node.pid,
+        version=node.version,
+        roles=list(node.roles),
+        slots=node.slots,
+        running=node.running,
+        alive=node.is_alive(now),
+        draining=node.draining,
+    )
+
+
+def job_shape(job: Job, job_type_names: Mapping[str, str], queue_names: Mapping[str, str]) -> JobShape:
     spec = job.spec
-    return {
-        "uuid": spec.id,
-        "job_type_uuid": spec.job_type,
-        "job_type": job_type_names.get(spec.job_type),
-        "node_type_uuid": spec.queue,
-        "node_type": queue_names.get(spec.queue),
-        "state": job.state.value,
-        "arguments": spec.arguments,
-        "priority": spec.priority,
-        "executing_node": job.node,
-        "enqueued_at": spec.enqueued_at,
-        "run_at": spec.run_at,
-        "available_at": job.available_at or spec.available_at,
-        "started_at": job.started_at,
-        "ended_at": job.ended_at,
-        "attempts": job.attempts,
-        "deaths": job.deaths,
-        "timeout": spec.timeout_ms,
-        "unique_key": spec.unique_key,
-        "cancel_requested": job.cancel_requested,
-        "cause": msgspec.to_builtins(spec.cause),
-        "results": job.results,
-        "errors": job.errors,
-    }
+    return JobShape(
+        uuid=spec.id,
+        job_type_uuid=spec.job_type,
+        job_type=job_type_names.get(spec.job_type),
+        node_type_uuid=spec.queue,
+        node_type=queue_names.get(spec.queue),
+        state=job.state,
+        arguments=spec.arguments,
+        priority=spec.priority,
+        executing_node=job.node,
+        enqueued_at=spec.enqueued_at,
+        run_at=spec.run_at,
+        available_at=job.available_at or spec.available_at,
+        started_at=job.started_at,
+        ended_at=job.ended_at,
+        attempts=job.attempts,
+        deaths=job.deaths,
+        timeout=spec.timeout_ms,
+        retries=_retry_shape(spec.retry) if spec.retry else None,
+        unique_key=spec.unique_key,
+        cancel_requested=job.cancel_requested,
+        cause=spec.cause,
+        results=job.results,
+        errors=job.errors,
+    )
 
 
-def log_shape(entry: LogEntry) -> Shape:
-    return {"time": entry.time, "level": entry.level, "message": entry.message, "attempt": entry.attempt}
+def log_shape(entry: LogEntry) -> LogShape:
+    return LogShape(entry.time, entry.level, entry.message, entry.attempt)

@@ -1,7 +1,6 @@
 """Node types and job types that stand in the file. The file owns them, which `managed_by` tells the engine."""
 
 from collections.abc import Iterator, Mapping
-from uuid import UUID, uuid5
 
 import msgspec
 from msgspec import Struct
@@ -13,19 +12,12 @@ from rota.model.limits import check_payload
 from rota.model.node import MAX_THREADS, NodeType
 from rota.model.retry import MAX_ATTEMPTS, MAX_DELAY_MS
 from rota.settings import values
+from rota.settings.definition_ids import definition_uuid
 from rota.settings.document import Document
 from rota.settings.values import Check
 
 FILE_OWNER = "file"
-_NAMESPACE = UUID("8c1f7d5e-3f5b-5d0a-9f57-6f0f1a7b2c3d")
-"""Fixed for ever: another one would give every definition without a uuid a new identity."""
-
 Entry = dict[str, object]
-
-
-def definition_uuid(kind: str, name: str) -> str:
-    """The uuid of a definition that gives none: the same for a name on every machine and at every start."""
-    return str(uuid5(_NAMESPACE, f"{kind}:{name}"))
 
 
 def _uuid(where: str, value: object) -> str:

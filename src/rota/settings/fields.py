@@ -34,15 +34,22 @@ FIELDS: dict[str, Field] = {
     "port": Field(values.whole(0, _MAX_PORT), values.read_whole),
     "api_key": Field(values.secret),
     "admin_token": Field(values.secret),
+    "rate_limit": Field(values.number(0, 10**9), values.read_number),
+    "metrics_open": Field(values.flag, values.read_flag),
+    "event_types": Field(values.event_types, values.read_words),
     "roles": Field(values.some_of(ROLES), values.read_words),
     "node_type": Field(values.name),
     "thread_count": Field(values.whole(1, MAX_THREADS), values.read_whole),
     "stop_grace_s": Field(values.number(0, _DAY_S), values.read_number),
     "http_allow": Field(values.texts, values.read_words),
+    "synchrony_keys": Field(values.flag, values.read_flag),
+    "synchrony_job_keys": Field(values.flag, values.read_flag),
     "log_level": Field(values.one_of(["DEBUG", "INFO", "WARNING", "ERROR"])),
 }
 
-SERVER_KEYS = {"enabled": "server_enabled"} | {key: key for key in ("host", "port", "api_key", "admin_token")}
+SERVER_KEYS = {"enabled": "server_enabled"} | {
+    key: key for key in ("host", "port", "api_key", "admin_token", "rate_limit", "metrics_open")
+}
 """Key in the section `server` to field."""
 TOP_KEYS = {field: field for field in FIELDS if field not in SERVER_KEYS.values()}
 """Key at the top of the file to field."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _YAML_NAME = "rota.yaml"
 _TOML_NAME = "pyproject.toml"
-_DEFINITIONS = ("node_types", "job_types")
+_DEFINITIONS = ("node_types", "job_types", "schedules", "configurations")
 
 
 def load_settings(
@@ -33,14 +33,22 @@ def load_settings(
     if path is None:
         return _merged(cli, environ, [], {})
     # Reading a file needs PyYAML, which costs more than all the rest here.
+    from rota.settings.configurations import read_configurations
     from rota.settings.definitions import read_job_types, read_node_types
     from rota.settings.document import read_document
+    from rota.settings.schedules import read_schedules
 
     document = read_document(path, _shown_name(path, cwd))
     from_file = list(_file_values(document))
-    definitions = {"node_types": read_node_types(document), "job_types": read_job_types(document)}
-    sources = {key: document.place(document.content, key) for key, found in definitions.items() if found}
-    return msgspec.structs.replace(_merged(cli, environ, from_file, sources), config_file=document.name, **definitions)
+    definitions = {
+        "node_types": read_node_types(document),
+        "job_types": read_job_types(document),
+        "schedules": read_schedules(document),
+    }
+    sources = {key: document.place(document.content, key) for key in _DEFINITIONS if document.content.get(key)}
+    settings = _merged(cli, environ, from_file, sources)
+    configurations = read_configurations(document, settings.event_types)
+    return msgspec.structs.replace(settings, config_file=document.name, configurations=configurations, **definitions)
 
 
 def _merged(

@@ -1,11 +1,17 @@
 """The settings of one process, and where each of them came from."""
 
 import re
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+
+if TYPE_CHECKING:
+    # Reading schedules takes the whole calendar, and only a file has them.
+    from rota.model.configuration_request import ConfigurationRequest
+    from rota.model.schedule_request import ScheduleRequest
 
 ROLES = ("scheduler", "worker", "server")
 SECRETS = frozenset({"api_key", "admin_token"})
@@ -34,7 +40,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     api_key: str | None = None
     admin_token: str | None = None
     """For `/tasks`; absent means the API key."""
+    rate_limit: float = 20_000.0
+    """Requests per second that the server takes of one key; 0 for no limit."""
+    metrics_open: bool = False
+    """Whether `/metrics` answers without a key."""
 
+    event_types: tuple[str, ...] = ()
+    """Event types beyond FILE, TABLE, TIME_BASED and JOB; `*` for any."""
     roles: tuple[str, ...] = ROLES
     node_type: str = "default"
     """Name of the node type that this process serves."""
@@ -46,9 +58,19 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Hosts and networks that `http` jobs may reach although they are not public."""
     log_level: str = "INFO"
 
+    synchrony_keys: bool = True
+    """Speak through Synchrony's own Redis keys too. Without effect on SQLite and Redis Cluster."""
+    synchrony_job_keys: bool = False
+    """Show every job in Synchrony's keys, which costs writes for each."""
+
     node_types: tuple[NodeType, ...] = ()
     """Definitions that stand in the file, which owns them."""
     job_types: tuple[JobType, ...] = ()
+    """Definitions that stand in the file, which owns them."""
+
+    schedules: "tuple[ScheduleRequest, ...]" = ()
+    """Definitions that stand in the file, which owns them."""
+    configurations: "tuple[ConfigurationRequest, ...]" = ()
     """Definitions that stand in the file, which owns them."""
 
     config_file: str | None = None
@@ -73,7 +95,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             return _MASK
         if field == "store":
             return mask_url(self.store)
-        if field in ("node_types", "job_types", "roles"):
+        if field in ("node_types", "job_types", "schedules", "configurations", "roles", "event_types"):
             return ", ".join(getattr(item, "name", item) for item in value)
         return f"{value:g}" if isinstance(value, float) else str(value)
 

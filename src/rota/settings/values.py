@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from rota.errors import InvalidInput
+from rota.model.event import check_type_name
 from rota.model.limits import check_name, check_range
 
 Check = Callable[[str, object], object]
@@ -99,6 +100,13 @@ def texts(where: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise InvalidInput(where, f"must be a list, got {value!r}")
     return tuple(text(where, one) for one in value)
+
+
+def event_types(where: str, value: object) -> tuple[str, ...]:
+    """Names of event types beyond those that every installation knows."""
+    if not isinstance(value, (list, tuple)):
+        raise InvalidInput(where, f"must be a list of event types, got {value!r}")
+    return tuple(dict.fromkeys(check_type_name(where, one) for one in value))
 
 
 def mapping(where: str, value: object) -> dict[str, object]:

@@ -80,6 +80,11 @@ def list_jobs(reader: SectionReader, query: JobQuery, limit: int, cursor: str | 
     return JobPage(jobs)
 
 
+def cursor_before(instant: int) -> str:
+    """A cursor behind which a listing has the jobs that ended before an instant, latest first."""
+    return _encode_cursor(_Cursor(len(SECTIONS) - 1, (instant, "")))
+
+
 def matches(job: Job, query: JobQuery) -> bool:
     """Whether a job meets every condition of a query."""
     spec = job.spec
@@ -90,7 +95,20 @@ def matches(job: Job, query: JobQuery) -> bool:
         and (query.node is None or job.node == query.node)
         and (query.since is None or spec.enqueued_at >= query.since)
         and (query.until is None or spec.enqueued_at < query.until)
+        and (query.schedule is None or _made_by(job, query.schedule))
+        and (query.search is None or query.search.lower() in _searched_text(job))
     )
+
+
+def _made_by(job: Job, schedule: str) -> bool:
+    cause = job.spec.cause
+    return cause is not None and cause.kind == "schedule" and cause.name == schedule
+
+
+def _searched_text(job: Job) -> str:
+    spec = job.spec
+    parts = (spec.id, spec.unique_key, spec.arguments, job.results, job.errors)
+    return msgspec.json.encode(parts).decode().lower()
 
 
 def _merged(

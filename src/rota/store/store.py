@@ -26,7 +26,12 @@ from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement
+from rota.store.events import EventStore
+from rota.store.schedules import ScheduleStore
 
+STATS_STEP_MS = 60_000
+STATS_KEPT_MS = 48 * 3600 * 1000
+"""Stats of minutes are forgotten after so long; those of all time stay."""
 MAX_PROMOTED = 1_000
 """Delayed jobs that one claim makes ready at most, so that no single step takes long."""
 
@@ -80,6 +85,10 @@ class JobQuery(Struct, frozen=True, kw_only=True):
     """Enqueued at this instant or later."""
     until: int | None = None
     """Enqueued before this instant."""
+    schedule: str | None = None
+    """Made by the schedule of this uuid or name."""
+    search: str | None = None
+    """Has this text, in any case, in its id, unique key, arguments, results or errors."""
 
 
 class JobPage(Struct, frozen=True):
@@ -88,6 +97,17 @@ class JobPage(Struct, frozen=True):
     jobs: list[Job]
     cursor: str | None = None
     """Give it back to get the next page; None when there is none."""
+
+
+class Stats(Struct, frozen=True, kw_only=True):
+    """How many jobs came and ended, within a minute or in all."""
+
+    minute: int = 0
+    """When the minute began, in epoch milliseconds; 0 in those of all time."""
+    enqueued: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    cancelled: int = 0
 
 
 class LogPage(Struct, frozen=True):
@@ -126,7 +146,7 @@ class Waker(Protocol):
         ...
 
 
-class Store(Protocol):
+class Store(ScheduleStore, EventStore, Protocol):
     """Everything Rota remembers."""
 
     # -- the store itself ------------------------------------------------------------------------------------------
@@ -184,6 +204,14 @@ class Store(Protocol):
 
     def put_setting(self, name: str, value: str, *, only_if_absent: bool = False) -> str:
         """Keep a value; returns the one that is kept, which is the older one with `only_if_absent`."""
+        ...
+
+    def list_settings(self, prefix: str) -> dict[str, str]:
+        """Values by name, of all whose name begins so."""
+        ...
+
+    def delete_setting(self, name: str) -> bool:
+        """Forget a value; tells whether there was one."""
         ...
 
     # -- a job's way -----------------------------------------------------------------------------------------------
@@ -276,6 +304,15 @@ class Store(Protocol):
 
     def count_jobs(self, queue: str) -> dict[JobState, int]:
         """How many jobs of each state the queue has."""
+        ...
+
+    def read_stats(self, queue: str, *, since: int, until: int) -> list[Stats]:
+        """What happened in the queue, one per minute that has any, oldest first: minutes that begin at `since` or
+        later and before `until`. A job is counted when it is accepted and each time it ends, in the same step."""
+        ...
+
+    def read_totals(self, queue: str) -> Stats:
+        """What happened in the queue since there is one."""
         ...
 
     # -- reading ---------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from rota.errors import InvalidInput
 
 GROUP = "rota.executors"
 BUILT_IN = {
+    "event": "rota.engine.executors.event:EventExecutor",
     "bash": "rota.engine.executors.bash:BashExecutor",
     "http": "rota.engine.executors.http:HttpExecutor",
     "log": "rota.engine.executors.log:LogExecutor",
@@ -46,6 +47,11 @@ class ExecutorRegistry:
                 executor = self._executors.get(name) or self._make(name)
                 self._executors[name] = executor
         return executor
+
+    def provide(self, name: str, executor: Executor) -> None:
+        """Use an executor that was made elsewhere, because it needs more than its name."""
+        with self._lock:
+            self._executors[name] = executor
 
     async def close(self) -> None:
         """Close every executor that was made; one that fails to close does not keep the others from it."""

@@ -14,7 +14,10 @@ class QueueKeys:
         "_base",
         "cancelled",
         "cancelling",
+        "configuration_states",
+        "configurations",
         "delayed",
+        "dependency_index",
         "ended",
         "failed",
         "held",
@@ -22,10 +25,15 @@ class QueueKeys:
         "leases",
         "locks",
         "marks",
+        "outbox",
         "paused",
         "ready",
         "running",
+        "schedule_due",
+        "schedule_states",
+        "schedules",
         "succeeded",
+        "totals",
         "unique",
         "wake",
     )
@@ -61,12 +69,50 @@ class QueueKeys:
         """sorted set: node by the end of its lease."""
         self.paused = self._base + "paused"
         """string: there while the queue is paused."""
+        self.totals = self._base + "totals"
+        """hash: how many jobs were enqueued, succeeded, failed and cancelled in all."""
         self.wake = self._base + "wake"
         """list: holds one item when jobs became ready that no waiting node has been told of."""
+
+        self.schedules = self._base + "schedules"
+        """hash: schedule uuid -> schedule (JSON)."""
+        self.schedule_states = self._base + "schedule_states"
+        """hash: schedule uuid -> version, a space, state (JSON)."""
+        self.schedule_due = self._base + "schedule_due"
+        """sorted set: schedule uuid by the time at which it is to be decided."""
+
+        self.configurations = self._base + "configurations"
+        """hash: configuration uuid -> configuration (JSON)."""
+        self.configuration_states = self._base + "configuration_states"
+        """hash: configuration uuid -> version, a space, state (JSON)."""
+        self.dependency_index = self._base + "dependency_index"
+        """sorted set, by name: event type, `=` or `^`, resource or its literal beginning, configuration uuid."""
+        self.outbox = self._base + "outbox"
+        """sorted set: ends of jobs that are yet to be taken as events (JSON), by time."""
+
+    def evaluations(self, configuration: str) -> str:
+        """list: evaluations (JSON) of one configuration, latest first."""
+        return f"{self._base}evaluations:{configuration}"
+
+    def validations(self, configuration: str) -> str:
+        """sorted set: events that validated a dependency of one configuration (JSON), by reception."""
+        return f"{self._base}validations:{configuration}"
+
+    def event_ids(self, configuration: str) -> str:
+        """sorted set: ids that senders gave to events which validated one configuration, by reception."""
+        return f"{self._base}event_ids:{configuration}"
+
+    def ticks(self, schedule: str) -> str:
+        """sorted set: ticks (JSON) of one schedule by nominal instant."""
+        return f"{self._base}ticks:{schedule}"
 
     def log(self, job_id: str) -> str:
         """list: log entries (JSON) of one job."""
         return f"{self._base}log:{job_id}"
+
+    def stats(self, hour: int) -> str:
+        """hash: minute and word -> how many jobs, within an hour (counted from the epoch); it expires by itself."""
+        return f"{self._base}stats:{hour}"
 
     def inbox(self, node: str) -> str:
         """list: ids of jobs that one node is to cancel; an empty item only wakes it."""
@@ -88,6 +134,22 @@ class DefinitionKeys:
 
 NODE_TYPES = DefinitionKeys("node_types")
 JOB_TYPES = DefinitionKeys("job_types")
+SCHEDULE_QUEUES = f"{PREFIX}:{{schedules}}:queues"
+"""hash: schedule uuid -> its queue."""
+SCHEDULE_NAMES = f"{PREFIX}:{{schedules}}:names"
+"""hash: schedule name -> uuid."""
+SCHEDULE_ORDER = f"{PREFIX}:{{schedules}}:order"
+"""sorted set, by name: schedule names."""
+SCHEDULE_USERS = f"{PREFIX}:{{schedules}}:users"
+"""sorted set, by name: job type, a space, name of a schedule of it."""
+CONFIGURATION_QUEUES = f"{PREFIX}:{{configurations}}:queues"
+"""hash: configuration uuid -> its queue."""
+CONFIGURATION_NAMES = f"{PREFIX}:{{configurations}}:names"
+"""hash: configuration name -> uuid."""
+CONFIGURATION_ORDER = f"{PREFIX}:{{configurations}}:order"
+"""sorted set, by name: configuration names."""
+EVENT_QUEUES = f"{PREFIX}:{{configurations}}:event_queues"
+"""set: every queue that ever had configurations."""
 QUEUES = f"{PREFIX}:queues"
 """set: every queue that ever had jobs, so that those of a deleted node type are found."""
 SETTINGS = f"{PREFIX}:settings"

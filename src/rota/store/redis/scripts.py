@@ -33,9 +33,9 @@ class Script:
             return client.eval(self.text, len(keys), *keys, *args)
 
 
-def load_scripts() -> dict[str, Script]:
-    """All scripts by name."""
-    folder = resources.files(__package__).joinpath("scripts")
+def load_scripts(package: str = __package__) -> dict[str, Script]:
+    """All scripts of a package by name. Those of a dialect may include ours."""
+    folder = resources.files(package).joinpath("scripts")
     files = [file for file in folder.iterdir() if file.name.endswith(".lua")]
     return {(name := file.name[:-4]): Script(name, _with_includes(file.read_text())) for file in files}
 

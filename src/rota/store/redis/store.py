@@ -12,16 +12,21 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, ResponseError
 
 from rota.errors import Conflict
-from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
+from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
-from rota.model.settlement import Settlement, cancelled_before_run, cancelled_ending, was_carried_out
+from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
 from rota.store import listing
 from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode
+from rota.store.redis.access import RedisAccess
 from rota.store.redis.connection import Address, check_server, translated_errors
+from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
+from rota.store.redis.events import RedisEvents
 from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, SETTINGS, DefinitionKeys, QueueKeys
-from rota.store.redis.marks import Mark, claim_of, job_of, mark_of
+from rota.store.redis.marks import claim_of, job_of
+from rota.store.redis.schedules import RedisSchedules
 from rota.store.redis.scripts import Value, load_scripts
+from rota.store.redis.stats import hours_between, stats_args, stats_keys, stats_of, totals_of
 from rota.store.redis.waker import RedisWaker
 from rota.store.store import (
     MAX_PROMOTED,
@@ -33,6 +38,7 @@ from rota.store.store import (
     LogBatch,
     LogPage,
     Renewal,
+    Stats,
 )
 
 SCRIPTS = load_scripts()
@@ -40,7 +46,7 @@ _MOST_PER_CALL = 1000
 """Lua can unpack about 8,000 values; entries take up to two each."""
 
 
-class RedisStore:
+class RedisStore(RedisSchedules, RedisEvents):
     """See `rota.store.store.Store` for what each method promises."""
 
     def __init__(self, address: Address) -> None:
@@ -72,6 +78,10 @@ class RedisStore:
 
     def close(self) -> None:
         self._client.close()
+
+    def access(self) -> RedisAccess:
+        """The server itself, for dialects with keys of their own."""
+        return RedisAccess(self._address, self._client)
 
     def _run(self, name: str, keys: Sequence[str], args: Sequence[Value], *, repeats: bool = True) -> Any:
         """Call a script. One that may be repeated survives a connection that broke since it was last used."""
@@ -155,6 +165,13 @@ class RedisStore:
         self._ask("hset", SETTINGS, name, value)
         return value
 
+    def list_settings(self, prefix: str) -> dict[str, str]:
+        found = {name.decode(): value.decode() for name, value in self._ask("hgetall", SETTINGS).items()}
+        return {name: found[name] for name in sorted(found) if name.startswith(prefix)}
+
+    def delete_setting(self, name: str) -> bool:
+        return bool(self._ask("hdel", SETTINGS, name))
+
     # -- a job's way -----------------------------------------------------------------------------------------------
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
@@ -172,12 +189,11 @@ class RedisStore:
         self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
     ) -> None:
         keys = self._of(queue)
-        args: list[Value] = []
+        args = stats_args(now)
         for index in indexes:
-            args += _new_entry(specs[index], now)
-        answer = self._run(
-            "enqueue_jobs", [keys.jobs, keys.ready, keys.delayed, keys.unique, keys.marks, keys.wake], args
-        )
+            args += new_entry(specs[index], now)
+        places = [keys.jobs, keys.ready, keys.delayed, keys.unique, keys.marks, keys.wake]
+        answer = self._run("enqueue_jobs", [*places, *stats_keys(keys, now)], args)
         for number, survivor in zip(answer[::2], answer[1::2], strict=True):
             admissions[indexes[number]] = Admission(survivor.decode(), False)
 
@@ -188,7 +204,7 @@ class RedisStore:
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
         keys, args = self._claim_call(queue, token, limit, lease_ms, now)
-        return _claims(self._run("claim_jobs", keys, args, repeats=False), token)
+        return claims(self._run("claim_jobs", keys, args, repeats=False), token)
 
     def _claim_call(
         self, queue: str, token: str, limit: int, lease_ms: int, now: int
@@ -216,12 +232,14 @@ class RedisStore:
         self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool
     ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
-        args: list[Value] = [now, int(only_dead)]
+        events = [(one.claim.spec.id, one.event.time, encode(one.event)) for one in settlements if one.event]
+        args: list[Value] = [now, int(only_dead), *stats_args(now), len(events)]
+        args += [part for event in events for part in event]
         for one in settlements:
-            args += _settled_entry(one, now)
+            args += settled_entry(one, now)
         ended = [k.ended, k.succeeded, k.failed, k.cancelled]
         waiting = [k.ready, k.delayed, k.held, k.locks, k.unique, k.marks, k.cancelling, k.leases, k.wake]
-        return [k.running, *ended, *waiting], args
+        return [k.running, *ended, *waiting, *stats_keys(k, now), k.outbox], args
 
     def _refused(self, queue: str, settlements: Sequence[Settlement], left_over: list[bytes]) -> frozenset[str]:
         """Those that were not carried out, now or earlier."""
@@ -245,7 +263,7 @@ class RedisStore:
         finish = ("finish_jobs", *self._finish_call(queue, settlements, now, only_dead=False))
         claim = ("claim_jobs", *self._claim_call(queue, token, limit, lease_ms, now))
         left_over, raw_claims = self._pipeline([finish, claim])
-        answer = _claims(raw_claims, token)
+        answer = claims(raw_claims, token)
         return Claims(answer.claims, answer.next_due, self._refused(queue, settlements, left_over))
 
     def _pipeline(self, calls: Sequence[tuple[str, Sequence[str], Sequence[Value]]]) -> list[Any]:
@@ -271,9 +289,10 @@ class RedisStore:
     def recover_claims(self, queue: str, node: str, held: dict[str, str], *, now: int) -> int:
         k = self._of(queue)
         ending = encode(cancelled_before_run(now))
-        args: list[Value] = [node, now, ending, *(part for pair in held.items() for part in pair)]
+        known = [part for pair in held.items() for part in pair]
+        args: list[Value] = [node, now, ending, *stats_args(now), *known]
         keys = [k.running, k.ready, k.held, k.locks, k.marks, k.cancelling, k.wake, k.ended, k.cancelled, k.unique]
-        return int(self._run("recover_claims", keys, args))
+        return int(self._run("recover_claims", [*keys, *stats_keys(k, now)], args))
 
     def drop_lease(self, queue: str, node: str) -> None:
         keys = self._of(queue)
@@ -300,9 +319,8 @@ class RedisStore:
             return
         k = self._of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
-        words = self._run(
-            "cancel_jobs", [*keys, k.cancelling, k.wake], [now, encode(cancelled_before_run(now)), *job_ids]
-        )
+        args = [now, encode(cancelled_before_run(now)), *stats_args(now), *job_ids]
+        words = self._run("cancel_jobs", [*keys, k.cancelling, k.wake, *stats_keys(k, now)], args)
         for job_id, word in zip(job_ids, (raw.decode() for raw in words), strict=True):
             if "/" in word:
                 # A short cut: should it be lost, the node hears of the cancellation when it renews its claims.
@@ -319,7 +337,7 @@ class RedisStore:
         answers = dict.fromkeys(job_ids, False)
         for queue, specs in found.items():
             k = self._of(queue)
-            args: list[Value] = [part for spec in specs for part in _retried_entry(spec, now)]
+            args: list[Value] = [part for spec in specs for part in retried_entry(spec, now)]
             keys = [k.ready, k.failed, k.cancelled, k.ended, k.unique, k.marks, k.wake]
             for spec, done in zip(specs, self._run("retry_jobs", keys, args), strict=True):
                 answers[spec.id] = bool(done)
@@ -365,6 +383,14 @@ class RedisStore:
         states = list(JobState)
         return dict(zip(states, self._run("count_jobs", keys, []), strict=True))
 
+    def read_stats(self, queue: str, *, since: int, until: int) -> list[Stats]:
+        keys = self._of(queue)
+        hours = hours_between(since, until, self.now())
+        return [one for hour in hours for one in stats_of(self._ask("hgetall", keys.stats(hour)), since, until)]
+
+    def read_totals(self, queue: str) -> Stats:
+        return totals_of(self._ask("hgetall", self._of(queue).totals))
+
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
@@ -391,11 +417,18 @@ class RedisStore:
     def read_section(
         self, section: str, queue: str, states: Iterable[JobState], *, after: listing.Place, limit: int
     ) -> list[tuple[listing.Place, Job]]:
-        places = self._places(section, self._of(queue), states, after, limit)
-        jobs = self._find_in(queue, [job_id for _, job_id in places]) if places else []
-        # A job that moved on between the two steps is not of this section any more.
         wanted = frozenset(states)
-        return [(place, job) for place, job in zip(places, jobs, strict=True) if job and job.state in wanted]
+        found: list[tuple[listing.Place, Job]] = []
+        while len(found) < limit:
+            places = self._places(section, self._of(queue), wanted, after, limit)
+            jobs = self._find_in(queue, [job_id for _, job_id in places]) if places else []
+            # A job that moved on between the two steps is not of this section any more. Others take its place, because
+            # a short answer means that there are no more.
+            found += [(place, job) for place, job in zip(places, jobs, strict=True) if job and job.state in wanted]
+            if len(places) < limit:
+                break
+            after = places[-1]
+        return found[:limit]
 
     def _places(
         self, section: str, keys: QueueKeys, states: Iterable[JobState], after: listing.Place, limit: int
@@ -493,31 +526,3 @@ class RedisStore:
 
     def waker(self, queue: str, node: str) -> RedisWaker:
         return RedisWaker(self._address, queue, node, push=self._push)
-
-
-def _new_entry(spec: JobSpec, now: int) -> tuple[Value, ...]:
-    waits = spec.run_at is not None and spec.run_at > now
-    rank = rank_of(spec.priority, spec.available_at)
-    due = spec.run_at if waits and spec.run_at is not None else ""
-    return spec.id, encode(spec), rank, due, mark_of(spec, rank, waits=waits), spec.unique_key or ""
-
-
-def _retried_entry(spec: JobSpec, now: int) -> tuple[Value, ...]:
-    rank = rank_of(spec.priority, now)
-    return spec.id, rank, mark_of(spec, rank, waits=False), spec.unique_key or ""
-
-
-def _settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:
-    claim, ending = one.claim, one.ending
-    if ending:
-        return claim.spec.id, claim.token, ending.state, ending.ended_at, encode(ending), ""
-    spec = claim.spec
-    mark = Mark(str(one.rank), one.attempts, one.deaths, spec.lock_key, spec.unique_key, claim.token)
-    score = one.rank if one.run_at is None else one.run_at
-    return spec.id, claim.token, one.state, score, encode(mark), encode(cancelled_ending(one, now))
-
-
-def _claims(raw: list[bytes], token: str) -> Claims:
-    parts = zip(raw[1::3], raw[2::3], raw[3::3], strict=True)
-    claims = [claim_of(spec, token, rank, mark) for spec, rank, mark in parts]
-    return Claims(claims, int(raw[0]) if raw[0] else None)

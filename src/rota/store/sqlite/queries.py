@@ -16,3 +16,7 @@ def load_queries() -> dict[str, str]:
 def _body(text: str) -> str:
     lines = [line for line in text.splitlines() if line and not line.startswith("--")]
     return "\n".join(lines).rstrip(";")
+
+
+SQL = load_queries()
+"""Query text by name."""

@@ -12,6 +12,14 @@ INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO 
 -- Keep a value unless there is one.
 INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING;
 
+-- name: list_settings
+-- Values whose name begins with a prefix.
+SELECT name, value FROM settings WHERE substr(name, 1, length(:prefix)) = :prefix ORDER BY name;
+
+-- name: delete_setting
+-- Forget a value.
+DELETE FROM settings WHERE name = :name;
+
 -- name: definitions_version
 -- The number that changes with every definition.
 SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'definitions_version';
@@ -138,7 +146,7 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
 
 -- name: claims_of_node
 -- All claims of one node on a queue.
-SELECT seq, id, token, lock_key FROM jobs
+SELECT seq, id, token, lock_key, cancel_requested FROM jobs
 WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high;
 
 -- name: recover_claims
@@ -233,9 +241,44 @@ SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'delayed';
 -- Jobs in the hands of nodes.
 SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'running';
 
+-- name: count_up
+-- So many more jobs of a kind in a minute, or in all; tells how many there are now.
+INSERT INTO stats (queue, minute, word, jobs) VALUES (:queue, :minute, :word, :jobs)
+ON CONFLICT (queue, minute, word) DO UPDATE SET jobs = jobs + excluded.jobs
+RETURNING jobs;
+
+-- name: trim_stats
+-- Forget minutes that are long past.
+DELETE FROM stats WHERE queue = :queue AND minute > 0 AND minute < :before;
+
+-- name: read_stats
+-- What happened in some minutes.
+SELECT minute, word, jobs FROM stats
+WHERE queue = :queue AND minute >= :since AND minute < :until ORDER BY minute;
+
 -- name: list_queues
--- Every queue that has jobs or a definition.
-SELECT uuid FROM node_types UNION SELECT DISTINCT queue FROM jobs;
+-- Every queue that has jobs or a definition. Each index is asked for its next queue; DISTINCT would read all jobs.
+WITH RECURSIVE
+  ended (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE ended_at IS NOT NULL
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE ended_at IS NOT NULL AND queue > ended.queue) FROM ended WHERE queue IS NOT NULL),
+  ready (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0 AND queue > ready.queue) FROM ready WHERE queue IS NOT NULL),
+  held (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE held = 1
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE held = 1 AND queue > held.queue) FROM held WHERE queue IS NOT NULL),
+  delayed (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE state = 'delayed'
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'delayed' AND queue > delayed.queue) FROM delayed WHERE queue IS NOT NULL),
+  running (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE state = 'running'
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'running' AND queue > running.queue) FROM running WHERE queue IS NOT NULL)
+SELECT uuid FROM node_types
+UNION SELECT queue FROM (
+  SELECT queue FROM ended UNION SELECT queue FROM ready UNION SELECT queue FROM held
+  UNION SELECT queue FROM delayed UNION SELECT queue FROM running)
+WHERE queue IS NOT NULL;
 
 -- name: page_delayed
 -- Delayed jobs by time.
@@ -288,3 +331,179 @@ DELETE FROM nodes WHERE uuid = :uuid;
 -- name: remove_silent_nodes
 -- Forget nodes that fell silent.
 DELETE FROM nodes WHERE last_ping < :silent_since;
+
+-- name: create_schedule
+-- A new schedule; a taken uuid leaves it out, a taken name breaks the constraint.
+INSERT INTO schedules (uuid, name, queue, job_type, due, version, body, state)
+VALUES (:uuid, :name, :queue, :job_type, :due, :version, :body, :state) ON CONFLICT (uuid) DO NOTHING;
+
+-- name: replace_schedule
+-- Change a schedule that nobody changed since.
+UPDATE schedules SET name = :name, queue = :queue, job_type = :job_type, due = :due, version = :version, body = :body,
+  state = :state
+WHERE uuid = :uuid AND version = :expected;
+
+-- name: delete_schedule
+-- Forget a schedule.
+DELETE FROM schedules WHERE uuid = :uuid;
+
+-- name: delete_ticks
+-- Forget the ticks of schedules.
+DELETE FROM ticks WHERE schedule IN (SELECT value FROM json_each(:uuids));
+
+-- name: find_schedule
+-- One schedule.
+SELECT body, state FROM schedules WHERE uuid = :uuid;
+
+-- name: schedule_uuid
+-- A schedule by its name.
+SELECT uuid FROM schedules WHERE name = :name;
+
+-- name: list_schedules
+-- Schedules by name.
+SELECT body, state FROM schedules WHERE name > :after ORDER BY name LIMIT :limit;
+
+-- name: list_schedules_of_job_type
+-- Schedules of one job type, by name.
+SELECT body, state FROM schedules WHERE job_type = :job_type AND name > :after ORDER BY name LIMIT :limit;
+
+-- name: next_due_schedule
+-- When the first schedule of a queue is due.
+SELECT due FROM schedules WHERE queue = :queue AND due IS NOT NULL ORDER BY due LIMIT 1;
+
+-- name: due_schedules
+-- Schedules whose time has come.
+SELECT rowid AS seq, body, state FROM schedules
+WHERE queue = :queue AND due IS NOT NULL AND due <= :now ORDER BY due LIMIT :limit;
+
+-- name: claim_due_schedules
+-- Hide schedules from other schedulers for a while.
+UPDATE schedules SET due = :until WHERE rowid IN (SELECT value FROM json_each(:seqs));
+
+-- name: fire_schedule
+-- Move a schedule on that nobody changed since.
+UPDATE schedules SET version = :version, due = :due, state = :state WHERE uuid = :uuid AND version = :expected;
+
+-- name: put_tick
+-- The one row of a nominal instant.
+INSERT INTO ticks (schedule, nominal, body) VALUES (:schedule, :nominal, :body) ON CONFLICT DO NOTHING;
+
+-- name: trim_ticks
+-- Keep the latest rows only.
+DELETE FROM ticks WHERE schedule = :schedule AND nominal <= (
+  SELECT nominal FROM ticks WHERE schedule = :schedule ORDER BY nominal DESC LIMIT 1 OFFSET :keep);
+
+-- name: list_ticks
+-- Rows of a schedule, latest first.
+SELECT body FROM ticks WHERE schedule = :schedule AND nominal < :before ORDER BY nominal DESC LIMIT :limit;
+
+-- name: states_of_jobs
+-- Where some jobs are.
+SELECT id, state FROM jobs WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: create_configuration
+-- A new configuration; a taken uuid leaves it out, a taken name breaks the constraint.
+INSERT INTO configurations (uuid, name, queue, version, body, state)
+VALUES (:uuid, :name, :queue, :version, :body, :state) ON CONFLICT (uuid) DO NOTHING;
+
+-- name: replace_configuration
+-- Change a configuration that nobody changed since.
+UPDATE configurations SET name = :name, queue = :queue, version = :version, body = :body, state = :state
+WHERE uuid = :uuid AND version = :expected;
+
+-- name: find_configuration
+-- One configuration.
+SELECT seq, body, state FROM configurations WHERE uuid = :uuid;
+
+-- name: configuration_uuid
+-- A configuration by its name.
+SELECT uuid FROM configurations WHERE name = :name;
+
+-- name: list_configurations
+-- Configurations by name.
+SELECT seq, body, state FROM configurations WHERE name > :after ORDER BY name LIMIT :limit;
+
+-- name: listening_configurations
+-- Those with a dependency of one type.
+SELECT body FROM configurations
+WHERE seq IN (SELECT configuration FROM dependency_index WHERE type = :type) ORDER BY name;
+
+-- name: delete_configuration
+-- Forget a configuration.
+DELETE FROM configurations WHERE seq = :seq;
+
+-- name: delete_validations
+-- Forget what validated a configuration.
+DELETE FROM validations WHERE configuration = :seq;
+
+-- name: delete_evaluations
+-- Forget how a configuration was evaluated.
+DELETE FROM evaluations WHERE configuration = :seq;
+
+-- name: index_dependency
+-- Let a configuration be found.
+INSERT INTO dependency_index (type, kind, start, configuration) VALUES (:type, :kind, :start, :seq)
+ON CONFLICT DO NOTHING;
+
+-- name: unindex_dependency
+-- Let a configuration no longer be found.
+DELETE FROM dependency_index WHERE type = :type AND kind = :kind AND start = :start AND configuration = :seq;
+
+-- name: match_dependencies
+-- Where the configurations live that are found under a key.
+SELECT queue, uuid FROM dependency_index JOIN configurations ON seq = configuration
+WHERE type = :type AND kind = :kind AND start = :start ORDER BY configuration;
+
+-- name: last_beginning
+-- The greatest stored beginning up to a bound.
+SELECT start FROM dependency_index WHERE type = :type AND kind = '^' AND start <= :bound ORDER BY start DESC LIMIT 1;
+
+-- name: apply_verdicts
+-- Move a configuration on that nobody changed since.
+UPDATE configurations SET version = :version, state = :state WHERE uuid = :uuid AND version = :expected RETURNING seq;
+
+-- name: put_validation
+-- An event that validated a dependency.
+INSERT INTO validations (configuration, received_at, event, dependency, own_id, body)
+VALUES (:seq, :received_at, :event, :dependency, :own_id, :body) ON CONFLICT DO NOTHING;
+
+-- name: put_evaluation
+-- What an event meant.
+INSERT INTO evaluations (configuration, number, body) VALUES (:seq, :number, :body);
+
+-- name: trim_validations
+-- Forget what is too old, and what is too much.
+DELETE FROM validations WHERE configuration = :seq AND (received_at < :before OR received_at < (
+  SELECT received_at FROM validations WHERE configuration = :seq ORDER BY received_at DESC LIMIT 1 OFFSET :keep));
+
+-- name: trim_evaluations
+-- Keep the latest ones only.
+DELETE FROM evaluations WHERE configuration = :seq AND number <= (
+  SELECT number FROM evaluations WHERE configuration = :seq ORDER BY number DESC LIMIT 1 OFFSET :keep);
+
+-- name: known_events
+-- Which of some ids validated a configuration.
+SELECT DISTINCT own_id FROM validations
+WHERE configuration = :seq AND own_id IN (SELECT value FROM json_each(:ids)) AND own_id IS NOT NULL;
+
+-- name: list_evaluations
+-- Evaluations of a configuration, latest first.
+SELECT evaluations.body FROM evaluations JOIN configurations ON seq = configuration
+WHERE uuid = :uuid ORDER BY number DESC LIMIT :limit;
+
+-- name: list_validations
+-- What validated a configuration, the last received first.
+SELECT validations.body FROM validations JOIN configurations ON seq = configuration
+WHERE uuid = :uuid ORDER BY received_at DESC, event DESC, dependency DESC LIMIT :limit;
+
+-- name: put_outbox
+-- The end of a job, to be taken as an event.
+INSERT INTO outbox (queue, event, body) VALUES (:queue, :event, :body) ON CONFLICT DO NOTHING;
+
+-- name: read_outbox
+-- What is yet to be taken, oldest first.
+SELECT body FROM outbox WHERE queue = :queue ORDER BY seq LIMIT :limit;
+
+-- name: clear_outbox
+-- Forget what was taken.
+DELETE FROM outbox WHERE event IN (SELECT value FROM json_each(:events));

@@ -2,7 +2,9 @@
 
 import heapq
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Self
 
 from rota.clock import Clock, SystemClock
@@ -13,9 +15,13 @@ from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
 from rota.store import listing
 from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, decode_spec, encode
+from rota.store.sqlite import stats
 from rota.store.sqlite.database import Database, parse_url
-from rota.store.sqlite.queries import load_queries
+from rota.store.sqlite.events import SqliteEvents, put_outbox
+from rota.store.sqlite.inserts import insert_rows
+from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import claim_of, ended_row, job_of, json_array, new_row, returned_row, token_range
+from rota.store.sqlite.schedules import SqliteSchedules
 from rota.store.sqlite.waker import Changes, SqliteWaker
 from rota.store.store import (
     MAX_PROMOTED,
@@ -27,12 +33,11 @@ from rota.store.store import (
     LogBatch,
     LogPage,
     Renewal,
+    Stats,
 )
 
-SQL = load_queries()
 
-
-class SqliteStore:
+class SqliteStore(SqliteSchedules, SqliteEvents):
     """See `rota.store.store.Store` for what each method promises."""
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:
@@ -117,18 +122,29 @@ class SqliteStore:
             db.execute(SQL[query], {"name": name, "value": value})
             return str(db.execute(SQL["get_setting"], {"name": name}).fetchone()["value"])
 
+    def list_settings(self, prefix: str) -> dict[str, str]:
+        with self._database.read() as db:
+            return {row["name"]: row["value"] for row in db.execute(SQL["list_settings"], {"prefix": prefix})}
+
+    def delete_setting(self, name: str) -> bool:
+        with self._database.write() as db:
+            return db.execute(SQL["delete_setting"], {"name": name}).rowcount == 1
+
     # -- a job's way -----------------------------------------------------------------------------------------------
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         rows = [new_row(spec, now) for spec in specs]
         with self._database.write() as db:
-            if db.executemany(SQL["enqueue_jobs"], rows).rowcount == len(rows):
+            if insert_rows(db, SQL["enqueue_jobs"], rows) == len(rows):
                 admissions = [Admission(spec.id, True) for spec in specs]
             else:
                 # Some were left out; which ones is told one by one, in a second pass over the untouched table.
                 db.execute("ROLLBACK")
                 db.execute("BEGIN IMMEDIATE")
                 admissions = [self._admit(db, spec, row) for spec, row in zip(specs, rows, strict=True)]
+            pairs = zip(specs, admissions, strict=True)
+            for queue, jobs in Counter(spec.queue for spec, admission in pairs if admission.is_new).items():
+                stats.count_up(db, queue, "enqueued", jobs, now)
         self._changes.announce()
         return admissions
 
@@ -210,13 +226,40 @@ class SqliteStore:
 
     def _finish(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], now: int) -> bool:
         """Carry out what may be; tells whether that was everything."""
-        ended = [ended_row(one, one.ending) for one in settlements if one.ending]
+        ended = [ended_row(one, one.ending) for one in settlements if one.ending and not one.event]
         returned = [returned_row(one, now) for one in settlements if not one.ending]
-        done = db.executemany(SQL["finish_ended"], ended).rowcount if ended else 0
-        done += db.executemany(SQL["finish_returned"], returned).rowcount if returned else 0
+        done = self._end(db, queue, ended, now) if ended else 0
+        done += self._return(db, queue, returned, now) if returned else 0
+        done += self._end_and_tell(db, queue, settlements, now)
         for lock_key in {one.claim.spec.lock_key for one in settlements} - {None}:
             self._free_lock(db, queue, lock_key)
         return done == len(settlements)
+
+    def _end_and_tell(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], now: int) -> int:
+        """End jobs whose ends are events; returns how many were ended."""
+        done = 0
+        for one in settlements:
+            if one.ending and one.event and self._end(db, queue, [ended_row(one, one.ending)], now):
+                put_outbox(db, queue, one.event)
+                done += 1
+        return done
+
+    def _end(self, db: sqlite3.Connection, queue: str, rows: list[dict[str, object]], now: int) -> int:
+        """End jobs, in order, one call for each run of equal states; returns how many were ended."""
+        done = 0
+        for state, some in groupby(rows, key=lambda row: str(row["state"])):
+            ended = db.executemany(SQL["finish_ended"], some).rowcount
+            stats.count_up(db, queue, state, ended, now)
+            done += ended
+        return done
+
+    def _return(self, db: sqlite3.Connection, queue: str, rows: list[dict[str, object]], now: int) -> int:
+        """Give jobs back; those that were to be cancelled end now. Returns how many there were."""
+        tokens = {row["id"]: row["token"] for row in rows}
+        held = db.execute(SQL["held_claims"], {"ids": json_array(list(tokens))}).fetchall()
+        cancelled = sum(row["cancel_requested"] and tokens[row["id"]] == row["token"] for row in held)
+        stats.count_up(db, queue, JobState.CANCELLED, cancelled, now)
+        return db.executemany(SQL["finish_returned"], rows).rowcount
 
     def _refused(self, settlements: Sequence[Settlement]) -> frozenset[str]:
         """Those that were not carried out, now or earlier."""
@@ -245,6 +288,7 @@ class SqliteStore:
             orphans = [row for row in rows if held.get(row["id"]) != row["token"]]
             seqs = json_array([row["seq"] for row in orphans])
             db.execute(SQL["recover_claims"], {"seqs": seqs, "now": now, "ending": encode(cancelled_before_run(now))})
+            stats.count_up(db, queue, JobState.CANCELLED, sum(row["cancel_requested"] for row in orphans), now)
             for lock_key in {row["lock_key"] for row in orphans} - {None}:
                 self._free_lock(db, queue, lock_key)
         self._changes.announce()
@@ -292,6 +336,7 @@ class SqliteStore:
             return CancelAnswer.REQUESTED
         ending = encode(cancelled_before_run(now))
         db.execute(SQL["cancel_waiting"], {"id": job_id, "now": now, "ending": ending})
+        stats.count_up(db, row["queue"], JobState.CANCELLED, 1, now)
         if row["lock_key"] is not None:
             # It may have been the one that was made ready when the lock became free.
             self._free_lock(db, row["queue"], row["lock_key"])
@@ -347,6 +392,15 @@ class SqliteStore:
                 JobState.RUNNING: count("count_running"),
                 **{state: count("count_ended", state=state) for state in sorted(FINAL_STATES)},
             }
+
+    def read_stats(self, queue: str, *, since: int, until: int) -> list[Stats]:
+        with self._database.read() as db:
+            return stats.read_stats(db, queue, max(since, 1), until)
+
+    def read_totals(self, queue: str) -> Stats:
+        with self._database.read() as db:
+            found = stats.read_stats(db, queue, 0, 1)
+        return found[0] if found else Stats()
 
     # -- reading ---------------------------------------------------------------------------------------------------
 

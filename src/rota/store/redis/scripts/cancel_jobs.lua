@@ -12,22 +12,29 @@
 -- KEYS[10] cancelled   sorted set: ended jobs by end time
 -- KEYS[11] cancelling  hash: running jobs that are to be cancelled
 -- KEYS[12] wake        list: word for a waiting node
+-- KEYS[13] stats       hash: minute and word -> how many jobs, of an hour
+-- KEYS[14] totals      hash: word -> how many jobs in all
 -- ARGV[1] now     epoch milliseconds
 -- ARGV[2] ending  for a job that was waiting
--- ARGV[3...] ids
+-- ARGV[3] minute  epoch milliseconds
+-- ARGV[4] expiry  of the stats, in seconds
+-- ARGV[5...] ids
 -- Returns per id: 'unknown', 'final', 'cancelled', or the token that holds the running job.
 -- include: locks
 -- include: wake
+-- include: stats
 local jobs, ready, delayed, held, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local locks, unique, marks, ended = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local cancelled, cancelling, wake = KEYS[10], KEYS[11], KEYS[12]
-local now, ending = ARGV[1], ARGV[2]
+local stats, totals = KEYS[13], KEYS[14]
+local now, ending, minute, expiry = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local function cancel_waiting(id)
   redis.call('ZREM', ready, id)
   redis.call('ZREM', delayed, id)
   redis.call('HSET', ended, id, ending)
   redis.call('ZADD', cancelled, now, id)
+  count_up(stats, totals, minute, expiry, 'cancelled', 1)
   local text = redis.call('HGET', marks, id)
   if not text then return end
   local mark = cjson.decode(text)
@@ -42,7 +49,7 @@ local function cancel_waiting(id)
 end
 
 local answer = {}
-for i = 3, #ARGV do
+for i = 5, #ARGV do
   local id = ARGV[i]
   local hold = redis.call('HGET', running, id)
   if hold then

@@ -14,22 +14,33 @@
 -- KEYS[12] cancelling  hash: running jobs that are to be cancelled
 -- KEYS[13] leases      sorted set: node by the end of its lease
 -- KEYS[14] wake        list: word for a waiting node
+-- KEYS[15] stats       hash: minute and word -> how many jobs, of an hour
+-- KEYS[16] totals      hash: word -> how many jobs in all
+-- KEYS[17] outbox      sorted set: ends of jobs that are yet to be taken as events, by time
 -- ARGV[1] now         epoch milliseconds
 -- ARGV[2] only_dead   '1': also refuse what a node holds whose lease is not over
--- ARGV[3...] entries  per job: id, token, new state, its score (end time, due time or rank),
---   ending (final) or mark (returning), and for a returning job its ending in case it is to be cancelled, else ''
+-- ARGV[3] minute      epoch milliseconds
+-- ARGV[4] expiry      of the stats, in seconds
+-- ARGV[5] event_count  how many of the ends are events
+-- ARGV[6...] entries  per such end: job id, time, event;
+--   per job: id, token, new state, its score (end time, due time or rank), ending (final) or mark (returning),
+--   and for a returning job its ending in case it is to be cancelled, else ''
 -- Returns the ids that were not carried out.
 -- include: locks
 -- include: wake
+-- include: stats
 local running, ended, ready, delayed, held = KEYS[1], KEYS[2], KEYS[6], KEYS[7], KEYS[8]
 local locks, unique, marks, cancelling = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local leases, wake = KEYS[13], KEYS[14]
 local succeeded, failed, cancelled = KEYS[3], KEYS[4], KEYS[5]
-local now, only_dead = ARGV[1], ARGV[2] == '1'
+local stats, totals, outbox = KEYS[15], KEYS[16], KEYS[17]
+local now, only_dead, minute, expiry = ARGV[1], ARGV[2] == '1', ARGV[3], ARGV[4]
+local event_count = tonumber(ARGV[5])
 local WIDTH = 6
+local first = 6 + event_count * 3
 
 local ids = {}
-for i = 3, #ARGV, WIDTH do ids[#ids + 1] = ARGV[i] end
+for i = first, #ARGV, WIDTH do ids[#ids + 1] = ARGV[i] end
 local holds = redis.call('HMGET', running, unpack(ids))
 local old_marks = redis.call('HMGET', marks, unpack(ids))
 local some_cancelling = redis.call('EXISTS', cancelling) == 1
@@ -62,7 +73,7 @@ end
 
 local done = {}
 for n, id in ipairs(ids) do
-  local at = 2 + (n - 1) * WIDTH
+  local at = first - 1 + (n - 1) * WIDTH
   local token, state, score, body, if_cancelled = ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
   if done[id] or not is_held(holds[n], token) then
     refused[#refused + 1] = id
@@ -86,6 +97,10 @@ for n, id in ipairs(ids) do
   end
 end
 
+for i = 6, first - 1, 3 do
+  local id, time, event = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  if done[id] then redis.call('ZADD', outbox, time, event) end
+end
 if #left > 0 then redis.call('HDEL', running, unpack(left)) end
 if #over > 0 then redis.call('HSET', ended, unpack(over)) end
 if #freed_marks > 0 then redis.call('HDEL', marks, unpack(freed_marks)) end
@@ -94,6 +109,9 @@ if #places.failed > 0 then redis.call('ZADD', failed, unpack(places.failed)) end
 if #places.cancelled > 0 then redis.call('ZADD', cancelled, unpack(places.cancelled)) end
 if #places.delayed > 0 then redis.call('ZADD', delayed, unpack(places.delayed)) end
 if #places.queued > 0 then redis.call('ZADD', ready, unpack(places.queued)) end
+for _, word in ipairs({'succeeded', 'failed', 'cancelled'}) do
+  count_up(stats, totals, minute, expiry, word, #places[word] / 2)
+end
 local woken = #places.queued > 0 or #places.delayed > 0
 for _, lock in ipairs(freed_locks) do woken = free_lock(locks, held, ready, lock) or woken end
 if woken then leave_word(wake) end

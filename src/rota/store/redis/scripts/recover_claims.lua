@@ -11,16 +11,22 @@
 -- KEYS[8] ended       hash: job id -> ending
 -- KEYS[9] cancelled   sorted set: ended jobs by end time
 -- KEYS[10] unique     hash: unique key -> id of the live job that has it
+-- KEYS[11] stats      hash: minute and word -> how many jobs, of an hour
+-- KEYS[12] totals     hash: word -> how many jobs in all
 -- ARGV[1] node
 -- ARGV[2] now     epoch milliseconds
 -- ARGV[3] ending  for a job that was to be cancelled
--- ARGV[4...] held  per job that the node knows of: id, token
+-- ARGV[4] minute  epoch milliseconds
+-- ARGV[5] expiry  of the stats, in seconds
+-- ARGV[6...] held  per job that the node knows of: id, token
 -- Returns how many were put back.
 -- include: locks
 -- include: wake
+-- include: stats
 local running, ready, held, locks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local marks, cancelling, wake = KEYS[5], KEYS[6], KEYS[7]
 local ended, cancelled, unique = KEYS[8], KEYS[9], KEYS[10]
+local stats, totals, minute, expiry = KEYS[11], KEYS[12], ARGV[4], ARGV[5]
 local prefix, now, ending = ARGV[1] .. '/', ARGV[2], ARGV[3]
 
 local function put_back(id, rank, mark)
@@ -30,11 +36,12 @@ local function put_back(id, rank, mark)
   end
   redis.call('HSET', ended, id, ending)
   redis.call('ZADD', cancelled, now, id)
+  count_up(stats, totals, minute, expiry, 'cancelled', 1)
   if mark and mark.unique then redis.call('HDEL', unique, mark.unique) end
 end
 
 local known = {}
-for i = 4, #ARGV, 2 do known[ARGV[i]] = ARGV[i + 1] end
+for i = 6, #ARGV, 2 do known[ARGV[i]] = ARGV[i + 1] end
 local all, recovered = redis.call('HGETALL', running), 0
 for n = 1, #all, 2 do
   local id = all[n]

@@ -1,0 +1,122 @@
+"""Takes jobs that others pushed into one of Synchrony's lists, from its head, in order.
+
+An entry is looked at where it lies; then one script takes it from the list and puts it into its queue, or among the
+dead letters, if it is still the head. So nothing is in between, whenever this process dies, and of two nodes one is too
+late.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from msgspec import Struct, structs
+
+from rota.dialects.synchrony import keys
+from rota.dialects.synchrony.shapes import JobRecord, dead_letter, read_record
+from rota.engine.dialect import Engine
+from rota.engine.intake import JobRequest
+from rota.errors import NotFound, RotaError, StoreError
+from rota.model.ids import check_id
+from rota.model.job import Cause, JobSpec, rank_of
+from rota.store.codec import encode
+from rota.store.redis.access import RedisAccess
+from rota.store.redis.keys import QUEUES, QueueKeys
+from rota.store.redis.marks import Mark
+from rota.store.redis.scripts import Value, load_scripts
+from rota.store.redis.stats import stats_args, stats_keys
+
+BATCH = 100
+MOST_DEAD = 10_000
+_CAUSE = Cause("synchrony")
+_RANK_HERE = "@"
+_ADOPT = load_scripts("rota.dialects.synchrony")["adopt_jobs"]
+_logger = logging.getLogger("rota.synchrony")
+
+
+class Verdict(Struct, frozen=True):
+    """What an entry is: a job, or none and why."""
+
+    entry: bytes
+    spec: JobSpec | None
+    reason: str = ""
+
+
+class Adoption:
+    """Takes entries for one node."""
+
+    def __init__(self, access: RedisAccess, engine: Engine, learn: Callable[[], None]) -> None:
+        self._access = access
+        self._engine = engine
+        self._learn = learn
+
+    def take(self, key: str) -> int:
+        """Take what is at the head of a list; returns how many entries."""
+        now = self._engine.clock.now()
+        verdicts = self._judge_all(self._access.ask("lrange", key, 0, BATCH - 1), now)
+        taken = 0
+        for queue, some in groupby(verdicts, key=lambda one: one.spec.queue if one.spec else None):
+            run = list(some)
+            done = self._adopt(key, queue, run, now)
+            taken += done
+            if done < len(run):
+                break
+        return taken
+
+    def _judge_all(self, entries: Sequence[bytes], now: int) -> list[Verdict]:
+        """A job of a type that nobody knows yet may have been defined a moment ago."""
+        try:
+            return [self._judge(entry, now) for entry in entries]
+        except NotFound:
+            self._learn()
+        return [self._judge(entry, now, is_last_word=True) for entry in entries]
+
+    def _judge(self, entry: bytes, now: int, *, is_last_word: bool = False) -> Verdict:
+        try:
+            return Verdict(entry, self._spec(read_record(entry, JobRecord), now))
+        except StoreError:
+            raise
+        except NotFound as error:
+            if not is_last_word:
+                raise
+            return Verdict(entry, None, str(error))
+        except RotaError as error:
+            return Verdict(entry, None, str(error))
+        except Exception as error:  # whatever it is: an entry that cannot be judged must not lie in the way of others
+            return Verdict(entry, None, f"{type(error).__name__}: {error}")
+
+    def _spec(self, record: JobRecord, now: int) -> JobSpec:
+        job_type = check_id("job_type_uuid", record.job_type_uuid)
+        request = JobRequest(
+            id=check_id("uuid", record.uuid), job_type=job_type, arguments=record.arguments, cause=_CAUSE
+        )
+        spec = self._engine.intake.make_spec(request, now)
+        pushed_at = record.enqueued_at
+        return spec if pushed_at is None or not 0 < pushed_at <= now else structs.replace(spec, enqueued_at=pushed_at)
+
+    def _adopt(self, key: str, queue: str | None, verdicts: Sequence[Verdict], now: int) -> int:
+        k = QueueKeys(queue or "")
+        names = [key, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, QUEUES, keys.ORDER, keys.DEAD]
+        names += stats_keys(k, now)
+        args: list[Value] = [queue or "", rank_of(0, now), MOST_DEAD, *stats_args(now)]
+        for one in verdicts:
+            args += _entry(key, one, now)
+        taken, *doubles = self._access.run(_ADOPT, names, args)
+        self._tell(key, verdicts[:taken], doubles)
+        return int(taken)
+
+    def _tell(self, key: str, verdicts: Sequence[Verdict], doubles: Sequence[object]) -> None:
+        for one in verdicts:
+            if one.spec is None:
+                _logger.warning("an entry is no job", extra={"key": key, "reason": one.reason, "kept_in": keys.DEAD})
+        if jobs := sum(one.spec is not None for one in verdicts):
+            extra = {"key": key, "jobs": jobs, "known_before": len(doubles) // 2}
+            _logger.debug("jobs adopted", extra=extra)
+
+
+def _entry(key: str, one: Verdict, now: int) -> tuple[Value, ...]:
+    spec = one.spec
+    if spec is None:
+        return one.entry, "", dead_letter(key, one.entry, one.reason, now), "", ""
+    has_mark = spec.lock_key is not None or spec.unique_key is not None
+    mark = encode(Mark(_RANK_HERE, lock=spec.lock_key, unique=spec.unique_key)) if has_mark else b""
+    return one.entry, spec.id, encode(spec), mark, spec.unique_key or ""

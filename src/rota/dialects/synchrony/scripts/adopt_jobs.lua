@@ -1,0 +1,67 @@
+-- Move entries from the head of a foreign list into one queue, or to the dead letters, for as long as the head is what was
+-- read: whoever is slower takes nothing twice.
+--
+-- KEYS[1] waiting  list: entries that others push
+-- KEYS[2] jobs     hash: job id -> spec
+-- KEYS[3] ready    sorted set: queued jobs by rank
+-- KEYS[4] delayed  sorted set: delayed jobs by due time
+-- KEYS[5] unique   hash: unique key -> id of the live job that has it
+-- KEYS[6] marks    hash: job id -> mark
+-- KEYS[7] wake     list: word for a waiting node
+-- KEYS[8] queues   set: every queue that ever had jobs
+-- KEYS[9] order    hash: queue -> rank and id of the job that was adopted last
+-- KEYS[10] dead    list: entries that are no jobs
+-- KEYS[11] stats   hash: minute and word -> how many jobs, of an hour
+-- KEYS[12] totals  hash: word -> how many jobs in all
+-- ARGV[1] queue
+-- ARGV[2] rank       of a job that is ready now
+-- ARGV[3] most_dead  dead letters that are kept
+-- ARGV[4] minute     epoch milliseconds
+-- ARGV[5] expiry     of the stats, in seconds
+-- ARGV[6...] entries  per entry: text, job id or '' if it is none, spec or dead letter, mark with @ for the rank or '',
+--   unique key or ''
+-- Returns how many entries were taken, then pairs of a number (from 0, among the jobs) and the id of the surviving job, for
+--   jobs that were there already.
+-- include: wake
+-- include: chunks
+-- include: admit
+-- include: stats
+local waiting, jobs, ready, delayed, unique = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local marks, wake, queues, order, dead = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local stats, totals, minute, expiry = KEYS[11], KEYS[12], ARGV[4], ARGV[5]
+local queue, now_rank, most_dead = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+-- Equal ranks are in the order of ids, and these ids are not ours: where they would turn the order, the rank goes up.
+local last = redis.call('HGET', order, queue) or '0 '
+local last_rank, last_id = string.match(last, '^(%S+) (.*)$')
+last_rank = tonumber(last_rank)
+local function next_rank(id)
+  local rank = math.max(now_rank, last_rank)
+  if rank == last_rank and id <= last_id then rank = rank + 1 end
+  last_rank, last_id = rank, id
+  return string.format('%.0f', rank)
+end
+
+local taken, letters, entries = 0, 0, {}
+for i = 6, #ARGV, 5 do
+  local text, id, body, mark, unique_key = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  if redis.call('LINDEX', waiting, 0) ~= text then break end
+  redis.call('LPOP', waiting)
+  taken = taken + 1
+  if id == '' then
+    redis.call('RPUSH', dead, body)
+    letters = letters + 1
+  else
+    local rank = next_rank(id)
+    local at = #entries
+    entries[at + 1], entries[at + 2], entries[at + 3] = id, body, rank
+    entries[at + 4], entries[at + 5], entries[at + 6] = '', string.gsub(mark, '@', rank, 1), unique_key
+  end
+end
+if letters > 0 then redis.call('LTRIM', dead, -most_dead, -1) end
+if #entries == 0 then return {taken} end
+redis.call('SADD', queues, queue)
+redis.call('HSET', order, queue, string.format('%.0f', last_rank) .. ' ' .. last_id)
+local refused = admit(jobs, ready, delayed, unique, marks, wake, entries, 1, #entries)
+count_up(stats, totals, minute, expiry, 'enqueued', #entries / 6 - #refused / 2)
+return {taken, unpack(refused)}

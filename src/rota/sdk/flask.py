@@ -1,0 +1,123 @@
+"""`POST /events` as a Flask blueprint and app, on the same store as everything else. Needs the extra `flask`.
+
+    ROTA_STORE=sqlite:///rota.db ROTA_CONFIG=events.yaml flask --app rota.sdk.flask run
+
+`create_app()` reads the same settings as the `rota` command, brings the definitions of the file into the store, and
+serves the one endpoint. With an API key in the settings a request must show it. Jobs are run by `rota worker`.
+"""
+
+import logging
+import os
+from collections.abc import Sequence
+from hmac import compare_digest
+from pathlib import Path
+
+import msgspec
+from flask import Blueprint, Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from rota.clock import SystemClock
+from rota.engine.built_in import ensure_default_node_type
+from rota.engine.definitions import Definitions
+from rota.engine.dependencies import Events
+from rota.engine.event_request import read_event, read_events
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.file_definitions import FileDefinitions, Wanted
+from rota.engine.intake import Intake
+from rota.engine.schedules import Schedules
+from rota.errors import AuthError, InvalidInput, RotaError
+from rota.server.answers import status_of
+from rota.server.event_shapes import answer_shape, answers_shape
+from rota.server.routes.events import MAX_EVENTS_BYTES
+from rota.settings import Settings, load_settings
+from rota.store import Store, open_store
+
+_JSON = "application/json"
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """An app with the one endpoint. `flask --app rota.sdk.flask run` finds it by its name."""
+    found = settings or load_settings({}, os.environ, None, Path.cwd())
+    logging.basicConfig(level=found.log_level)
+    app = Flask("rota")
+    app.config["MAX_CONTENT_LENGTH"] = MAX_EVENTS_BYTES
+    store = open_store(found.store)
+    _apply_file(store, found)
+    app.register_blueprint(event_blueprint(store, event_types=found.event_types, api_key=found.api_key))
+    app.register_error_handler(HTTPException, _answer_http_error)
+    return app
+
+
+def event_blueprint(
+    store: Store, *, event_types: Sequence[str] = (), api_key: str | None = None, name: str = "rota_events"
+) -> Blueprint:
+    """`POST /events`, to be registered in an app of your own."""
+    clock = SystemClock()
+    clock.follow(store.now())
+    events = Events(store, Definitions(store, ExecutorRegistry()), clock)
+    blueprint = Blueprint(name, __name__)
+
+    @blueprint.post("/events")
+    def post_events() -> Response:
+        """Take an event, or a list of them."""
+        _check_key(api_key)
+        if request.mimetype != _JSON:
+            return _answer({"status": "error", "error": f"Content-Type must be {_JSON}"}, 415)
+        return _post(events, clock, event_types)
+
+    blueprint.register_error_handler(RotaError, _answer_error)
+    return blueprint
+
+
+def _post(events: Events, clock: SystemClock, event_types: Sequence[str]) -> Response:
+    body, now = _body(), clock.now()
+    if not isinstance(body, list):
+        return _answer(answer_shape(events.post([read_event(body, now, event_types)])), 200)
+    good, failed = read_events(body, now, event_types)
+    answer = events.post([event for _, event in good])
+    return _answer(answers_shape(answer, [index for index, _ in good], failed), 400 if failed and not good else 200)
+
+
+def _body() -> object:
+    try:
+        found: object = msgspec.json.decode(request.get_data())
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidInput("body", f"is no valid JSON: {error}") from None
+    return found
+
+
+def _check_key(api_key: str | None) -> None:
+    if api_key is None:
+        return
+    shown = request.headers.get("Authorization", "")
+    scheme, _, key = shown.partition(" ")
+    if scheme.lower() != "bearer" or not compare_digest(key.strip().encode(), api_key.encode()):
+        raise AuthError("a valid key is needed: Authorization: Bearer KEY")
+
+
+def _answer(document: object, status: int) -> Response:
+    return Response(msgspec.json.encode(document), status, mimetype=_JSON)
+
+
+def _answer_error(error: RotaError) -> Response:
+    return _answer({"status": "error", "error": str(error)}, status_of(error))
+
+
+def _answer_http_error(error: HTTPException) -> Response:
+    answer = _answer({"status": "error", "error": error.description}, error.code or 500)
+    if allowed := getattr(error, "valid_methods", None):
+        answer.headers["Allow"] = ", ".join(sorted(allowed))
+    return answer
+
+
+def _apply_file(store: Store, settings: Settings) -> None:
+    """The definitions of the file, as `rota up` would bring them into the store."""
+    wanted = Wanted.of(settings)
+    if not any((wanted.node_types, wanted.job_types, wanted.schedules, wanted.configurations)):
+        return
+    clock = SystemClock()
+    clock.follow(store.now())
+    definitions = Definitions(store, ExecutorRegistry())
+    ensure_default_node_type(definitions, clock.now())
+    schedules = Schedules(store, definitions, Intake(store, definitions, clock), clock)
+    FileDefinitions(store, definitions, schedules, clock).apply(wanted)

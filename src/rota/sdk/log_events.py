@@ -1,0 +1,46 @@
+"""A job's log as the server streams it: server-sent events, read line by line. No I/O here."""
+
+import msgspec
+
+from rota.sdk.ask import Ask, path_to, present
+from rota.sdk.shapes import LogLine
+
+_decode = msgspec.json.Decoder(LogLine).decode
+
+
+class LogEvents:
+    """Reads one stream, and knows where to go on when it broke off."""
+
+    def __init__(self, uuid: str, *, level: str | None = None, after: int = 0) -> None:
+        self._uuid = uuid
+        self._level = level
+        self._after = after
+        self._name, self._data = "", ""
+        self.is_over = False
+
+    def ask(self) -> Ask[str]:
+        """The request for what was not read yet."""
+        self._name, self._data = "", ""
+        query = present({"level": self._level, "after": self._after or None})
+        return Ask(method="GET", path=path_to("jobs", self._uuid, "logs", "stream"), answer=str, query=query)
+
+    def read(self, line: str) -> LogLine | None:
+        """One line of the stream; gives a line of the log when it is complete."""
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "event":
+            self._name = value
+        elif field == "data":
+            self._data += value
+        elif field == "id" and value.isdigit():
+            self._after = int(value)
+        elif not line:
+            return self._complete()
+        return None
+
+    def _complete(self) -> LogLine | None:
+        name, data = self._name, self._data
+        self._name, self._data = "", ""
+        if name == "end":
+            self.is_over = True
+        return _decode(data) if data and not name else None

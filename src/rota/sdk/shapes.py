@@ -1,0 +1,156 @@
+"""The API's answers as the client gives them. What a newer server adds is ignored; what an older one lacks is None."""
+
+from msgspec import Struct
+
+from rota.model.job import JobState
+
+
+class Enqueued(Struct, frozen=True, kw_only=True):
+    """The surviving job, and whether it is a new one."""
+
+    uuid: str
+    is_new: bool = True
+
+
+class Cancelled(Struct, frozen=True, kw_only=True):
+    """`cancelled`: it waited and now is; `requested`: it runs, and its node is told."""
+
+    uuid: str
+    answer: str = "cancelled"
+
+
+class Changed(Struct, frozen=True, kw_only=True):
+    """How many jobs met the conditions, and how many were changed. With `more`, there are further ones: call again."""
+
+    matched: int
+    changed: int
+    more: bool = False
+    dry_run: bool = False
+
+
+class JobType(Struct, frozen=True, kw_only=True):
+    """What to run."""
+
+    uuid: str
+    name: str
+    executor: str
+    metadata: dict[str, object] = {}
+    unique: bool | str = False
+    node_type: str = "default"
+    timeout: int | None = None
+    retries: dict[str, int | float] | None = None
+    on_node_death: str | None = None
+    managed_by: str | None = None
+
+
+class NodeType(Struct, frozen=True, kw_only=True):
+    """A queue, and how many jobs one node of the type runs at a time."""
+
+    uuid: str
+    name: str
+    thread_count: int
+    managed_by: str | None = None
+
+
+class Node(Struct, frozen=True, kw_only=True):
+    """One process."""
+
+    uuid: str
+    node_type_uuid: str
+    last_ping: int
+    node_type: str | None = None
+    started_at: int | None = None
+    host: str | None = None
+    pid: int | None = None
+    version: str | None = None
+    roles: list[str] = []
+    slots: int = 0
+    running: int = 0
+    alive: bool | None = None
+    draining: bool = False
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """One execution of a job type."""
+
+    uuid: str
+    job_type_uuid: str
+    state: JobState
+    arguments: dict[str, object] = {}
+    job_type: str | None = None
+    node_type_uuid: str | None = None
+    node_type: str | None = None
+    priority: int = 0
+    executing_node: str | None = None
+    enqueued_at: int | None = None
+    run_at: int | None = None
+    available_at: int | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    attempts: int = 0
+    deaths: int = 0
+    timeout: int | None = None
+    unique_key: str | None = None
+    cancel_requested: bool = False
+    cause: dict[str, object] | None = None
+    results: object = None
+    errors: object = None
+
+
+class JobPage(Struct, frozen=True):
+    jobs: list[Job]
+    cursor: str | None = None
+
+
+class LogLine(Struct, frozen=True, kw_only=True):
+    """One line of a job's log."""
+
+    time: int
+    message: str
+    level: str = "info"
+    attempt: int = 1
+
+
+class LogPage(Struct, frozen=True):
+    """Lines, the position behind the last, and whether there is more to read now."""
+
+    logs: list[LogLine]
+    next: int
+    more: bool = False
+
+
+class Schedule(Struct, frozen=True, kw_only=True):
+    """A time trigger."""
+
+    uuid: str
+    job_type_uuid: str
+    job_arguments: dict[str, object] = {}
+    interval: int | None = None
+    last_scheduled_by: str | None = None
+    last_scheduled_at: int | None = None
+    name: str | None = None
+    trigger: dict[str, object] | None = None
+    words: str | None = None
+    next: int | None = None
+    runs: int = 0
+    overlap: str | None = None
+    paused: bool = False
+    note: str | None = None
+    managed_by: str | None = None
+
+
+class SchedulePage(Struct, frozen=True):
+    schedules: list[Schedule]
+    cursor: str | None = None
+
+
+class Tick(Struct, frozen=True, kw_only=True):
+    """What became of one nominal instant."""
+
+    nominal: int
+    status: str
+    reason: str | None = None
+    job: str | None = None
+    decided_at: int | None = None
+    until: int | None = None
+    count: int = 1

@@ -1,0 +1,81 @@
+"""Who may do what. A route needs a scope, a role is a set of scopes, and a key has a role or less than one."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct
+
+from rota.errors import InvalidInput
+
+
+class Scope(StrEnum):
+    """A right to read (`:r`) or to change (`:w`) one kind of thing."""
+
+    JOBS_READ = "jobs:r"
+    JOBS_WRITE = "jobs:w"
+    """Enqueue, cancel, retry and delete."""
+    TYPES_READ = "types:r"
+    TYPES_WRITE = "types:w"
+    """Define what can be run: whoever may do this can run anything."""
+    QUEUES_READ = "queues:r"
+    QUEUES_WRITE = "queues:w"
+    """Pause and resume."""
+    NODES_READ = "nodes:r"
+    NODES_WRITE = "nodes:w"
+    """Drain."""
+    SCHEDULES_READ = "sched:r"
+    SCHEDULES_WRITE = "sched:w"
+    EVENTS_READ = "events:r"
+    EVENTS_WRITE = "events:w"
+    METRICS_READ = "metrics:r"
+
+
+class Role(StrEnum):
+    VIEWER = "viewer"
+    """Sees everything."""
+    OPERATOR = "operator"
+    """Runs what is defined: jobs, schedules, events, queues, nodes."""
+    ADMIN = "admin"
+    """Also defines what can be run."""
+
+
+_READ = frozenset(scope for scope in Scope if scope.endswith(":r"))
+SCOPES_OF: dict[Role, frozenset[Scope]] = {
+    Role.VIEWER: _READ,
+    Role.OPERATOR: frozenset(Scope) - {Scope.TYPES_WRITE},
+    Role.ADMIN: frozenset(Scope),
+}
+OPEN = None
+"""The need of a route that answers everybody."""
+
+
+class Caller(Struct, frozen=True):
+    """Who asks: the name of a key, and what it may do."""
+
+    name: str
+    scopes: frozenset[Scope]
+
+    def may(self, need: Scope | None) -> bool:
+        return need is OPEN or need in self.scopes
+
+
+ADMIN = Caller("admin", SCOPES_OF[Role.ADMIN])
+NOBODY = Caller("", frozenset())
+
+
+def read_role(word: str) -> Role:
+    try:
+        return Role(word)
+    except ValueError:
+        raise InvalidInput("role", f"must be one of {', '.join(Role)}, got {word!r}") from None
+
+
+def read_scopes(words: Iterable[str], role: Role) -> frozenset[Scope]:
+    """The scopes of a key: all of its role's, or those named, which must be among them."""
+    named = list(words)
+    for word in named:
+        if word not in Scope.__members__.values():
+            raise InvalidInput("scope", f"must be one of {', '.join(Scope)}, got {word!r}")
+        if word not in SCOPES_OF[role]:
+            raise InvalidInput("scope", f"{word!r} is more than the role {role.value!r} has; give the key another role")
+    return frozenset(map(Scope, named)) or SCOPES_OF[role]

@@ -1,0 +1,161 @@
+"""What happens to every request: who asks, may they, is it well formed; then the operation, then the answer.
+
+The caller's rights are decided on the route that matched, never on the text of the path.
+"""
+
+import asyncio
+import inspect
+import logging
+from math import ceil
+from typing import Any
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from rota.errors import RotaError
+from rota.server import decoding
+from rota.server.access import NOBODY, OPEN, Caller
+from rota.server.answers import Json, Refusal, error_answer, status_of
+from rota.server.api import Api
+from rota.server.auth import bearer_key
+from rota.server.operations import JSON, Call, NoBody, Operation
+
+_logger = logging.getLogger("rota.server")
+_encode = msgspec.json.Encoder().encode
+
+
+class Endpoint:
+    """An ASGI app for one path: its operations by method."""
+
+    def __init__(self, api: Api, operations: dict[str, Operation]) -> None:
+        self.operations = operations
+        self._api = api
+        self._is_open = all(one.needs is OPEN for one in operations.values())
+        self._path = next(iter(operations.values())).path
+        heads = {"HEAD"} if "GET" in operations else set()
+        self._allow = ", ".join(sorted({*operations, *heads}))
+        self._is_async = {method: inspect.iscoroutinefunction(one.run) for method, one in operations.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        answer = await self._answer(method, scope, receive)
+        self._api.requests.count(method, self._path, answer.status_code)
+        await answer(scope, receive, send)
+
+    async def _answer(self, method: str, scope: Scope, receive: Receive) -> Response:
+        """Any answer, also to a fault of ours: its details are for the log alone."""
+        try:
+            return await self._run(method, scope, receive)
+        except Refusal as refusal:
+            return error_answer(refusal.status, str(refusal), refusal.headers)
+        except RotaError as error:
+            return error_answer(status_of(error), str(error))
+        except Exception:
+            _logger.exception("a request failed", extra={"method": method, "path": self._path})
+            return error_answer(500, "something went wrong in the server; its log says what")
+
+    async def _run(self, method: str, scope: Scope, receive: Receive) -> Response:
+        headers = Headers(scope=scope)
+        caller = NOBODY if self._is_open else await identify(self._api, scope, headers)
+        operation = self.operations.get(method)
+        if operation is None:
+            raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
+        if not caller.may(operation.needs):
+            raise Refusal(403, f"the key {caller.name!r} lacks the scope {operation.needs}")
+        body = await _body(operation, headers, receive)
+        call: Call[Any, Any] = Call(
+            decoding.decode_path(scope["path_params"]),
+            decoding.decode_query(scope["query_string"], operation.query) if operation.query else None,
+            _decoded(operation, body),
+            caller,
+            headers,
+        )
+        if self._is_async[method]:
+            found = await operation.run(self._api, call)
+        else:
+            found = await self._api.in_thread(operation.run, self._api, call)
+        return found if isinstance(found, Response) else Json(found)
+
+
+async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
+    """Whose key the request shows; refuses those without a good one, and those who ask too often."""
+    key = bearer_key(headers)
+    caller = None if key is None else api.keys.known(key) or await _look_up(api, key, scope)
+    if caller is None:
+        raise Refusal(401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
+    if wait_s := api.requests_per_key.take(caller.name):
+        raise _too_often(wait_s)
+    return caller
+
+
+async def _look_up(api: Api, key: str, scope: Scope) -> Caller | None:
+    """By the hashes in the store. An address may try few keys that were never good: guessing must stay slow, and must
+    not keep out those who share the address, behind a proxy, and have a good key."""
+    address = str((scope.get("client") or ("?",))[0])
+    was_good = api.keys.was_good(key)
+    if not was_good and (wait_s := api.wrong_keys.wait_s(address)):
+        raise _too_often(wait_s)
+    caller = await asyncio.to_thread(api.keys.identify, key)
+    if caller is None and not was_good:
+        api.wrong_keys.take(address)
+    return caller
+
+
+def _too_often(wait_s: float) -> Refusal:
+    return Refusal(429, f"too many requests; try again in {wait_s:.1f} s", {"Retry-After": str(ceil(wait_s))})
+
+
+async def _body(operation: Operation, headers: Headers, receive: Receive) -> bytes:
+    if not operation.takes_json:
+        return b""
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != JSON:
+        raise Refusal(415, f"Content-Type must be {JSON}, got {content_type or 'none'!r}")
+    limit = operation.body_limit
+    length = headers.get("content-length", "")
+    if length.isdigit() and int(length) > limit:
+        raise _too_large(limit)
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refusal(400, "the connection ended in the middle of the body")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise _too_large(limit)
+        parts.append(part)
+        more = message.get("more_body", False)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _decoded(operation: Operation, body: bytes) -> Any:
+    if operation.body is None or (operation.body is NoBody and not body):
+        return None
+    return decoding.decode_body(body, operation.body)
+
+
+def _too_large(limit: int) -> Refusal:
+    # The rest of the body is not read, so the connection cannot be used again.
+    return Refusal(413, f"the body is larger than {limit} bytes", {"Connection": "close"})
+
+
+class NotFoundEndpoint:
+    """Answers paths that no route has. Below `/api` only those with a key are told that nothing is there."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        answer = error_answer(404, "there is nothing at this path")
+        if scope["path"].startswith("/api"):
+            try:
+                await identify(self._api, scope, Headers(scope=scope))
+            except Refusal as refusal:
+                answer = error_answer(refusal.status, str(refusal), refusal.headers)
+        await answer(scope, receive, send)

@@ -1,0 +1,41 @@
+"""Limits on how often somebody may ask: a bucket of tokens for each, which fills at a steady rate."""
+
+from rota.clock import Clock
+
+_MOST_BUCKETS = 10_000
+"""Addresses are without number; full buckets are forgotten when there are more than this."""
+
+
+class RateLimit:
+    """So many requests per second and caller, in bursts of up to `burst`. Used on one event loop."""
+
+    def __init__(self, clock: Clock, *, per_second: float, burst: float) -> None:
+        self._clock = clock
+        self._per_second = per_second
+        self._burst = burst
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def take(self, who: str) -> float:
+        """Take a token; returns 0, or how many seconds to wait because there is none. A rate of 0 limits nothing."""
+        if not self._per_second:
+            return 0.0
+        now = self._clock.monotonic()
+        left = self._left(who, now)
+        if left < 1:
+            return (1 - left) / self._per_second
+        if len(self._buckets) >= _MOST_BUCKETS and who not in self._buckets:
+            self._forget_full(now)
+        self._buckets[who] = (left - 1, now)
+        return 0.0
+
+    def wait_s(self, who: str) -> float:
+        """How many seconds until there is a token; 0 if there is one."""
+        left = self._left(who, self._clock.monotonic())
+        return 0.0 if left >= 1 or not self._per_second else (1 - left) / self._per_second
+
+    def _left(self, who: str, now: float) -> float:
+        left, since = self._buckets.get(who, (self._burst, now))
+        return min(self._burst, left + (now - since) * self._per_second)
+
+    def _forget_full(self, now: float) -> None:
+        self._buckets = {who: bucket for who, bucket in self._buckets.items() if self._left(who, now) < self._burst}

@@ -1,0 +1,203 @@
+"""Configurations: which events make which job (seed 004)."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from rota.engine.event_request import read_event
+from rota.model.configuration import ClockKind, Late, Match
+from rota.model.configuration_request import ConfigurationRequest, read_configuration
+from rota.model.explanation import explain
+from rota.server import fields
+from rota.server.access import Scope
+from rota.server.answers import DoneTo, Refusal
+from rota.server.api import Api
+from rota.server.event_shapes import (
+    ConfigurationShape,
+    EvaluationShape,
+    ExplanationShape,
+    ValidationShape,
+    configuration_shape,
+    evaluation_shape,
+    explanation_shape,
+    preview_shape,
+    validation_shape,
+)
+from rota.server.operations import Call, Routes
+from rota.server.routes.events import NewEvent
+from rota.store.events import ConfigurationEntry
+
+routes = Routes("configurations")
+
+Limit = Annotated[int, Meta(ge=1, le=1000)]
+
+
+class NewDependency(Struct, frozen=True, kw_only=True):
+    """Events to wait for, or `all_of` or `any_of` a list of such."""
+
+    type: str | None = None
+    resourceId: str | None = None  # noqa: N815 the seed's key
+    lifeDuration: Annotated[int, Meta(ge=0)] | str | None = None  # noqa: N815
+    match: Match | None = None
+    outcome: str | None = None
+    all_of: "list[NewDependency] | None" = None
+    any_of: "list[NewDependency] | None" = None
+
+
+class NewJobOfConfiguration(Struct, frozen=True, kw_only=True):
+    """A job type, or an executor with its metadata."""
+
+    job_type: fields.Reference | None = None
+    arguments: dict[str, object] = {}
+    priority: fields.Priority = 0
+    executor: fields.Name | None = None
+    metadata: dict[str, object] | None = None
+
+
+class NewConfiguration(Struct, frozen=True, kw_only=True):
+    """Which events make which job. Without a job it writes a line to the log."""
+
+    name: fields.Name
+    dependencies: Annotated[list[NewDependency], Meta(min_length=1, max_length=100)]
+    job: NewJobOfConfiguration | None = None
+    clock: ClockKind = ClockKind.EVENT
+    late: Late = Late.IGNORE
+
+
+class PageQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    limit: Limit = 100
+    cursor: fields.Cursor | None = None
+
+
+class LimitQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    limit: Limit = 100
+
+
+class ConfigurationList(Struct, frozen=True):
+    """A page of configurations, by name."""
+
+    configurations: list[ConfigurationShape]
+    cursor: str | None
+
+
+class EvaluationList(Struct, frozen=True):
+    """Latest first."""
+
+    evaluations: list[EvaluationShape]
+
+
+class ValidationList(Struct, frozen=True):
+    """The last received first."""
+
+    events: list[ValidationShape]
+
+
+@routes.get("/api/configurations", needs=Scope.EVENTS_READ, query=PageQuery, answer=ConfigurationList)
+def list_configurations(api: Api, call: Call[None, PageQuery]) -> ConfigurationList:
+    """A page of configurations, by name."""
+    page = api.store.list_configurations(limit=call.query.limit, cursor=call.query.cursor)
+    return ConfigurationList([_shape(api, entry) for entry in page.entries], page.cursor)
+
+
+@routes.post(
+    "/api/configurations",
+    needs=Scope.EVENTS_WRITE,
+    body=object,
+    documented_body=NewConfiguration,
+    answer=ConfigurationShape,
+    errors=(404, 409),
+)
+def create_configuration(api: Api, call: Call[object, None]) -> ConfigurationShape:
+    """Define a configuration. Its name must be new.
+
+    One that can never be met is refused with the reason, as is one whose job would, by its own end, make itself again.
+    """
+    return _shape(api, api.configurations.create(_read(api, call)))
+
+
+@routes.get("/api/configurations/{name}", needs=Scope.EVENTS_READ, answer=ConfigurationShape, errors=(404,))
+def show_configuration(api: Api, call: Call[None, None]) -> ConfigurationShape:
+    """One configuration, by name or uuid."""
+    return _shape(api, api.configurations.find(call.path["name"]))
+
+
+@routes.put(
+    "/api/configurations/{name}",
+    needs=Scope.EVENTS_WRITE,
+    body=object,
+    documented_body=NewConfiguration,
+    answer=ConfigurationShape,
+    errors=(404, 409),
+)
+def replace_configuration(api: Api, call: Call[object, None]) -> ConfigurationShape:
+    """Define a configuration anew. Dependencies that stay as they were keep what is known of them."""
+    return _shape(api, api.configurations.replace(call.path["name"], _read(api, call)))
+
+
+@routes.delete("/api/configurations/{name}", needs=Scope.EVENTS_WRITE, answer=DoneTo, errors=(404, 409))
+def delete_configuration(api: Api, call: Call[None, None]) -> DoneTo:
+    """Remove a configuration with all that is known of it. Its jobs stay."""
+    return DoneTo(uuid=api.configurations.delete(call.path["name"]).configuration.uuid)
+
+
+@routes.get("/api/configurations/{name}/explain", needs=Scope.EVENTS_READ, answer=ExplanationShape, errors=(404,))
+def explain_configuration(api: Api, call: Call[None, None]) -> ExplanationShape:
+    """Why it fired or did not: one sentence and the matrix; what is missing, and what expires next."""
+    entry = api.configurations.find(call.path["name"])
+    last = api.store.list_evaluations(entry.configuration.uuid, limit=1)
+    found = explain(entry.configuration, entry.state, last[0] if last else None, api.clock.now() * 1_000)
+    return explanation_shape(entry.configuration.name, found)
+
+
+@routes.get(
+    "/api/configurations/{name}/evaluations",
+    needs=Scope.EVENTS_READ,
+    query=LimitQuery,
+    answer=EvaluationList,
+    errors=(404,),
+)
+def list_evaluations(api: Api, call: Call[None, LimitQuery]) -> EvaluationList:
+    """What each of the last events that matched meant, latest first."""
+    one = api.configurations.find(call.path["name"]).configuration
+    found = api.store.list_evaluations(one.uuid, limit=call.query.limit)
+    return EvaluationList([evaluation_shape(one.name, each) for each in found])
+
+
+@routes.get(
+    "/api/configurations/{name}/events",
+    needs=Scope.EVENTS_READ,
+    query=LimitQuery,
+    answer=ValidationList,
+    errors=(404,),
+)
+def list_validations(api: Api, call: Call[None, LimitQuery]) -> ValidationList:
+    """The events that validated its dependencies, the last received first."""
+    one = api.configurations.find(call.path["name"]).configuration
+    found = api.store.list_validations(one.uuid, limit=call.query.limit)
+    return ValidationList([validation_shape(each, one) for each in found])
+
+
+@routes.post(
+    "/api/configurations/{name}/dry_run",
+    needs=Scope.EVENTS_WRITE,
+    body=object,
+    documented_body=NewEvent,
+    answer=EvaluationList,
+    errors=(404,),
+)
+def preview_configuration(api: Api, call: Call[object, None]) -> EvaluationList:
+    """Say what an event would do to this configuration if it came now. Nothing is stored."""
+    one = api.configurations.find(call.path["name"]).configuration
+    event = read_event(call.body, api.clock.now(), api.event_types)
+    return EvaluationList([preview_shape(each) for each in api.events.preview(event, one.uuid)])
+
+
+def _read(api: Api, call: Call[object, None]) -> ConfigurationRequest:
+    request = read_configuration(call.body, api.event_types)
+    if request.job and request.job.executor and not call.caller.may(Scope.TYPES_WRITE):
+        raise Refusal(403, f"the key {call.caller.name!r} may not define what to run; name a job type instead")
+    return request
+
+
+def _shape(api: Api, entry: ConfigurationEntry) -> ConfigurationShape:
+    return configuration_shape(entry, {one.uuid: one.name for one in api.definitions.known_job_types()})

@@ -1,0 +1,103 @@
+"""Events: what happened outside, or is said to have happened (seed 004)."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from starlette.responses import Response
+
+from rota.engine.event_request import MAX_EVENTS, read_event, read_events
+from rota.server import fields
+from rota.server.access import Scope
+from rota.server.answers import Json, Refusal
+from rota.server.api import Api
+from rota.server.event_shapes import (
+    EvaluationShape,
+    EventAnswerShape,
+    answer_shape,
+    answers_shape,
+    preview_shape,
+)
+from rota.server.operations import Call, Routes
+
+MAX_EVENTS_BYTES = 16 * 1024 * 1024
+
+routes = Routes("events")
+
+Text = Annotated[str, Meta(min_length=1, max_length=1024)]
+
+
+class NewEvent(Struct, frozen=True, kw_only=True):
+    """What happened, to what, and when. The type may be written in any case, with spaces or hyphens."""
+
+    eventType: Annotated[  # noqa: N815 the seed's key
+        str, Meta(description="FILE, TABLE, TIME_BASED, JOB, or one that a setting adds.")
+    ]
+    eventTimestamp: Annotated[  # noqa: N815
+        str, Meta(description="ISO 8601 with T or a space; UTC unless it has an offset.")
+    ]
+    eventResourceId: Text  # noqa: N815
+    eventId: Text | None = None  # noqa: N815
+    """A repeated delivery of the same id counts for nothing."""
+    outcome: str | None = None
+    """For JOB: how the job ended."""
+
+
+class EventQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Beside the events."""
+
+    received_at: fields.Instant | None = None
+    """When they count as received; for admins."""
+
+
+class Previews(Struct, frozen=True):
+    """What would happen, for each configuration that the event matches."""
+
+    evaluations: list[EvaluationShape]
+
+
+@routes.post(
+    "/events",
+    needs=Scope.EVENTS_WRITE,
+    body=object,
+    documented_body=NewEvent | Annotated[list[NewEvent], Meta(min_length=1, max_length=MAX_EVENTS)],
+    query=EventQuery,
+    answer=EventAnswerShape,
+    body_limit=MAX_EVENTS_BYTES,
+)
+async def post_events(api: Api, call: Call[object, EventQuery]) -> Response:
+    """Take an event, or a list of them.
+
+    Of a list each event is taken or refused for itself, and `failed` says which were refused. A list of which nothing
+    is good is a bad request.
+    """
+    now = _received_at(api, call)
+    if not isinstance(call.body, list):
+        event = read_event(call.body, now, api.event_types)
+        return Json(answer_shape(await api.event_batcher.post([event])))
+    good, failed = read_events(call.body, now, api.event_types)
+    answer = await api.event_batcher.post([event for _, event in good])
+    shape = answers_shape(answer, [index for index, _ in good], failed)
+    return Json(shape, status_code=400 if failed and not good else 200)
+
+
+@routes.post(
+    "/api/events/dry_run",
+    needs=Scope.EVENTS_WRITE,
+    body=object,
+    documented_body=NewEvent,
+    query=EventQuery,
+    answer=Previews,
+)
+def preview_event(api: Api, call: Call[object, EventQuery]) -> Previews:
+    """Say what would happen if this event came now. Nothing is stored."""
+    event = read_event(call.body, _received_at(api, call), api.event_types)
+    return Previews([preview_shape(one) for one in api.events.preview(event)])
+
+
+def _received_at(api: Api, call: Call[object, EventQuery]) -> int:
+    """Now, unless an admin says otherwise."""
+    if call.query.received_at is None:
+        return api.clock.now()
+    if not call.caller.may(Scope.TYPES_WRITE):
+        raise Refusal(403, "only an admin may say when an event was received")
+    return call.query.received_at

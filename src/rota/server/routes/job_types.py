@@ -1,0 +1,140 @@
+"""Job types: what can be run."""
+
+from msgspec import UNSET, Struct, UnsetType, structs
+
+from rota.engine.definitions import DEFAULT_NODE_TYPE
+from rota.errors import InvalidInput, NotFound
+from rota.model.ids import new_id
+from rota.model.job_type import JobType, OnNodeDeath, Unique
+from rota.server import fields
+from rota.server.access import Scope
+from rota.server.answers import DoneTo
+from rota.server.api import Api
+from rota.server.operations import Call, Routes
+from rota.server.shapes import JobTypeShape, UniqueWord, job_type_shape
+
+routes = Routes("job types")
+
+
+class NewJobType(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A job type without its uuid."""
+
+    name: fields.Name
+    executor: fields.Name
+    metadata: dict[str, object] = {}
+    unique: bool | UniqueWord = False
+    node_type: fields.Name = DEFAULT_NODE_TYPE
+    timeout: fields.Timeout | None = None
+    retries: fields.Retries = fields.Retries()
+    on_node_death: OnNodeDeath = OnNodeDeath.REQUEUE
+
+    def job_type(self, uuid: str) -> JobType:
+        return JobType(
+            uuid=uuid,
+            name=self.name,
+            executor=self.executor,
+            metadata=self.metadata,
+            unique=_unique(self.unique),
+            node_type=self.node_type,
+            timeout_ms=self.timeout,
+            retry=self.retries.policy(),
+            on_node_death=self.on_node_death,
+        )
+
+
+class WholeJobType(NewJobType, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A job type as it is shown, to be put back changed. Its uuid stays."""
+
+    uuid: fields.Uuid | None = None
+    managed_by: str | None = None
+    """Ignored: who owns a job type is not for the client to say."""
+
+
+class JobTypeChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The fields to change; the others stay."""
+
+    name: fields.Name | UnsetType = UNSET
+    executor: fields.Name | UnsetType = UNSET
+    metadata: dict[str, object] | UnsetType = UNSET
+    unique: bool | UniqueWord | UnsetType = UNSET
+    node_type: fields.Name | UnsetType = UNSET
+    timeout: fields.Timeout | UnsetType | None = UNSET
+    retries: fields.Retries | UnsetType = UNSET
+    on_node_death: OnNodeDeath | UnsetType = UNSET
+
+
+class JobTypeList(Struct, frozen=True):
+    """All job types, by name."""
+
+    job_types: list[JobTypeShape]
+
+
+@routes.get("/api/job_types", needs=Scope.TYPES_READ, answer=JobTypeList)
+def list_job_types(api: Api, call: Call[None, None]) -> JobTypeList:
+    """All job types."""
+    return JobTypeList([job_type_shape(one) for one in api.definitions.job_types()])
+
+
+@routes.post("/api/job_types", needs=Scope.TYPES_WRITE, body=NewJobType, answer=DoneTo, errors=(409,))
+def create_job_type(api: Api, call: Call[NewJobType, None]) -> DoneTo:
+    """Create a job type. Its name must be new."""
+    made = api.definitions.create_job_type(call.body.job_type(new_id(api.clock.now())))
+    return DoneTo(uuid=made.uuid)
+
+
+@routes.get("/api/job_types/{uuid}", needs=Scope.TYPES_READ, answer=JobTypeShape, errors=(404,))
+def show_job_type(api: Api, call: Call[None, None]) -> JobTypeShape:
+    """One job type."""
+    return job_type_shape(_find(api, call.path["uuid"]))
+
+
+@routes.put("/api/job_types/{uuid}", needs=Scope.TYPES_WRITE, body=WholeJobType, answer=JobTypeShape, errors=(404, 409))
+def replace_job_type(api: Api, call: Call[WholeJobType, None]) -> JobTypeShape:
+    """Change a job type to what is given here. Jobs that run already go on as they began."""
+    uuid = _find(api, call.path["uuid"]).uuid
+    if call.body.uuid is not None and call.body.uuid.lower() != uuid:
+        raise InvalidInput("uuid", f"is {call.body.uuid}, but the path says {uuid}; a uuid never changes")
+    return _changed(api, call.body.job_type(uuid))
+
+
+@routes.patch(
+    "/api/job_types/{uuid}", needs=Scope.TYPES_WRITE, body=JobTypeChange, answer=JobTypeShape, errors=(404, 409)
+)
+def change_job_type(api: Api, call: Call[JobTypeChange, None]) -> JobTypeShape:
+    """Change some fields of a job type."""
+    given = {key: value for key, value in structs.asdict(call.body).items() if value is not UNSET}
+    names = {"timeout": "timeout_ms", "retries": "retry"}
+    changes = {names.get(key, key): value for key, value in given.items()}
+    if "unique" in changes:
+        changes["unique"] = _unique(changes["unique"])
+    if isinstance(call.body.retries, fields.Retries):
+        changes["retry"] = call.body.retries.policy()
+    return _changed(api, structs.replace(_find(api, call.path["uuid"]), **changes))
+
+
+@routes.delete("/api/job_types/{uuid}", needs=Scope.TYPES_WRITE, answer=DoneTo, errors=(404, 409))
+def delete_job_type(api: Api, call: Call[None, None]) -> DoneTo:
+    """Remove a job type. Jobs of it that still wait will fail when they are run."""
+    found = _find(api, call.path["uuid"])
+    api.definitions.delete_job_type(found.uuid)
+    return DoneTo(uuid=found.uuid)
+
+
+def _find(api: Api, uuid: str) -> JobType:
+    """By uuid only, and as the store has it now: a name may look like a uuid."""
+    api.definitions.refresh()
+    found = api.definitions.known_job_type(uuid)
+    if found is None or found.uuid != uuid:
+        raise NotFound("job type", uuid)
+    return found
+
+
+def _changed(api: Api, job_type: JobType) -> JobTypeShape:
+    api.definitions.change_job_type(job_type)
+    return job_type_shape(job_type)
+
+
+def _unique(given: bool | str) -> Unique:
+    if isinstance(given, bool):
+        return Unique.WHILE_RUNNING if given else Unique.NONE
+    return Unique(given)

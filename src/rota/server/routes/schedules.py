@@ -1,0 +1,250 @@
+"""Schedules: jobs by the clock. Seed 001's four operations, and ours beside them."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from rota.engine.definitions import refuse_file_owned
+from rota.engine.upcoming import Fire, next_fires, warnings_of
+from rota.errors import NotFound
+from rota.model.schedule_edits import request_of
+from rota.model.schedule_request import ScheduleRequest, read_trigger
+from rota.model.triggers.dates import parse_instant
+from rota.model.triggers.trigger import Progress
+from rota.model.triggers.words import trigger_words
+from rota.server import fields
+from rota.server.access import Scope
+from rota.server.answers import DoneTo
+from rota.server.api import Api
+from rota.server.operations import Call, Routes
+from rota.server.schedule_bodies import NewBackfill, NewSchedule, Pause, ScheduleChange, WholeSchedule, change_of
+from rota.server.schedule_shapes import (
+    BackfillPlanShape,
+    BackfillShape,
+    FireShape,
+    ScheduleShape,
+    TickShape,
+    backfill_plan_shape,
+    backfill_shape,
+    fire_shape,
+    schedule_shape,
+    tick_shape,
+)
+from rota.store.schedules import MAX_TICKS, ScheduleEntry
+
+routes = Routes("schedules")
+_READ, _WRITE = Scope.SCHEDULES_READ, Scope.SCHEDULES_WRITE
+Count = Annotated[int, Meta(ge=1, le=1_000)]
+
+
+class ScheduleQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which schedules; all, unless told."""
+
+    job_type: fields.Reference | None = None
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
+    cursor: fields.Cursor | None = None
+
+
+class ScheduleList(Struct, frozen=True):
+    """Schedules, by name."""
+
+    schedules: list[ScheduleShape]
+    cursor: str | None = None
+
+
+class TickQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The latest rows, or those before an instant."""
+
+    limit: Annotated[int, Meta(ge=1, le=MAX_TICKS)] = 100
+    before: fields.Instant | None = None
+
+
+class TickList(Struct, frozen=True):
+    """Rows, the latest nominal instant first."""
+
+    ticks: list[TickShape]
+
+
+class NextQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How many fires, and from when on."""
+
+    count: Count = 10
+    start: str | None = None
+    """After this time; now, unless told."""
+
+
+class CronQuery(NextQuery, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A cron line and how to read it."""
+
+    cron: str
+    tz: str = "UTC"
+    dialect: str = "auto"
+    days: str = "either"
+    dst: str = "vixie"
+
+
+class FireList(Struct, frozen=True):
+    """When it fires next."""
+
+    fires: list[FireShape]
+    words: str
+    warnings: list[str]
+
+
+class BackfillProgress(Struct, frozen=True):
+    """A backfill, and its jobs by state."""
+
+    backfill: BackfillShape
+    jobs: dict[str, int]
+
+
+@routes.get("/api/schedules", needs=_READ, query=ScheduleQuery, answer=ScheduleList, errors=(404,))
+def list_schedules(api: Api, call: Call[None, ScheduleQuery]) -> ScheduleList:
+    """Schedules, by name."""
+    query = call.query
+    job_type = api.definitions.job_type(query.job_type).uuid if query.job_type else None
+    page = api.store.list_schedules(limit=query.limit, cursor=query.cursor or None, job_type=job_type)
+    return ScheduleList([_shape(api, entry) for entry in page.entries], page.cursor)
+
+
+@routes.post("/api/schedules", needs=_WRITE, body=NewSchedule, answer=DoneTo, errors=(404, 409))
+def create_schedule(api: Api, call: Call[NewSchedule, None]) -> DoneTo:
+    """Create a schedule."""
+    return DoneTo(uuid=api.schedules.create(call.body.request()).schedule.uuid)
+
+
+@routes.get("/api/schedules/{uuid}", needs=_READ, answer=ScheduleShape, errors=(404,))
+def show_schedule(api: Api, call: Call[None, None]) -> ScheduleShape:
+    """One schedule."""
+    return _shape(api, _find(api, call))
+
+
+@routes.put("/api/schedules/{uuid}", needs=_WRITE, body=WholeSchedule, answer=ScheduleShape, errors=(404, 409))
+def replace_schedule(api: Api, call: Call[WholeSchedule, None]) -> ScheduleShape:
+    """Define a schedule anew. The past is not fired again."""
+    uuid = _own(api, call).schedule.uuid
+    return _shape(api, api.schedules.replace(uuid, call.body.request(), expected=call.body.version))
+
+
+@routes.patch("/api/schedules/{uuid}", needs=_WRITE, body=ScheduleChange, answer=ScheduleShape, errors=(404, 409))
+def change_schedule(api: Api, call: Call[Any, None]) -> ScheduleShape:
+    """Change some fields of a schedule. The past is not fired again."""
+    entry = _own(api, call)
+    request = change_of(request_of(entry.schedule), call.body)
+    version = call.body.version if isinstance(call.body.version, int) else entry.state.version
+    return _shape(api, api.schedules.replace(entry.schedule.uuid, request, expected=version))
+
+
+@routes.delete("/api/schedules/{uuid}", needs=_WRITE, answer=DoneTo, errors=(409,))
+def delete_schedule(api: Api, call: Call[None, None]) -> DoneTo:
+    """Remove a schedule with its ticks. Its jobs stay; one that is not there is gone already."""
+    uuid = call.path["uuid"]
+    entry = api.store.find_schedules([uuid])[0]
+    if entry is not None:
+        refuse_file_owned(entry.schedule)
+        api.store.delete_schedules([uuid])
+    return DoneTo(uuid=uuid)
+
+
+@routes.post("/api/schedules/{uuid}/pause", needs=_WRITE, body=Pause, answer=ScheduleShape, errors=(404, 409))
+def pause_schedule(api: Api, call: Call[Pause, None]) -> ScheduleShape:
+    """Let a schedule rest. Ticks that pass meanwhile are counted as skipped."""
+    return _shape(api, api.schedules.pause(_find(api, call).schedule.uuid, call.body.note))
+
+
+@routes.post("/api/schedules/{uuid}/resume", needs=_WRITE, answer=ScheduleShape, errors=(404, 409))
+def resume_schedule(api: Api, call: Call[None, None]) -> ScheduleShape:
+    """Let a schedule fire again, from now on."""
+    return _shape(api, api.schedules.resume(_find(api, call).schedule.uuid))
+
+
+@routes.post("/api/schedules/{uuid}/run", needs=_WRITE, answer=DoneTo, errors=(404,))
+def run_schedule(api: Api, call: Call[None, None]) -> DoneTo:
+    """Make a job of a schedule now, beside its ticks. The uuid is the job's."""
+    return DoneTo(uuid=api.schedules.run_now(_find(api, call).schedule.uuid).job_id)
+
+
+@routes.get("/api/schedules/{uuid}/ticks", needs=_READ, query=TickQuery, answer=TickList, errors=(404,))
+def list_ticks(api: Api, call: Call[None, TickQuery]) -> TickList:
+    """What became of a schedule's times, the latest first."""
+    uuid = _find(api, call).schedule.uuid
+    rows = api.store.list_ticks(uuid, limit=call.query.limit, before=call.query.before)
+    return TickList([tick_shape(row) for row in rows])
+
+
+@routes.get("/api/schedules/{uuid}/next", needs=_READ, query=NextQuery, answer=FireList, errors=(404,))
+def next_of_schedule(api: Api, call: Call[None, NextQuery]) -> FireList:
+    """When a schedule fires next, whether it is paused or not."""
+    entry = _find(api, call)
+    trigger, progress = entry.schedule.trigger, entry.schedule.progress(entry.state)
+    fires = next_fires(trigger, progress, _after(api, call.query, trigger.zone), call.query.count)
+    return _fire_list(fires, trigger.zone, trigger_words(trigger, progress), warnings_of(trigger, progress))
+
+
+@routes.get("/api/cron", needs=_READ, query=CronQuery, answer=FireList)
+def next_of_cron(api: Api, call: Call[None, CronQuery]) -> FireList:
+    """When a cron line would fire, in words and with warnings; nothing is stored."""
+    query = call.query
+    wish = ScheduleRequest(
+        job_type="", cron=query.cron, tz=query.tz, dialect=query.dialect, days=query.days, dst=query.dst
+    )
+    trigger = read_trigger(wish, None)
+    after = _after(api, query, trigger.zone)
+    progress = Progress(created_at=after)
+    fires = next_fires(trigger, progress, after, query.count)
+    return _fire_list(fires, trigger.zone, trigger_words(trigger, progress), warnings_of(trigger, progress))
+
+
+@routes.post(
+    "/api/schedules/{uuid}/backfills", needs=_WRITE, body=NewBackfill, answer=BackfillPlanShape, errors=(404, 409)
+)
+def create_backfill(api: Api, call: Call[NewBackfill, None]) -> BackfillPlanShape:
+    """Make jobs for instants in the past, or say which. Doing it again makes none twice."""
+    uuid, request = _find(api, call).schedule.uuid, call.body.request()
+    do = api.backfills.preview if call.body.preview else api.backfills.start
+    return backfill_plan_shape(do(uuid, request))
+
+
+@routes.get("/api/schedules/{uuid}/backfills/{id}", needs=_READ, answer=BackfillProgress, errors=(404,))
+def show_backfill(api: Api, call: Call[None, None]) -> BackfillProgress:
+    """How far a backfill is."""
+    uuid, backfill_id = _find(api, call).schedule.uuid, call.path["id"]
+    found = api.backfills.find(uuid, backfill_id)[1]
+    return BackfillProgress(backfill_shape(found), api.backfills.progress(uuid, backfill_id))
+
+
+@routes.post("/api/schedules/{uuid}/backfills/{id}/cancel", needs=_WRITE, answer=BackfillProgress, errors=(404, 409))
+def cancel_backfill(api: Api, call: Call[None, None]) -> BackfillProgress:
+    """Cancel what has not ended of a backfill."""
+    api.backfills.cancel(_find(api, call).schedule.uuid, call.path["id"])
+    return show_backfill(api, call)
+
+
+def _find(api: Api, call: Call[Any, Any]) -> ScheduleEntry:
+    """By uuid only: a name may look like one."""
+    entry = api.store.find_schedules([call.path["uuid"]])[0]
+    if entry is None:
+        raise NotFound("schedule", call.path["uuid"])
+    return entry
+
+
+def _own(api: Api, call: Call[Any, Any]) -> ScheduleEntry:
+    """One that no file owns."""
+    entry = _find(api, call)
+    refuse_file_owned(entry.schedule)
+    return entry
+
+
+def _shape(api: Api, entry: ScheduleEntry) -> ScheduleShape:
+    return schedule_shape(entry, {one.uuid: one.name for one in api.definitions.known_job_types()})
+
+
+def _after(api: Api, query: NextQuery, zone: str) -> int:
+    if query.start is None:
+        return api.clock.now()
+    is_millis = query.start.isascii() and query.start.isdigit() and len(query.start) > 8
+    return parse_instant("start", int(query.start[:18]) if is_millis else query.start, zone)
+
+
+def _fire_list(fires: list[Fire], zone: str, words: str, warnings: tuple[str, ...]) -> FireList:
+    return FireList([fire_shape(one.instant, zone, one.note) for one in fires], words, list(warnings))

@@ -1,0 +1,55 @@
+"""The server itself: health, version, metrics, and what it offers."""
+
+from msgspec import Struct
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+
+from rota import __version__
+from rota.server import docs_page, metrics, openapi
+from rota.server.access import OPEN, Scope
+from rota.server.answers import Json
+from rota.server.api import Api
+from rota.server.operations import Call, Routes
+
+TEXT = "text/plain"
+HTML = "text/html"
+_DOCS_POLICY = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
+
+routes = Routes("system")
+
+
+class About(Struct, frozen=True):
+    """Which server this is."""
+
+    name: str
+    version: str
+
+
+@routes.get("/health", needs=OPEN, media=TEXT, errors=(503,))
+async def show_health(api: Api, call: Call[None, None]) -> Response:
+    """`ok`, or what is wrong in one line. Needs no key."""
+    trouble = api.health()
+    return PlainTextResponse(trouble or "ok", status_code=503 if trouble else 200)
+
+
+@routes.get("/api", needs=Scope.JOBS_READ, answer=About)
+async def show_about(api: Api, call: Call[None, None]) -> About:
+    """Which server this is; a way to try a key."""
+    return About("rota", __version__)
+
+
+@routes.get("/openapi.json", needs=OPEN)
+async def show_openapi(api: Api, call: Call[None, None]) -> Response:
+    """This document."""
+    return Json(openapi.document(api.operations))
+
+
+@routes.get("/docs", needs=OPEN, media=HTML)
+async def show_docs(api: Api, call: Call[None, None]) -> Response:
+    """The same, as a page to read."""
+    return HTMLResponse(docs_page.page(openapi.document(api.operations)), headers=_DOCS_POLICY)
+
+
+@routes.get("/metrics", needs=Scope.METRICS_READ, media=TEXT)
+def show_metrics(api: Api, call: Call[None, None]) -> Response:
+    """Metrics for Prometheus."""
+    return Response(metrics.text(api), media_type=metrics.MEDIA_TYPE)

@@ -1,0 +1,63 @@
+"""Plain access to the server of a Redis store, for dialects: other programs' keys are theirs to spell.
+
+Errors are translated as everywhere. A command or script is repeated once when the connection broke, so both must be
+such that repeating is harmless.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from rota.store.redis.connection import Address, translated_errors
+from rota.store.redis.scripts import Script, Value
+
+
+class RedisAccess:
+    """Commands and scripts beside those of the store."""
+
+    def __init__(self, address: Address, client: Any) -> None:
+        self._address = address
+        self._client = client
+
+    @property
+    def is_cluster(self) -> bool:
+        return self._address.kind == "cluster"
+
+    def ask(self, command: str, *args: Any, **options: Any) -> Any:
+        """Call a plain command."""
+        with translated_errors(self._address.shown):
+            try:
+                return getattr(self._client, command)(*args, **options)
+            except RedisConnectionError:
+                return getattr(self._client, command)(*args, **options)
+
+    def run(self, script: Script, keys: Sequence[str], args: Sequence[Value]) -> Any:
+        """Call a script."""
+        with translated_errors(self._address.shown):
+            try:
+                return script.call(self._client, keys, args)
+            except RedisConnectionError:
+                return script.call(self._client, keys, args)
+
+    def connect(self) -> "BlockingAccess":
+        """A connection of one's own, which may wait in a blocking command."""
+        return BlockingAccess(self._address)
+
+
+class BlockingAccess:
+    """One connection for one waiting thread."""
+
+    def __init__(self, address: Address) -> None:
+        self._where = address.shown
+        with translated_errors(self._where):
+            self._client: Any = address.connect(answer_timeout_s=None)
+
+    def wait(self, *words: Any) -> Any:
+        """Send a command that may block."""
+        with translated_errors(self._where):
+            return self._client.execute_command(*words)
+
+    def close(self) -> None:
+        """Break off a wait under way, from any thread."""
+        self._client.connection_pool.disconnect()

@@ -1,0 +1,260 @@
+"""The configurations of the Redis store, and what events did to them. They live with their queue; one index knows their
+names and where each lives."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from rota.errors import Conflict
+from rota.model.configuration import Configuration
+from rota.model.evaluation import Evaluation
+from rota.model.event import JOB, Event
+from rota.store.codec import (
+    decode_configuration,
+    decode_evaluation,
+    decode_event,
+    encode,
+)
+from rota.store.events import (
+    MAX_EVALUATIONS,
+    MAX_VALIDATIONS,
+    Applied,
+    ConfigurationChange,
+    ConfigurationEntry,
+    ConfigurationPage,
+    Place,
+    Validation,
+    Verdicts,
+    waits_for_jobs,
+)
+from rota.store.redis.event_entries import (
+    any_waits,
+    applied,
+    as_seen_there,
+    configuration_entry,
+    histories_of,
+    places_of,
+    verdicts_entry,
+)
+from rota.store.redis.keys import (
+    CONFIGURATION_NAMES,
+    CONFIGURATION_ORDER,
+    CONFIGURATION_QUEUES,
+    EVENT_QUEUES,
+    NODE_TYPES,
+    QueueKeys,
+)
+from rota.store.redis.scripts import Value
+from rota.store.redis.stats import stats_args, stats_keys
+
+_INDEX = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER]
+_MOST_PER_CALL = 500
+_Call = tuple[str, Sequence[str], Sequence[Value]]
+_Pair = tuple[ConfigurationChange, ConfigurationEntry | None]
+"""A change, and what is there."""
+_decode_validation = msgspec.json.Decoder(Validation).decode
+
+
+class RedisEvents:
+    """See `rota.store.events.EventStore` for what each method promises."""
+
+    _run: Callable[..., Any]
+    _ask: Callable[..., Any]
+    _pipeline: Callable[[Sequence[_Call]], list[Any]]
+    _of: Callable[[str], QueueKeys]
+    _remember_queue: Callable[[str], None]
+    _is_cluster: bool
+    _event_queues: tuple[str, ...] = ()
+
+    def put_configurations(self, changes: Sequence[ConfigurationChange]) -> list[bool]:
+        known = self.find_configurations([change.configuration.uuid for change in changes])
+        self._reserve_configuration_names(changes, known)
+        answers: dict[int, bool] = {}
+        arriving = [as_seen_there(change, old) for change, old in zip(changes, known, strict=True)]
+        for queue in dict.fromkeys(change.configuration.queue for change in changes):
+            self._remember_queue(queue)
+            self._ask("sadd", EVENT_QUEUES, queue)
+            numbers = [n for n, change in enumerate(changes) if change.configuration.queue == queue]
+            pairs = [(arriving[n], known[n]) for n in numbers]
+            answers |= dict(zip(numbers, self._put_configurations_in(queue, pairs), strict=True))
+        self._leave_old_configuration_queues(changes, known)
+        if any(waits_for_jobs(change.configuration) for change in changes) or any_waits(known):
+            self._ask("incr", NODE_TYPES.version)
+        return [answers[number] for number in range(len(changes))]
+
+    def _reserve_configuration_names(
+        self, changes: Sequence[ConfigurationChange], known: Sequence[ConfigurationEntry | None]
+    ) -> None:
+        args: list[Value] = []
+        for change, old in zip(changes, known, strict=True):
+            one = change.configuration
+            args += [one.uuid, one.queue, one.name, old.configuration.name if old else ""]
+        if taken := self._run("name_configurations", _INDEX, args):
+            raise Conflict(f"another configuration has the name {taken.decode()!r}")
+
+    def _put_configurations_in(
+        self, queue: str, pairs: Sequence[tuple[ConfigurationChange, ConfigurationEntry | None]]
+    ) -> list[bool]:
+        keys = self._of(queue)
+        args: list[Value] = []
+        for change, old in pairs:
+            one, state = change.configuration, change.state
+            expected = "" if change.expected is None else change.expected
+            stayed = old is not None and old.configuration.queue == queue
+            before, after = places_of(old.configuration) if old and stayed else set(), places_of(one)
+            gone, new = before - after, after - before
+            args += [one.uuid, expected, encode(one), state.version, encode(state), len(gone), *gone, len(new), *new]
+        done = self._run(
+            "put_configurations", [keys.configurations, keys.configuration_states, keys.dependency_index], args
+        )
+        return [bool(one) for one in done]
+
+    def _leave_old_configuration_queues(
+        self, changes: Sequence[ConfigurationChange], known: Sequence[ConfigurationEntry | None]
+    ) -> None:
+        """A configuration whose job type moved to another queue moves along. Not one step: in between it is in both,
+        and an event that comes then may make a job in each."""
+        for change, old in zip(changes, known, strict=True):
+            if old and old.configuration.queue != change.configuration.queue:
+                self._forget_configurations_in(old.configuration.queue, [old.configuration])
+
+    def delete_configurations(self, uuids: Sequence[str]) -> list[bool]:
+        found = self.find_configurations(uuids)
+        by_queue: dict[str, list[Configuration]] = {}
+        for entry in found:
+            if entry:
+                by_queue.setdefault(entry.configuration.queue, []).append(entry.configuration)
+        deleted: set[str] = set()
+        for queue, some in by_queue.items():
+            deleted |= self._forget_configurations_in(queue, some)
+        names = [(one.configuration.uuid, one.configuration.name) for one in found if one]
+        self._run("unname_configurations", _INDEX, [part for pair in names for part in pair])
+        if any_waits(found):
+            self._ask("incr", NODE_TYPES.version)
+        return [uuid in deleted for uuid in uuids]
+
+    def _forget_configurations_in(self, queue: str, some: Sequence[Configuration]) -> set[str]:
+        k = self._of(queue)
+        keys = [k.configurations, k.configuration_states, k.dependency_index]
+        args: list[Value] = []
+        for one in some:
+            keys += histories_of(k, one.uuid)
+            places = places_of(one)
+            args += [one.uuid, len(places), *places]
+        answers = self._run("delete_configurations", keys, args)
+        return {one.uuid for one, done in zip(some, answers, strict=True) if done}
+
+    def find_configurations(self, uuids: Sequence[str]) -> list[ConfigurationEntry | None]:
+        if not uuids:
+            return []
+        by_queue: dict[str, list[str]] = {}
+        for uuid, queue in zip(uuids, self._ask("hmget", CONFIGURATION_QUEUES, list(uuids)), strict=True):
+            if queue is not None:
+                by_queue.setdefault(queue.decode(), []).append(uuid)
+        found: dict[str, ConfigurationEntry] = {}
+        for queue, some in by_queue.items():
+            for entry in self.load_configurations(queue, some):
+                if entry:
+                    found[entry.configuration.uuid] = entry
+        return [found.get(uuid) for uuid in uuids]
+
+    def configuration_uuid(self, name: str) -> str | None:
+        uuid = self._ask("hget", CONFIGURATION_NAMES, name)
+        return uuid.decode() if uuid is not None else None
+
+    def list_configurations(self, *, limit: int, cursor: str | None = None) -> ConfigurationPage:
+        first = f"({cursor}" if cursor else "-"
+        names = self._ask("zrangebylex", CONFIGURATION_ORDER, first, "+", start=0, num=limit)
+        uuids = [raw.decode() for raw in self._ask("hmget", CONFIGURATION_NAMES, names) if raw] if names else []
+        entries = [entry for entry in self.find_configurations(uuids) if entry]
+        return ConfigurationPage(entries, names[-1].decode() if len(names) == limit else None)
+
+    def listening_configurations(self) -> list[Configuration]:
+        found: list[Configuration] = []
+        for queue in self._read_event_queues():
+            keys = self._of(queue)
+            members = self._ask("zrangebylex", keys.dependency_index, f"[{JOB}\0", f"({JOB}\1")
+            uuids = list(dict.fromkeys(member.rpartition(b"\0")[2] for member in members))
+            bodies = self._ask("hmget", keys.configurations, uuids) if uuids else []
+            found += [decode_configuration(body) for body in bodies if body]
+        return sorted(found, key=lambda one: one.name)
+
+    def match_events(self, events: Sequence[Event]) -> list[list[Place]]:
+        places: list[list[Place]] = [[] for _ in events]
+        for start in range(0, len(events), _MOST_PER_CALL):
+            part = events[start : start + _MOST_PER_CALL]
+            args = [word for event in part for word in (event.type, event.resource)]
+            for queue, answer in self._match_everywhere(args):
+                for number, uuids in enumerate(answer, start):
+                    places[number] += [Place(queue, raw.decode()) for raw in dict.fromkeys(uuids)]
+        return places
+
+    def _match_everywhere(self, args: Sequence[Value]) -> Iterable[tuple[str, list[list[bytes]]]]:
+        """Ask every queue that has configurations. Those known from the last time are asked at once, together with the
+        question whether there are more."""
+        asked = () if self._is_cluster else self._event_queues
+        calls: list[_Call] = [("match_events", [self._of(queue).dependency_index], args) for queue in asked]
+        *answers, queues = self._pipeline([*calls, ("event_queues", [EVENT_QUEUES], [])]) if asked else [None]
+        self._event_queues = self._read_event_queues() if queues is None else _decoded(queues)
+        yield from zip(asked, answers, strict=True)
+        for queue in self._event_queues:
+            if queue not in asked:
+                yield queue, self._run("match_events", [self._of(queue).dependency_index], args)
+
+    def _read_event_queues(self) -> tuple[str, ...]:
+        return _decoded(self._run("event_queues", [EVENT_QUEUES], []))
+
+    def load_configurations(
+        self, queue: str, uuids: Sequence[str], *, event_ids: Sequence[str] = ()
+    ) -> list[ConfigurationEntry | None]:
+        k = self._of(queue)
+        found: list[ConfigurationEntry | None] = []
+        for start in range(0, len(uuids), _MOST_PER_CALL):
+            part = uuids[start : start + _MOST_PER_CALL]
+            keys = [k.configurations, k.configuration_states, *map(k.event_ids, part)]
+            raw = self._run("load_configurations", keys, [len(event_ids), *event_ids, *part])
+            found += [configuration_entry(one) if one else None for one in raw]
+        return found
+
+    def apply_verdicts(self, queue: str, verdicts: Sequence[Verdicts], *, now: int) -> list[Applied]:
+        answers: list[Applied] = []
+        for start in range(0, len(verdicts), _MOST_PER_CALL):
+            answers += self._apply(queue, verdicts[start : start + _MOST_PER_CALL], now)
+        return answers
+
+    def _apply(self, queue: str, verdicts: Sequence[Verdicts], now: int) -> list[Applied]:
+        k = self._of(queue)
+        keys = [k.configuration_states, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now)]
+        args: list[Value] = [MAX_EVALUATIONS, MAX_VALIDATIONS, *stats_args(now)]
+        for one in verdicts:
+            keys += histories_of(k, one.configuration.uuid)
+            args += verdicts_entry(one, now)
+        # Repeated, it would find the version that it wrote itself, and take it for somebody else's.
+        raw = self._run("apply_verdicts", keys, args, repeats=False)
+        return [applied(one, answer) for one, answer in zip(verdicts, raw, strict=True)]
+
+    def list_evaluations(self, uuid: str, *, limit: int) -> list[Evaluation]:
+        queue = self._ask("hget", CONFIGURATION_QUEUES, uuid)
+        if queue is None or limit < 1:
+            return []
+        rows = self._ask("lrange", self._of(queue.decode()).evaluations(uuid), 0, limit - 1)
+        return [decode_evaluation(row) for row in rows]
+
+    def list_validations(self, uuid: str, *, limit: int) -> list[Validation]:
+        queue = self._ask("hget", CONFIGURATION_QUEUES, uuid)
+        if queue is None or limit < 1:
+            return []
+        rows = self._ask("zrevrange", self._of(queue.decode()).validations(uuid), 0, limit - 1)
+        return [_decode_validation(row) for row in rows]
+
+    def read_outbox(self, queue: str, *, limit: int) -> list[Event]:
+        return [decode_event(raw) for raw in self._ask("zrange", self._of(queue).outbox, 0, limit - 1)]
+
+    def clear_outbox(self, queue: str, events: Sequence[Event]) -> None:
+        if events:
+            self._ask("zrem", self._of(queue).outbox, *map(encode, events))
+
+
+def _decoded(raw: Iterable[bytes]) -> tuple[str, ...]:
+    return tuple(sorted(one.decode() for one in raw))

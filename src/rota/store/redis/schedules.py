@@ -1,0 +1,245 @@
+"""The schedules of the Redis store. They live with their queue; one index knows their names and where each lives."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from rota.errors import Conflict
+from rota.model.schedule import Tick, TickStatus
+from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode
+from rota.store.redis.entries import new_entry
+from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
+from rota.store.redis.scripts import Value
+from rota.store.redis.stats import stats_args, stats_keys
+from rota.store.schedules import (
+    MAX_TICKS,
+    DueSchedules,
+    Firing,
+    ScheduleChange,
+    ScheduleEntry,
+    SchedulePage,
+)
+
+_INDEX = [SCHEDULE_QUEUES, SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_USERS]
+_ASLEEP_MS = 60_000
+"""How long a schedule that moves to another queue is hidden in the old one. Much longer than nodes take to hear that
+its job type belongs elsewhere now."""
+_Change = tuple[ScheduleChange, ScheduleEntry | None]
+"""A change, and the schedule as it stands."""
+_MOST_PER_CALL = 500
+_TRIM_SLACK = 100
+"""Old rows are forgotten with every hundredth version of a schedule, not one by one."""
+
+
+class RedisSchedules:
+    """See `rota.store.schedules.ScheduleStore` for what each method promises."""
+
+    _run: Callable[..., Any]
+    _ask: Callable[..., Any]
+    _of: Callable[[str], QueueKeys]
+    _remember_queue: Callable[[str], None]
+    now: Callable[[], int]
+
+    def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
+        known = self.find_schedules([change.schedule.uuid for change in changes])
+        pairs = list(zip(changes, known, strict=True))
+        self._reserve_names(pairs)
+        answers = [False] * len(changes)
+        for queue in dict.fromkeys(change.schedule.queue for change in changes):
+            self._remember_queue(queue)
+            staying = [n for n, (change, old) in enumerate(pairs) if _stays(change, old, queue)]
+            done = self._put_in(queue, [changes[n] for n in staying]) if staying else []
+            for number, answer in zip(staying, done, strict=True):
+                answers[number] = answer
+        for number, (change, old) in enumerate(pairs):
+            if old and old.schedule.queue != change.schedule.queue:
+                answers[number] = self._move(change, old)
+        self._restore_names([pair for pair, done in zip(pairs, answers, strict=True) if not done])
+        return answers
+
+    def _reserve_names(self, pairs: Sequence[_Change]) -> None:
+        """Names belong to one schedule each. One that a crash left behind without a schedule is free."""
+        entries = [_name_entry(change, old, old.schedule.queue if old else None) for change, old in pairs]
+        taken = self._name(entries)
+        if taken is not None and self._is_left_over(taken):
+            taken = self._name(entries)
+        if taken is not None:
+            raise Conflict(f"another schedule has the name {taken!r}")
+
+    def _restore_names(self, refused: Sequence[_Change]) -> None:
+        """A change that was refused must not have renamed anything."""
+        for change, old in refused:
+            if old and (old.schedule.name, old.schedule.job_type) != (change.schedule.name, change.schedule.job_type):
+                back, now = ScheduleChange(old.schedule, old.state, None), ScheduleEntry(change.schedule, change.state)
+                self._name([_name_entry(back, now, old.schedule.queue)])
+
+    def _name(self, entries: Sequence[list[Value]]) -> str | None:
+        taken = self._run("name_schedules", _INDEX, [part for entry in entries for part in entry])
+        return taken.decode() if taken else None
+
+    def _is_left_over(self, name: str) -> bool:
+        uuid = self.schedule_uuid(name)
+        if uuid is not None and self.find_schedules([uuid])[0] is not None:
+            return False
+        self._run("unname_schedules", _INDEX, [uuid or "", name, ""])
+        return True
+
+    def _put_in(self, queue: str, changes: Sequence[ScheduleChange]) -> list[bool]:
+        keys = self._of(queue)
+        args: list[Value] = []
+        for one in changes:
+            expected = "" if one.expected is None else one.expected
+            due = "" if one.state.due is None else one.state.due
+            args += [one.schedule.uuid, expected, encode(one.schedule), one.state.version, encode(one.state), due]
+        return [
+            bool(done)
+            for done in self._run("put_schedules", [keys.schedules, keys.schedule_states, keys.schedule_due], args)
+        ]
+
+    def _move(self, change: ScheduleChange, old: ScheduleEntry) -> bool:
+        """Bring a schedule to another queue, which a cluster cannot do in one step.
+
+        First it is put to sleep where it is, as a new version, so that nobody who has seen it before can fire it there.
+        If this process dies on the way, the ticker finds it there when it wakes, and moves it again.
+        """
+        asleep = structs.replace(change.state, due=self.now() + _ASLEEP_MS)
+        if not self._put_in(old.schedule.queue, [ScheduleChange(old.schedule, asleep, change.expected)])[0]:
+            return False
+        arrived = self._put_in(change.schedule.queue, [structs.replace(change, expected=None)])[0]
+        self._copy_ticks(change.schedule.uuid, old.schedule.queue, change.schedule.queue)
+        self._name([_name_entry(change, old, change.schedule.queue)])
+        self._forget_in(old.schedule.queue, [change.schedule.uuid])
+        return arrived
+
+    def _copy_ticks(self, uuid: str, source: str, target: str) -> None:
+        rows = self._ask("zrange", self._of(source).ticks(uuid), 0, -1, withscores=True)
+        if rows:
+            self._ask("zadd", self._of(target).ticks(uuid), dict(rows))
+
+    def delete_schedules(self, uuids: Sequence[str]) -> list[bool]:
+        found = self.find_schedules(uuids)
+        deleted: set[str] = set()
+        for entry in found:
+            if entry:
+                deleted |= self._forget_in(entry.schedule.queue, [entry.schedule.uuid])
+        schedules = [entry.schedule for entry in found if entry]
+        args = [part for one in schedules for part in (one.uuid, one.name, one.job_type)]
+        self._run("unname_schedules", _INDEX, args)
+        return [uuid in deleted for uuid in uuids]
+
+    def _forget_in(self, queue: str, uuids: list[str]) -> set[str]:
+        k = self._of(queue)
+        keys = [k.schedules, k.schedule_states, k.schedule_due, *map(k.ticks, uuids)]
+        return {uuid for uuid, done in zip(uuids, self._run("delete_schedules", keys, uuids), strict=True) if done}
+
+    def find_schedules(self, uuids: Sequence[str]) -> list[ScheduleEntry | None]:
+        if not uuids:
+            return []
+        places = self._ask("hmget", SCHEDULE_QUEUES, list(uuids))
+        by_queue: dict[str, list[str]] = {}
+        for uuid, queue in zip(uuids, places, strict=True):
+            if queue is not None:
+                by_queue.setdefault(queue.decode(), []).append(uuid)
+        found: dict[str, ScheduleEntry] = {}
+        for queue, some in by_queue.items():
+            k = self._of(queue)
+            keys = [k.schedules, k.schedule_states, k.running, k.ended, k.jobs]
+            for raw in self._run("find_schedules", keys, some):
+                if raw:
+                    entry = _entry(raw)
+                    found[entry.schedule.uuid] = entry
+        return [found.get(uuid) for uuid in uuids]
+
+    def schedule_uuid(self, name: str) -> str | None:
+        uuid = self._ask("hget", SCHEDULE_NAMES, name)
+        return uuid.decode() if uuid is not None else None
+
+    def list_schedules(self, *, limit: int, cursor: str | None = None, job_type: str | None = None) -> SchedulePage:
+        names = self._names(limit, cursor or "", job_type)
+        uuids = [raw.decode() for raw in self._ask("hmget", SCHEDULE_NAMES, names) if raw] if names else []
+        entries = [entry for entry in self.find_schedules(uuids) if entry]
+        return SchedulePage(entries, names[-1] if len(names) == limit else None)
+
+    def _names(self, limit: int, after: str, job_type: str | None) -> list[str]:
+        if job_type is None:
+            found = self._ask("zrangebylex", SCHEDULE_ORDER, f"({after}", "+", start=0, num=limit)
+            return [raw.decode() for raw in found]
+        first, last = f"({job_type} {after}", f"({job_type}!"
+        found = self._ask("zrangebylex", SCHEDULE_USERS, first, last, start=0, num=limit)
+        return [raw.decode().partition(" ")[2] for raw in found]
+
+    def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
+        k = self._of(queue)
+        keys = [k.schedules, k.schedule_states, k.schedule_due, k.running, k.ended, k.jobs]
+        next_due, *entries = self._run("claim_due_schedules", keys, [now, now + lease_ms, min(limit, _MOST_PER_CALL)])
+        return DueSchedules([_entry(raw) for raw in entries], int(float(next_due)) if next_due else None)
+
+    def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
+        answers: list[bool] = []
+        for start in range(0, len(firings), _MOST_PER_CALL):
+            answers += self._fire(queue, firings[start : start + _MOST_PER_CALL], now)
+        return answers
+
+    def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
+        k = self._of(queue)
+        keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
+        keys += stats_keys(k, now)
+        keys += [k.ticks(firing.schedule.uuid) for firing in firings]
+        args: list[Value] = [*stats_args(now), MAX_TICKS]
+        for firing in firings:
+            args += _firing_entry(firing, now)
+        return [bool(done) for done in self._run("fire_schedules", keys, args)]
+
+    def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
+        queue = self._ask("hget", SCHEDULE_QUEUES, uuid)
+        if queue is None:
+            return []
+        latest = "+inf" if before is None else f"({before}"
+        rows = self._ask("zrevrangebyscore", self._of(queue.decode()).ticks(uuid), latest, "-inf", start=0, num=limit)
+        return [decode_tick(row) for row in rows]
+
+
+def _stays(change: ScheduleChange, old: ScheduleEntry | None, queue: str) -> bool:
+    return change.schedule.queue == queue and (old is None or old.schedule.queue == queue)
+
+
+def _name_entry(change: ScheduleChange, old: ScheduleEntry | None, queue: str | None) -> list[Value]:
+    """Until a schedule has moved, it is still found where it was."""
+    one = change.schedule
+    was = (old.schedule.name, old.schedule.job_type) if old else ("", "")
+    return [one.uuid, queue or one.queue, one.name, one.job_type, *was]
+
+
+def _entry(raw: list[bytes]) -> ScheduleEntry:
+    schedule, state = decode_schedule(raw[0]), decode_schedule_state(raw[1])
+    if not state.jobs:
+        return ScheduleEntry(schedule, state)
+    places = dict(zip(state.jobs, (place.decode() for place in raw[2:]), strict=True))
+    live = tuple(job for job, place in places.items() if place in ("waiting", "running"))
+    waiting = tuple(job for job in live if places[job] == "waiting")
+    failed = tuple(job for job, place in places.items() if place == "failed")
+    return ScheduleEntry(schedule, state, live, waiting, failed)
+
+
+def _firing_entry(firing: Firing, now: int) -> list[Value]:
+    state, specs = firing.state, firing.specs
+    version = state.version
+    due = "" if state.due is None else state.due
+    trims = 1 if version % _TRIM_SLACK == 0 else ""
+    entry: list[Value] = [firing.schedule.uuid, firing.expected, b"%d %b" % (version, encode(state)), due]
+    entry += (len(firing.ticks), len(specs), trims)
+    may_be_refused = any(spec.unique_key is not None for spec in specs)
+    for tick in firing.ticks:
+        otherwise = encode(_not_made(tick)) if may_be_refused and tick.job else b""
+        entry += (tick.nominal, encode(tick), otherwise, tick.job or "")
+    for spec in specs:
+        entry += new_entry(spec, now)
+    return entry
+
+
+def _not_made(tick: Tick) -> Tick:
+    """The row of a tick whose job was not made, because its unique key is taken."""
+    return Tick(
+        nominal=tick.nominal, status=TickStatus.SKIPPED, decided_at=tick.decided_at, reason="unique", by=tick.by
+    )

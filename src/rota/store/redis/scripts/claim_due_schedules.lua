@@ -1,0 +1,31 @@
+-- Give out schedules whose time has come and hide them from other schedulers for a while.
+--
+-- KEYS[1] schedules  hash: schedule uuid -> schedule
+-- KEYS[2] states     hash: schedule uuid -> version, a space, state
+-- KEYS[3] due        sorted set: schedule uuid by the time at which it is to be decided
+-- KEYS[4] running    hash: job id -> token, rank, claim time
+-- KEYS[5] ended      hash: job id -> ending
+-- KEYS[6] jobs       hash: job id -> spec
+-- ARGV[1] now    epoch milliseconds
+-- ARGV[2] until  end of the lease, epoch milliseconds
+-- ARGV[3] limit
+-- Returns the next due time or '', then per schedule a list: schedule, state, and per job of its state where that is.
+-- include: schedule_entry
+local schedules, states, due, running, ended, jobs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local now, lease_until, limit = ARGV[1], ARGV[2], ARGV[3]
+
+local answer = {''}
+local uuids = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, limit)
+if #uuids > 0 then
+  local bodies = redis.call('HMGET', schedules, unpack(uuids))
+  local kept = redis.call('HMGET', states, unpack(uuids))
+  local hidden = {}
+  for n, uuid in ipairs(uuids) do
+    hidden[#hidden + 1] = lease_until
+    hidden[#hidden + 1] = uuid
+    answer[#answer + 1] = schedule_entry(bodies[n], kept[n], running, ended, jobs)
+  end
+  redis.call('ZADD', due, unpack(hidden))
+end
+answer[1] = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or ''
+return answer

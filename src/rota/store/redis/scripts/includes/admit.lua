@@ -1,0 +1,53 @@
+-- Accept jobs into one queue, each once. `entries` from `first` to `last` has per job: id, spec, rank, due time or '', mark
+-- or '', unique key or ''. Returns pairs of a job's number (from 0) and the id of the surviving job, for jobs that were not
+-- accepted. Tells a waiting node.
+local function admit(jobs, ready, delayed, unique, marks, wake, entries, first, last)
+  local ids = {}
+  for i = first, last, 6 do ids[#ids + 1] = entries[i] end
+  if #ids == 0 then return {} end
+  local known = get_all(jobs, ids)
+
+  local refused, seen = {}, {}
+  local new_specs, new_ready, new_delayed, new_marks = {}, {}, {}, {}
+  for n = 1, #ids do
+    local at = first + (n - 1) * 6 - 1
+    local id, due, mark, unique_key = ids[n], entries[at + 4], entries[at + 5], entries[at + 6]
+    local survivor = (known[n] or seen[id]) and id or nil
+    if not survivor and unique_key ~= '' then
+      survivor = redis.call('HGET', unique, unique_key) or nil
+      if not survivor then redis.call('HSET', unique, unique_key, id) end
+    end
+    if survivor then
+      refused[#refused + 1] = n - 1
+      refused[#refused + 1] = survivor
+    else
+      seen[id] = true
+      new_specs[#new_specs + 1] = id
+      new_specs[#new_specs + 1] = entries[at + 2]
+      if due == '' then
+        new_ready[#new_ready + 1] = entries[at + 3]
+        new_ready[#new_ready + 1] = id
+      else
+        new_delayed[#new_delayed + 1] = due
+        new_delayed[#new_delayed + 1] = id
+      end
+      if mark ~= '' then
+        new_marks[#new_marks + 1] = id
+        new_marks[#new_marks + 1] = mark
+      end
+    end
+  end
+
+  set_all(jobs, new_specs)
+  set_all(marks, new_marks)
+  if #new_delayed > 0 then
+    add_all(delayed, new_delayed)
+    -- A waiting node may have planned to sleep past the new first one.
+    if seen[redis.call('ZRANGE', delayed, 0, 0)[1]] then leave_word(wake) end
+  end
+  if #new_ready > 0 then
+    add_all(ready, new_ready)
+    leave_word(wake)
+  end
+  return refused
+end

@@ -1,0 +1,106 @@
+"""The contract of a store, for schedules. What `store.py` says of all operations holds here too.
+
+A schedule lives with the queue of its jobs, so that a tick and its job are written in one step on a cluster too. Every
+change says which version of the schedule it saw, and happens only if that is still the one there is: this is what makes
+a tick happen once, with any number of schedulers and no leader.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from rota.model.job import JobSpec
+from rota.model.schedule import Schedule, ScheduleState, Tick
+
+MAX_TICKS = 1_000
+"""Rows kept for each schedule; older ones are forgotten."""
+
+
+class ScheduleEntry(Struct, frozen=True):
+    """A schedule as it stands."""
+
+    schedule: Schedule
+    state: ScheduleState
+    live_jobs: tuple[str, ...] = ()
+    """Those of `state.jobs` that have not ended."""
+    waiting_jobs: tuple[str, ...] = ()
+    """Those of `live_jobs` that no node runs."""
+    failed_jobs: tuple[str, ...] = ()
+    """Those of `state.jobs` that failed."""
+
+
+class ScheduleChange(Struct, frozen=True):
+    """A schedule as it is to be."""
+
+    schedule: Schedule
+    state: ScheduleState
+    expected: int | None
+    """The version that is replaced; None for a new schedule."""
+
+
+class Firing(Struct, frozen=True):
+    """A decision about a schedule: rows for its ticks, the jobs they make, and how far it has come."""
+
+    schedule: Schedule
+    expected: int
+    """The version that was decided upon."""
+    state: ScheduleState
+    ticks: tuple[Tick, ...]
+    specs: tuple[JobSpec, ...] = ()
+
+
+class DueSchedules(Struct, frozen=True):
+    entries: list[ScheduleEntry]
+    next_due: int | None
+    """When the next one is due that was not given out."""
+
+
+class SchedulePage(Struct, frozen=True):
+    entries: list[ScheduleEntry]
+    cursor: str | None = None
+
+
+class ScheduleStore(Protocol):
+    """Everything Rota remembers of schedules."""
+
+    def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
+        """Create or replace schedules; one answer per change, in order.
+
+        False: it is no longer the expected version, or a new one's uuid is taken. `Conflict`, and nothing changed, if a
+        name belongs to another schedule. A schedule that moves to another queue takes its ticks along; on a cluster
+        that is not one step, but at no moment can it fire in both queues.
+        """
+        ...
+
+    def delete_schedules(self, uuids: Sequence[str]) -> list[bool]:
+        """Forget schedules with their ticks; their jobs stay. False: there was none."""
+        ...
+
+    def find_schedules(self, uuids: Sequence[str]) -> list[ScheduleEntry | None]:
+        """One answer per uuid, in order."""
+        ...
+
+    def schedule_uuid(self, name: str) -> str | None:
+        """The uuid of the schedule with this name."""
+        ...
+
+    def list_schedules(self, *, limit: int, cursor: str | None = None, job_type: str | None = None) -> SchedulePage:
+        """A page of schedules, by name: all, or those of one job type."""
+        ...
+
+    def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
+        """Give out schedules whose time has come, longest due first; nobody else gets them until the lease is over."""
+        ...
+
+    def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
+        """Carry out decisions: rows, jobs and state of one schedule in one step. One answer per firing, in order.
+
+        False, and nothing of it happened: the schedule is no longer the expected version. A job whose unique key is
+        taken is not made; the row of its tick says so instead: skipped, `unique`.
+        """
+        ...
+
+    def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
+        """Rows of a schedule, latest nominal instant first, from behind `before`."""
+        ...

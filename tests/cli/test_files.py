@@ -1,0 +1,73 @@
+"""`rota apply` and `rota diff`: definitions kept in a file."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import RotaProcess, done, rota
+
+FILE = """\
+job_types:
+  - {name: report, executor: bash, metadata: {command: ["true"]}}
+schedules:
+  - {name: nightly, job_type: report, cron: "30 2 * * *", tz: Europe/Berlin, overlap: skip, catch_up: last}
+"""
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    path = folder / "jobs.yaml"
+    path.write_text(FILE)
+    return path
+
+
+def test_a_diff_shows_what_apply_does(file: Path) -> None:
+    before = done("diff", "-f", "jobs.yaml").stdout
+    assert done("schedule", "list", "--json").json == []
+
+    applied = done("apply", "-f", "jobs.yaml").stdout
+
+    assert before == applied == "+ job type report\n+ schedule nightly\n"
+    assert done("diff", "-f", "jobs.yaml", "--json").json == []
+
+
+def test_a_change_is_told_field_by_field(file: Path) -> None:
+    done("apply", "-f", "jobs.yaml")
+    file.write_text(FILE.replace("overlap: skip", "overlap: allow"))
+
+    assert done("diff", "-f", "jobs.yaml").stdout == '~ schedule nightly\n    overlap: "skip" -> "allow"\n'
+
+
+def test_what_the_file_owns_is_changed_there_only(file: Path) -> None:
+    done("apply", "-f", "jobs.yaml")
+
+    assert rota("schedule", "edit", "nightly", "--priority", "5").exit_code == 4
+    assert rota("schedule", "delete", "nightly").exit_code == 4
+    done("schedule", "pause", "nightly")
+    assert done("apply", "-f", "jobs.yaml", "--json").json == []
+    file.write_text("")
+    assert done("apply", "-f", "jobs.yaml").stdout == "- job type report\n- schedule nightly\n"
+
+
+def test_an_error_names_the_line(file: Path) -> None:
+    file.write_text(FILE.replace("30 2", "30 25"))
+
+    answer = rota("apply", "-f", "jobs.yaml")
+
+    assert answer.exit_code == 2
+    assert "jobs.yaml:4: schedules[0].cron: " in answer.stderr
+
+
+def test_the_file_of_a_process_that_starts_is_applied(folder: Path) -> None:
+    (folder / "rota.yaml").write_text(FILE)
+
+    with RotaProcess(["scheduler"], folder) as process:
+        process.until(lambda: (folder / "rota.db").exists() and len(names()) == 1, "the schedule of the file")
+        process.stop()
+
+    assert names() == ["nightly"]
+
+
+def names() -> list[str]:
+    answer = rota("schedule", "list", "--json")
+    return [one["name"] for one in answer.json] if answer.exit_code == 0 else []

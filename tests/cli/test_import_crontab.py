@@ -1,0 +1,135 @@
+"""`rota import crontab`: cron's own files become job types and schedules."""
+
+from pathlib import Path
+
+import pytest
+
+from rota.cli.crontab import read_crontab
+from rota.errors import InvalidInput
+from tests.cli.calling import done, rota
+
+CRONTAB = """\
+# a comment
+MAILTO=me@example.org
+PATH=/usr/bin:/bin
+CRON_TZ=Europe/Berlin
+30 2 * * * /usr/local/bin/backup.sh --all
+*/5 * * * 1-5 FOO=1 python3 -m poll
+@daily  rotate "log files"
+@reboot start-me
+
+CRON_TZ=UTC
+0 9 * * 7 mail -s 100\\% me%Dear me,%it's Sunday
+"""
+
+
+def read(text: str, *, has_users: bool = False) -> list[tuple[str, str, str]]:
+    lines = read_crontab(text, "c", has_users=has_users, tz="UTC").lines
+    return [(line.name, line.cron, line.script) for line in lines]
+
+
+def test_lines_become_times_and_scripts() -> None:
+    found = read_crontab(CRONTAB, "mine", has_users=False, tz="UTC")
+
+    assert [(line.name, line.cron, line.tz) for line in found.lines] == [
+        ("mine/backup.sh", "30 2 * * *", "Europe/Berlin"),
+        ("mine/python3", "*/5 * * * 1-5", "Europe/Berlin"),
+        ("mine/rotate", "@daily", "Europe/Berlin"),
+        ("mine/mail", "0 9 * * 7", "UTC"),
+    ]
+    assert found.lines[0].environment == {"PATH": "/usr/bin:/bin"}
+
+
+def test_what_cannot_be_taken_over_is_told() -> None:
+    notes = read_crontab(CRONTAB, "mine", has_users=False, tz="UTC").notes
+
+    assert notes == [
+        "line 2: MAILTO is left out; `rota logs` shows what a job said",
+        "line 8: @reboot names no time and is left out: start-me",
+    ]
+
+
+def test_percent_signs_are_input_and_line_ends() -> None:
+    ((_, _, script),) = read("0 9 * * 7 mail -s 100\\% me%Dear me,%it's Sunday")
+
+    assert script == "printf '%s\\n' 'Dear me,\nit'\\''s Sunday' | { mail -s 100% me\n}"
+
+
+def test_system_files_name_a_user() -> None:
+    found = read_crontab("17 *\t* * *\troot\tcd / && run-parts /etc/cron.hourly", "e", has_users=True, tz="UTC")
+
+    assert (found.lines[0].user, found.lines[0].script) == ("root", "cd / && run-parts /etc/cron.hourly")
+    assert found.notes == ["line 1: runs as the user of the worker, not as root"]
+
+
+def test_equal_programs_get_numbers() -> None:
+    assert [name for name, _, _ in read("@daily x\n@hourly x\n@weekly x")] == ["c/x", "c/x-2", "c/x-3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("61 * * * * x", "line 1: cron: "),
+        ("\n* * * *", "line 2: is neither"),
+        ("* * * * *", "line 1: is neither"),
+        ("CRON_TZ=Nowhere\n* * * * * x", "line 2: tz: "),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named(text: str, says: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read(text)
+
+    assert says in str(caught.value)
+
+
+def test_a_crontab_becomes_job_types_and_schedules(folder: Path) -> None:
+    (folder / "mine").write_text(CRONTAB)
+
+    done("import", "crontab", "mine")
+
+    assert [one["name"] for one in done("job-type", "list", "--json").json] == [
+        "mine/backup.sh",
+        "mine/mail",
+        "mine/python3",
+        "mine/rotate",
+    ]
+    shown = done("schedule", "show", "mine/backup.sh", "--json").json
+    assert shown["words"] == "at 2:30 every day (Europe/Berlin)"
+    assert (shown["overlap"], shown["catch_up"]["mode"]) == ("allow", "none")
+
+
+def test_importing_again_changes_and_does_not_add(folder: Path) -> None:
+    (folder / "mine").write_text("@daily x\n")
+    done("import", "crontab", "mine")
+    before = done("schedule", "show", "mine/x", "--json").json
+
+    (folder / "mine").write_text("@hourly x\n")
+    done("import", "crontab", "mine")
+
+    after = done("schedule", "show", "mine/x", "--json").json
+    assert after["uuid"] == before["uuid"]
+    assert after["words"] != before["words"]
+
+
+def test_a_dry_run_makes_nothing_and_tells_all(folder: Path) -> None:
+    (folder / "mine").write_text(CRONTAB)
+
+    told = done("import", "crontab", "mine", "--dry-run", "--json").json
+
+    assert [line["line"] for line in told["lines"]] == [5, 6, 7, 11]
+    assert len(told["notes"]) == 2
+    assert not (folder / "rota.db").exists()
+
+
+def test_a_file_that_is_not_there_is_bad_input() -> None:
+    assert rota("import", "crontab", "nothing").exit_code == 2
+
+
+def test_an_imported_line_runs_as_cron_would(folder: Path) -> None:
+    (folder / "mine").write_text("GREETING='hello  there'\n@yearly cat; echo $GREETING%one%two\n")
+    done("import", "crontab", "mine")
+
+    job = done("schedule", "run", "mine/cat", "--json").json["uuid"]
+    done("worker", "--burst")
+
+    assert done("job", job, "--json").json["results"]["stdout"] == "one\ntwo\nhello there\n"

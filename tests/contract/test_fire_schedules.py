@@ -1,0 +1,218 @@
+"""Firing schedules: due times, versions, jobs and rows for ticks, in one step."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec import structs
+
+from rota.model.job import JobState
+from rota.model.outcome import failed
+from rota.model.schedule import TickStatus
+from rota.model.settlement import settle
+from rota.store import Store
+from rota.store.schedules import MAX_TICKS, Firing
+from tests.contract.building import NOW, ONCE, claim, enqueue, new_node, new_queue, spec, succeed
+from tests.contract.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule, tick
+
+
+def test_what_is_due_is_given_out_longest_due_first_and_once(store: Store) -> None:
+    queue = new_queue()
+    late = put(store, schedule(queue), due=NOW - 10)
+    later = put(store, schedule(queue), due=NOW)
+    future = put(store, schedule(queue), due=NOW + 1_000)
+    put(store, schedule(queue), due=None)
+
+    first = store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10)
+    second = store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10)
+
+    assert first.entries == [late, later]
+    assert first.next_due == future.state.due
+    assert second.entries == []
+
+
+def test_what_a_scheduler_took_and_did_not_decide_is_due_again_after_the_lease(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10)
+
+    again = store.claim_due_schedules(queue, now=NOW + LEASE_MS, lease_ms=LEASE_MS, limit=10)
+
+    assert again.entries == [entry]
+
+
+def test_no_more_than_asked_for_is_given_out(store: Store) -> None:
+    queue = new_queue()
+    for _ in range(5):
+        put(store, schedule(queue))
+
+    assert len(store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=3).entries) == 3
+    assert len(store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=3).entries) == 2
+
+
+def test_a_tick_its_job_and_the_state_come_together(store: Store) -> None:
+    queue = new_queue()
+    entry, job = put(store, schedule(queue)), spec(queue)
+    decided = firing(entry, job)
+
+    assert store.fire_schedules(queue, [decided], now=NOW) == [True]
+
+    assert [claimed.spec for claimed in claim(store, queue)] == [job]
+    assert store.list_ticks(entry.schedule.uuid, limit=10) == [tick(NOW, job.id)]
+    assert found(store, entry.schedule).state == decided.state
+    assert store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=1).next_due == NOW + MINUTE
+
+
+def test_a_decision_upon_an_old_version_does_nothing(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    store.fire_schedules(queue, [firing(entry, spec(queue))], now=NOW)
+
+    assert store.fire_schedules(queue, [firing(entry, spec(queue))], now=NOW) == [False]
+
+    assert store.count_jobs(queue)[JobState.QUEUED] == 1
+    assert len(store.list_ticks(entry.schedule.uuid, limit=10)) == 1
+
+
+def test_of_two_decisions_in_one_call_the_first_counts(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+
+    assert store.fire_schedules(queue, [firing(entry, spec(queue)), firing(entry, spec(queue))], now=NOW) == [
+        True,
+        False,
+    ]
+
+    assert store.count_jobs(queue)[JobState.QUEUED] == 1
+
+
+def test_a_schedule_that_is_over_is_not_due_again(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+
+    store.fire_schedules(queue, [firing(entry, spec(queue), due=None)], now=NOW)
+
+    assert store.claim_due_schedules(queue, now=NOW + 10**9, lease_ms=LEASE_MS, limit=10).next_due is None
+
+
+def test_a_taken_unique_key_turns_the_tick_into_a_skipped_one(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    enqueue(store, spec(queue, unique_key="k"))
+
+    store.fire_schedules(queue, [firing(entry, spec(queue, unique_key="k"))], now=NOW)
+
+    row = store.list_ticks(entry.schedule.uuid, limit=1)[0]
+    assert (row.status, row.reason, row.job) == (TickStatus.SKIPPED, "unique", None)
+    assert store.count_jobs(queue)[JobState.QUEUED] == 1
+
+
+def test_a_schedule_knows_which_of_its_jobs_wait_run_and_failed(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    jobs = [spec(queue) for _ in range(4)]
+    store.fire_schedules(queue, [firing(entry, *jobs, due=NOW)], now=NOW)
+    done, broken, running = claim(store, queue, limit=3)
+    lost = settle(broken, failed("no"), policy=ONCE, started_at=NOW, now=NOW, chance=0)
+    store.finish_jobs(queue, [succeed(done, NOW), lost], now=NOW)
+
+    given = store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=1).entries[0]
+
+    assert set(given.live_jobs) == {running.spec.id, jobs[3].id}
+    assert given.waiting_jobs == (jobs[3].id,)
+    assert given.failed_jobs == (broken.spec.id,)
+    assert found(store, entry.schedule).live_jobs == given.live_jobs
+
+
+def test_ticks_are_listed_latest_first_from_behind_an_instant(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    rows = tuple(tick(NOW + n) for n in range(10))
+    state = structs.replace(entry.state, version=2)
+    store.fire_schedules(queue, [Firing(entry.schedule, 1, state, rows)], now=NOW)
+
+    listed = store.list_ticks(entry.schedule.uuid, limit=3)
+
+    assert [row.nominal - NOW for row in listed] == [9, 8, 7]
+    assert [row.nominal - NOW for row in store.list_ticks(entry.schedule.uuid, limit=3, before=NOW + 7)] == [6, 5, 4]
+
+
+def test_ticks_are_bounded(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    for version in range(1, 105):
+        rows = tuple(tick(NOW + version * 20 + n) for n in range(20))
+        state = structs.replace(entry.state, version=version + 1)
+        assert store.fire_schedules(queue, [Firing(entry.schedule, version, state, rows)], now=NOW) == [True]
+
+    kept = store.list_ticks(entry.schedule.uuid, limit=5_000)
+
+    assert MAX_TICKS <= len(kept) <= MAX_TICKS + 200
+    assert kept[0].nominal == NOW + 104 * 20 + 19
+
+
+def test_many_schedulers_fire_a_tick_once(store: Store, open_again: Callable[[], Store]) -> None:
+    queue = new_queue()
+    entries = [put(store, schedule(queue)) for _ in range(40)]
+    handles = [open_again() for _ in range(4)]
+
+    def fire(handle: Store) -> int:
+        return sum(handle.fire_schedules(queue, [firing(entry, spec(queue)) for entry in entries], now=NOW))
+
+    with ThreadPoolExecutor(4) as pool:
+        fired = list(pool.map(fire, handles))
+
+    assert sum(fired) == 40
+    assert store.count_jobs(queue)[JobState.QUEUED] == 40
+
+
+def test_many_schedulers_share_what_is_due(store: Store, open_again: Callable[[], Store]) -> None:
+    queue = new_queue()
+    for _ in range(60):
+        put(store, schedule(queue))
+    handles = [open_again() for _ in range(4)]
+
+    def take(handle: Store) -> list[str]:
+        taken = []
+        while entries := handle.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=7).entries:
+            taken += [entry.schedule.uuid for entry in entries]
+        return taken
+
+    with ThreadPoolExecutor(4) as pool:
+        taken = [uuid for some in pool.map(take, handles) for uuid in some]
+
+    assert len(taken) == len(set(taken)) == 60
+
+
+def test_a_fired_job_wakes_a_waiting_node(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    entry = put(store, schedule(queue))
+    waker = store.waker(queue, node)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(waker.wait, 30.0, wants_jobs=True)
+
+        store.fire_schedules(queue, [firing(entry, spec(queue))], now=NOW)
+
+        assert waiting.result(timeout=20) == []
+    waker.close()
+
+
+def test_a_decision_may_make_thousands_of_jobs(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    specs = [spec(queue) for _ in range(10_000)]
+    jobs = tuple(one.id for one in specs)
+    ticks = tuple(tick(NOW + n, job) for n, job in enumerate(jobs))
+    state = structs.replace(entry.state, version=2, cursor=NOW + 9_999)
+
+    assert store.fire_schedules(queue, [Firing(entry.schedule, 1, state, ticks, tuple(specs))], now=NOW) == [True]
+
+    assert store.count_jobs(queue)[JobState.QUEUED] == 10_000
+
+
+def test_jobs_of_ticks_are_counted_like_any_other(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+
+    store.fire_schedules(queue, [firing(entry, spec(queue), spec(queue))], now=NOW)
+
+    assert store.read_totals(queue).enqueued == 2

@@ -1,0 +1,1 @@
+"""Tests of Synchrony's Redis keys, without processes."""

@@ -1,0 +1,59 @@
+"""A store with the dialect beside it, driven by hand."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rota.clock import ManualClock
+from rota.dialects.synchrony.adoption import Adoption
+from rota.dialects.synchrony.exchange import Exchange
+from rota.engine.definitions import Definitions
+from rota.engine.dialect import Engine
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.intake import Intake
+from rota.engine.schedules import Schedules
+from rota.model.ids import new_id
+from rota.store import Store
+from rota.store.redis.store import RedisStore
+
+
+class Speaker:
+    """What one node has, without the node."""
+
+    def __init__(self, store: Store) -> None:
+        assert isinstance(store, RedisStore)
+        self.store = store
+        self.clock = ManualClock(store.now())
+        self.access = store.access()
+        self.definitions = Definitions(store, ExecutorRegistry())
+        intake = Intake(store, self.definitions, self.clock)
+        self.schedules = Schedules(store, self.definitions, intake, self.clock)
+        self.engine = Engine(
+            node=new_id(self.clock.now()),
+            node_type="default",
+            roles=frozenset({"worker", "scheduler"}),
+            definitions=self.definitions,
+            intake=intake,
+            schedules=self.schedules,
+            clock=self.clock,
+        )
+        self.exchange = Exchange(store, self.access, self.engine)
+        self.adoption = Adoption(self.access, self.engine, self.exchange.learn)
+
+    def round(self) -> None:
+        """One round of the exchange, a second later."""
+        self.exchange.run_once(self.clock.advance(1_000))
+
+    def write(self, key: str, field: str, record: object) -> None:
+        """What another program does."""
+        text = record if isinstance(record, str) else msgspec.json.encode(record)
+        self.access.ask("hset", key, field, text)
+
+    def erase(self, key: str, field: str) -> None:
+        self.access.ask("hdel", key, field)
+
+    def shown(self, key: str) -> dict[str, Any]:
+        """What another program sees."""
+        raw: Mapping[bytes, bytes] = self.access.ask("hgetall", key)
+        return {field.decode(): msgspec.json.decode(text) for field, text in raw.items()}

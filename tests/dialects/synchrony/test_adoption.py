@@ -1,0 +1,138 @@
+"""Jobs that others push. Only on a single Redis: no other store has these lists."""
+
+import threading
+from collections.abc import Callable
+from uuid import uuid4
+
+import msgspec
+import pytest
+
+from rota.model.job import JobState
+from rota.model.job_type import JobType, Unique
+from rota.model.node import NodeType
+from rota.store import Store
+from tests.dialects.synchrony.speaking import Speaker
+
+pytestmark = pytest.mark.stores("redis")
+
+QUEUE = "1bd2bf95-868a-4212-8a0a-82c7f442848e"
+JOB_TYPE = "80d1c95a-a9cc-4dbb-a3fb-ff0f6b7d2c06"
+KEY = f"jobs_waiting_{QUEUE}"
+
+
+@pytest.fixture
+def speaker(store: Store) -> Speaker:
+    speaker = Speaker(store)
+    speaker.definitions.define([NodeType(uuid=QUEUE, name="default")], [job_type()])
+    return speaker
+
+
+def job_type(unique: Unique = Unique.NONE) -> JobType:
+    return JobType(uuid=JOB_TYPE, name="test_job", executor="bash", metadata={"command": "true"}, unique=unique)
+
+
+def push(speaker: Speaker, count: int) -> list[str]:
+    uuids = [str(uuid4()) for _ in range(count)]
+    entries = [msgspec.json.encode({"uuid": one, "job_type_uuid": JOB_TYPE, "arguments": {}}) for one in uuids]
+    speaker.access.ask("rpush", KEY, *entries)
+    return uuids
+
+
+def adopt_all(speaker: Speaker) -> None:
+    while speaker.access.ask("llen", KEY):
+        speaker.adoption.take(KEY)
+
+
+def claim_all(speaker: Speaker) -> list[str]:
+    claims = speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, lease_ms=1000, now=speaker.clock.now()).claims
+    return [claim.spec.id for claim in claims]
+
+
+@pytest.mark.parametrize("unique", [Unique.NONE, Unique.WHILE_RUNNING])
+def test_order_is_kept_however_many_come_at_once(speaker: Speaker, unique: Unique) -> None:
+    speaker.definitions.define_job_type(job_type(unique))
+    uuids = push(speaker, 250)
+    adopt_all(speaker)
+    speaker.clock.advance(1)
+    uuids += push(speaker, 50)
+    adopt_all(speaker)
+
+    claimed = claim_all(speaker)
+    held = speaker.store.find_jobs(uuids[len(claimed) :])
+
+    assert claimed == uuids[: 1 if unique is Unique.WHILE_RUNNING else 300]
+    places = [job.available_at for job in held if job and job.state is JobState.QUEUED]
+    assert places == sorted(places)
+    assert len(places) == 300 - len(claimed)
+
+
+def test_adopted_jobs_line_up_with_those_that_came_in_another_way(speaker: Speaker) -> None:
+    from rota.engine.intake import JobRequest
+
+    before = speaker.engine.intake.enqueue([JobRequest(job_type=JOB_TYPE)])[0].job_id
+    speaker.clock.advance(20)
+    pushed = push(speaker, 1)
+    adopt_all(speaker)
+    speaker.clock.advance(60_000)
+    after = speaker.engine.intake.enqueue([JobRequest(job_type=JOB_TYPE)])[0].job_id
+
+    assert claim_all(speaker) == [before, *pushed, after]
+
+
+def test_an_entry_is_taken_once_by_however_many_nodes(speaker: Speaker, open_again: Callable[[], Store]) -> None:
+    uuids = push(speaker, 2_000)
+    nodes = [Speaker(open_again()) for _ in range(4)]
+    taken: list[int] = []
+
+    def adopt(node: Speaker) -> None:
+        while node.access.ask("llen", KEY):
+            taken.append(node.adoption.take(KEY))
+
+    threads = [threading.Thread(target=adopt, args=[node]) for node in nodes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sum(taken) == 2_000
+    assert speaker.store.count_jobs(QUEUE)[JobState.QUEUED] == 2_000
+    assert claim_all(speaker) == uuids[:1000]
+
+
+def test_a_job_type_that_was_defined_a_moment_ago_is_known(speaker: Speaker) -> None:
+    new = str(uuid4())
+    record = {"uuid": new, "name": "new", "executor": "bash", "metadata": {"command": "true"}}
+    speaker.write("job_types", new, record)
+    speaker.access.ask("rpush", KEY, msgspec.json.encode({"uuid": new, "job_type_uuid": new, "arguments": {}}))
+
+    adopt_all(speaker)
+
+    assert claim_all(speaker) == [new]
+
+
+@pytest.mark.parametrize("entry", [b"", b"\xff\xfe", b"[" * 100_000, b'{"uuid": "\\ud800"}', b"x" * 2_000_000])
+def test_anything_can_be_pushed_and_good_jobs_behind_it_are_adopted(speaker: Speaker, entry: bytes) -> None:
+    speaker.access.ask("rpush", KEY, entry)
+    uuids = push(speaker, 1)
+
+    adopt_all(speaker)
+
+    assert claim_all(speaker) == uuids
+    letter = msgspec.json.decode(speaker.access.ask("lindex", "rota:synchrony:dead", 0))
+    assert letter["list"] == KEY
+    assert letter["reason"]
+
+
+def test_a_job_that_is_there_already_stays_as_it_is(speaker: Speaker) -> None:
+    uuids = push(speaker, 1)
+    adopt_all(speaker)
+    assert claim_all(speaker) == uuids
+    speaker.access.ask(
+        "rpush", KEY, msgspec.json.encode({"uuid": uuids[0], "job_type_uuid": JOB_TYPE, "arguments": {"a": 1}})
+    )
+
+    adopt_all(speaker)
+
+    job = speaker.store.find_jobs(uuids)[0]
+    assert job is not None
+    assert (job.state, job.spec.arguments) == (JobState.RUNNING, {})

@@ -1,0 +1,361 @@
+"""Definitions among Synchrony's keys and in Rota. Only on a single Redis: no other store has these keys."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from rota.errors import NotFound
+from rota.model.job_type import JobType, OnNodeDeath, Unique
+from rota.model.node import Node, NodeType
+from rota.model.schedule_request import ScheduleRequest
+from rota.store import Store
+from tests.dialects.synchrony.speaking import Speaker
+
+pytestmark = pytest.mark.stores("redis")
+
+NODE_TYPE = "1bd2bf95-868a-4212-8a0a-82c7f442848e"
+JOB_TYPE = "80d1c95a-a9cc-4dbb-a3fb-ff0f6b7d2c06"
+SCHEDULE = "b30833c1-83b0-4dda-a439-97e3c97bbaa5"
+OTHER = "0190b8a4-0000-7000-8000-000000000001"
+
+
+@pytest.fixture
+def speaker(store: Store) -> Speaker:
+    return Speaker(store)
+
+
+def node_type_record(**fields: object) -> dict[str, object]:
+    return {"name": "gpu", "uuid": NODE_TYPE, "thread_count": 2, **fields}
+
+
+def job_type_record(**fields: object) -> dict[str, object]:
+    record = {"uuid": JOB_TYPE, "name": "test_job", "executor": "bash", "metadata": {"command": "ls -l /"}}
+    return record | {"unique": False, "node_type": "gpu", "timeout": None, **fields}
+
+
+def schedule_record(**fields: object) -> dict[str, object]:
+    record = {"uuid": SCHEDULE, "interval": 60_000, "last_scheduled_by": None, "last_scheduled_at": None}
+    return record | {"job_type_uuid": JOB_TYPE, "job_arguments": {"a": 1, "b": 2}, **fields}
+
+
+def write_all(speaker: Speaker) -> None:
+    speaker.write("node_types", "gpu", node_type_record())
+    speaker.write("job_types", JOB_TYPE, job_type_record())
+    speaker.write("schedule_items", SCHEDULE, schedule_record())
+    speaker.round()
+
+
+def define_natively(speaker: Speaker) -> None:
+    speaker.definitions.define(
+        [NodeType(uuid=NODE_TYPE, name="gpu", thread_count=2)],
+        [
+            JobType(
+                uuid=JOB_TYPE,
+                name="test_job",
+                executor="bash",
+                metadata={"command": ["ls"], "environment": {}},
+                unique=Unique.WHILE_RUNNING,
+                node_type="gpu",
+                timeout_ms=7,
+            )
+        ],
+    )
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [str(record.__dict__["reason"]) for record in caplog.records if record.levelno == logging.WARNING]
+
+
+# -- from there to here --------------------------------------------------------------------------------------------
+
+
+def test_what_is_defined_there_is_defined_here_and_belongs_to_them(speaker: Speaker) -> None:
+    write_all(speaker)
+
+    owner = "synchrony"
+    assert speaker.store.list_node_types() == [NodeType(uuid=NODE_TYPE, name="gpu", thread_count=2, managed_by=owner)]
+    assert speaker.store.list_job_types() == [
+        JobType(
+            uuid=JOB_TYPE,
+            name="test_job",
+            executor="bash",
+            metadata={"command": "ls -l /"},
+            node_type="gpu",
+            managed_by=owner,
+        )
+    ]
+    schedule = speaker.schedules.find(SCHEDULE).schedule
+    assert (schedule.queue, schedule.job_type, schedule.managed_by) == (NODE_TYPE, JOB_TYPE, owner)
+    assert schedule.arguments == {"a": 1, "b": 2}
+
+
+def test_a_node_type_may_stand_under_its_uuid_too(speaker: Speaker) -> None:
+    speaker.write("node_types", NODE_TYPE, node_type_record())
+    speaker.round()
+    speaker.definitions.define_node_type(structs.replace(speaker.definitions.node_type("gpu"), thread_count=9))
+    speaker.round()
+
+    assert speaker.shown("node_types") == {NODE_TYPE: node_type_record(thread_count=9)}
+
+
+def test_a_change_there_is_a_change_here_and_keeps_what_the_seed_has_no_words_for(speaker: Speaker) -> None:
+    write_all(speaker)
+    known = speaker.definitions.job_type(JOB_TYPE)
+    speaker.definitions.define_job_type(
+        structs.replace(known, on_node_death=OnNodeDeath.FAIL, unique=Unique.WHILE_PENDING)
+    )
+    speaker.round()
+
+    speaker.write("job_types", JOB_TYPE, job_type_record(timeout=5000, name="renamed"))
+    speaker.write("schedule_items", SCHEDULE, schedule_record(interval=1000))
+    speaker.round()
+
+    found = speaker.definitions.job_type("renamed")
+    assert (found.uuid, found.timeout_ms) == (JOB_TYPE, 5000)
+    assert (found.on_node_death, found.unique) == (OnNodeDeath.FAIL, Unique.WHILE_PENDING)
+    assert speaker.shown("schedule_items")[SCHEDULE]["interval"] == 1000
+
+
+def test_a_renamed_node_type_is_the_same_one(speaker: Speaker) -> None:
+    speaker.write("node_types", "gpu", node_type_record())
+    speaker.round()
+
+    speaker.erase("node_types", "gpu")
+    speaker.write("node_types", "big", node_type_record(name="big"))
+    speaker.round()
+
+    assert [(one.uuid, one.name) for one in speaker.store.list_node_types()] == [(NODE_TYPE, "big")]
+    assert speaker.shown("node_types") == {"big": node_type_record(name="big")}
+
+
+def test_what_is_removed_there_is_removed_here_whatever_the_order(speaker: Speaker) -> None:
+    write_all(speaker)
+
+    speaker.erase("node_types", "gpu")
+    speaker.erase("job_types", JOB_TYPE)
+    speaker.erase("schedule_items", SCHEDULE)
+    speaker.round()
+
+    assert speaker.store.list_job_types() == []
+    assert speaker.store.list_node_types() == []
+    with pytest.raises(NotFound):
+        speaker.schedules.find(SCHEDULE)
+
+
+def test_names_there_need_not_be_unique_nor_plain(speaker: Speaker) -> None:
+    speaker.write("node_types", "gpu", node_type_record())
+    for uuid in (JOB_TYPE, OTHER):
+        speaker.write("job_types", uuid, job_type_record(uuid=uuid, name="my job (new)"))
+    speaker.round()
+
+    names = {one.uuid: one.name for one in speaker.store.list_job_types()}
+    assert names == {OTHER: "my-job-new-", JOB_TYPE: f"my-job-new--{JOB_TYPE}"}
+    assert speaker.shown("job_types")[JOB_TYPE]["name"] == "my job (new)"
+
+
+def test_broken_entries_are_named_once_and_stop_nobody(speaker: Speaker, caplog: pytest.LogCaptureFixture) -> None:
+    speaker.write("node_types", "gpu", node_type_record())
+    speaker.write("node_types", "else", node_type_record(name="another", uuid=OTHER))
+    speaker.write("node_types", "none", node_type_record(name="none", uuid=OTHER, thread_count=0))
+    speaker.write("job_types", OTHER, "{")
+    speaker.write("job_types", "x", job_type_record(executor="unheard-of", uuid="x"))
+    speaker.write("job_types", JOB_TYPE, job_type_record())
+    speaker.write("schedule_items", OTHER, schedule_record(uuid=OTHER, interval=0))
+    speaker.write("schedule_items", "y", schedule_record(job_type_uuid=OTHER, uuid="y"))
+    speaker.write("schedule_items", SCHEDULE, schedule_record())
+
+    speaker.round()
+    speaker.round()
+
+    assert [one.name for one in speaker.store.list_job_types()] == ["test_job"]
+    assert [one.name for one in speaker.store.list_node_types()] == ["gpu"]
+    assert speaker.schedules.find(SCHEDULE).schedule.uuid == SCHEDULE
+    assert len(warnings(caplog)) == 6
+    assert len(speaker.access.ask("hkeys", "node_types")) == 3, "nobody's entries are removed"
+
+
+def test_an_entry_that_refers_to_something_works_as_soon_as_that_is_there(speaker: Speaker) -> None:
+    speaker.write("job_types", JOB_TYPE, job_type_record())
+    speaker.round()
+    assert speaker.store.list_job_types() == []
+
+    speaker.write("node_types", "gpu", node_type_record())
+    speaker.round()
+
+    assert [one.uuid for one in speaker.store.list_job_types()] == [JOB_TYPE]
+
+
+@pytest.mark.parametrize("key", ["node_types", "job_types", "schedule_items", "nodes"])
+def test_a_key_that_others_use_for_something_else_is_named_once_and_left_alone(
+    speaker: Speaker, key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    define_natively(speaker)
+    speaker.store.beat(Node(uuid=OTHER, node_type=NODE_TYPE, last_ping=speaker.clock.now()))
+    speaker.access.ask("set", key, "1")
+
+    speaker.round()
+    speaker.round()
+
+    assert len(warnings(caplog)) == 1
+    assert "WRONGTYPE" in warnings(caplog)[0]
+    assert speaker.access.ask("get", key) == b"1"
+
+
+# -- from here to there --------------------------------------------------------------------------------------------
+
+
+def test_what_is_defined_here_is_shown_there_in_the_seeds_shape(speaker: Speaker) -> None:
+    define_natively(speaker)
+    made = speaker.schedules.create(ScheduleRequest(job_type="test_job", interval=60_000)).schedule.uuid
+    speaker.schedules.create(ScheduleRequest(job_type="test_job", cron="0 0 * * *"))
+    speaker.round()
+
+    assert speaker.shown("node_types") == {"gpu": node_type_record()}
+    assert speaker.shown("job_types") == {
+        JOB_TYPE: job_type_record(unique=True, timeout=7, metadata={"command": ["ls"], "environment": {}})
+    }
+    assert speaker.shown("schedule_items") == {made: schedule_record(uuid=made, job_arguments={})}
+
+
+def test_what_is_removed_here_is_removed_there(speaker: Speaker) -> None:
+    write_all(speaker)
+
+    speaker.schedules.delete(SCHEDULE)
+    speaker.definitions.delete_job_type(JOB_TYPE)
+    speaker.definitions.delete_node_type("gpu")
+    speaker.round()
+
+    assert [speaker.shown(key) for key in ("node_types", "job_types", "schedule_items")] == [{}, {}, {}]
+    assert speaker.access.ask("keys", "rota:synchrony:agreed:*") == []
+
+
+def test_what_was_not_defined_there_is_put_back_when_it_is_removed_there(speaker: Speaker) -> None:
+    define_natively(speaker)
+    speaker.round()
+
+    speaker.erase("job_types", JOB_TYPE)
+    speaker.round()
+
+    assert [one.uuid for one in speaker.store.list_job_types()] == [JOB_TYPE]
+    assert list(speaker.shown("job_types")) == [JOB_TYPE]
+
+
+def test_what_a_file_owns_is_put_back_when_it_is_changed_there(
+    speaker: Speaker, caplog: pytest.LogCaptureFixture
+) -> None:
+    speaker.definitions.apply_file([NodeType(uuid=NODE_TYPE, name="gpu", thread_count=2)], [])
+    speaker.round()
+
+    speaker.write("node_types", "gpu", node_type_record(thread_count=5))
+    speaker.round()
+
+    assert speaker.shown("node_types") == {"gpu": node_type_record()}
+    assert warnings(caplog) == ["'gpu' stands in a configuration file; change it there"]
+
+
+def test_nodes_are_shown_and_those_of_others_are_left_alone(speaker: Speaker) -> None:
+    speaker.write("nodes", "theirs", {"uuid": "theirs"})
+    speaker.store.beat(Node(uuid=OTHER, node_type=NODE_TYPE, last_ping=speaker.clock.now()))
+    speaker.round()
+    assert speaker.shown("nodes")[OTHER] == {
+        "uuid": OTHER,
+        "node_type_uuid": NODE_TYPE,
+        "last_ping": speaker.clock.now() - 1_000,
+    }
+
+    speaker.store.remove_nodes(uuid=OTHER)
+    speaker.clock.advance(5_000)
+    speaker.round()
+
+    assert list(speaker.shown("nodes")) == ["theirs"]
+
+
+# -- both ----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_flaps_when_nobody_changes_anything(speaker: Speaker) -> None:
+    speaker.write("node_types", "gpu", f'{{"thread_count":2,  "uuid":"{NODE_TYPE}","name":"gpu","more":1}}')
+    speaker.write("job_types", JOB_TYPE, job_type_record(name="not plain", more=[1]))
+    speaker.round()
+    texts = [speaker.access.ask("hgetall", key) for key in ("node_types", "job_types")]
+    version = speaker.store.definitions_version()
+
+    for _ in range(5):
+        speaker.round()
+        Speaker(speaker.store).exchange.learn()
+
+    assert speaker.store.definitions_version() == version
+    assert [speaker.access.ask("hgetall", key) for key in ("node_types", "job_types")] == texts
+
+
+def test_a_change_is_carried_over_again_and_again_in_both_directions(speaker: Speaker) -> None:
+    speaker.write("node_types", "gpu", node_type_record())
+    speaker.round()
+
+    for number in range(3, 9, 2):
+        speaker.write("node_types", "gpu", node_type_record(thread_count=number))
+        speaker.round()
+        assert speaker.definitions.node_type("gpu").thread_count == number
+        known = speaker.definitions.node_type("gpu")
+        speaker.definitions.define_node_type(structs.replace(known, thread_count=number + 1))
+        speaker.round()
+        assert speaker.shown("node_types")["gpu"]["thread_count"] == number + 1
+
+
+def test_one_node_at_a_time_keeps_the_keys(speaker: Speaker, open_again: Callable[[], Store]) -> None:
+    speaker.round()
+    second = Speaker(open_again())
+    second.write("node_types", "gpu", node_type_record())
+
+    second.round()
+    assert second.store.list_node_types() == []
+    speaker.round()
+
+    assert [one.name for one in second.store.list_node_types()] == ["gpu"]
+
+
+def test_what_is_defined_here_is_shown_before_the_next_round(speaker: Speaker) -> None:
+    speaker.round()
+    define_natively(speaker)
+
+    speaker.exchange.run_once(speaker.clock.advance(200))
+
+    assert list(speaker.shown("job_types")) == [JOB_TYPE]
+
+
+def test_a_clock_that_is_set_back_does_not_stop_the_exchange(speaker: Speaker) -> None:
+    speaker.round()
+    speaker.clock.set(speaker.clock.now() - 3_600_000)
+    speaker.write("node_types", "gpu", node_type_record())
+
+    speaker.round()
+
+    assert [one.name for one in speaker.store.list_node_types()] == ["gpu"]
+
+
+def test_a_plug_in_that_trips_over_one_entry_does_not_keep_the_others_away(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "tripping.py").write_text(
+        "class Tripping:\n"
+        "    def check(self, job_type): return job_type.metadata['absent']\n"
+        "    async def run(self, run): ...\n"
+        "    async def close(self): ...\n"
+    )
+    info = tmp_path / "tripping-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tripping\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[rota.executors]\ntripping = tripping:Tripping\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    speaker = Speaker(store)
+
+    speaker.write("node_types", "gpu", node_type_record())
+    speaker.write("job_types", OTHER, job_type_record(uuid=OTHER, executor="tripping"))
+    speaker.write("job_types", JOB_TYPE, job_type_record())
+    speaker.round()
+
+    assert [one.uuid for one in store.list_job_types()] == [JOB_TYPE]
+    assert warnings(caplog) == ["KeyError: 'absent'"]

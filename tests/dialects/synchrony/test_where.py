@@ -1,0 +1,76 @@
+"""Where the dialect is available, and what it survives."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from rota.dialects.registry import open_dialects
+from rota.settings import Settings
+from rota.store import Store
+from tests.cli.calling import RotaProcess
+from tests.cli.test_up import get
+from tests.seeds.redis_cli import RedisCli
+from tests.servers import RedisSentinel, RedisServer, raw_command
+
+DEFAULT = "1bd2bf95-868a-4212-8a0a-82c7f442848e"
+JOB_TYPE = "80d1c95a-a9cc-4dbb-a3fb-ff0f6b7d2c06"
+
+
+@pytest.mark.stores("redis-cluster")
+def test_on_a_cluster_the_log_says_that_it_is_not_available(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+    assert open_dialects(Settings(), store) == []
+    assert "Synchrony's Redis keys are not available on Redis Cluster" in caplog.text
+
+
+@pytest.mark.stores("sqlite-file", "sqlite-memory")
+def test_on_sqlite_there_is_nothing_to_say(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    assert open_dialects(Settings(), store) == []
+    assert caplog.text == ""
+
+
+@pytest.mark.stores("redis")
+def test_a_setting_turns_it_off(store: Store) -> None:
+    assert len(open_dialects(Settings(), store)) == 1
+    assert open_dialects(Settings(synchrony_keys=False), store) == []
+
+
+def test_keys_that_others_use_for_something_else_do_not_make_a_node_ill(tmp_path: Path) -> None:
+    with RedisServer() as redis:
+        keys = ("node_types", "job_types", "schedule_items", "nodes")
+        for key in keys:
+            raw_command(redis.port, "SET", key, "mine")
+
+        with RotaProcess(["up", "--port", "0", "--no-demo", "--json", "--store", redis.url], tmp_path) as up:
+            health = f"{up.banner()['address']}/health"
+            up.until(lambda: _grievances(up) == set(keys), "a word about each key")
+            assert get(health) == (200, "ok")
+            assert up.stop() == 0
+
+        assert raw_command(redis.port, "GET", "nodes") == "mine"
+
+
+def _grievances(process: RotaProcess) -> set[str]:
+    return {line["key"] for line in process.log_lines() if "cannot be used" in line["message"]}
+
+
+def test_behind_sentinel_pushed_jobs_run_also_after_a_failover(tmp_path: Path) -> None:
+    with RedisSentinel() as sentinel:
+        before = RedisCli(sentinel.primary)
+        before.define_node_type("default", DEFAULT)
+        before.define_job_type(JOB_TYPE, "test_job", f"echo >> {tmp_path}/runs")
+
+        def runs() -> int:
+            return (tmp_path / "runs").read_text().count("\n") if (tmp_path / "runs").exists() else 0
+
+        with RotaProcess(["up", "--no-demo", "--port", "0", "--store", sentinel.url], tmp_path) as up:
+            before.push_jobs(DEFAULT, JOB_TYPE, {})
+            up.until(lambda: runs() == 1, "the first job")
+
+            sentinel.fail_over()
+            RedisCli(sentinel.replica).push_jobs(DEFAULT, JOB_TYPE, {})
+
+            up.until(lambda: runs() == 2, "the job after the failover")
+            assert up.stop() == 0

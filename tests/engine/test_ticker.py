@@ -1,0 +1,316 @@
+"""The ticker: ticks happen once, by the policies of their schedule. Time is driven by hand."""
+
+import pytest
+
+from rota.model.ids import new_id
+from rota.model.job import Cause
+from rota.model.job_type import JobType, Unique
+from rota.model.node import NodeType
+from rota.model.schedule import TickStatus
+from rota.model.schedule_request import CatchUpRequest
+from rota.store import Store
+from tests.engine.scheduling import FULL, MINUTE, NODE, START, World
+
+pytestmark = pytest.mark.stores("sqlite-memory", "redis")
+
+
+@pytest.fixture
+def world(store: Store) -> World:
+    world = World(store)
+    world.job_type()
+    return world
+
+
+def test_a_cron_line_makes_a_job_at_each_of_its_times(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="allow")
+
+    world.pass_time(3 * MINUTE)
+
+    assert [row.nominal - FULL for row in world.rows(uuid)] == [MINUTE, 2 * MINUTE, 3 * MINUTE]
+    assert world.fates(uuid) == ["fired"] * 3
+    assert world.waiting() == 3
+
+
+def test_a_row_names_its_job_and_the_job_its_tick(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *")
+    world.pass_time(MINUTE)
+
+    row = world.rows(uuid)[0]
+    claimed = world.claim()[0]
+
+    assert row.job == claimed.spec.id
+    assert claimed.spec.cause == Cause("schedule", uuid, row.nominal)
+
+
+def test_several_schedulers_on_one_store_fire_a_tick_once(world: World) -> None:
+    uuid = world.schedule(cron="* * * * * *", overlap="allow")
+    others = [World(world.store, world.clock) for _ in range(2)]
+
+    for _ in range(30):
+        world.clock.advance(1_000)
+        for one in (*others, world):
+            one.tick()
+
+    # The instant at which it was made is one of its times.
+    assert [row.nominal - START for row in world.rows(uuid)] == [n * 1_000 for n in range(31)]
+    assert world.waiting() == 31
+
+
+def test_a_clock_that_is_set_back_fires_nothing_twice(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="allow")
+    world.pass_time(3 * MINUTE)
+
+    world.clock.set(START)
+    world.pass_time(3 * MINUTE)
+    assert len(world.rows(uuid)) == 3
+
+    world.pass_time(MINUTE)
+    assert len(world.rows(uuid)) == 4
+
+
+@pytest.mark.parametrize(
+    ("mode", "fates"),
+    [
+        ("none", ["missed:no_catch_up"]),
+        ("last", ["missed:superseded", "fired"]),
+        ("all", ["fired"] * 5),
+    ],
+)
+def test_after_downtime_the_catch_up_policy_rules(world: World, mode: str, fates: list[str]) -> None:
+    uuid = world.schedule(cron="* * * * *", catch_up=mode, overlap="allow")
+
+    world.clock.advance(5 * MINUTE + 30_000)
+    world.tick()
+
+    assert world.fates(uuid) == fates
+    assert sum(row.count for row in world.rows(uuid)) == 5
+
+
+def test_ticks_outside_the_window_are_one_row(world: World) -> None:
+    policy = CatchUpRequest(mode="all", window="10m")
+    uuid = world.schedule(cron="* * * * *", catch_up=policy, overlap="allow")
+
+    world.clock.advance(60 * MINUTE)
+    world.tick()
+
+    first = world.rows(uuid)[0]
+    assert (first.status, first.reason) == (TickStatus.MISSED, "outside_window")
+    assert first.count + len(world.rows(uuid)) - 1 == 60
+
+
+def test_skip_leaves_out_ticks_while_a_job_is_alive(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *")
+    world.pass_time(MINUTE)
+    claimed = world.claim()[0]
+
+    world.pass_time(2 * MINUTE)
+    world.end(claimed)
+    world.pass_time(MINUTE)
+
+    assert world.fates(uuid) == ["fired", "skipped:overlap", "skipped:overlap", "fired"]
+
+
+def test_buffer_one_lets_one_wait(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="buffer_one")
+    world.pass_time(MINUTE)
+    running = world.claim()[0]
+
+    world.pass_time(3 * MINUTE)
+
+    assert world.fates(uuid) == ["fired", "fired", "skipped:overlap", "skipped:overlap"]
+    assert world.claim() == [], "the second one waits for the first"
+    world.end(running)
+    assert len(world.claim()) == 1
+
+
+def test_buffer_all_lets_all_wait_in_order(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="buffer_all")
+    world.pass_time(4 * MINUTE)
+    expected = [row.job for row in world.rows(uuid)]
+
+    order = []
+    for _ in range(4):
+        (claimed,) = world.claim()
+        order.append(claimed.spec.id)
+        world.end(claimed)
+
+    assert order == expected
+
+
+def test_cancel_other_asks_the_running_job_to_end_and_waits_for_it(world: World) -> None:
+    world.schedule(cron="* * * * *", overlap="cancel_other")
+    world.pass_time(MINUTE)
+    running = world.claim()[0]
+
+    world.pass_time(MINUTE)
+
+    job = world.store.find_jobs([running.spec.id])[0]
+    assert job is not None
+    assert job.cancel_requested
+    assert world.claim() == []
+    world.end(running)
+    assert len(world.claim()) == 1
+
+
+def test_terminate_other_starts_at_once(world: World) -> None:
+    world.schedule(cron="* * * * *", overlap="terminate_other")
+    world.pass_time(MINUTE)
+    running = world.claim()[0]
+
+    world.pass_time(MINUTE)
+
+    job = world.store.find_jobs([running.spec.id])[0]
+    assert job is not None
+    assert job.cancel_requested
+    assert len(world.claim()) == 1
+
+
+def test_a_schedule_ends_after_its_runs(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", max_runs=2, overlap="allow")
+
+    world.pass_time(5 * MINUTE)
+
+    assert world.fates(uuid) == ["fired", "fired"]
+    assert world.schedules.find(uuid).state.due is None
+
+
+def test_skipped_ticks_do_not_count_as_runs(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", max_runs=2)
+    world.pass_time(3 * MINUTE)
+    world.end(world.claim()[0])
+    world.pass_time(3 * MINUTE)
+
+    assert world.fates(uuid) == ["fired", "skipped:overlap", "skipped:overlap", "fired"]
+
+
+def test_bounds_are_inclusive(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", start=FULL + 2 * MINUTE, end=FULL + 3 * MINUTE, overlap="allow")
+
+    world.pass_time(6 * MINUTE)
+
+    assert [row.nominal - FULL for row in world.rows(uuid)] == [2 * MINUTE, 3 * MINUTE]
+
+
+def test_excluded_dates_are_skipped_with_a_row(world: World) -> None:
+    uuid = world.schedule(cron="0 12 * * *", exclude=["2023-11-15"], catch_up="all", overlap="allow")
+
+    world.pass_time(3 * 24 * 60 * MINUTE, step=60 * MINUTE)
+
+    assert world.fates(uuid) == ["skipped:excluded", "fired", "fired"]
+
+
+def test_an_interval_keeps_its_least_distance_and_makes_up_for_nothing(world: World) -> None:
+    uuid = world.schedule(interval=10_000)
+
+    world.tick()
+    world.pass_time(25_000)
+    world.clock.advance(60_000)
+    world.tick()
+
+    made = [row.nominal - START for row in world.rows(uuid) if row.status is TickStatus.FIRED]
+    assert made[:3] == [0, 10_000, 20_000]
+    assert len(made) == 4
+    assert world.waiting() == 4
+    state = world.schedules.find(uuid).state
+    assert state.last_scheduled_by == NODE
+    assert state.last_scheduled_at == world.clock.now()
+
+
+def test_a_pause_between_runs_is_counted_from_the_end(world: World) -> None:
+    uuid = world.schedule(interval=10_000, anchor="ended", overlap="allow")
+    world.tick()
+    running = world.claim()[0]
+    world.pass_time(60_000)
+    assert len(world.rows(uuid)) == 1
+
+    world.end(running)
+    ended = world.clock.now()
+    world.pass_time(12_000)
+
+    assert len(world.rows(uuid)) == 2
+    assert world.rows(uuid)[1].nominal == ended + 10_000
+
+
+def test_a_unique_job_type_turns_ticks_into_skipped_ones(world: World) -> None:
+    world.job_type("alone", Unique.WHILE_PENDING)
+    uuid = world.schedule(job_type="alone", cron="* * * * *", overlap="allow")
+
+    world.pass_time(2 * MINUTE)
+
+    assert world.fates(uuid) == ["fired", "skipped:unique"]
+
+
+def test_more_than_one_round_that_are_due_together_are_all_fired(world: World) -> None:
+    for number in range(1_200):
+        world.schedule(name=f"s{number}", cron="* * * * *")
+
+    world.clock.advance(MINUTE)
+    while world.tick() == 0.0:
+        pass
+
+    assert world.waiting() == 1_200
+
+
+def test_one_schedule_that_cannot_be_decided_keeps_no_other_from_firing(world: World) -> None:
+    world.job_type("doomed")
+    broken = world.schedule(job_type="doomed", cron="* * * * *")
+    # Past the check that keeps a job type which schedules use.
+    world.store.delete_job_types([world.definitions.job_type("doomed").uuid])
+    fine = world.schedule(cron="* * * * *")
+
+    world.pass_time(MINUTE)
+
+    assert world.fates(broken) == []
+    assert world.fates(fine) == ["fired"]
+
+
+def test_the_wait_is_until_the_next_tick_and_never_long(world: World) -> None:
+    world.schedule(cron="0 0 1 1 *")
+    assert world.tick() == pytest.approx(0.5)
+
+    world.clock.advance(500)
+    world.schedule(at=START + 600)
+    assert world.tick() == pytest.approx(0.1)
+
+
+def test_a_schedule_of_a_new_job_type_and_node_type_fires_without_waiting_for_a_beat(world: World) -> None:
+    other = World(world.store, world.clock)
+    other.tick()
+    world.definitions.define_node_type(NodeType(uuid=new_id(START), name="new"))
+    world.definitions.define_job_type(JobType(uuid=new_id(START), name="fresh", executor="log", node_type="new"))
+    uuid = world.schedule(job_type="fresh", interval=60_000)
+
+    world.clock.advance(500)
+    other.tick()
+
+    assert world.fates(uuid) == ["fired"]
+
+
+def test_a_queue_that_is_gone_does_not_keep_the_ticker_awake(world: World) -> None:
+    world.definitions.define_node_type(NodeType(uuid=new_id(START), name="gone"))
+    world.tick()
+    world.definitions.delete_node_type("gone")
+
+    world.clock.advance(1_000)
+
+    assert world.tick() == pytest.approx(0.5)
+
+
+def test_jobs_of_a_schedule_that_allows_overlap_are_not_remembered(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="allow")
+
+    world.pass_time(5 * MINUTE)
+
+    assert world.schedules.find(uuid).state.jobs == ()
+
+
+def test_a_clock_that_leaps_forward_obeys_the_catch_up_policy(world: World) -> None:
+    uuids = [world.schedule(cron="* * * * *", catch_up=mode, overlap="allow") for mode in ("none", "last", "all")]
+    world.pass_time(MINUTE)
+
+    world.clock.set(world.clock.now() + 10 * MINUTE)
+    world.tick()
+
+    fired = [world.fates(uuid).count("fired") for uuid in uuids]
+    assert fired == [2, 2, 11]
+    assert [sum(row.count for row in world.rows(uuid)) for uuid in uuids] == [11, 11, 11]

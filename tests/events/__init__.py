@@ -1,0 +1,1 @@
+"""Tests of events and configurations that go through the engine, on every store."""

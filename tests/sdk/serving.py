@@ -1,0 +1,49 @@
+"""The API's app on a real socket, with streams that can be made to break off."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tests.servers import wait_until
+
+
+class Cutting:
+    """In front of an app: ends as many streams of logs as it is told to behind their first line."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.cuts = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_cut = self.cuts > 0 and scope["type"] == "http" and scope["path"].endswith("/stream")
+        is_over = False
+
+        async def send_less(message: Message) -> None:
+            nonlocal is_over
+            if is_over:
+                return
+            if b"data:" in message.get("body", b""):
+                self.cuts -= 1
+                is_over = True
+                line, end, _ = message["body"].partition(b"\n\n")
+                message = {"type": "http.response.body", "body": line + end, "more_body": False}
+            await send(message)
+
+        await self._app(scope, receive, send_less if is_cut else send)
+
+
+@contextmanager
+def serving(app: ASGIApp) -> Iterator[str]:
+    """The app on a free port of this machine; gives its address."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="off"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        wait_until(lambda: server.started, "the server to start")
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(10)

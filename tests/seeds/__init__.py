@@ -1,0 +1,1 @@
+"""The documents that Rota follows, each walked from top to bottom."""

@@ -1,0 +1,53 @@
+"""A server of the native API on a store, without a socket, and clients that show a key."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from rota.clock import Clock, SystemClock
+from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.intake import Intake
+from rota.model.ids import new_id
+from rota.model.node import NodeType
+from rota.server.api import Api, HealthCheck, ServerOptions
+from rota.server.app import make_app
+from rota.server.keys import KeyRing, prepare_key
+from rota.store import Store
+
+KEY = "chosen"
+BEARER = {"Authorization": f"Bearer {KEY}"}
+UNLIMITED = ServerOptions(rate_limit=0, wrong_keys_per_s=0)
+
+
+def make_api(
+    store: Store,
+    *,
+    clock: Clock | None = None,
+    options: ServerOptions = UNLIMITED,
+    health: HealthCheck = lambda: None,
+) -> Api:
+    """The API on a store, with the node type `default` and the admin key `KEY`."""
+    clock = clock or SystemClock()
+    definitions = Definitions(store, ExecutorRegistry())
+    definitions.ensure_node_type(NodeType(uuid=new_id(clock.now()), name=DEFAULT_NODE_TYPE))
+    return Api(
+        store=store,
+        definitions=definitions,
+        intake=Intake(store, definitions, clock),
+        clock=clock,
+        keys=KeyRing(store, prepare_key(store, configured=KEY, is_loopback=True), clock),
+        health=health,
+        options=options,
+    )
+
+
+@contextmanager
+def served(api: Api, app: Starlette | None = None, key: str | None = KEY) -> Iterator[TestClient]:
+    """A client that shows a key."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    with TestClient(app or make_app(api), raise_server_exceptions=False, headers=headers) as client:
+        yield client
+    api.close()

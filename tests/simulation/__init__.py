@@ -1,0 +1,1 @@
+"""The real engine on a virtual clock, or real processes that die at chosen points."""

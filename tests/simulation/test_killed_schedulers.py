@@ -1,0 +1,68 @@
+"""Schedulers on one store, some of which are killed in the middle of their work, and 300 ticks."""
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rota.clock import SystemClock
+from rota.model.job import Job
+from rota.model.schedule import TickStatus
+from rota.store import Store
+from rota.store.store import JobQuery
+from tests.cli.calling import environment
+from tests.engine.scheduling import World
+from tests.servers import wait_until
+from tests.simulation.scheduler_main import VARIABLE
+
+pytestmark = pytest.mark.stores("sqlite-file", "redis")
+
+PROGRAM = str(Path(__file__).parent / "scheduler_main.py")
+FAILPOINTS = ("before_claim:9", "after_claim:2", "before_fire:2", "after_fire:2")
+SCHEDULES, TICKS_EACH, EVERY_MS = 10, 30, 200
+
+
+def start_scheduler(url: str, failpoint: str = "") -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, PROGRAM, url], env=environment(**{VARIABLE: failpoint}))
+
+
+def all_jobs(store: Store) -> list[Job]:
+    found: list[Job] = []
+    cursor: str | None = None
+    while True:
+        page = store.list_jobs(JobQuery(), limit=500, cursor=cursor)
+        found += page.jobs
+        cursor = page.cursor
+        if cursor is None:
+            return found
+
+
+def test_every_tick_happens_once_whoever_dies_when(store: Store, store_url: str) -> None:
+    clock = SystemClock()
+    clock.follow(store.now())
+    world = World(store, clock)  # type: ignore[arg-type]
+    world.job_type()
+    begin = clock.now() + 4_000  # when all of them are there
+    wish: dict[str, object] = {"interval": EVERY_MS, "catch_up": "all", "overlap": "allow", "max_runs": TICKS_EACH}
+    starts = {world.schedule(**wish, start=begin + number * 20): begin + number * 20 for number in range(SCHEDULES)}
+
+    living = [start_scheduler(store_url) for _ in range(2)]
+    doomed = [start_scheduler(store_url, failpoint) for failpoint in FAILPOINTS]
+    try:
+        assert [process.wait(30) for process in doomed] == [-9] * len(FAILPOINTS)
+        living.append(start_scheduler(store_url))
+        wait_until(lambda: all(world.schedules.find(uuid).state.due is None for uuid in starts), "all ticks")
+    finally:
+        for process in (*living, *doomed):
+            process.kill()
+            process.wait()
+
+    rows = {uuid: world.rows(uuid) for uuid in starts}
+    made = Counter((job.spec.cause.name, job.spec.cause.instant) for job in all_jobs(store) if job.spec.cause)
+    expected = {uuid: [start + number * EVERY_MS for number in range(TICKS_EACH)] for uuid, start in starts.items()}
+    assert {uuid: [row.nominal for row in some] for uuid, some in rows.items()} == expected
+    assert {(row.status, row.count) for some in rows.values() for row in some} == {(TickStatus.FIRED, 1)}
+    assert made == {(uuid, instant): 1 for uuid, instants in expected.items() for instant in instants}
+    assert len({row.job for some in rows.values() for row in some}) == SCHEDULES * TICKS_EACH

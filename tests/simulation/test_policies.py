@@ -1,0 +1,91 @@
+"""Whatever happens to a schedule, every one of its instants is accounted for exactly once."""
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+
+from rota.clock import ManualClock
+from rota.model.schedule_request import CatchUpRequest, Frequency
+from rota.model.triggers.trigger import count_nominals, nominals_between
+from rota.store import open_store
+from tests.engine.scheduling import START, World
+
+TIMES: list[dict[str, object]] = [
+    {"cron": "* * * * *"},
+    {"cron": "*/7 * * * *"},
+    {"cron": "*/20 * * * * *"},
+    {"cron": "H/15 * * * *"},
+    {"interval": 45_000, "anchor": "epoch"},
+    {"interval": 90_000, "anchor": "start"},
+    {"frequency": Frequency("MINUTES", 2)},
+    {"cron": "0,30 * * * *", "jitter": "40s"},
+]
+POLICIES = st.fixed_dictionaries(
+    {
+        "overlap": st.sampled_from(["skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow"]),
+        "catch_up": st.builds(
+            CatchUpRequest,
+            mode=st.sampled_from(["none", "last", "all"]),
+            window=st.sampled_from(["10s", "5m", "1h"]),
+            max=st.integers(1, 20),
+        ),
+        "exclude": st.sampled_from([[], ["2023-11-14"], ["2023-11-15"]]),
+        "pause_on_failure": st.booleans(),
+    }
+)
+STEPS = st.one_of(
+    st.tuples(st.just("pass"), st.integers(1, 300_000)),
+    st.tuples(st.just("sleep"), st.integers(1, 3 * 3_600_000)),
+    st.tuples(st.just("back"), st.integers(1, 600_000)),
+    st.tuples(st.sampled_from(["tick", "end", "fail", "pause", "resume"]), st.integers(0, 0)),
+)
+
+
+def do(world: World, uuid: str, step: str, amount: int) -> None:
+    match step:
+        case "pass":
+            world.clock.advance(amount)
+            world.tick()
+        case "sleep":
+            world.clock.advance(amount)
+        case "back":
+            world.clock.set(world.clock.now() - amount)
+        case "tick":
+            world.tick()
+        case "end" | "fail":
+            for claim in world.claim(limit=3):
+                world.end(claim, well=step == "end")
+        case "pause":
+            world.schedules.pause(uuid)
+        case "resume":
+            world.schedules.resume(uuid)
+
+
+@given(st.sampled_from(TIMES), POLICIES, st.lists(STEPS, max_size=25))
+@settings(max_examples=150, deadline=None)
+def test_every_instant_is_accounted_for_exactly_once(
+    times: dict[str, object], policies: dict[str, object], steps: list[tuple[str, int]]
+) -> None:
+    store = open_store("sqlite://:memory:")
+    try:
+        check(World(store, ManualClock(START)), {**times, **policies}, steps)
+    finally:
+        store.close()
+
+
+def check(world: World, wish: dict[str, object], steps: list[tuple[str, int]]) -> None:
+    world.job_type()
+    uuid = world.schedule(**wish)
+    for step, amount in steps:
+        do(world, uuid, step, amount)
+
+    entry = world.schedules.find(uuid)
+    schedule, state = entry.schedule, entry.state
+    progress, cursor = schedule.progress(state), state.cursor or 0
+    assert sum(state.counts.values()) == count_nominals(schedule.trigger, START - 1, cursor, progress)
+    told: list[int] = []
+    for row in world.rows(uuid):
+        some = list(nominals_between(schedule.trigger, row.nominal - 1, row.until or row.nominal, progress))
+        assert len(some) == row.count
+        told += some
+    assert told == list(nominals_between(schedule.trigger, START - 1, cursor, progress))
+    assert state.runs == state.counts.get("fired", 0)
