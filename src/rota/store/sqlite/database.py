@@ -13,6 +13,7 @@ from importlib import resources
 from urllib.parse import parse_qs, urlsplit
 
 from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, StoreUnavailable
+from rota.store.sqlite.checkpoints import Checkpoints
 
 MEMORY = ":memory:"
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING, and the UPSERT forms used here
@@ -32,6 +33,7 @@ class Database:
             self._writer = self.connect()
             self._migrate()
             self._reader = self._writer if self.in_memory else self.connect()
+        self._checkpoints = Checkpoints(self.connect)
         self._read_lock = self._write_lock if self.in_memory else threading.RLock()
 
     @property
@@ -51,7 +53,7 @@ class Database:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA cache_size = -16000")
-        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        connection.execute("PRAGMA wal_autocheckpoint = 20000")
         return connection
 
     @contextmanager
@@ -66,6 +68,8 @@ class Database:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
+            if not self.in_memory:
+                self._checkpoints.after_commit(self._writer.total_changes)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -81,6 +85,7 @@ class Database:
                 self._reader.execute("ROLLBACK")
 
     def close(self) -> None:
+        self._checkpoints.close()
         with self._write_lock, self._read_lock:
             self._reader.close()
             self._writer.close()
