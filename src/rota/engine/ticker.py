@@ -23,7 +23,7 @@ LEASE_MS = 5_000
 """A ticker that dies with schedules in hand delays them by no more than this."""
 LOOK_MS = 500
 """A schedule that another process makes is noticed within this time."""
-PAUSE_MS = 20
+PAUSE_MS = 30
 """Between two rounds, so that schedules due at nearly the same time are fired together."""
 _PER_ROUND = 500
 _WAITING_OVERLAPS = frozenset({Overlap.BUFFER_ONE, Overlap.BUFFER_ALL, Overlap.CANCEL_OTHER})
