@@ -108,7 +108,7 @@ def _repeat(
         }
         try:
             row |= measure(workload, peer, variant, servers, scale=scale)
-        except Exception as error:  # one peer that does not run must not end the session
+        except Exception as error:  # one peer that does not run must not end the others
             row["error"] = f"{type(error).__name__}: {error}"[:2000]
         results.add(row)
         _show(row)

@@ -42,7 +42,7 @@ _TITLES = {
 
 
 class Results:
-    """Runs in a file that is written after each of them, so that a broken-off session loses nothing."""
+    """Runs in a file that is written after each of them, so that a broken-off call loses nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

@@ -123,7 +123,8 @@ class Postgres:
     def _sql(self, query: str) -> None:
         address = ["-h", "127.0.0.1", "-p", str(self._port), "-U", "bench", "-d", "postgres"]
         psql = str(self._programs / "psql")
-        subprocess.run([psql, "-q", *address, "-c", query], check=True, stdout=subprocess.DEVNULL)
+        quiet = os.environ | {"PGOPTIONS": "-c client_min_messages=warning"}
+        subprocess.run([psql, "-q", *address, "-c", query], check=True, stdout=subprocess.DEVNULL, env=quiet)
 
     def _await_answer(self) -> None:
         end = time.monotonic() + _BOOT_S
