@@ -8,6 +8,7 @@ import pytest
 from rota.engine.intake import JobRequest
 from rota.model.ids import new_id
 from rota.model.job import JobState
+from rota.model.node import Node
 from tests.servers import wait_until
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.processes import processes_with
@@ -74,6 +75,10 @@ def test_workers_that_are_stopped_again_and_again_under_load_lose_and_use_up_not
         assert max(site.ledger.ends().values()) == 1, "a job that was let end was run again"
 
 
+def is_draining(record: Node | None) -> bool:
+    return record is not None and record.draining
+
+
 def test_the_second_signal_stops_a_worker_at_once(site: Site, marked_crew: Crew, marker: str) -> None:
     site.define_command("sleep 600 & sleep 600")
     (job_id,) = site.enqueue([JobRequest(job_type="command")])
@@ -81,8 +86,10 @@ def test_the_second_signal_stops_a_worker_at_once(site: Site, marked_crew: Crew,
         worker = crew.hire(grace_s=3_600)
         site.wait(lambda: len(processes_with(marker)) >= 3, "the command and its children")
 
+        # Two signals of a kind at once may arrive as one, so the first must have been heard.
         worker.terminate()
-        site.wait(lambda: site.job(job_id).state is JobState.RUNNING, "the worker to go on")
+        site.wait(lambda: is_draining(worker.record(site.store)), "the worker to say that it stops")
+        assert site.job(job_id).state is JobState.RUNNING
         start = time.monotonic()
         worker.terminate()
         assert worker.wait() == 0
