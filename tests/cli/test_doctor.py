@@ -10,6 +10,7 @@ from rota.model.job_type import JobType
 from rota.model.node import Node
 from rota.store import Store
 from tests.cli.calling import call_process, done, rota
+from tests.contract.building import beat
 from tests.servers import free_port
 
 
@@ -72,12 +73,12 @@ def test_waiting_jobs_that_nobody_serves_are_found(queue: str, opened: Store) ->
     assert [one["message"] for one in found] == ["1 jobs wait in 'default', but no node serves it"]
     assert found[0]["fix"] == "rota worker --type default"
 
-    opened.beat(Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
+    beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
     assert findings(exit_code=0) == []
 
 
 def test_a_paused_queue_with_waiting_jobs_is_worth_a_word(queue: str, opened: Store) -> None:
-    opened.beat(Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
+    beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
     done("queues", "pause", "default")
 
     assert [one["fix"] for one in findings(exit_code=0)] == ["rota queues resume default"]
@@ -86,8 +87,8 @@ def test_a_paused_queue_with_waiting_jobs_is_worth_a_word(queue: str, opened: St
 def test_jobs_in_dead_hands_and_dead_nodes_are_found(queue: str, opened: Store) -> None:
     past = opened.now() - 60_000
     node = Node(uuid=new_id(past), node_type=queue, last_ping=past, slots=1, host="there", pid=7)
-    opened.beat(node)
-    opened.claim_jobs(queue, token=f"{node.uuid}/1", limit=1, lease_ms=20_000, now=past + 60_000 - 20_001)
+    beat(opened, node)
+    opened.claim_jobs(queue, token=f"{node.uuid}/1", limit=1, now=past + 60_000 - 20_001)
 
     found = findings()
 

@@ -10,6 +10,7 @@ from rota.server.hashes import matches_hash
 from rota.server.keys import SETTING
 from rota.store import Store
 from tests.cli.calling import call_process, done, rota
+from tests.contract.building import beat
 
 
 def test_queues_show_their_jobs_by_state() -> None:
@@ -54,8 +55,8 @@ def test_nodes_tell_who_lives(opened: Store) -> None:
         Node(uuid=new_id(now), node_type=queue, last_ping=ping, host="there", pid=7, roles=("worker",), slots=4)
         for ping in (now, now - 60_000)
     )
-    opened.beat(alive)
-    opened.beat(dead)
+    beat(opened, alive)
+    beat(opened, dead)
 
     shown = {one["uuid"]: one for one in done("nodes", "--json").json}
 

@@ -11,7 +11,7 @@ from rota.model.evaluation import Evaluation, Verdict, evaluate
 from rota.model.event import Event, ref_of
 from rota.model.ids import new_id
 from rota.model.job import JobSpec, JobState
-from rota.model.settlement import as_event
+from rota.model.settlement import MOST_DEATHS, as_event
 from rota.store import Store
 from rota.store.events import (
     MAX_EVALUATIONS,
@@ -32,6 +32,7 @@ from tests.contract.building import (
     finish,
     given,
     new_queue,
+    reclaim,
     spec,
     succeed,
 )
@@ -384,8 +385,8 @@ def test_a_job_that_returns_has_not_ended(store: Store) -> None:
 def test_ends_that_the_watchdog_settles_are_events_too(store: Store) -> None:
     queue = new_queue()
     enqueue(store, spec(queue))
-    claim = structs.replace(claim_one(store, queue, lease_ms=0), deaths=2)
+    claim = structs.replace(claim_one(store, queue), deaths=MOST_DEATHS - 1)
 
-    assert store.reclaim_jobs(queue, [as_event(die(claim), "load")], now=NOW + 1) == frozenset()
+    assert reclaim(store, as_event(die(claim), "load"), now=NOW + 1) == frozenset()
 
     assert [event.outcome for event in store.read_outbox(queue, limit=10)] == ["failed"]

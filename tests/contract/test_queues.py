@@ -4,7 +4,6 @@ from rota.model.job import JobState
 from rota.store import Store
 from tests.conftest import OpenStore
 from tests.contract.building import (
-    LEASE_MS,
     NOW,
     claim,
     claim_one,
@@ -16,6 +15,7 @@ from tests.contract.building import (
     given,
     new_node,
     new_queue,
+    renew,
     spec,
     state_of,
     succeed,
@@ -51,10 +51,8 @@ def test_running_jobs_of_a_paused_queue_go_on_and_end(store: Store) -> None:
     held = claim_one(store, queue, node=node)
     store.pause_queue(queue)
 
-    renewal = store.renew_claims(queue, node, {held.spec.id: held.token}, lease_ms=LEASE_MS, now=NOW)
-    answer = store.finish_and_claim_jobs(
-        queue, [succeed(held)], token=token_of(node), limit=5, lease_ms=LEASE_MS, now=NOW
-    )
+    renewal = renew(store, queue, node, held)
+    answer = store.finish_and_claim_jobs(queue, [succeed(held)], token=token_of(node), limit=5, now=NOW)
 
     assert renewal.lost == []
     assert (answer.claims, answer.refused) == ([], frozenset())

@@ -9,9 +9,8 @@ from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import Unique
 from rota.model.retry import RetryPolicy
-from rota.model.settlement import POISON_DEATHS
 from rota.store import Store
-from tests.contract.building import claim, die, enqueue, finish, spec
+from tests.contract.building import enqueue, spec
 from tests.engine.jobs import new_stage
 from tests.engine.working import Shop, until, working
 
@@ -334,26 +333,6 @@ def test_what_was_claimed_ahead_of_slots_that_are_stuck_goes_to_another_node(
                 assert shop.job(stuck).node == hungry.uuid
                 stage.gate.set()
                 await shop.ended(stuck)
-
-    asyncio.run(scene())
-
-
-def test_jobs_whose_next_death_would_be_their_last_are_not_in_one_nodes_hands_together(store: Store) -> None:
-    async def scene() -> None:
-        stage = new_stage()
-        shop = Shop(store, threads=8)
-        shop.python("take_a_moment")
-        suspects = [shop.enqueue("take_a_moment", {"text": "suspect"}) for _ in range(6)]
-        for _ in range(POISON_DEATHS - 1):
-            finish(store, *(die(held) for held in claim(store, shop.queue, now=shop.clock.now())))
-        assert {shop.job(job_id).deaths for job_id in suspects} == {POISON_DEATHS - 1}
-        async with working(store):
-            jobs = await shop.ended(*suspects)
-
-            assert stage.most_inside == 1
-            assert {job.state for job in jobs} == {JobState.SUCCEEDED}
-            assert {job.attempts for job in jobs} == {1}
-            assert {job.deaths for job in jobs} == {POISON_DEATHS - 1}
 
     asyncio.run(scene())
 

@@ -12,7 +12,7 @@ import pytest
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.store import open_store
-from rota.store.redis.store import SCRIPTS
+from rota.store.redis.scripts import SCRIPTS
 from tests.servers import RedisSentinel, RedisServer, raw_command
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.producer import Producer

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from rota.cli.log_format import set_up_logging
 from rota.cli.target import store_url
-from rota.clock import SystemClock
+from rota.clock import NodeClock
 from rota.dialects.registry import open_dialects
 from rota.engine.definitions import DEFAULT_NODE_TYPE
 from rota.engine.executors.http import HttpExecutor
@@ -57,7 +57,7 @@ class Host:
         self.settings = settings
         self.store = store
         self.roles = roles
-        self.clock = SystemClock()
+        self.clock = NodeClock()
         executors = ExecutorRegistry({"http": HttpExecutor(settings.http_allow)})
         self.node = Node(
             store,

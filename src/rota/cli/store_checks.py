@@ -67,10 +67,9 @@ def _job_types(rota: Opened) -> Iterator[Finding]:
 
 def _queue(rota: Opened, node_type: NodeType) -> Iterator[Finding]:
     now, name = rota.clock.now(), node_type.name
-    lost = rota.store.lost_claims(node_type.uuid, now=now, limit=_LOST_LIMIT)
-    if lost:
+    if lost := _count_lost(rota, node_type, now):
         fix = "start a node (rota worker, rota scheduler or rota up): its watchdog takes them back"
-        yield problem("queues", f"{len(lost)} jobs of {name!r} are in the hands of dead nodes", fix)
+        yield problem("queues", f"{lost} jobs of {name!r} are in the hands of dead nodes", fix)
     counts = rota.store.count_jobs(node_type.uuid)
     waiting = counts[JobState.QUEUED] + counts[JobState.DELAYED]
     if not waiting:
@@ -79,6 +78,13 @@ def _queue(rota: Opened, node_type: NodeType) -> Iterator[Finding]:
         yield warning("queues", f"{waiting} jobs wait in {name!r}, which is paused", f"rota queues resume {name}")
     if not _has_worker(rota, node_type, now):
         yield problem("queues", f"{waiting} jobs wait in {name!r}, but no node serves it", f"rota worker --type {name}")
+
+
+def _count_lost(rota: Opened, node_type: NodeType, now: int) -> int:
+    """Jobs of nodes that have not been heard of lately. Whether these are dead is for a watchdog to say."""
+    alive = {node.uuid for node in rota.store.list_nodes(since=0) if node.is_alive(now)}
+    silent = [node for node in rota.store.read_pulses(node_type.uuid) if node not in alive]
+    return sum(len(rota.store.claims_of_node(node_type.uuid, node, limit=_LOST_LIMIT)) for node in silent)
 
 
 def _has_worker(rota: Opened, node_type: NodeType, now: int) -> bool:

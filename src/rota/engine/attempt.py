@@ -33,7 +33,7 @@ class Stop(Enum):
 class Attempt:
     """A claimed job in this worker's hands."""
 
-    __slots__ = ("claim", "claimed_at", "reason", "run", "started_at", "task")
+    __slots__ = ("claim", "claimed_at", "heir", "reason", "run", "started_at", "task")
 
     def __init__(self, claim: Claim, claimed_at: float) -> None:
         self.claim = claim
@@ -42,6 +42,13 @@ class Attempt:
         self.task: asyncio.Task[None] | None = None
         self.run: Run | None = None
         self.reason: Stop | None = None
+        self.heir: Attempt | None = None
+        """The next attempt at the same job in this worker, which waits for the end of this one."""
+
+    def shorten_grace(self, grace_s: float) -> None:
+        """Whatever was asked to end must have ended after so long."""
+        if self.run is not None:
+            self.run.stop_grace_s = min(self.run.stop_grace_s, grace_s)
 
     def stop(self, reason: Stop) -> None:
         """End the run; a second reason changes nothing. A run that has not begun will not."""

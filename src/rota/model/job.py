@@ -131,6 +131,8 @@ class Claim(Struct, frozen=True):
     attempts: int
     """Attempts used up before this one."""
     deaths: int
+    fence: int = 0
+    """For a job under a lock a number that is greater than that of any run before it; 0 for others."""
 
     @property
     def attempt(self) -> int:
@@ -145,6 +147,11 @@ def make_token(node: str, serial: int) -> str:
 
 def node_of_token(token: str) -> str:
     return token.partition("/")[0]
+
+
+def serial_of_token(token: str) -> int:
+    """Which of its node's claim calls a token is of."""
+    return int(token.rpartition("/")[2])
 
 
 _RANK_STEP_MS = 16

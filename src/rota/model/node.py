@@ -4,10 +4,8 @@ from msgspec import Struct
 
 from rota.model.limits import check_name, check_range
 
-BEAT_MS = 5_000
-"""A node says that it lives this often."""
 DEAD_AFTER_MS = 20_000
-"""A node that was silent for so long is dead, and its jobs are taken from it (seed 001)."""
+"""A node that was seen to be silent for so long is dead, and its jobs are taken from it (seed 001)."""
 MAX_THREADS = 10_000
 
 

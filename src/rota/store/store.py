@@ -13,6 +13,9 @@ Errors: `StoreUnavailable` when the store cannot be reached, `StoreFull` when it
 not know whether the operation happened, and may repeat it: jobs are enqueued once, and a settlement that took effect is
 recognised. The jobs of a repeated claim are others; `recover_claims` puts back those whose answer was lost. Log lines
 that are repeated stand twice.
+
+Who lives is not decided here, and no time in a store says it. A node's *pulse* on a queue is a text that is another one
+after each of its claims and renewals; whoever watched it stay the same may act on that, by naming the pulse it saw.
 """
 
 from collections.abc import Iterable, Sequence
@@ -146,6 +149,23 @@ class Waker(Protocol):
         ...
 
 
+class Lifeline(Protocol):
+    """One node's own line to a store, for its signs of life: a connection that nobody else occupies, and a short
+    patience. Used by one thread."""
+
+    def renew_claims(self, queue: str, node: str, held: dict[str, str]) -> Renewal:
+        """Say that the node lives and holds these jobs (id to token): it has a new pulse on the queue."""
+        ...
+
+    def beat(self, node: Node) -> None:
+        """Write a node's record; its `last_ping` says when."""
+        ...
+
+    def close(self) -> None:
+        """Give up the connection."""
+        ...
+
+
 class Store(ScheduleStore, EventStore, Protocol):
     """Everything Rota remembers."""
 
@@ -224,15 +244,18 @@ class Store(ScheduleStore, EventStore, Protocol):
         """
         ...
 
-    def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
-        """Hand up to `limit` ready jobs to the node of `token`: pop, token and lease in one atomic step. Fewer may come
+    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
+        """Hand up to `limit` ready jobs to the node of `token`: pop, token and pulse in one atomic step. Fewer may come
         than there are; only none means that there is none.
 
         First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then
         id, and each is given to one node only. A job whose lock is held by a running job is set aside until that lock
-        is free, and another is given instead; it keeps its place among those that wait for the lock. A paused queue
-        gives nothing. When jobs are handed out, the node's lease on the queue is extended to `now + lease_ms`; a claim
-        of nothing writes nothing.
+        is free, and another is given instead; it keeps its place among those that wait for the lock. A job with a lock
+        is given with a fencing number that is greater than any before in its queue. A paused queue gives nothing. When
+        jobs are handed out, the node has a new pulse on the queue; a claim of nothing writes nothing.
+
+        A claim that comes late takes nothing: one whose serial is not above the floor that `recover_claims` set for
+        its node. A store whose clock is its own makes nothing ready before that clock says so, whatever `now` is.
         """
         ...
 
@@ -248,34 +271,51 @@ class Store(ScheduleStore, EventStore, Protocol):
         ...
 
     def finish_and_claim_jobs(
-        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, lease_ms: int, now: int
+        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
     ) -> Claims:
         """`finish_jobs`, then `claim_jobs`, in one round trip where the store can."""
         ...
 
-    def renew_claims(self, queue: str, node: str, held: dict[str, str], *, lease_ms: int, now: int) -> Renewal:
-        """Say that the node lives and holds these jobs (id to token). Extends its lease on the queue to `now +
-        lease_ms`."""
+    def lifeline(self, *, timeout_s: float) -> Lifeline:
+        """A node's own line to the store, whose calls give up after about `timeout_s`."""
         ...
 
-    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, now: int) -> int:
+    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, floor: int, now: int) -> int:
         """Put back jobs that the store holds for the node, but of which the node knows nothing; returns how many.
 
         That is what a claim leaves whose answer was lost on the way. They return as they were: no attempt, no death
-        counted. One whose cancellation was asked for is cancelled.
+        counted. One whose cancellation was asked for is cancelled. From then on claims of the node up to the serial
+        `floor` take nothing, so that one which is still on its way cannot leave more of the kind. Need not be one
+        step: nobody but the node claims for it.
         """
         ...
 
-    def drop_lease(self, queue: str, node: str) -> None:
-        """The node leaves the queue and holds nothing there any more."""
+    def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
+        """The node leaves the queue: what it still holds there goes back as in `recover_claims`, and it has no pulse
+        any more."""
         ...
 
-    def lost_claims(self, queue: str, *, now: int, limit: int) -> list[Claim]:
-        """Claims of nodes whose lease on the queue is over, or who hold claims without any lease."""
+    def read_pulses(self, queue: str) -> dict[str, str]:
+        """The pulse of each node that claimed or renewed on the queue and has not left."""
         ...
 
-    def reclaim_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
-        """`finish_jobs` on behalf of dead nodes: also refused if the node's lease was renewed meanwhile."""
+    def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
+        """What the node holds. Costs as much as the queue has running jobs, so it is asked for dead nodes only."""
+        ...
+
+    def reclaim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, node: str, pulse: str, now: int
+    ) -> frozenset[str]:
+        """`finish_jobs` on behalf of a dead node: everything is refused if its pulse is no longer the one given."""
+        ...
+
+    def forget_pulse(self, queue: str, node: str, *, pulse: str) -> None:
+        """Forget a dead node, unless it has another pulse now."""
+        ...
+
+    def mark_orphans(self, queue: str) -> int:
+        """Give nodes that hold claims without having a pulse one that never changes, so that they are found dead;
+        returns how many. No operation here leaves such a node, but people and restored backups do."""
         ...
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
@@ -346,10 +386,6 @@ class Store(ScheduleStore, EventStore, Protocol):
         ...
 
     # -- nodes -----------------------------------------------------------------------------------------------------
-
-    def beat(self, node: Node) -> None:
-        """Write a node's record; its `last_ping` says when."""
-        ...
 
     def list_nodes(self, *, since: int) -> list[Node]:
         """Nodes whose last beat was at `since` or later."""

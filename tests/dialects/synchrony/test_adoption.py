@@ -44,7 +44,7 @@ def adopt_all(speaker: Speaker) -> None:
 
 
 def claim_all(speaker: Speaker) -> list[str]:
-    claims = speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, lease_ms=1000, now=speaker.clock.now()).claims
+    claims = speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, now=speaker.clock.now()).claims
     return [claim.spec.id for claim in claims]
 
 

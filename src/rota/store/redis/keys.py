@@ -20,13 +20,15 @@ class QueueKeys:
         "dependency_index",
         "ended",
         "failed",
+        "fence",
+        "floors",
         "held",
         "jobs",
-        "leases",
         "locks",
         "marks",
         "outbox",
         "paused",
+        "pulses",
         "ready",
         "running",
         "schedule_due",
@@ -65,8 +67,12 @@ class QueueKeys:
         """sorted set: id by end time; the same for the next two."""
         self.failed = self._base + "failed"
         self.cancelled = self._base + "cancelled"
-        self.leases = self._base + "leases"
-        """sorted set: node by the end of its lease."""
+        self.pulses = self._base + "pulses"
+        """hash: node -> its last sign of life, a text that changes with each."""
+        self.floors = self._base + "floors"
+        """hash: node -> serial up to which its claims come too late."""
+        self.fence = self._base + "fence"
+        """string: the last number that a run under a lock was given."""
         self.paused = self._base + "paused"
         """string: there while the queue is paused."""
         self.totals = self._base + "totals"

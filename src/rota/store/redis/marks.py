@@ -32,9 +32,9 @@ def mark_of(spec: JobSpec, rank: int, *, waits: bool) -> bytes:
     return encode(Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key))
 
 
-def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes) -> Claim:
+def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes, fence: bytes = b"") -> Claim:
     past = decode_mark(mark) if mark else NO_MARK
-    return Claim(decode_spec(spec), token, int(rank), past.attempts, past.deaths)
+    return Claim(decode_spec(spec), token, int(rank), past.attempts, past.deaths, int(fence) if fence else 0)
 
 
 def job_of(spec: bytes, place: bytes, there: bytes, mark: bytes, cancelling: bytes) -> Job | None:

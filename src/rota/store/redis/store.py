@@ -4,7 +4,7 @@ Answers of Redis come as bytes; ids and tokens are ASCII. A job is looked up by 
 there are few of them, and jobs on the hot path are never looked up.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 from redis.cluster import RedisCluster
@@ -12,7 +12,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, ResponseError
 
 from rota.errors import Conflict
-from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token
+from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, serial_of_token
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
@@ -23,9 +23,10 @@ from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
 from rota.store.redis.events import RedisEvents
 from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, SETTINGS, DefinitionKeys, QueueKeys
+from rota.store.redis.lifeline import RedisLifeline
 from rota.store.redis.marks import claim_of, job_of
 from rota.store.redis.schedules import RedisSchedules
-from rota.store.redis.scripts import Value, load_scripts
+from rota.store.redis.scripts import SCRIPTS, Value
 from rota.store.redis.stats import hours_between, stats_args, stats_keys, stats_of, totals_of
 from rota.store.redis.waker import RedisWaker
 from rota.store.store import (
@@ -37,11 +38,9 @@ from rota.store.store import (
     JobQuery,
     LogBatch,
     LogPage,
-    Renewal,
     Stats,
 )
 
-SCRIPTS = load_scripts()
 _MOST_PER_CALL = 1000
 """Lua can unpack about 8,000 values; entries take up to two each."""
 
@@ -202,43 +201,46 @@ class RedisStore(RedisSchedules, RedisEvents):
             self._ask("sadd", QUEUES, queue)
             self._known_queues.add(queue)
 
-    def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
-        keys, args = self._claim_call(queue, token, limit, lease_ms, now)
+    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
+        keys, args = self._claim_call(queue, token, limit, now)
         return claims(self._run("claim_jobs", keys, args, repeats=False), token)
 
-    def _claim_call(
-        self, queue: str, token: str, limit: int, lease_ms: int, now: int
-    ) -> tuple[Sequence[str], Sequence[Value]]:
+    def _claim_call(self, queue: str, token: str, limit: int, now: int) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
-        keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.leases, k.paused, k.wake]
+        keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.pulses, k.paused, k.wake]
         most = min(limit, _MOST_PER_CALL)
-        return keys, [now, token, node_of_token(token), most, now + lease_ms, MAX_PROMOTED]
+        node, serial = node_of_token(token), serial_of_token(token)
+        return [*keys, k.floors, k.fence], [now, token, node, serial, most, MAX_PROMOTED]
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
-        return self._finish(queue, settlements, now, only_dead=False)
+        return self._finish(queue, settlements, now)
 
-    def reclaim_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
-        return self._finish(queue, settlements, now, only_dead=True)
+    def reclaim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, node: str, pulse: str, now: int
+    ) -> frozenset[str]:
+        return self._finish(queue, settlements, now, node=node, pulse=pulse)
 
-    def _finish(self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool) -> frozenset[str]:
+    def _finish(
+        self, queue: str, settlements: Sequence[Settlement], now: int, *, node: str = "", pulse: str = ""
+    ) -> frozenset[str]:
         left_over: list[bytes] = []
         for start in range(0, len(settlements), _MOST_PER_CALL):
             part = settlements[start : start + _MOST_PER_CALL]
-            keys, args = self._finish_call(queue, part, now, only_dead=only_dead)
+            keys, args = self._finish_call(queue, part, now, node=node, pulse=pulse)
             left_over += self._run("finish_jobs", keys, args)
         return self._refused(queue, settlements, left_over)
 
     def _finish_call(
-        self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool
+        self, queue: str, settlements: Sequence[Settlement], now: int, *, node: str = "", pulse: str = ""
     ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
         events = [(one.claim.spec.id, one.event.time, encode(one.event)) for one in settlements if one.event]
-        args: list[Value] = [now, int(only_dead), *stats_args(now), len(events)]
+        args: list[Value] = [now, node, pulse, *stats_args(now), len(events)]
         args += [part for event in events for part in event]
         for one in settlements:
             args += settled_entry(one, now)
         ended = [k.ended, k.succeeded, k.failed, k.cancelled]
-        waiting = [k.ready, k.delayed, k.held, k.locks, k.unique, k.marks, k.cancelling, k.leases, k.wake]
+        waiting = [k.ready, k.delayed, k.held, k.locks, k.unique, k.marks, k.cancelling, k.pulses, k.wake]
         return [k.running, *ended, *waiting, *stats_keys(k, now), k.outbox], args
 
     def _refused(self, queue: str, settlements: Sequence[Settlement], left_over: list[bytes]) -> frozenset[str]:
@@ -252,16 +254,16 @@ class RedisStore(RedisSchedules, RedisEvents):
         return frozenset(one.claim.spec.id for one, job in pairs if not was_carried_out(one, job))
 
     def finish_and_claim_jobs(
-        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, lease_ms: int, now: int
+        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
     ) -> Claims:
         if not settlements:
-            return self.claim_jobs(queue, token=token, limit=limit, lease_ms=lease_ms, now=now)
+            return self.claim_jobs(queue, token=token, limit=limit, now=now)
         if self._is_cluster or len(settlements) > _MOST_PER_CALL:
             refused = self.finish_jobs(queue, settlements, now=now)
-            answer = self.claim_jobs(queue, token=token, limit=limit, lease_ms=lease_ms, now=now)
+            answer = self.claim_jobs(queue, token=token, limit=limit, now=now)
             return Claims(answer.claims, answer.next_due, refused)
-        finish = ("finish_jobs", *self._finish_call(queue, settlements, now, only_dead=False))
-        claim = ("claim_jobs", *self._claim_call(queue, token, limit, lease_ms, now))
+        finish = ("finish_jobs", *self._finish_call(queue, settlements, now))
+        claim = ("claim_jobs", *self._claim_call(queue, token, limit, now))
         left_over, raw_claims = self._pipeline([finish, claim])
         answer = claims(raw_claims, token)
         return Claims(answer.claims, answer.next_due, self._refused(queue, settlements, left_over))
@@ -280,30 +282,74 @@ class RedisStore(RedisSchedules, RedisEvents):
                     raise answers[number]
             return list(answers)
 
-    def renew_claims(self, queue: str, node: str, held: dict[str, str], *, lease_ms: int, now: int) -> Renewal:
-        keys = self._of(queue)
-        args: list[Value] = [node, now + lease_ms, *(part for pair in held.items() for part in pair)]
-        cancelled, lost = self._run("renew_claims", [keys.running, keys.cancelling, keys.leases], args)
-        return Renewal([raw.decode() for raw in cancelled], [raw.decode() for raw in lost])
+    def lifeline(self, *, timeout_s: float) -> RedisLifeline:
+        return RedisLifeline(self._address, timeout_s)
 
-    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, now: int) -> int:
+    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, floor: int, now: int) -> int:
+        # The floor comes first: what is claimed under it was claimed before, and the scan meets it.
+        self._run("raise_floor", [self._of(queue).floors], [node, floor])
+        found = self._holds_of(queue, node)
+        return self._put_back(queue, [(id, token) for id, (token, _) in found.items() if held.get(id) != token], now)
+
+    def _put_back(self, queue: str, claims: Sequence[tuple[str, str]], now: int) -> int:
         k = self._of(queue)
-        ending = encode(cancelled_before_run(now))
-        known = [part for pair in held.items() for part in pair]
-        args: list[Value] = [node, now, ending, *stats_args(now), *known]
         keys = [k.running, k.ready, k.held, k.locks, k.marks, k.cancelling, k.wake, k.ended, k.cancelled, k.unique]
-        return int(self._run("recover_claims", [*keys, *stats_keys(k, now)], args))
+        recovered = 0
+        for start in range(0, len(claims), _MOST_PER_CALL):
+            args: list[Value] = [now, encode(cancelled_before_run(now)), *stats_args(now)]
+            args += [part for claim in claims[start : start + _MOST_PER_CALL] for part in claim]
+            recovered += int(self._run("recover_claims", [*keys, *stats_keys(k, now)], args))
+        return recovered
 
-    def drop_lease(self, queue: str, node: str) -> None:
+    def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
+        self.recover_claims(queue, node, {}, floor=floor, now=now)
         keys = self._of(queue)
-        self._ask("zrem", keys.leases, node)
-        self._ask("delete", keys.inbox(node))
+        self._run("forget_pulse", [keys.pulses, keys.floors, keys.inbox(node)], [node])
 
-    def lost_claims(self, queue: str, *, now: int, limit: int) -> list[Claim]:
+    def read_pulses(self, queue: str) -> dict[str, str]:
+        raw = self._ask("hgetall", self._of(queue).pulses)
+        return {node.decode(): pulse.decode() for node, pulse in raw.items()}
+
+    def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
+        holds = list(self._holds_of(queue, node, limit).items())
         keys = self._of(queue)
-        raw = self._run("lost_claims", [keys.running, keys.leases, keys.jobs, keys.marks], [now, limit])
-        parts = zip(raw[::4], raw[1::4], raw[2::4], raw[3::4], strict=True)
-        return [claim_of(spec, token.decode(), rank, mark) for spec, token, rank, mark in parts]
+        claims: list[Claim] = []
+        for start in range(0, len(holds), _MOST_PER_CALL):
+            some = holds[start : start + _MOST_PER_CALL]
+            raw = self._run("read_claims", [keys.jobs, keys.marks], [job_id for job_id, _ in some])
+            pairs = zip(some, raw[::2], raw[1::2], strict=True)
+            # A job that was deleted since the scan has no spec any more, and no claim.
+            claims += [claim_of(spec, token, rank, mark) for (_, (token, rank)), spec, mark in pairs if spec]
+        return claims
+
+    def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, tuple[str, bytes]]:
+        """Token and rank of each job that the node holds. Read in pieces, so that nobody waits long for the server."""
+        prefix = f"{node}/".encode()
+        found: dict[str, tuple[str, bytes]] = {}
+        for job_id, hold in self._holds(queue):
+            if hold.startswith(prefix):
+                token, rank, _ = hold.rsplit(b" ", 2)
+                found[job_id.decode()] = (token.decode(), rank)
+                if limit is not None and len(found) >= limit:
+                    break
+        return found
+
+    def _holds(self, queue: str) -> Iterator[tuple[bytes, bytes]]:
+        cursor = 0
+        while True:
+            cursor, some = self._ask("hscan", self._of(queue).running, cursor, count=_MOST_PER_CALL)
+            yield from some.items()
+            if not cursor:
+                return
+
+    def forget_pulse(self, queue: str, node: str, *, pulse: str) -> None:
+        keys = self._of(queue)
+        self._run("forget_pulse", [keys.pulses, keys.floors, keys.inbox(node)], [node, pulse])
+
+    def mark_orphans(self, queue: str) -> int:
+        holders = {node_of_token(hold.decode()) for _, hold in self._holds(queue)}
+        unknown = sorted(holders - self.read_pulses(queue).keys())
+        return sum(int(self._ask("hsetnx", self._of(queue).pulses, node, "")) for node in unknown)
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         answers = dict.fromkeys(job_ids, CancelAnswer.UNKNOWN)
@@ -507,9 +553,6 @@ class RedisStore(RedisSchedules, RedisEvents):
         return LogPage([], after)
 
     # -- nodes -----------------------------------------------------------------------------------------------------
-
-    def beat(self, node: Node) -> None:
-        self._run("beat", [NODES, PINGS], [node.uuid, node.last_ping, encode(node)])
 
     def list_nodes(self, *, since: int) -> list[Node]:
         uuids = sorted(self._ask("zrangebyscore", PINGS, since, "+inf"))

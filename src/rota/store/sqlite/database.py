@@ -60,14 +60,8 @@ class Database:
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction that holds the write lock from its start: all of it is committed, or nothing."""
         with self._write_lock, translated_errors(self.path):
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
+            with _transaction(self._writer):
                 yield self._writer
-                self._writer.execute("COMMIT")
-            except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
             if not self.in_memory:
                 self._checkpoints.after_commit(self._writer.total_changes)
 
@@ -83,6 +77,10 @@ class Database:
                 yield self._reader
             finally:
                 self._reader.execute("ROLLBACK")
+
+    def private_writer(self, timeout_s: float) -> "PrivateWriter":
+        """A connection for short writes that wait for nobody in this process, and not long for others."""
+        return PrivateWriter(self, timeout_s)
 
     def close(self) -> None:
         self._checkpoints.close()
@@ -109,6 +107,42 @@ class Database:
         except BaseException:
             self._writer.execute("ROLLBACK")
             raise
+
+
+class PrivateWriter:
+    """Writes beside the writer of a database, over a connection of its own. In memory there is only the one."""
+
+    def __init__(self, database: Database, timeout_s: float) -> None:
+        self._database = database
+        self._connection = None if database.in_memory else database.connect()
+        if self._connection is not None:
+            self._connection.execute(f"PRAGMA busy_timeout = {round(timeout_s * 1000)}")
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """See `Database.write`."""
+        if self._connection is None:
+            with self._database.write() as db:
+                yield db
+            return
+        with translated_errors(self._database.path), _transaction(self._connection):
+            yield self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def parse_url(url: str) -> tuple[str, str]:

@@ -110,18 +110,48 @@ UPDATE jobs SET state = 'running', token = :token, claimed_at = :now WHERE seq I
 UPDATE jobs SET held = 0 WHERE seq = (
   SELECT seq FROM jobs WHERE queue = :queue AND lock_key = :lock_key AND held = 1 ORDER BY rank, id LIMIT 1);
 
--- name: extend_lease
--- A node owns its claims on a queue until then.
-INSERT INTO leases (queue, node, until) VALUES (:queue, :node, :until)
-ON CONFLICT (queue, node) DO UPDATE SET until = excluded.until;
+-- name: set_pulse
+-- A node lives.
+INSERT INTO pulses (queue, node, pulse) VALUES (:queue, :node, :pulse)
+ON CONFLICT (queue, node) DO UPDATE SET pulse = excluded.pulse;
 
--- name: drop_lease
--- A node leaves a queue.
-DELETE FROM leases WHERE queue = :queue AND node = :node;
+-- name: raise_floor
+-- Claims of a node up to a serial take nothing.
+INSERT INTO pulses (queue, node, floor) VALUES (:queue, :node, :floor)
+ON CONFLICT (queue, node) DO UPDATE SET floor = MAX(floor, excluded.floor);
 
--- name: lease_until
--- When a node's lease on a queue ends.
-SELECT until FROM leases WHERE queue = :queue AND node = :node;
+-- name: floor_of_node
+-- Up to which serial claims of a node take nothing.
+SELECT floor FROM pulses WHERE queue = :queue AND node = :node;
+
+-- name: read_pulses
+-- The nodes of a queue.
+SELECT node, pulse FROM pulses WHERE queue = :queue AND pulse IS NOT NULL;
+
+-- name: has_pulse
+-- Whether a node is as it was seen.
+SELECT EXISTS (SELECT 1 FROM pulses WHERE queue = :queue AND node = :node AND pulse = :pulse);
+
+-- name: forget_node
+-- A node left a queue.
+DELETE FROM pulses WHERE queue = :queue AND node = :node;
+
+-- name: forget_pulse
+-- A node that is as it was seen is no more.
+DELETE FROM pulses WHERE queue = :queue AND node = :node AND pulse = :pulse;
+
+-- name: mark_orphans
+-- Nodes that hold claims and have no pulse.
+INSERT INTO pulses (queue, node, pulse)
+SELECT DISTINCT queue, substr(token, 1, instr(token, '/') - 1), '' FROM jobs WHERE queue = :queue AND state = 'running'
+ON CONFLICT (queue, node) DO UPDATE SET pulse = '' WHERE pulse IS NULL;
+
+-- name: next_fence
+-- The last fencing number of a queue, raised by so many. It never falls behind the time, so that it goes on growing in a
+-- store that was emptied.
+INSERT INTO fences (queue, number) VALUES (:queue, :now + :jobs)
+ON CONFLICT (queue) DO UPDATE SET number = MAX(number, :now) + :jobs
+RETURNING number;
 
 -- name: finish_ended
 -- End a job that this token holds.
@@ -145,9 +175,9 @@ SELECT id, token, cancel_requested FROM jobs
 WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
 
 -- name: claims_of_node
--- All claims of one node on a queue.
-SELECT seq, id, token, lock_key, cancel_requested FROM jobs
-WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high;
+-- Claims of one node on a queue.
+SELECT seq, id, token, spec, rank, attempts, deaths, lock_key, cancel_requested FROM jobs
+WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high LIMIT :limit;
 
 -- name: recover_claims
 -- Put jobs back as they were; those that were to be cancelled are cancelled now.
@@ -157,14 +187,6 @@ UPDATE jobs SET
   ending = CASE cancel_requested WHEN 1 THEN :ending END,
   token = '', claimed_at = NULL, cancel_requested = 0
 WHERE seq IN (SELECT value FROM json_each(:seqs));
-
--- name: lost_claims
--- Claims without a valid lease.
-SELECT spec, token, rank, attempts, deaths FROM jobs
-WHERE queue = :queue AND state = 'running' AND NOT EXISTS (
-  SELECT 1 FROM leases
-  WHERE leases.queue = jobs.queue AND node = substr(jobs.token, 1, instr(jobs.token, '/') - 1) AND until > :now)
-ORDER BY claimed_at LIMIT :limit;
 
 -- name: find_job
 -- One job, whole.
@@ -319,6 +341,19 @@ SELECT position, entry FROM logs WHERE job_id = :job_id AND position >= :after O
 -- A node lives.
 INSERT INTO nodes (uuid, last_ping, body) VALUES (:uuid, :last_ping, :body)
 ON CONFLICT (uuid) DO UPDATE SET last_ping = excluded.last_ping, body = excluded.body;
+
+-- name: put_clock
+-- What a process reads from its clock, and when, by the time since the machine was started.
+INSERT INTO clocks (process, uptime, reading) VALUES (:process, :uptime, :reading)
+ON CONFLICT (process) DO UPDATE SET uptime = excluded.uptime, reading = excluded.reading;
+
+-- name: trim_clocks
+-- Forget processes that are long gone, and those from before the machine was started.
+DELETE FROM clocks WHERE uptime < :uptime - 3600000 OR uptime > :uptime;
+
+-- name: read_clocks
+-- What other processes read.
+SELECT reading FROM clocks WHERE process <> :process AND uptime >= :since;
 
 -- name: list_nodes
 -- Nodes that beat lately.

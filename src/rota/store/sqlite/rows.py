@@ -48,8 +48,8 @@ def returned_row(one: Settlement, now: int) -> dict[str, object]:
     }
 
 
-def claim_of(row: sqlite3.Row, token: str) -> Claim:
-    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"])
+def claim_of(row: sqlite3.Row, token: str, fence: int = 0) -> Claim:
+    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"], fence)
 
 
 def job_of(row: sqlite3.Row) -> Job:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Self
 
-from rota.clock import Clock, SystemClock
 from rota.errors import Conflict
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
 from rota.model.job_type import JobType
@@ -15,10 +14,12 @@ from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
 from rota.store import listing
 from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, decode_spec, encode
-from rota.store.sqlite import stats
+from rota.store.sqlite import pulses, stats
 from rota.store.sqlite.database import Database, parse_url
 from rota.store.sqlite.events import SqliteEvents, put_outbox
 from rota.store.sqlite.inserts import insert_rows
+from rota.store.sqlite.lifeline import SqliteLifeline
+from rota.store.sqlite.machine_clock import MachineClock
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import claim_of, ended_row, job_of, json_array, new_row, returned_row, token_range
 from rota.store.sqlite.schedules import SqliteSchedules
@@ -32,7 +33,6 @@ from rota.store.store import (
     JobQuery,
     LogBatch,
     LogPage,
-    Renewal,
     Stats,
 )
 
@@ -40,9 +40,9 @@ from rota.store.store import (
 class SqliteStore(SqliteSchedules, SqliteEvents):
     """See `rota.store.store.Store` for what each method promises."""
 
-    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._clock = clock or SystemClock()
+        self._clock = MachineClock(database)
         self._changes = Changes()
 
     @classmethod
@@ -158,20 +158,22 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         ).fetchone()
         return Admission(str(holder["id"]), False)
 
-    def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
+    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
         if not self._has_ready_jobs(queue, now):
             # Idle nodes ask often; without anything to take there is no need to write.
             with self._database.read() as db:
                 return Claims([], self._next_due(db, queue))
         with self._database.write() as db:
-            return self._claim(db, queue, token, limit, lease_ms, now)
+            return self._claim(db, queue, token, limit, now)
 
-    def _claim(self, db: sqlite3.Connection, queue: str, token: str, limit: int, lease_ms: int, now: int) -> Claims:
+    def _claim(self, db: sqlite3.Connection, queue: str, token: str, limit: int, now: int) -> Claims:
         due = self._next_due(db, queue)
         if due is not None and due <= now:
             db.execute(SQL["promote_due_jobs"], {"queue": queue, "now": now, "limit": MAX_PROMOTED})
             due = self._next_due(db, queue)
         if limit < 1 or db.execute(SQL["is_paused"], {"queue": queue}).fetchone()[0]:
+            return Claims([], due)
+        if pulses.is_late(db, queue, token):
             return Claims([], due)
         claims: list[Claim] = []
         while len(claims) < limit:
@@ -181,13 +183,24 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
             db.execute(
                 SQL["claim_jobs"], {"token": token, "now": now, "seqs": json_array([row["seq"] for row in taken])}
             )
-            claims += [claim_of(row, token) for row in taken]
+            claims += self._claims_of(db, queue, taken, token, now)
             if not held:
                 break
             db.execute(SQL["hold_jobs"], {"seqs": json_array(held)})
         if claims:
-            self._extend_lease(db, queue, node_of_token(token), now + lease_ms)
+            pulses.set_pulse(db, queue, node_of_token(token), token)
         return Claims(claims, due)
+
+    def _claims_of(
+        self, db: sqlite3.Connection, queue: str, rows: list[sqlite3.Row], token: str, now: int
+    ) -> list[Claim]:
+        """Claims of rows that were just handed out; those under a lock have a fencing number."""
+        locked = sum(row["lock_key"] is not None for row in rows)
+        if not locked:
+            return [claim_of(row, token) for row in rows]
+        last = db.execute(SQL["next_fence"], {"queue": queue, "now": now, "jobs": locked}).fetchone()[0]
+        numbers = iter(range(last - locked + 1, last + 1))
+        return [claim_of(row, token, 0 if row["lock_key"] is None else next(numbers)) for row in rows]
 
     def _split_by_lock(
         self, db: sqlite3.Connection, queue: str, candidates: list[sqlite3.Row]
@@ -214,13 +227,13 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         return frozenset() if all_done else self._refused(settlements)
 
     def finish_and_claim_jobs(
-        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, lease_ms: int, now: int
+        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
     ) -> Claims:
         if not settlements:
-            return self.claim_jobs(queue, token=token, limit=limit, lease_ms=lease_ms, now=now)
+            return self.claim_jobs(queue, token=token, limit=limit, now=now)
         with self._database.write() as db:
             all_done = self._finish(db, queue, settlements, now)
-            answer = self._claim(db, queue, token, limit, lease_ms, now)
+            answer = self._claim(db, queue, token, limit, now)
         self._announce_returns(settlements)
         return answer if all_done else Claims(answer.claims, answer.next_due, self._refused(settlements))
 
@@ -275,50 +288,60 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         if any(one.ending is None or one.claim.spec.lock_key is not None for one in settlements):
             self._changes.announce()
 
-    def renew_claims(self, queue: str, node: str, held: dict[str, str], *, lease_ms: int, now: int) -> Renewal:
-        with self._database.write() as db:
-            self._extend_lease(db, queue, node, now + lease_ms)
-            rows = db.execute(SQL["held_claims"], {"ids": json_array(list(held))}).fetchall()
-        mine = {row["id"]: row["cancel_requested"] for row in rows if row["token"] == held[row["id"]]}
-        return Renewal([id for id, asked in mine.items() if asked], [id for id in held if id not in mine])
+    def lifeline(self, *, timeout_s: float) -> SqliteLifeline:
+        return SqliteLifeline(self._database.private_writer(timeout_s), self._clock.reading)
 
-    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, now: int) -> int:
+    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, floor: int, now: int) -> int:
         with self._database.write() as db:
-            rows = db.execute(SQL["claims_of_node"], {"queue": queue, **token_range(node)}).fetchall()
-            orphans = [row for row in rows if held.get(row["id"]) != row["token"]]
-            seqs = json_array([row["seq"] for row in orphans])
-            db.execute(SQL["recover_claims"], {"seqs": seqs, "now": now, "ending": encode(cancelled_before_run(now))})
-            stats.count_up(db, queue, JobState.CANCELLED, sum(row["cancel_requested"] for row in orphans), now)
-            for lock_key in {row["lock_key"] for row in orphans} - {None}:
-                self._free_lock(db, queue, lock_key)
+            recovered = self._recover(db, queue, node, held, floor, now)
         self._changes.announce()
+        return recovered
+
+    def _recover(
+        self, db: sqlite3.Connection, queue: str, node: str, held: dict[str, str], floor: int, now: int
+    ) -> int:
+        db.execute(SQL["raise_floor"], {"queue": queue, "node": node, "floor": floor})
+        rows = db.execute(SQL["claims_of_node"], {"queue": queue, **token_range(node), "limit": -1}).fetchall()
+        orphans = [row for row in rows if held.get(row["id"]) != row["token"]]
+        seqs = json_array([row["seq"] for row in orphans])
+        db.execute(SQL["recover_claims"], {"seqs": seqs, "now": now, "ending": encode(cancelled_before_run(now))})
+        stats.count_up(db, queue, JobState.CANCELLED, sum(row["cancel_requested"] for row in orphans), now)
+        for lock_key in {row["lock_key"] for row in orphans} - {None}:
+            self._free_lock(db, queue, lock_key)
         return len(orphans)
 
-    def drop_lease(self, queue: str, node: str) -> None:
+    def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
         with self._database.write() as db:
-            db.execute(SQL["drop_lease"], {"queue": queue, "node": node})
+            self._recover(db, queue, node, {}, floor, now)
+            db.execute(SQL["forget_node"], {"queue": queue, "node": node})
+        self._changes.announce()
 
-    def lost_claims(self, queue: str, *, now: int, limit: int) -> list[Claim]:
+    def read_pulses(self, queue: str) -> dict[str, str]:
         with self._database.read() as db:
-            rows = db.execute(SQL["lost_claims"], {"queue": queue, "now": now, "limit": limit}).fetchall()
+            return {row["node"]: row["pulse"] for row in db.execute(SQL["read_pulses"], {"queue": queue})}
+
+    def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
+        with self._database.read() as db:
+            rows = db.execute(SQL["claims_of_node"], {"queue": queue, **token_range(node), "limit": limit}).fetchall()
         return [claim_of(row, row["token"]) for row in rows]
 
-    def reclaim_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
+    def reclaim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, node: str, pulse: str, now: int
+    ) -> frozenset[str]:
         with self._database.write() as db:
-            nodes = {node_of_token(one.claim.token) for one in settlements}
-            alive = {node for node in nodes if self._lease_until(db, queue, node) > now}
-            lost = [one for one in settlements if node_of_token(one.claim.token) not in alive]
-            all_done = self._finish(db, queue, lost, now)
-        self._announce_returns(lost)
-        refused = frozenset() if all_done else self._refused(lost)
-        return refused | {one.claim.spec.id for one in settlements if node_of_token(one.claim.token) in alive}
+            if not pulses.has_pulse(db, queue, node, pulse):
+                return frozenset(one.claim.spec.id for one in settlements)
+            all_done = self._finish(db, queue, settlements, now)
+        self._announce_returns(settlements)
+        return frozenset() if all_done else self._refused(settlements)
 
-    def _lease_until(self, db: sqlite3.Connection, queue: str, node: str) -> int:
-        row = db.execute(SQL["lease_until"], {"queue": queue, "node": node}).fetchone()
-        return int(row["until"]) if row else 0
+    def forget_pulse(self, queue: str, node: str, *, pulse: str) -> None:
+        with self._database.write() as db:
+            db.execute(SQL["forget_pulse"], {"queue": queue, "node": node, "pulse": pulse})
 
-    def _extend_lease(self, db: sqlite3.Connection, queue: str, node: str, until: int) -> None:
-        db.execute(SQL["extend_lease"], {"queue": queue, "node": node, "until": until})
+    def mark_orphans(self, queue: str) -> int:
+        with self._database.write() as db:
+            return db.execute(SQL["mark_orphans"], {"queue": queue}).rowcount
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         with self._database.write() as db:
@@ -463,10 +486,6 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         return LogPage([decode_log_entry(row["entry"]) for row in rows], rows[-1]["position"] + 1 if rows else after)
 
     # -- nodes -----------------------------------------------------------------------------------------------------
-
-    def beat(self, node: Node) -> None:
-        with self._database.write() as db:
-            db.execute(SQL["beat"], {"uuid": node.uuid, "last_ping": node.last_ping, "body": encode(node)})
 
     def list_nodes(self, *, since: int) -> list[Node]:
         with self._database.read() as db:

@@ -1,0 +1,12 @@
+-- Let claims of a node up to a serial take nothing.
+--
+-- KEYS[1] floors  hash: node -> serial up to which its claims come too late
+-- ARGV[1] node
+-- ARGV[2] serial
+-- Returns nothing.
+local floors = KEYS[1]
+local node, serial = ARGV[1], ARGV[2]
+
+local floor = tonumber(redis.call('HGET', floors, node) or '0')
+redis.call('HDEL', floors, node) -- a server without memory lets a script write that has removed something before
+redis.call('HSET', floors, node, string.format('%.0f', math.max(floor, tonumber(serial))))
