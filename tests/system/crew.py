@@ -60,6 +60,9 @@ class WorkerProcess:
     def terminate(self) -> None:
         self._process.send_signal(signal.SIGTERM)
 
+    def send_signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
     def kill9(self) -> None:
         """Without warning; returns when it is dead."""
         self._process.kill()

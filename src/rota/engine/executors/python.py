@@ -29,6 +29,7 @@ from rota.engine.executors.function import (
     outcome_of_value,
 )
 from rota.engine.executors.job_context import context_for, copy_logging_to_jobs, current_run, drive
+from rota.engine.executors.keeper import retire_keeper
 from rota.engine.executors.metadata import check_flag, check_keys
 from rota.engine.executors.output import LineLog, capped_log
 from rota.engine.executors.python_call import MessageReader, Request
@@ -80,6 +81,7 @@ class PythonExecutor:
 
     async def close(self) -> None:
         self._threads.close()
+        retire_keeper()
 
     async def _find(self, run: Run) -> Function | Outcome:
         """Import the function of a run, away from the loop, since a module may take seconds to import."""

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rota.engine.executors.executor import Run
+from rota.engine.executors.keeper import retire_keeper
 from rota.engine.executors.output import LogCap, capped_log
 from rota.engine.executors.sidekiq_job import (
     Completion,
@@ -68,6 +69,7 @@ class SidekiqExecutor:
         connections, self._connections = self._connections, {}
         for connection in connections.values():
             connection.close()
+        retire_keeper()
 
     def _connect(self, url: str) -> "SidekiqRedis":
         """The connections to one Redis; they open when they are used."""
