@@ -33,6 +33,10 @@ def sleep_in_process() -> None:
     subprocess.run(["sleep", "600"], check=True)
 
 
+def quick_in_process() -> None:
+    """Takes no longer than its process."""
+
+
 async def nothing() -> None:
     """Does nothing."""
 

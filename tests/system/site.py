@@ -30,7 +30,7 @@ class Site:
         definitions = Definitions(store, ExecutorRegistry())
         self.queue = definitions.ensure_node_type(NodeType(uuid=self._new_id(), name=DEFAULT_NODE_TYPE)).uuid
         definitions.define([], [self._python(name) for name in ("work", "exit_process", "kill_process", "nothing")])
-        definitions.define_job_type(self._python("sleep_in_process", process=True))
+        definitions.define([], [self._python(name, process=True) for name in ("sleep_in_process", "quick_in_process")])
         definitions.define_job_type(JobType(uuid=self._new_id(), name="note", executor="log"))
         self.definitions = definitions
         self.intake = Intake(store, definitions, self._clock)

@@ -16,6 +16,7 @@ from rota.engine.executors.exit_watch import ExitWatch, reap, reap_in_background
 from rota.engine.executors.keeper import CHILD_NAME, KeptGroup, keep_group
 from rota.engine.executors.pipe import Pipe, Sink, open_pipes
 from rota.engine.executors.process_group import has_living_member, signal_group
+from rota.engine.executors.shortage import raise_if_short
 from rota.engine.executors.spawn import spawn
 
 DRAIN_S = 0.2
@@ -181,17 +182,31 @@ def start_child(
     stdin: int | None = None,
     cwd: str | None = None,
 ) -> Child:
-    """Start a program in a group of its own; `OSError` says why it cannot be started.
+    """Start a program in a group of its own; `OSError` says why it cannot be started, `NodeStrained` what this process
+    lacks for it.
 
     Each chunk it writes goes to a sink, on the loop. With `result` it also has a pipe under the number in
     ROTA_RESULT_FD. `stdin` is a descriptor to read from, by default nothing.
     """
+    try:
+        return _start(
+            argv, environment, [stdout, stderr] if result is None else [stdout, stderr, result], stdin=stdin, cwd=cwd
+        )
+    except (OSError, RuntimeError, MemoryError) as error:
+        raise_if_short(error, of_processes=True)
+        raise
+
+
+def _start(
+    argv: Sequence[str], environment: Mapping[str, str], sinks: list[Sink], *, stdin: int | None, cwd: str | None
+) -> Child:
+    """The third sink, if there is one, is for the result."""
     group = keep_group()
     variables = {**environment, CHILD_NAME: group.name}
     pipes: list[Pipe] = []
     try:
-        pipes += open_pipes([stdout, stderr] if result is None else [stdout, stderr, result])
-        extra = None if result is None else pipes[2].write_end
+        pipes += open_pipes(sinks)
+        extra = pipes[2].write_end if len(pipes) > 2 else None
         if extra is not None:
             variables[RESULT_FD] = str(extra)
         pid = spawn(

@@ -14,6 +14,7 @@ import os
 import threading
 
 from rota.engine.executors.exit_watch import reap
+from rota.engine.executors.nameless_file import open_nameless
 from rota.engine.executors.spawn import spawn
 
 CHILD_NAME = "ROTA_CHILD"
@@ -140,7 +141,7 @@ class Keeper:
             self._retired = threading.Event()
             try:
                 self._read_end, self._write_end = os.pipe()
-                self._table_fd = _nameless_file()
+                self._table_fd = open_nameless()
                 self._grow()
                 pid = self._spawn()
                 threading.Thread(target=self._stand_by, args=(pid, self._retired), name=_TITLE, daemon=True).start()
@@ -194,16 +195,6 @@ class Keeper:
             return 0
         _logger.warning("the keeper of child processes ended; there is another", extra={"pid": pid})
         return pid
-
-
-def _nameless_file() -> int:
-    """Memory where the system has nameless memory, else a file without a name."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create(_TITLE)
-    import tempfile  # only where it is needed: a node starts quicker without it
-
-    with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
 
 
 _keeper = Keeper()
