@@ -65,6 +65,18 @@ def test_nodes_tell_who_lives(opened: Store) -> None:
     assert "dead" in done("nodes").stdout
 
 
+def test_nodes_tell_their_trouble(opened: Store) -> None:
+    now = opened.now()
+    queue = done("node-type", "create", "fast", "--json").json["uuid"]
+    trouble = "claiming fewer jobs: this process has run out of threads"
+    opened.beat(Node(uuid=new_id(now), node_type=queue, last_ping=now, trouble=trouble))
+
+    assert [one["trouble"] for one in done("nodes", "--json").json] == [trouble]
+    shown = done("nodes").stdout
+    assert "in trouble" in shown
+    assert trouble in shown
+
+
 def test_config_tells_where_a_value_came_from_and_no_secret(folder: Path) -> None:
     (folder / "rota.yaml").write_text("server: {port: 8080, api_key: very-secret}\n")
 

@@ -30,6 +30,7 @@ class Site:
         definitions = Definitions(store, ExecutorRegistry())
         self.queue = definitions.ensure_node_type(NodeType(uuid=self._new_id(), name=DEFAULT_NODE_TYPE)).uuid
         definitions.define([], [self._python(name) for name in ("work", "exit_process", "kill_process", "nothing")])
+        definitions.define([], [self._python(name, process=True) for name in ("sleep_in_process", "quick_in_process")])
         definitions.define_job_type(JobType(uuid=self._new_id(), name="note", executor="log"))
         self.definitions = definitions
         self.intake = Intake(store, definitions, self._clock)
@@ -97,8 +98,8 @@ class Site:
         assert set(self.ledger.ends()) == {job.id for job in jobs if job.spec.arguments}
         return jobs
 
-    def _python(self, name: str) -> JobType:
-        metadata: dict[str, object] = {"function": f"tests.system.jobs:{name}"}
+    def _python(self, name: str, **options: object) -> JobType:
+        metadata: dict[str, object] = {"function": f"tests.system.jobs:{name}", **options}
         return JobType(uuid=self._new_id(), name=name, executor="python", metadata=metadata)
 
     def _new_id(self) -> str:

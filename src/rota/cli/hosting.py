@@ -2,6 +2,7 @@
 
 first TERM or INT    claim nothing more, let running jobs end within the grace
 second               interrupt them now; they go back to their queue and no attempt is counted
+HUP                  as the first; unless it is ignored from the start, as `nohup` has it
 """
 
 import asyncio
@@ -111,8 +112,16 @@ class Host:
             self.node.request_stop()
 
     def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._on_signal)
+            loop.add_signal_handler(number, self._on_signal)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            loop.add_signal_handler(signal.SIGHUP, self._on_hang_up)
+
+    def _on_hang_up(self) -> None:
+        """The terminal is gone, which the kernel and the shell may both say: that is one request, not two."""
+        if not self._signals:
+            self._on_signal()
 
     def _on_signal(self) -> None:
         self._signals += 1

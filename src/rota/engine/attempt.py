@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from enum import Enum, auto
 
 from rota.engine.definitions import Definitions
@@ -11,7 +12,7 @@ from rota.engine.executors.output import LogCap
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.log_stream import LogStream
 from rota.engine.store_thread import StoreThread
-from rota.errors import InvalidInput, NotFound, StoreError
+from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim
 from rota.model.limits import MAX_RESULT_BYTES, encode_json
 from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, failed, refused, timed_out
@@ -62,12 +63,19 @@ class Runner:
     """Runs attempts. What comes of one is always an outcome."""
 
     def __init__(
-        self, definitions: Definitions, executors: ExecutorRegistry, logs: LogStream, thread: StoreThread
+        self,
+        definitions: Definitions,
+        executors: ExecutorRegistry,
+        logs: LogStream,
+        thread: StoreThread,
+        *,
+        on_strain: Callable[[NodeStrained], None],
     ) -> None:
         self._definitions = definitions
         self._executors = executors
         self._logs = logs
         self._thread = thread
+        self._on_strain = on_strain
 
     async def run(self, attempt: Attempt) -> Outcome:
         """One attempt, from the job type to an outcome. Never raises, unless the slot itself is cancelled."""
@@ -75,6 +83,9 @@ class Runner:
             outcome = await self._execute(attempt)
         except asyncio.CancelledError as error:
             outcome = self._after_cancel(attempt, error)
+        except NodeStrained as error:
+            self._on_strain(error)
+            outcome = INTERRUPTED  # it has not begun, and is not to blame
         except (Exception, SystemExit) as error:
             _logger.warning("executor failed", extra={"job_id": attempt.claim.spec.id, "error": type(error).__name__})
             outcome = outcome_of_error(error)

@@ -301,6 +301,7 @@ class Node:
             slots=(self._options.threads or node_type.thread_count) if self._worker else 0,
             running=self._worker.running if self._worker else 0,
             draining=self._stop_requested.is_set(),
+            trouble=self._health.trouble,
         )
 
     async def _leave(self, node_type: NodeType, thread: StoreThread) -> None:

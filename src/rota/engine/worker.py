@@ -24,7 +24,8 @@ from rota.engine.health import Health
 from rota.engine.listener import Listener
 from rota.engine.log_stream import LogStream
 from rota.engine.store_thread import StoreThread
-from rota.errors import StoreError
+from rota.engine.strain import Strain
+from rota.errors import NodeStrained, StoreError
 from rota.model.job import Claim, make_token
 from rota.model.liveness import let_go_grace_s
 from rota.model.outcome import INTERRUPTED, Outcome, cancelled
@@ -76,7 +77,8 @@ class Worker:
         self._thread = StoreThread("rota-store")
         self._listener = Listener(store.waker(queue, node), on_news=self._on_news)
         self._logs = LogStream(clock)
-        self._runner = Runner(definitions, executors, self._logs, self._thread)
+        self._runner = Runner(definitions, executors, self._logs, self._thread, on_strain=self._ran_short)
+        self._strain = Strain(slots)
         self._appetite = Appetite(slots)
         self._attempts: dict[str, Attempt] = {}
         self._buffer: deque[Attempt] = deque()
@@ -251,7 +253,24 @@ class Worker:
         """How many more jobs this worker can take."""
         if self._is_draining:
             return 0
-        return max(self._appetite.most_held - len(self._attempts), 0)
+        most_held = self._appetite.most_held
+        if self._strain.is_on:
+            most_held = min(most_held, self._strained_limit())
+        return max(most_held - len(self._attempts), 0)
+
+    def _strained_limit(self) -> int:
+        limit = self._strain.most_held(self._clock.monotonic())
+        if not self._strain.is_on:
+            self._health.strain_ended()
+        return limit
+
+    def _ran_short(self, error: NodeStrained) -> None:
+        """A job could not be started for want of something that is this process's. Those that wait would fare no
+        better."""
+        running = len(self._attempts) - len(self._buffer) - 1
+        self._strain.ran_short(running, self._clock.monotonic())
+        self._health.strained(error)
+        self._give_back(list(self._buffer))
 
     def _wanted(self) -> int:
         """How many jobs to ask for now. Half a batch or more at a time, unless slots are free."""

@@ -38,6 +38,8 @@ class Node(Struct, frozen=True, omit_defaults=True, kw_only=True):
     slots: int = 0
     running: int = 0
     draining: bool = False
+    trouble: str | None = None
+    """What is wrong with it, in its own words."""
 
     def is_alive(self, now: int, dead_after_ms: int = DEAD_AFTER_MS) -> bool:
         return now - self.last_ping < dead_after_ms

@@ -10,7 +10,6 @@ import asyncio
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Coroutine
 from contextvars import Context
 from functools import partial
@@ -29,7 +28,9 @@ from rota.engine.executors.function import (
     outcome_of_value,
 )
 from rota.engine.executors.job_context import context_for, copy_logging_to_jobs, current_run, drive
+from rota.engine.executors.keeper import retire_keeper
 from rota.engine.executors.metadata import check_flag, check_keys
+from rota.engine.executors.nameless_file import open_input
 from rota.engine.executors.output import LineLog, capped_log
 from rota.engine.executors.python_call import MessageReader, Request
 from rota.engine.executors.threads import Threads
@@ -80,6 +81,7 @@ class PythonExecutor:
 
     async def close(self) -> None:
         self._threads.close()
+        retire_keeper()
 
     async def _find(self, run: Run) -> Function | Outcome:
         """Import the function of a run, away from the loop, since a module may take seconds to import."""
@@ -108,7 +110,7 @@ class PythonExecutor:
         log = capped_log(run)
         reader = MessageReader(log)
         streams = LineLog(log, "info"), LineLog(log, "error")
-        request = _open_request(run)
+        request = open_input(msgspec.json.encode(Request(run.spec, run.job_type, run.attempt)))
         try:
             child = start_child(
                 [sys.executable, "-c", _BOOT, *sys.path],
@@ -159,20 +161,6 @@ def _call(
     except BaseException as error:
         return outcome_of_error(error, function, arguments)
     return value if asyncio.iscoroutine(value) else outcome_of_value(value)
-
-
-def _open_request(run: Run) -> int:
-    """A descriptor to read the call from: nameless memory, or a nameless file. A pipe could block."""
-    request = msgspec.json.encode(Request(run.spec, run.job_type, run.attempt))
-    if hasattr(os, "memfd_create"):
-        fd = os.memfd_create("rota-call")
-    else:
-        with tempfile.TemporaryFile() as file:
-            fd = os.dup(file.fileno())
-    with open(fd, "wb", closefd=False) as writer:
-        writer.write(request)
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd
 
 
 def _died(exit_code: int) -> Outcome:

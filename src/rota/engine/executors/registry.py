@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from rota.engine.executors.executor import Executor
 from rota.engine.executors.metadata import did_you_mean
+from rota.engine.executors.shortage import raise_if_short
 from rota.errors import InvalidInput
 
 GROUP = "rota.executors"
@@ -40,11 +41,16 @@ class ExecutorRegistry:
         return sorted({*BUILT_IN, *self._find_plug_ins()})
 
     def get(self, name: str) -> Executor:
-        """The executor of this name; `InvalidInput` when there is none or its plug-in is broken."""
+        """The executor of this name; `InvalidInput` when there is none or its plug-in is broken, `NodeStrained` when
+        there is no descriptor for the files of its module."""
         executor = self._executors.get(name)
         if executor is None:
             with self._lock:
-                executor = self._executors.get(name) or self._make(name)
+                try:
+                    executor = self._executors.get(name) or self._make(name)
+                except OSError as error:
+                    raise_if_short(error)
+                    raise
                 self._executors[name] = executor
         return executor
 
@@ -101,6 +107,7 @@ def _load(entry_point: EntryPoint) -> Executor:
     try:
         executor = entry_point.load()()
     except Exception as error:
+        raise_if_short(error)
         raise InvalidInput("executor", f"{broken} cannot be loaded: {type(error).__name__}: {error}") from error
     missing = [part for part in ("check", "run", "close") if not callable(getattr(executor, part, None))]
     if missing:
