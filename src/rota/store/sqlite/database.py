@@ -8,7 +8,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import resources
 from urllib.parse import parse_qs, urlsplit
 
@@ -29,10 +29,12 @@ class Database:
         self.path = path
         self._synchronous = synchronous
         self._write_lock = threading.RLock()
-        with translated_errors(path):
+        with translated_errors(path), ExitStack() as undoing:
             self._writer = self.connect()
+            undoing.callback(self._writer.close)
             self._migrate()
             self._reader = self._writer if self.in_memory else self.connect()
+            undoing.pop_all()
         self._checkpoints = Checkpoints(self.connect)
         self._read_lock = self._write_lock if self.in_memory else threading.RLock()
 
@@ -49,11 +51,14 @@ class Database:
             check_same_thread=False,
             cached_statements=256,
         )
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
-        connection.execute("PRAGMA cache_size = -16000")
-        connection.execute("PRAGMA wal_autocheckpoint = 20000")
+        with ExitStack() as undoing:
+            undoing.callback(connection.close)
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+            connection.execute("PRAGMA cache_size = -16000")
+            connection.execute("PRAGMA wal_autocheckpoint = 20000")
+            undoing.pop_all()
         return connection
 
     @contextmanager
