@@ -228,6 +228,7 @@ class Node:
 
     async def _beat(self, node_type: NodeType, thread: StoreThread) -> None:
         """Say that this node lives, follow the store's clock, and hear what changed."""
+        self._health.report("store", await thread.call(self._store.troubles))
         record = self._record(node_type)
         self._clock.follow(await thread.call(self._store.now))
         await thread.call(lambda: self._store.beat(record))

@@ -18,6 +18,8 @@ from rota.store.sqlite.checkpoints import Checkpoints
 MEMORY = ":memory:"
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING, and the UPSERT forms used here
 _BUSY_TIMEOUT_MS = 10_000
+_KEPT_LOG_BYTES = 64 * 1024 * 1024
+"""A log that once was longer gives back the rest of its room when it begins anew."""
 
 
 class Database:
@@ -35,7 +37,8 @@ class Database:
             self._migrate()
             self._reader = self._writer if self.in_memory else self.connect()
             undoing.pop_all()
-        self._checkpoints = Checkpoints(self.connect)
+        self._checkpoints = Checkpoints(path, self.connect, syncs=synchronous != "FULL" and not self.in_memory)
+        self._failed_write: str | None = None
         self._read_lock = self._write_lock if self.in_memory else threading.RLock()
 
     @property
@@ -58,13 +61,16 @@ class Database:
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA cache_size = -16000")
             connection.execute("PRAGMA wal_autocheckpoint = 20000")
+            connection.execute(f"PRAGMA journal_size_limit = {_KEPT_LOG_BYTES}")
             undoing.pop_all()
         return connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction that holds the write lock from its start: all of it is committed, or nothing."""
-        with self._write_lock, translated_errors(self.path):
+        with self._write_lock, translated_errors(self.path), self._remembered_failure():
+            if refusal := self._checkpoints.refusal:
+                raise StoreUnavailable(refusal)
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -73,8 +79,20 @@ class Database:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
+            self._failed_write = None
             if not self.in_memory:
                 self._checkpoints.after_commit(self._writer.total_changes)
+
+    @contextmanager
+    def _remembered_failure(self) -> Iterator[None]:
+        """A write that SQLite refused is known until one succeeds."""
+        try:
+            yield
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.OperationalError as error:
+            self._failed_write = f"{self.path}: the last write failed: {error}"
+            raise
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -88,6 +106,13 @@ class Database:
                 yield self._reader
             finally:
                 self._reader.execute("ROLLBACK")
+
+    def troubles(self) -> list[str]:
+        """What is wrong right now: refused writes, failed syncs, a log that only grows."""
+        if self.in_memory:
+            return []
+        failed_write = self._failed_write
+        return self._checkpoints.troubles() + ([failed_write] if failed_write else [])
 
     def close(self) -> None:
         self._checkpoints.close()
