@@ -23,7 +23,7 @@ def test_jobs_for_which_there_is_no_descriptor_go_back_and_end_well(site: Site, 
     jobs = site.jobs(job_ids)
     assert {job.state for job in jobs} == {JobState.SUCCEEDED}, [job.errors for job in jobs if job.errors][:1]
     assert {job.attempts for job in jobs} == {1}
-    assert worker.output.count("short of resources, claiming fewer jobs") == 1
+    assert worker.output.count("claiming fewer jobs") == 1
     site.wait(lambda: "run out of file descriptors" in trouble_of(worker, site), "the worker to say so")
 
 

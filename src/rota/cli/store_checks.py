@@ -7,19 +7,24 @@ from rota.cli.show import span
 from rota.cli.target import Opened
 from rota.clock import SystemClock
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.errors import InvalidInput
+from rota.errors import InvalidInput, StoreError
+from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.settings.settings import mask_url
 
 MOST_SKEW_MS = 1_000
 _LOST_LIMIT = 1_000
+_PROBE = "probe:"
 
 
 def check_store(rota: Opened) -> Iterator[Finding]:
     yield _clock(rota)
     for one in rota.store.problems():
         yield problem("store", one, "change the store's set-up, or choose another with --store")
+    yield _probe(rota)
+    for one in rota.store.troubles():
+        yield problem("store", one, "see to the store's disk, memory and load; nodes go on by themselves")
     yield from _nodes(rota)
     yield from _job_types(rota)
     for node_type in rota.definitions.node_types():
@@ -28,6 +33,19 @@ def check_store(rota: Opened) -> Iterator[Finding]:
 
 def reachable(rota: Opened) -> Finding:
     return ok("store", f"{mask_url(rota.settings.store)} answers")
+
+
+def _probe(rota: Opened) -> Finding:
+    """Whether the store takes and keeps a value: one that answers may still refuse every write."""
+    name = f"{_PROBE}{new_id(rota.store.now())}"
+    try:
+        rota.store.put_setting(name, "written by rota doctor")
+        kept = rota.store.delete_setting(name)
+    except StoreError as error:
+        return problem("store", f"it answers, but refuses to write: {error}", "free some space, or see its own log")
+    if not kept:
+        return problem("store", "it took a value and did not keep it", "see its own log")
+    return ok("store", "it can be written")
 
 
 def _clock(rota: Opened) -> Finding:

@@ -266,6 +266,7 @@ class Node:
 
     def _hear_news(self) -> bool:
         """Follow the store's clock and the definitions; tells whether the node is asked to drain."""
+        self._health.report("store", self._store.troubles())
         self._follow_clock()
         self.definitions.refresh()
         self._check_epoch()

@@ -184,6 +184,11 @@ class Store(ScheduleStore, EventStore, Protocol):
         """What an operator should know about this store's set-up, one sentence each, such as that nothing persists."""
         ...
 
+    def troubles(self) -> list[str]:
+        """What is wrong with the store right now, one sentence each: refused writes, failed syncs, a log that only
+        grows. Cheap: asked with every beat."""
+        ...
+
     def close(self) -> None:
         """Give up all connections. A closed store is not used again."""
         ...

@@ -75,6 +75,9 @@ class RedisStore(RedisSchedules, RedisEvents):
     def problems(self) -> list[str]:
         return self._problems
 
+    def troubles(self) -> list[str]:
+        return []
+
     def close(self) -> None:
         self._client.close()
 

@@ -8,7 +8,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import resources
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,6 +18,8 @@ from rota.store.sqlite.checkpoints import Checkpoints
 MEMORY = ":memory:"
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING, and the UPSERT forms used here
 _BUSY_TIMEOUT_MS = 10_000
+_KEPT_LOG_BYTES = 64 * 1024 * 1024
+"""A log that once was longer gives back the rest of its room when it begins anew."""
 
 
 class Database:
@@ -29,11 +31,14 @@ class Database:
         self.path = path
         self._synchronous = synchronous
         self._write_lock = threading.RLock()
-        with translated_errors(path):
+        with translated_errors(path), ExitStack() as undoing:
             self._writer = self.connect()
+            undoing.callback(self._writer.close)
             self._migrate()
             self._reader = self._writer if self.in_memory else self.connect()
-        self._checkpoints = Checkpoints(self.connect)
+            undoing.pop_all()
+        self._checkpoints = Checkpoints(path, self.connect, syncs=synchronous != "FULL" and not self.in_memory)
+        self._failed_write: str | None = None
         self._read_lock = self._write_lock if self.in_memory else threading.RLock()
 
     @property
@@ -49,21 +54,39 @@ class Database:
             check_same_thread=False,
             cached_statements=256,
         )
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
-        connection.execute("PRAGMA cache_size = -16000")
-        connection.execute("PRAGMA wal_autocheckpoint = 20000")
+        with ExitStack() as undoing:
+            undoing.callback(connection.close)
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+            connection.execute("PRAGMA cache_size = -16000")
+            connection.execute("PRAGMA wal_autocheckpoint = 20000")
+            connection.execute(f"PRAGMA journal_size_limit = {_KEPT_LOG_BYTES}")
+            undoing.pop_all()
         return connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction that holds the write lock from its start: all of it is committed, or nothing."""
-        with self._write_lock, translated_errors(self.path):
+        with self._write_lock, translated_errors(self.path), self._remembered_failure():
+            if refusal := self._checkpoints.refusal:
+                raise StoreUnavailable(refusal)
             with _transaction(self._writer):
                 yield self._writer
+            self._failed_write = None
             if not self.in_memory:
                 self._checkpoints.after_commit(self._writer.total_changes)
+
+    @contextmanager
+    def _remembered_failure(self) -> Iterator[None]:
+        """A write that SQLite refused is known until one succeeds."""
+        try:
+            yield
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.OperationalError as error:
+            self._failed_write = f"{self.path}: the last write failed: {error}"
+            raise
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -81,6 +104,13 @@ class Database:
     def private_writer(self, timeout_s: float) -> "PrivateWriter":
         """A connection for short writes that wait for nobody in this process, and not long for others."""
         return PrivateWriter(self, timeout_s)
+
+    def troubles(self) -> list[str]:
+        """What is wrong right now: refused writes, failed syncs, a log that only grows."""
+        if self.in_memory:
+            return []
+        failed_write = self._failed_write
+        return self._checkpoints.troubles() + ([failed_write] if failed_write else [])
 
     def close(self) -> None:
         self._checkpoints.close()

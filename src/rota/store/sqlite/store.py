@@ -62,6 +62,9 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def problems(self) -> list[str]:
         return ["everything is in memory and is gone when the process ends"] if self._database.in_memory else []
 
+    def troubles(self) -> list[str]:
+        return self._database.troubles()
+
     def close(self) -> None:
         self._database.close()
 
