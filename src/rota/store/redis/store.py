@@ -330,7 +330,7 @@ class RedisStore(RedisSchedules, RedisEvents):
                 yield job_id, CancelAnswer(word)
 
     def _push(self, inbox: str, item: str) -> None:
-        self._ask("rpush", inbox, item)
+        self._run("tell_node", [inbox], [item])
 
     def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
         found = self._found(job_ids)
@@ -372,7 +372,7 @@ class RedisStore(RedisSchedules, RedisEvents):
     def resume_queue(self, queue: str) -> None:
         keys = self._of(queue)
         self._ask("delete", keys.paused)
-        self._ask("rpush", keys.wake, "1")
+        self._push(keys.wake, "1")
 
     def paused_queues(self) -> frozenset[str]:
         return frozenset(queue for queue in self.list_queues() if self._ask("exists", self._of(queue).paused))

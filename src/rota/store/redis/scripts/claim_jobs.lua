@@ -17,6 +17,7 @@
 -- ARGV[5] lease_until  epoch milliseconds
 -- ARGV[6] most_due     most delayed jobs to make ready
 -- Returns the next due time or '', then per job: spec, rank, mark or ''.
+-- include: although_full
 -- include: locks
 -- include: wake
 local jobs, ready, delayed, held, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -56,6 +57,7 @@ local function take_or_hold(id, rank, mark)
   end
 end
 
+write_although_full(running)
 promote_due_jobs()
 local next_due = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or ''
 if redis.call('EXISTS', paused) == 1 then return {next_due} end

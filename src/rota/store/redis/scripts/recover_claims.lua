@@ -20,6 +20,7 @@
 -- ARGV[5] expiry  of the stats, in seconds
 -- ARGV[6...] held  per job that the node knows of: id, token
 -- Returns how many were put back.
+-- include: although_full
 -- include: locks
 -- include: wake
 -- include: stats
@@ -40,6 +41,7 @@ local function put_back(id, rank, mark)
   if mark and mark.unique then redis.call('HDEL', unique, mark.unique) end
 end
 
+write_although_full(running)
 local known = {}
 for i = 6, #ARGV, 2 do known[ARGV[i]] = ARGV[i + 1] end
 local all, recovered = redis.call('HGETALL', running), 0

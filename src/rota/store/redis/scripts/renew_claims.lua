@@ -7,9 +7,11 @@
 -- ARGV[2] lease_until  epoch milliseconds
 -- ARGV[3...] held      per job: id, token
 -- Returns two lists of ids: to be cancelled, lost.
+-- include: although_full
 local running, cancelling, leases = KEYS[1], KEYS[2], KEYS[3]
 local node, lease_until = ARGV[1], ARGV[2]
 
+write_although_full(running)
 redis.call('ZADD', leases, lease_until, node)
 local to_cancel, lost = {}, {}
 for i = 3, #ARGV, 2 do
