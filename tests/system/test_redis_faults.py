@@ -7,7 +7,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
+import msgspec
 import pytest
 from redis.exceptions import ResponseError
 
@@ -17,7 +19,7 @@ from rota.store import open_store
 from rota.store.redis.connection import ANSWER_TIMEOUT_S
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.store import SCRIPTS
-from tests.contract.building import claim
+from tests.contract.building import claim, spec
 from tests.servers import RedisCluster, RedisSentinel, RedisServer, raw_command
 from tests.system.conftest import DURABLE
 from tests.system.crew import Crew, WorkerProcess
@@ -176,6 +178,29 @@ def test_an_enqueue_whose_answer_is_lost_is_repeated_and_makes_no_second_job(
         site.await_end()
 
         site.assert_each_ended_once(producer.accepted)
+        store.close()
+
+
+def test_a_job_whose_acceptance_was_lost_on_the_way_is_new_to_its_caller_and_known_to_the_next(
+    durable_redis: DurableRedis, tmp_path: Path
+) -> None:
+    with proxied(durable_redis) as (proxy, url):
+        store = open_store(url)
+        site = Site(store, tmp_path)
+        site.enqueue([site.work(1)])  # so that the servers know the script
+        known, now = spec(site.queue), store.now()
+        store.enqueue_jobs([known], now=now)
+        jobs = [spec(site.queue, job_id=str(uuid4())), spec(site.queue, unique_key="one"), spec(site.queue)]
+        proxy.swallow_replies(SCRIPTS["enqueue_jobs"].sha.encode(), 1)
+
+        again = msgspec.structs.replace(known, enqueued_at=known.enqueued_at + 1)
+        first = store.enqueue_jobs([*jobs, again, jobs[0]], now=now)
+        second = store.enqueue_jobs(jobs, now=now)
+
+        assert proxy.swallowed == 1
+        assert [one.is_new for one in first] == [True, True, True, False, False]
+        assert [one.is_new for one in second] == [False, False, False]
+        assert store.count_jobs(site.queue)[JobState.QUEUED] == 5
         store.close()
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from rota.errors import StoreFull
+from rota.model.ids import new_id
 from rota.model.job import Claim, JobState
 from rota.model.node import Node
 from rota.model.settlement import as_event
@@ -63,6 +64,23 @@ def test_no_job_is_accepted_and_the_error_says_that_the_store_is_full(server: Re
         enqueue(store, spec(queue), spec(queue))
 
     assert counts(store, queue) == {JobState.QUEUED: 1}
+
+
+def test_many_jobs_are_accepted_whole_or_not_at_all(server: RedisServer, store: Store) -> None:
+    queue, many = new_queue(), 10_000
+    used = int(server.info("memory")["used_memory"])
+    raw_command(server.port, "CONFIG", "SET", "maxmemory", used + 12_000_000)
+
+    def enqueue_for_ever() -> None:
+        while True:
+            enqueue(store, *(spec(queue, unique_key=new_id(NOW)) for _ in range(many)))
+
+    with pytest.raises(StoreFull, match="nothing was written"):
+        enqueue_for_ever()
+
+    accepted = counts(store, queue)[JobState.QUEUED]
+    assert accepted > 0
+    assert accepted % many == 0
 
 
 def test_ends_are_told_whatever_they_write(server: RedisServer, store: Store) -> None:

@@ -1,7 +1,6 @@
 """The Redis store. Each operation is one Lua script of its name; `keys.py` spells the keys.
 
-Answers of Redis come as bytes; ids and tokens are ASCII. A job is looked up by its id alone by asking every queue:
-there are few of them, and jobs on the hot path are never looked up.
+Answers of Redis come as bytes; ids and tokens are ASCII. A job is looked up by its id alone as `lookup.py` says.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +10,7 @@ from redis.cluster import RedisCluster
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, ResponseError
 
-from rota.errors import Conflict
+from rota.errors import Conflict, InvalidInput
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
@@ -23,9 +22,10 @@ from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
 from rota.store.redis.events import RedisEvents
 from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, SETTINGS, DefinitionKeys, QueueKeys
+from rota.store.redis.lookup import Lookup
 from rota.store.redis.marks import claim_of, job_of
 from rota.store.redis.schedules import RedisSchedules
-from rota.store.redis.scripts import Value, load_scripts
+from rota.store.redis.scripts import MOST_PER_CALL, ScriptCall, Value, load_scripts, parts_of
 from rota.store.redis.stats import hours_between, stats_args, stats_keys, stats_of, totals_of
 from rota.store.redis.waker import RedisWaker
 from rota.store.store import (
@@ -42,8 +42,8 @@ from rota.store.store import (
 )
 
 SCRIPTS = load_scripts()
-_MOST_PER_CALL = 1000
-"""Lua can unpack about 8,000 values; entries take up to two each."""
+_MOST_ENQUEUED = 100_000
+"""Jobs of one queue in one call. They are one step, and a command has a million arguments at most."""
 
 
 class RedisStore(RedisSchedules, RedisEvents):
@@ -57,6 +57,7 @@ class RedisStore(RedisSchedules, RedisEvents):
             self._client = address.connect()
             self._problems = check_server(self._client, address.shown)
         self._is_cluster = isinstance(self._client, RedisCluster)
+        self._lookup = Lookup(self._run_each, self.list_queues, queues_per_call=1 if self._is_cluster else 100)
 
     @classmethod
     def open(cls, url: str) -> Self:
@@ -100,6 +101,30 @@ class RedisStore(RedisSchedules, RedisEvents):
                 return getattr(self._client, command)(*args, **options)
             except RedisConnectionError:
                 return getattr(self._client, command)(*args, **options)
+
+    def _ask_together(self, *commands: Sequence[Any]) -> list[Any]:
+        """Several plain commands in one round trip."""
+        with translated_errors(self.url):
+            try:
+                return self._send_together(commands)
+            except RedisConnectionError:
+                return self._send_together(commands)
+
+    def _send_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        pipeline = self._client.pipeline(transaction=False)
+        for name, *args in commands:
+            getattr(pipeline, name)(*args)
+        return list(pipeline.execute())
+
+    def _run_each(self, calls: list[ScriptCall]) -> list[Any]:
+        """Several scripts that may be repeated; in one round trip, but on a cluster one after the other."""
+        if self._is_cluster or len(calls) < 2:
+            return [self._run(*call) for call in calls]
+        with translated_errors(self.url):
+            try:
+                return self._send_scripts(calls)
+            except RedisConnectionError:
+                return self._send_scripts(calls)
 
     def _of(self, queue: str) -> QueueKeys:
         keys = self._keys.get(queue)
@@ -176,26 +201,53 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         admissions = [Admission(spec.id, True) for spec in specs]
-        by_queue: dict[str, list[int]] = {}
-        for index, spec in enumerate(specs):
-            by_queue.setdefault(spec.queue, []).append(index)
-        for queue, indexes in by_queue.items():
+        for queue, indexes in self._by_queue(specs, admissions).items():
             self._remember_queue(queue)
-            for start in range(0, len(indexes), _MOST_PER_CALL):
-                self._enqueue(queue, specs, indexes[start : start + _MOST_PER_CALL], admissions, now)
+            self._enqueue(queue, [specs[index] for index in indexes], indexes, admissions, now)
         return admissions
 
+    def _by_queue(self, specs: Sequence[JobSpec], admissions: list[Admission]) -> dict[str, list[int]]:
+        """The numbers of new jobs by queue; those whose id another queue has are not new."""
+        elsewhere = self._lookup.held_elsewhere(specs)
+        by_queue: dict[str, list[int]] = {}
+        for index, spec in enumerate(specs):
+            if elsewhere and elsewhere.get(spec.id, spec.queue) != spec.queue:
+                admissions[index] = Admission(spec.id, False)
+            else:
+                by_queue.setdefault(spec.queue, []).append(index)
+        for queue, indexes in by_queue.items():
+            if len(indexes) > _MOST_ENQUEUED:
+                raise InvalidInput("jobs", f"{len(indexes)} jobs for {queue} at once; {_MOST_ENQUEUED} is the most")
+        return by_queue
+
     def _enqueue(
-        self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
+        self, queue: str, specs: list[JobSpec], indexes: list[int], admissions: list[Admission], now: int
     ) -> None:
-        keys = self._of(queue)
+        """One step for all of them, whatever their number: a server that is full takes all or none."""
+        k = self._of(queue)
         args = stats_args(now)
-        for index in indexes:
-            args += new_entry(specs[index], now)
-        places = [keys.jobs, keys.ready, keys.delayed, keys.unique, keys.marks, keys.wake]
-        answer = self._run("enqueue_jobs", [*places, *stats_keys(keys, now)], args)
+        for spec in specs:
+            args += new_entry(spec, now)
+        keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now)]
+        with translated_errors(self.url):
+            try:
+                answer = SCRIPTS["enqueue_jobs"].call(self._client, keys, args)
+                own: set[int] = set()
+            except RedisConnectionError:
+                answer = SCRIPTS["enqueue_jobs"].call(self._client, keys, args)
+                own = self._accepted_before(k, specs, answer)
         for number, survivor in zip(answer[::2], answer[1::2], strict=True):
-            admissions[indexes[number]] = Admission(survivor.decode(), False)
+            if number not in own:
+                admissions[indexes[number]] = Admission(survivor.decode(), False)
+
+    def _accepted_before(self, keys: QueueKeys, specs: list[JobSpec], answer: list[Any]) -> set[int]:
+        """Jobs that a repeated call found to be known, because it had accepted them itself when its answer was lost:
+        what is kept is exactly what was handed in, the instant included."""
+        first = {specs[number].id: number for number in reversed(answer[::2])}
+        if not first:
+            return set()
+        kept = self._client.hmget(keys.jobs, list(first))
+        return {number for number, body in zip(first.values(), kept, strict=True) if body == encode(specs[number])}
 
     def _remember_queue(self, queue: str) -> None:
         if queue not in self._known_queues:
@@ -211,7 +263,7 @@ class RedisStore(RedisSchedules, RedisEvents):
     ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.leases, k.paused, k.wake]
-        most = min(limit, _MOST_PER_CALL)
+        most = min(limit, MOST_PER_CALL)
         return keys, [now, token, node_of_token(token), most, now + lease_ms, MAX_PROMOTED]
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
@@ -222,8 +274,8 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def _finish(self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool) -> frozenset[str]:
         left_over: list[bytes] = []
-        for start in range(0, len(settlements), _MOST_PER_CALL):
-            part = settlements[start : start + _MOST_PER_CALL]
+        for start in range(0, len(settlements), MOST_PER_CALL):
+            part = settlements[start : start + MOST_PER_CALL]
             keys, args = self._finish_call(queue, part, now, only_dead=only_dead)
             left_over += self._run("finish_jobs", keys, args)
         return self._refused(queue, settlements, left_over)
@@ -256,7 +308,7 @@ class RedisStore(RedisSchedules, RedisEvents):
     ) -> Claims:
         if not settlements:
             return self.claim_jobs(queue, token=token, limit=limit, lease_ms=lease_ms, now=now)
-        if self._is_cluster or len(settlements) > _MOST_PER_CALL:
+        if self._is_cluster or len(settlements) > MOST_PER_CALL:
             refused = self.finish_jobs(queue, settlements, now=now)
             answer = self.claim_jobs(queue, token=token, limit=limit, lease_ms=lease_ms, now=now)
             return Claims(answer.claims, answer.next_due, refused)
@@ -266,19 +318,23 @@ class RedisStore(RedisSchedules, RedisEvents):
         answer = claims(raw_claims, token)
         return Claims(answer.claims, answer.next_due, self._refused(queue, settlements, left_over))
 
-    def _pipeline(self, calls: Sequence[tuple[str, Sequence[str], Sequence[Value]]]) -> list[Any]:
-        """Several scripts in one round trip; one that the server does not know is sent whole afterwards."""
+    def _pipeline(self, calls: Sequence[ScriptCall]) -> list[Any]:
+        """Several scripts in one round trip, none of which is repeated."""
         with translated_errors(self.url):
-            pipeline = self._client.pipeline(transaction=False)
-            for name, keys, args in calls:
-                pipeline.evalsha(SCRIPTS[name].sha, len(keys), *keys, *args)
-            answers = pipeline.execute(raise_on_error=False)
-            for number, (name, keys, args) in enumerate(calls):
-                if isinstance(answers[number], NoScriptError):
-                    answers[number] = SCRIPTS[name].call(self._client, keys, args)
-                if isinstance(answers[number], ResponseError):
-                    raise answers[number]
-            return list(answers)
+            return self._send_scripts(calls)
+
+    def _send_scripts(self, calls: Sequence[ScriptCall]) -> list[Any]:
+        """In one round trip; a script that the server does not know is sent whole afterwards."""
+        pipeline = self._client.pipeline(transaction=False)
+        for name, keys, args in calls:
+            pipeline.evalsha(SCRIPTS[name].sha, len(keys), *keys, *args)
+        answers = pipeline.execute(raise_on_error=False)
+        for number, (name, keys, args) in enumerate(calls):
+            if isinstance(answers[number], NoScriptError):
+                answers[number] = SCRIPTS[name].call(self._client, keys, args)
+            if isinstance(answers[number], ResponseError):
+                raise answers[number]
+        return list(answers)
 
     def renew_claims(self, queue: str, node: str, held: dict[str, str], *, lease_ms: int, now: int) -> Renewal:
         keys = self._of(queue)
@@ -307,16 +363,12 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         answers = dict.fromkeys(job_ids, CancelAnswer.UNKNOWN)
-        for queue in self.list_queues():
-            for job_id, answer in self._cancel_in(
-                queue, [i for i in answers if answers[i] is CancelAnswer.UNKNOWN], now
-            ):
-                answers[job_id] = answer
+        for queue, known in self._lookup.by_queue(job_ids).items():
+            for part in parts_of(known):
+                answers.update(self._cancel_in(queue, part, now))
         return [answers[job_id] for job_id in job_ids]
 
-    def _cancel_in(self, queue: str, job_ids: list[str], now: int) -> Iterable[tuple[str, CancelAnswer]]:
-        if not job_ids:
-            return
+    def _cancel_in(self, queue: str, job_ids: Sequence[str], now: int) -> Iterable[tuple[str, CancelAnswer]]:
         k = self._of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
         args = [now, encode(cancelled_before_run(now)), *stats_args(now), *job_ids]
@@ -354,10 +406,11 @@ class RedisStore(RedisSchedules, RedisEvents):
     def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
         deleted: set[str] = set()
         for queue, specs in self._found(job_ids).items():
-            deleted |= self._delete_in(queue, [spec.id for spec in specs])
+            for part in parts_of([spec.id for spec in specs]):
+                deleted |= self._delete_in(queue, part)
         return [job_id in deleted for job_id in job_ids]
 
-    def _delete_in(self, queue: str, job_ids: list[str]) -> set[str]:
+    def _delete_in(self, queue: str, job_ids: Sequence[str]) -> set[str]:
         k = self._of(queue)
         keys = [k.jobs, k.ended, k.succeeded, k.failed, k.cancelled, k.marks, *map(k.log, job_ids)]
         answers = self._run("delete_jobs", keys, job_ids)
@@ -395,21 +448,19 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
         found: dict[str, Job] = {}
-        for queue in self.list_queues():
-            missing = [job_id for job_id in job_ids if job_id not in found]
-            if not missing:
-                break
-            found |= {job.id: job for job in self._find_in(queue, missing) if job}
+        for queue, known in self._lookup.by_queue(job_ids).items():
+            found |= {job.id: job for job in self._find_in(queue, known) if job}
         return [found.get(job_id) for job_id in job_ids]
 
     def _find_in(self, queue: str, job_ids: Sequence[str]) -> list[Job | None]:
         k = self._of(queue)
-        raw = self._run("find_jobs", [k.jobs, k.ready, k.delayed, k.running, k.ended, k.marks, k.cancelling], job_ids)
-        return [job_of(*raw[start : start + 5]) for start in range(0, len(raw), 5)]
+        keys = [k.jobs, k.ready, k.delayed, k.running, k.ended, k.marks, k.cancelling]
+        parts = self._run_each([("find_jobs", keys, part) for part in parts_of(job_ids)])
+        return [job_of(*raw[start : start + 5]) for raw in parts for start in range(0, len(raw), 5)]
 
     def list_queues(self) -> list[str]:
-        queues = {raw.decode() for raw in self._ask("hkeys", NODE_TYPES.bodies)}
-        return sorted(queues | {raw.decode() for raw in self._ask("smembers", QUEUES)})
+        defined, used = self._ask_together(("hkeys", NODE_TYPES.bodies), ("smembers", QUEUES))
+        return sorted({raw.decode() for raw in [*defined, *used]})
 
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         return listing.list_jobs(self, query, limit, cursor)
@@ -470,10 +521,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         old = self._oldest(keys, f"({ended_before}", limit)
         if len(old) < surplus:
             old = self._oldest(keys, "+inf", surplus)
-        return sum(
-            len(self._delete_in(queue, old[start : start + _MOST_PER_CALL]))
-            for start in range(0, len(old), _MOST_PER_CALL)
-        )
+        return sum(len(self._delete_in(queue, part)) for part in parts_of(old))
 
     def _oldest(self, keys: QueueKeys, before: str, limit: int) -> list[str]:
         ended: list[tuple[float, bytes]] = []
@@ -500,10 +548,9 @@ class RedisStore(RedisSchedules, RedisEvents):
         return frozenset(refused)
 
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
-        for queue in self.list_queues():
+        for queue in self._lookup.by_queue([job_id]):
             raw = self._ask("lrange", self._of(queue).log(job_id), after, after + limit - 1)
-            if raw:
-                return LogPage([decode_log_entry(entry) for entry in raw], after + len(raw))
+            return LogPage([decode_log_entry(entry) for entry in raw], after + len(raw))
         return LogPage([], after)
 
     # -- nodes -----------------------------------------------------------------------------------------------------
