@@ -19,7 +19,7 @@ class Proxy:
     """Runs in a thread of its own while it is entered. Has one port for each of the servers'."""
 
     def __init__(self, *targets: int) -> None:
-        self._targets = targets
+        self._targets = list(targets)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._connections: set[_Connection] = set()
@@ -57,6 +57,11 @@ class Proxy:
 
         self._run(freeze_all()).result()
 
+    def turn_to(self, *targets: int) -> None:
+        """Lead new connections to other servers; the present ones are broken."""
+        self._targets = list(targets)
+        self.reset_all()
+
     def reset_all(self) -> None:
         """Break all connections, as a fire wall does that forgot them."""
 
@@ -76,8 +81,8 @@ class Proxy:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     async def _start(self) -> None:
-        for target in self._targets:
-            server = await asyncio.start_server(partial(self._serve, target), HOST, 0)
+        for number in range(len(self._targets)):
+            server = await asyncio.start_server(partial(self._serve, number), HOST, 0)
             self._servers.append(server)
             self.ports.append(server.sockets[0].getsockname()[1])
 
@@ -88,9 +93,9 @@ class Proxy:
             connection.reset()
         await asyncio.gather(*self._pumps)
 
-    async def _serve(self, target: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            upstream = await asyncio.open_connection(HOST, target)
+            upstream = await asyncio.open_connection(HOST, self._targets[number])
         except OSError:
             writer.transport.abort()
             return

@@ -71,6 +71,8 @@ class Address:
         path = [part for part in parts.path.split("/") if part]
         self.service = path.pop(0) if self.kind == "sentinel" and path else "mymaster"
         self.database = _database(url, path)
+        self.wait_replicas = _count(url, "wait_replicas", self.options.get("wait_replicas", "0"))
+        """So many replicas confirm an enqueue before it is acknowledged."""
         if self.kind == "cluster" and self.database:
             raise InvalidInput("store", f"{self.shown!r}: a Redis Cluster has database 0 only")
 
@@ -119,7 +121,7 @@ def translated_errors(where: str) -> Iterator[None]:
 
 def _translate(where: str, error: RedisError | RedisClusterException) -> StoreError:
     text = str(error)
-    code = _code_of(text)
+    code = code_of(text)
     if isinstance(error, OutOfMemoryError) or code in ("OOM", "MISCONF"):
         return StoreFull(f"{where}: {text}; nothing was written, give the server room and try again")
     if isinstance(error, AuthenticationError) or code in ("NOAUTH", "WRONGPASS", "NOPERM"):
@@ -129,7 +131,7 @@ def _translate(where: str, error: RedisError | RedisClusterException) -> StoreEr
     return StoreError(f"{where}: {text}")
 
 
-def _code_of(text: str) -> str:
+def code_of(text: str) -> str:
     """The word with which Redis names an error. Before Redis 7, one that a script met is told within another's text."""
     found = _CODE.search(text)
     return found[0].strip(" -") if found else ""
@@ -137,7 +139,7 @@ def _code_of(text: str) -> str:
 
 def check_server(client: Any, where: str) -> list[str]:
     """Refuse a server that would lose jobs by itself; returns what an operator should know."""
-    infos = _infos(client)
+    infos = infos_of(client)
     for info in infos:
         version = tuple(int(part) for part in str(info.get("redis_version", "0")).split(".")[:2])
         if version < _OLDEST_SERVER:
@@ -151,7 +153,8 @@ def check_server(client: Any, where: str) -> list[str]:
     return _persistence_problems(client, infos)
 
 
-def _infos(client: Any) -> list[dict[str, Any]]:
+def infos_of(client: Any) -> list[dict[str, Any]]:
+    """What each primary says of itself."""
     if isinstance(client, RedisCluster):
         # One by one: asked together, a single one answers in another shape.
         primaries: list[Any] = client.get_primaries()  # type: ignore[no-untyped-call]
@@ -181,6 +184,12 @@ def _host(text: str, default_port: int) -> tuple[str, int]:
         return parts.hostname or "127.0.0.1", parts.port or default_port
     except ValueError:
         raise InvalidInput("store", f"{text!r} is not host:port") from None
+
+
+def _count(url: str, name: str, text: str) -> int:
+    if not text.isdigit():
+        raise InvalidInput("store", f"{url!r}: {name} must be a number, such as 1")
+    return int(text)
 
 
 def _database(url: str, path: list[str]) -> int:

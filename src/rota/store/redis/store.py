@@ -10,7 +10,8 @@ from redis.cluster import RedisCluster
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, ResponseError
 
-from rota.errors import Conflict, InvalidInput
+from rota.clock import SystemClock
+from rota.errors import Conflict, InvalidInput, StoreUnavailable
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
@@ -27,6 +28,7 @@ from rota.store.redis.marks import claim_of, job_of
 from rota.store.redis.schedules import RedisSchedules
 from rota.store.redis.scripts import MOST_PER_CALL, ScriptCall, Value, load_scripts, parts_of
 from rota.store.redis.stats import hours_between, stats_args, stats_keys, stats_of, totals_of
+from rota.store.redis.troubles import Troubles
 from rota.store.redis.waker import RedisWaker
 from rota.store.store import (
     MAX_PROMOTED,
@@ -42,6 +44,7 @@ from rota.store.store import (
 )
 
 SCRIPTS = load_scripts()
+_REPLICA_PATIENCE_MS = 1_000
 _MOST_ENQUEUED = 100_000
 """Jobs of one queue in one call. They are one step, and a command has a million arguments at most."""
 
@@ -57,6 +60,7 @@ class RedisStore(RedisSchedules, RedisEvents):
             self._client = address.connect()
             self._problems = check_server(self._client, address.shown)
         self._is_cluster = isinstance(self._client, RedisCluster)
+        self._troubles = Troubles(self._client, SystemClock().monotonic)
         self._lookup = Lookup(self._run_each, self.list_queues, queues_per_call=1 if self._is_cluster else 100)
 
     @classmethod
@@ -76,6 +80,13 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def problems(self) -> list[str]:
         return self._problems
+
+    def troubles(self) -> list[str]:
+        with translated_errors(self.url):
+            try:
+                return self._troubles.look()
+            except RedisConnectionError:
+                return self._troubles.look()
 
     def close(self) -> None:
         self._client.close()
@@ -184,8 +195,11 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def put_setting(self, name: str, value: str, *, only_if_absent: bool = False) -> str:
         if only_if_absent:
-            self._ask("hsetnx", SETTINGS, name, value)
+            # What is there is read first: a server that refuses to write must not keep a node from starting.
             kept = self.get_setting(name)
+            if kept is None:
+                self._ask("hsetnx", SETTINGS, name, value)
+                kept = self.get_setting(name)
             return value if kept is None else kept
         self._ask("hset", SETTINGS, name, value)
         return value
@@ -236,9 +250,26 @@ class RedisStore(RedisSchedules, RedisEvents):
             except RedisConnectionError:
                 answer = SCRIPTS["enqueue_jobs"].call(self._client, keys, args)
                 own = self._accepted_before(k, specs, answer)
+            if self._address.wait_replicas:
+                self._await_replicas(k)
         for number, survivor in zip(answer[::2], answer[1::2], strict=True):
             if number not in own:
                 admissions[indexes[number]] = Admission(survivor.decode(), False)
+
+    def _await_replicas(self, keys: QueueKeys) -> None:
+        """Wait until replicas have everything that the queue's server was given so far: a write on a connection, and
+        there the wait for it. It costs one round trip, and the time that the replicas take."""
+        wanted = self._address.wait_replicas
+        client = self._client.get_node_from_key(keys.synced).redis_connection if self._is_cluster else self._client
+        pipeline = client.pipeline(transaction=False)
+        pipeline.incr(keys.synced)
+        pipeline.execute_command("WAIT", wanted, _REPLICA_PATIENCE_MS)
+        confirmed = pipeline.execute()[1]
+        if confirmed < wanted:
+            raise StoreUnavailable(
+                f"{self.url}: written, but {confirmed} of {wanted} replicas confirmed it within {_REPLICA_PATIENCE_MS} "
+                "ms, so that a fail-over may lose it; repeating with the same ids is harmless"
+            )
 
     def _accepted_before(self, keys: QueueKeys, specs: list[JobSpec], answer: list[Any]) -> set[int]:
         """Jobs that a repeated call found to be known, because it had accepted them itself when its answer was lost:
