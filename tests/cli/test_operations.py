@@ -69,7 +69,7 @@ def test_nodes_tell_their_trouble(opened: Store) -> None:
     now = opened.now()
     queue = done("node-type", "create", "fast", "--json").json["uuid"]
     trouble = "claiming fewer jobs: this process has run out of threads"
-    opened.beat(Node(uuid=new_id(now), node_type=queue, last_ping=now, trouble=trouble))
+    beat(opened, Node(uuid=new_id(now), node_type=queue, last_ping=now, trouble=trouble))
 
     assert [one["trouble"] for one in done("nodes", "--json").json] == [trouble]
     shown = done("nodes").stdout

@@ -120,6 +120,31 @@ def test_log_lines_of_a_job_that_ended_while_they_could_not_be_written_are_kept(
     asyncio.run(scene())
 
 
+def test_jobs_end_although_the_store_has_no_room_for_their_log_lines(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        stage.gate.set()
+        shop, faults = Shop(store), Faults(store)
+        shop.python("speak_and_wait")
+        async with working(faults.store, dead_after_ms=HOUR_LEASE_MS) as node:
+            faults.before("append_logs", be_full, be_full)
+            first = await shop.ended(shop.enqueue("speak_and_wait", {"lines": 3}))
+            second = await shop.ended(shop.enqueue("speak_and_wait", {"lines": 3}))
+            third = await shop.ended(shop.enqueue("speak_and_wait", {"lines": 3}))
+
+            assert {job.state for job in first + second + third} == {JobState.SUCCEEDED}
+            assert shop.messages(first[0].id) == []
+            assert shop.messages(third[0].id) == ["line 0", "line 1", "line 2"]
+            assert node.health() is None
+
+    with caplog.at_level(logging.WARNING, "rota.worker"):
+        asyncio.run(scene())
+    assert caplog.text.count("log lines are dropped: the store is full") == 1
+    assert caplog.text.count("log lines are written again") == 1
+
+
 def test_a_node_whose_store_stays_away_can_still_be_stopped_at_once(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()

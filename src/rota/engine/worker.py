@@ -25,7 +25,7 @@ from rota.engine.listener import Listener
 from rota.engine.log_stream import LogStream
 from rota.engine.store_thread import StoreThread
 from rota.engine.strain import Strain
-from rota.errors import NodeStrained, StoreError
+from rota.errors import NodeStrained, StoreError, StoreFull
 from rota.model.job import Claim, make_token
 from rota.model.liveness import let_go_grace_s
 from rota.model.outcome import INTERRUPTED, Outcome, cancelled
@@ -84,6 +84,7 @@ class Worker:
         self._buffer: deque[Attempt] = deque()
         self._idle_slots: deque[asyncio.Future[Attempt]] = deque()
         self._settled: list[Settlement] = []
+        self._lines_dropped = 0
         self._serial = 0
         self._may_have_jobs = True
         self._last_asked = clock.monotonic()
@@ -294,7 +295,7 @@ class Worker:
                 # The answer to the failed claim may have been lost on its way, and its jobs with it.
                 self._store.recover_claims(self._queue, self._node, held, floor=floor, now=now)
             if batches:
-                self._store.append_logs(batches)
+                self._append_logs(batches)
             if wanted or passes_on:
                 # Even a claim of none leaves word for another node, if there is something to be had.
                 return self._store.finish_and_claim_jobs(self._queue, settlements, token=token, limit=wanted, now=now)
@@ -302,6 +303,19 @@ class Worker:
             return Claims([], next_due, refused)
 
         return talk
+
+    def _append_logs(self, batches: Sequence[LogBatch]) -> None:
+        """Write log lines. A store that has no room for them still hears of ends, so they are dropped and counted."""
+        try:
+            self._store.append_logs(batches)
+        except StoreFull as error:
+            if not self._lines_dropped:
+                _logger.error("log lines are dropped: the store is full", extra={"error": str(error)})
+            self._lines_dropped += sum(len(batch.entries) for batch in batches)
+        else:
+            if self._lines_dropped:
+                _logger.warning("log lines are written again", extra={"dropped": self._lines_dropped})
+                self._lines_dropped = 0
 
     def _receive(self, settlements: Sequence[Settlement], answer: Claims, wanted: int) -> None:
         for job_id in answer.refused:

@@ -35,6 +35,7 @@ class QueueKeys:
         "schedule_states",
         "schedules",
         "succeeded",
+        "synced",
         "totals",
         "unique",
         "wake",
@@ -77,6 +78,8 @@ class QueueKeys:
         """string: there while the queue is paused."""
         self.totals = self._base + "totals"
         """hash: how many jobs were enqueued, succeeded, failed and cancelled in all."""
+        self.synced = self._base + "synced"
+        """string: a number that grows each time somebody waits until replicas have what was written before it."""
         self.wake = self._base + "wake"
         """list: holds one item when jobs became ready that no waiting node has been told of."""
 
@@ -158,6 +161,8 @@ EVENT_QUEUES = f"{PREFIX}:{{configurations}}:event_queues"
 """set: every queue that ever had configurations."""
 QUEUES = f"{PREFIX}:queues"
 """set: every queue that ever had jobs, so that those of a deleted node type are found."""
+PROBE = f"{PREFIX}:probe"
+"""string: a number that grows each time somebody tries whether the store can be written."""
 SETTINGS = f"{PREFIX}:settings"
 """hash: small values of the installation."""
 NODES = f"{PREFIX}:{{nodes}}:nodes"

@@ -1,7 +1,6 @@
 """The Redis store. Each operation is one Lua script of its name; `keys.py` spells the keys.
 
-Answers of Redis come as bytes; ids and tokens are ASCII. A job is looked up by its id alone by asking every queue:
-there are few of them, and jobs on the hot path are never looked up.
+Answers of Redis come as bytes; ids and tokens are ASCII. A job is looked up by its id alone as `lookup.py` says.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +10,8 @@ from redis.cluster import RedisCluster
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, ResponseError
 
-from rota.errors import Conflict
+from rota.clock import SystemClock
+from rota.errors import Conflict, InvalidInput, StoreUnavailable
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, serial_of_token
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
@@ -24,10 +24,12 @@ from rota.store.redis.entries import claims, new_entry, retried_entry, settled_e
 from rota.store.redis.events import RedisEvents
 from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, SETTINGS, DefinitionKeys, QueueKeys
 from rota.store.redis.lifeline import RedisLifeline
+from rota.store.redis.lookup import Lookup
 from rota.store.redis.marks import claim_of, job_of
 from rota.store.redis.schedules import RedisSchedules
-from rota.store.redis.scripts import SCRIPTS, Value
+from rota.store.redis.scripts import MOST_PER_CALL, SCRIPTS, ScriptCall, Value, parts_of
 from rota.store.redis.stats import hours_between, stats_args, stats_keys, stats_of, totals_of
+from rota.store.redis.troubles import Troubles
 from rota.store.redis.waker import RedisWaker
 from rota.store.store import (
     MAX_PROMOTED,
@@ -41,8 +43,9 @@ from rota.store.store import (
     Stats,
 )
 
-_MOST_PER_CALL = 1000
-"""Lua can unpack about 8,000 values; entries take up to two each."""
+_REPLICA_PATIENCE_MS = 1_000
+_MOST_ENQUEUED = 100_000
+"""Jobs of one queue in one call. They are one step, and a command has a million arguments at most."""
 
 
 class RedisStore(RedisSchedules, RedisEvents):
@@ -56,6 +59,8 @@ class RedisStore(RedisSchedules, RedisEvents):
             self._client = address.connect()
             self._problems = check_server(self._client, address.shown)
         self._is_cluster = isinstance(self._client, RedisCluster)
+        self._troubles = Troubles(self._client, SystemClock().monotonic)
+        self._lookup = Lookup(self._run_each, self.list_queues, queues_per_call=1 if self._is_cluster else 100)
 
     @classmethod
     def open(cls, url: str) -> Self:
@@ -76,7 +81,11 @@ class RedisStore(RedisSchedules, RedisEvents):
         return self._problems
 
     def troubles(self) -> list[str]:
-        return []
+        with translated_errors(self.url):
+            try:
+                return self._troubles.look()
+            except RedisConnectionError:
+                return self._troubles.look()
 
     def close(self) -> None:
         self._client.close()
@@ -102,6 +111,30 @@ class RedisStore(RedisSchedules, RedisEvents):
                 return getattr(self._client, command)(*args, **options)
             except RedisConnectionError:
                 return getattr(self._client, command)(*args, **options)
+
+    def _ask_together(self, *commands: Sequence[Any]) -> list[Any]:
+        """Several plain commands in one round trip."""
+        with translated_errors(self.url):
+            try:
+                return self._send_together(commands)
+            except RedisConnectionError:
+                return self._send_together(commands)
+
+    def _send_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        pipeline = self._client.pipeline(transaction=False)
+        for name, *args in commands:
+            getattr(pipeline, name)(*args)
+        return list(pipeline.execute())
+
+    def _run_each(self, calls: list[ScriptCall]) -> list[Any]:
+        """Several scripts that may be repeated; in one round trip, but on a cluster one after the other."""
+        if self._is_cluster or len(calls) < 2:
+            return [self._run(*call) for call in calls]
+        with translated_errors(self.url):
+            try:
+                return self._send_scripts(calls)
+            except RedisConnectionError:
+                return self._send_scripts(calls)
 
     def _of(self, queue: str) -> QueueKeys:
         keys = self._keys.get(queue)
@@ -161,8 +194,11 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def put_setting(self, name: str, value: str, *, only_if_absent: bool = False) -> str:
         if only_if_absent:
-            self._ask("hsetnx", SETTINGS, name, value)
+            # What is there is read first: a server that refuses to write must not keep a node from starting.
             kept = self.get_setting(name)
+            if kept is None:
+                self._ask("hsetnx", SETTINGS, name, value)
+                kept = self.get_setting(name)
             return value if kept is None else kept
         self._ask("hset", SETTINGS, name, value)
         return value
@@ -178,26 +214,70 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         admissions = [Admission(spec.id, True) for spec in specs]
-        by_queue: dict[str, list[int]] = {}
-        for index, spec in enumerate(specs):
-            by_queue.setdefault(spec.queue, []).append(index)
-        for queue, indexes in by_queue.items():
+        for queue, indexes in self._by_queue(specs, admissions).items():
             self._remember_queue(queue)
-            for start in range(0, len(indexes), _MOST_PER_CALL):
-                self._enqueue(queue, specs, indexes[start : start + _MOST_PER_CALL], admissions, now)
+            self._enqueue(queue, [specs[index] for index in indexes], indexes, admissions, now)
         return admissions
 
+    def _by_queue(self, specs: Sequence[JobSpec], admissions: list[Admission]) -> dict[str, list[int]]:
+        """The numbers of new jobs by queue; those whose id another queue has are not new."""
+        elsewhere = self._lookup.held_elsewhere(specs)
+        by_queue: dict[str, list[int]] = {}
+        for index, spec in enumerate(specs):
+            if elsewhere and elsewhere.get(spec.id, spec.queue) != spec.queue:
+                admissions[index] = Admission(spec.id, False)
+            else:
+                by_queue.setdefault(spec.queue, []).append(index)
+        for queue, indexes in by_queue.items():
+            if len(indexes) > _MOST_ENQUEUED:
+                raise InvalidInput("jobs", f"{len(indexes)} jobs for {queue} at once; {_MOST_ENQUEUED} is the most")
+        return by_queue
+
     def _enqueue(
-        self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
+        self, queue: str, specs: list[JobSpec], indexes: list[int], admissions: list[Admission], now: int
     ) -> None:
-        keys = self._of(queue)
+        """One step for all of them, whatever their number: a server that is full takes all or none."""
+        k = self._of(queue)
         args = stats_args(now)
-        for index in indexes:
-            args += new_entry(specs[index], now)
-        places = [keys.jobs, keys.ready, keys.delayed, keys.unique, keys.marks, keys.wake]
-        answer = self._run("enqueue_jobs", [*places, *stats_keys(keys, now)], args)
+        for spec in specs:
+            args += new_entry(spec, now)
+        keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now)]
+        with translated_errors(self.url):
+            try:
+                answer = SCRIPTS["enqueue_jobs"].call(self._client, keys, args)
+                own: set[int] = set()
+            except RedisConnectionError:
+                answer = SCRIPTS["enqueue_jobs"].call(self._client, keys, args)
+                own = self._accepted_before(k, specs, answer)
+            if self._address.wait_replicas:
+                self._await_replicas(k)
         for number, survivor in zip(answer[::2], answer[1::2], strict=True):
-            admissions[indexes[number]] = Admission(survivor.decode(), False)
+            if number not in own:
+                admissions[indexes[number]] = Admission(survivor.decode(), False)
+
+    def _await_replicas(self, keys: QueueKeys) -> None:
+        """Wait until replicas have everything that the queue's server was given so far: a write on a connection, and
+        there the wait for it. It costs one round trip, and the time that the replicas take."""
+        wanted = self._address.wait_replicas
+        client = self._client.get_node_from_key(keys.synced).redis_connection if self._is_cluster else self._client
+        pipeline = client.pipeline(transaction=False)
+        pipeline.incr(keys.synced)
+        pipeline.execute_command("WAIT", wanted, _REPLICA_PATIENCE_MS)
+        confirmed = pipeline.execute()[1]
+        if confirmed < wanted:
+            raise StoreUnavailable(
+                f"{self.url}: written, but {confirmed} of {wanted} replicas confirmed it within {_REPLICA_PATIENCE_MS} "
+                "ms, so that a fail-over may lose it; repeating with the same ids is harmless"
+            )
+
+    def _accepted_before(self, keys: QueueKeys, specs: list[JobSpec], answer: list[Any]) -> set[int]:
+        """Jobs that a repeated call found to be known, because it had accepted them itself when its answer was lost:
+        what is kept is exactly what was handed in, the instant included."""
+        first = {specs[number].id: number for number in reversed(answer[::2])}
+        if not first:
+            return set()
+        kept = self._client.hmget(keys.jobs, list(first))
+        return {number for number, body in zip(first.values(), kept, strict=True) if body == encode(specs[number])}
 
     def _remember_queue(self, queue: str) -> None:
         if queue not in self._known_queues:
@@ -211,7 +291,7 @@ class RedisStore(RedisSchedules, RedisEvents):
     def _claim_call(self, queue: str, token: str, limit: int, now: int) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.pulses, k.paused, k.wake]
-        most = min(limit, _MOST_PER_CALL)
+        most = min(limit, MOST_PER_CALL)
         node, serial = node_of_token(token), serial_of_token(token)
         return [*keys, k.floors, k.fence], [now, token, node, serial, most, MAX_PROMOTED]
 
@@ -227,8 +307,8 @@ class RedisStore(RedisSchedules, RedisEvents):
         self, queue: str, settlements: Sequence[Settlement], now: int, *, node: str = "", pulse: str = ""
     ) -> frozenset[str]:
         left_over: list[bytes] = []
-        for start in range(0, len(settlements), _MOST_PER_CALL):
-            part = settlements[start : start + _MOST_PER_CALL]
+        for start in range(0, len(settlements), MOST_PER_CALL):
+            part = settlements[start : start + MOST_PER_CALL]
             keys, args = self._finish_call(queue, part, now, node=node, pulse=pulse)
             left_over += self._run("finish_jobs", keys, args)
         return self._refused(queue, settlements, left_over)
@@ -261,7 +341,7 @@ class RedisStore(RedisSchedules, RedisEvents):
     ) -> Claims:
         if not settlements:
             return self.claim_jobs(queue, token=token, limit=limit, now=now)
-        if self._is_cluster or len(settlements) > _MOST_PER_CALL:
+        if self._is_cluster or len(settlements) > MOST_PER_CALL:
             refused = self.finish_jobs(queue, settlements, now=now)
             answer = self.claim_jobs(queue, token=token, limit=limit, now=now)
             return Claims(answer.claims, answer.next_due, refused)
@@ -271,19 +351,23 @@ class RedisStore(RedisSchedules, RedisEvents):
         answer = claims(raw_claims, token)
         return Claims(answer.claims, answer.next_due, self._refused(queue, settlements, left_over))
 
-    def _pipeline(self, calls: Sequence[tuple[str, Sequence[str], Sequence[Value]]]) -> list[Any]:
-        """Several scripts in one round trip; one that the server does not know is sent whole afterwards."""
+    def _pipeline(self, calls: Sequence[ScriptCall]) -> list[Any]:
+        """Several scripts in one round trip, none of which is repeated."""
         with translated_errors(self.url):
-            pipeline = self._client.pipeline(transaction=False)
-            for name, keys, args in calls:
-                pipeline.evalsha(SCRIPTS[name].sha, len(keys), *keys, *args)
-            answers = pipeline.execute(raise_on_error=False)
-            for number, (name, keys, args) in enumerate(calls):
-                if isinstance(answers[number], NoScriptError):
-                    answers[number] = SCRIPTS[name].call(self._client, keys, args)
-                if isinstance(answers[number], ResponseError):
-                    raise answers[number]
-            return list(answers)
+            return self._send_scripts(calls)
+
+    def _send_scripts(self, calls: Sequence[ScriptCall]) -> list[Any]:
+        """In one round trip; a script that the server does not know is sent whole afterwards."""
+        pipeline = self._client.pipeline(transaction=False)
+        for name, keys, args in calls:
+            pipeline.evalsha(SCRIPTS[name].sha, len(keys), *keys, *args)
+        answers = pipeline.execute(raise_on_error=False)
+        for number, (name, keys, args) in enumerate(calls):
+            if isinstance(answers[number], NoScriptError):
+                answers[number] = SCRIPTS[name].call(self._client, keys, args)
+            if isinstance(answers[number], ResponseError):
+                raise answers[number]
+        return list(answers)
 
     def lifeline(self, *, timeout_s: float) -> RedisLifeline:
         return RedisLifeline(self._address, timeout_s)
@@ -298,9 +382,9 @@ class RedisStore(RedisSchedules, RedisEvents):
         k = self._of(queue)
         keys = [k.running, k.ready, k.held, k.locks, k.marks, k.cancelling, k.wake, k.ended, k.cancelled, k.unique]
         recovered = 0
-        for start in range(0, len(claims), _MOST_PER_CALL):
+        for some in parts_of(claims):
             args: list[Value] = [now, encode(cancelled_before_run(now)), *stats_args(now)]
-            args += [part for claim in claims[start : start + _MOST_PER_CALL] for part in claim]
+            args += [part for claim in some for part in claim]
             recovered += int(self._run("recover_claims", [*keys, *stats_keys(k, now)], args))
         return recovered
 
@@ -317,8 +401,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         holds = list(self._holds_of(queue, node, limit).items())
         keys = self._of(queue)
         claims: list[Claim] = []
-        for start in range(0, len(holds), _MOST_PER_CALL):
-            some = holds[start : start + _MOST_PER_CALL]
+        for some in parts_of(holds):
             raw = self._run("read_claims", [keys.jobs, keys.marks], [job_id for job_id, _ in some])
             pairs = zip(some, raw[::2], raw[1::2], strict=True)
             # A job that was deleted since the scan has no spec any more, and no claim.
@@ -340,7 +423,7 @@ class RedisStore(RedisSchedules, RedisEvents):
     def _holds(self, queue: str) -> Iterator[tuple[bytes, bytes]]:
         cursor = 0
         while True:
-            cursor, some = self._ask("hscan", self._of(queue).running, cursor, count=_MOST_PER_CALL)
+            cursor, some = self._ask("hscan", self._of(queue).running, cursor, count=MOST_PER_CALL)
             yield from some.items()
             if not cursor:
                 return
@@ -356,16 +439,12 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         answers = dict.fromkeys(job_ids, CancelAnswer.UNKNOWN)
-        for queue in self.list_queues():
-            for job_id, answer in self._cancel_in(
-                queue, [i for i in answers if answers[i] is CancelAnswer.UNKNOWN], now
-            ):
-                answers[job_id] = answer
+        for queue, known in self._lookup.by_queue(job_ids).items():
+            for part in parts_of(known):
+                answers.update(self._cancel_in(queue, part, now))
         return [answers[job_id] for job_id in job_ids]
 
-    def _cancel_in(self, queue: str, job_ids: list[str], now: int) -> Iterable[tuple[str, CancelAnswer]]:
-        if not job_ids:
-            return
+    def _cancel_in(self, queue: str, job_ids: Sequence[str], now: int) -> Iterable[tuple[str, CancelAnswer]]:
         k = self._of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
         args = [now, encode(cancelled_before_run(now)), *stats_args(now), *job_ids]
@@ -379,7 +458,7 @@ class RedisStore(RedisSchedules, RedisEvents):
                 yield job_id, CancelAnswer(word)
 
     def _push(self, inbox: str, item: str) -> None:
-        self._ask("rpush", inbox, item)
+        self._run("tell_node", [inbox], [item])
 
     def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
         found = self._found(job_ids)
@@ -403,10 +482,11 @@ class RedisStore(RedisSchedules, RedisEvents):
     def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
         deleted: set[str] = set()
         for queue, specs in self._found(job_ids).items():
-            deleted |= self._delete_in(queue, [spec.id for spec in specs])
+            for part in parts_of([spec.id for spec in specs]):
+                deleted |= self._delete_in(queue, part)
         return [job_id in deleted for job_id in job_ids]
 
-    def _delete_in(self, queue: str, job_ids: list[str]) -> set[str]:
+    def _delete_in(self, queue: str, job_ids: Sequence[str]) -> set[str]:
         k = self._of(queue)
         keys = [k.jobs, k.ended, k.succeeded, k.failed, k.cancelled, k.marks, *map(k.log, job_ids)]
         answers = self._run("delete_jobs", keys, job_ids)
@@ -421,7 +501,7 @@ class RedisStore(RedisSchedules, RedisEvents):
     def resume_queue(self, queue: str) -> None:
         keys = self._of(queue)
         self._ask("delete", keys.paused)
-        self._ask("rpush", keys.wake, "1")
+        self._push(keys.wake, "1")
 
     def paused_queues(self) -> frozenset[str]:
         return frozenset(queue for queue in self.list_queues() if self._ask("exists", self._of(queue).paused))
@@ -444,21 +524,19 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
         found: dict[str, Job] = {}
-        for queue in self.list_queues():
-            missing = [job_id for job_id in job_ids if job_id not in found]
-            if not missing:
-                break
-            found |= {job.id: job for job in self._find_in(queue, missing) if job}
+        for queue, known in self._lookup.by_queue(job_ids).items():
+            found |= {job.id: job for job in self._find_in(queue, known) if job}
         return [found.get(job_id) for job_id in job_ids]
 
     def _find_in(self, queue: str, job_ids: Sequence[str]) -> list[Job | None]:
         k = self._of(queue)
-        raw = self._run("find_jobs", [k.jobs, k.ready, k.delayed, k.running, k.ended, k.marks, k.cancelling], job_ids)
-        return [job_of(*raw[start : start + 5]) for start in range(0, len(raw), 5)]
+        keys = [k.jobs, k.ready, k.delayed, k.running, k.ended, k.marks, k.cancelling]
+        parts = self._run_each([("find_jobs", keys, part) for part in parts_of(job_ids)])
+        return [job_of(*raw[start : start + 5]) for raw in parts for start in range(0, len(raw), 5)]
 
     def list_queues(self) -> list[str]:
-        queues = {raw.decode() for raw in self._ask("hkeys", NODE_TYPES.bodies)}
-        return sorted(queues | {raw.decode() for raw in self._ask("smembers", QUEUES)})
+        defined, used = self._ask_together(("hkeys", NODE_TYPES.bodies), ("smembers", QUEUES))
+        return sorted({raw.decode() for raw in [*defined, *used]})
 
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         return listing.list_jobs(self, query, limit, cursor)
@@ -519,10 +597,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         old = self._oldest(keys, f"({ended_before}", limit)
         if len(old) < surplus:
             old = self._oldest(keys, "+inf", surplus)
-        return sum(
-            len(self._delete_in(queue, old[start : start + _MOST_PER_CALL]))
-            for start in range(0, len(old), _MOST_PER_CALL)
-        )
+        return sum(len(self._delete_in(queue, part)) for part in parts_of(old))
 
     def _oldest(self, keys: QueueKeys, before: str, limit: int) -> list[str]:
         ended: list[tuple[float, bytes]] = []
@@ -549,10 +624,9 @@ class RedisStore(RedisSchedules, RedisEvents):
         return frozenset(refused)
 
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
-        for queue in self.list_queues():
+        for queue in self._lookup.by_queue([job_id]):
             raw = self._ask("lrange", self._of(queue).log(job_id), after, after + limit - 1)
-            if raw:
-                return LogPage([decode_log_entry(entry) for entry in raw], after + len(raw))
+            return LogPage([decode_log_entry(entry) for entry in raw], after + len(raw))
         return LogPage([], after)
 
     # -- nodes -----------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@
 -- ARGV[4] expiry  of the stats, in seconds
 -- ARGV[5...] ids
 -- Returns per id: 'unknown', 'final', 'cancelled', or the token that holds the running job.
+-- include: although_full
 -- include: locks
 -- include: wake
 -- include: stats
@@ -48,6 +49,7 @@ local function cancel_waiting(id)
   if not mark.attempts and not mark.deaths then redis.call('HDEL', marks, id) end
 end
 
+write_although_full(running)
 local answer = {}
 for i = 5, #ARGV do
   local id = ARGV[i]

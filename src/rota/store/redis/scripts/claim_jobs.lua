@@ -19,6 +19,7 @@
 -- ARGV[5] limit     most jobs to hand out
 -- ARGV[6] most_due  most delayed jobs to make ready
 -- Returns the next due time or '', then per job: spec, rank, mark or '', fencing number or ''.
+-- include: although_full
 -- include: locks
 -- include: wake
 -- include: time
@@ -69,6 +70,7 @@ local function take_or_hold(id, rank, mark)
   end
 end
 
+write_although_full(running)
 promote_due_jobs()
 local next_due = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or ''
 if redis.call('EXISTS', paused) == 1 then return {next_due} end

@@ -27,6 +27,7 @@
 --   per job: id, token, new state, its score (end time, due time or rank), ending (final) or mark (returning),
 --   and for a returning job its ending in case it is to be cancelled, else ''
 -- Returns the ids that were not carried out.
+-- include: although_full
 -- include: locks
 -- include: wake
 -- include: stats
@@ -41,6 +42,7 @@ local WIDTH = 6
 local first = 7 + event_count * 3
 local is_allowed = node == '' or redis.call('HGET', pulses, node) == pulse
 
+write_although_full(running)
 local ids = {}
 for i = first, #ARGV, WIDTH do ids[#ids + 1] = ARGV[i] end
 local holds = redis.call('HMGET', running, unpack(ids))

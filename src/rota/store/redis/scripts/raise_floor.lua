@@ -4,9 +4,10 @@
 -- ARGV[1] node
 -- ARGV[2] serial
 -- Returns nothing.
+-- include: although_full
 local floors = KEYS[1]
 local node, serial = ARGV[1], ARGV[2]
 
 local floor = tonumber(redis.call('HGET', floors, node) or '0')
-redis.call('HDEL', floors, node) -- a server without memory lets a script write that has removed something before
+write_although_full(floors)
 redis.call('HSET', floors, node, string.format('%.0f', math.max(floor, tonumber(serial))))

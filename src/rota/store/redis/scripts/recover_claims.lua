@@ -18,6 +18,7 @@
 -- ARGV[4] expiry  of the stats, in seconds
 -- ARGV[5...] claims  per claim: id, token
 -- Returns how many were put back.
+-- include: although_full
 -- include: locks
 -- include: wake
 -- include: stats
@@ -38,6 +39,7 @@ local function put_back(id, rank, mark)
   if mark and mark.unique then redis.call('HDEL', unique, mark.unique) end
 end
 
+write_although_full(running)
 local recovered = 0
 for i = 5, #ARGV, 2 do
   local id, token = ARGV[i], ARGV[i + 1]

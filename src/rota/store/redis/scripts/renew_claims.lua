@@ -7,11 +7,11 @@
 -- ARGV[2] pulse
 -- ARGV[3...] held     per job: id, token
 -- Returns two lists of ids: to be cancelled, lost.
+-- include: although_full
 local running, cancelling, pulses = KEYS[1], KEYS[2], KEYS[3]
 local node, pulse = ARGV[1], ARGV[2]
 
--- A server without memory lets a script write that has removed something before, and this one must not fail.
-redis.call('HDEL', pulses, node)
+write_although_full(pulses)
 redis.call('HSET', pulses, node, pulse)
 local to_cancel, lost = {}, {}
 for i = 3, #ARGV, 2 do
