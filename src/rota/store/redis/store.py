@@ -323,11 +323,14 @@ class RedisStore(RedisSchedules, RedisEvents):
         words = self._run("cancel_jobs", [*keys, k.cancelling, k.wake, *stats_keys(k, now)], args)
         for job_id, word in zip(job_ids, (raw.decode() for raw in words), strict=True):
             if "/" in word:
-                # A short cut: should it be lost, the node hears of the cancellation when it renews its claims.
-                self._push(k.inbox(node_of_token(word)), job_id)
+                self._tell_to_cancel(queue, job_id, word)
                 yield job_id, CancelAnswer.REQUESTED
             else:
                 yield job_id, CancelAnswer(word)
+
+    def _tell_to_cancel(self, queue: str, job_id: str, token: str) -> None:
+        """A short cut: should it be lost, the node hears of the cancellation when it renews its claims."""
+        self._push(self._of(queue).inbox(node_of_token(token)), job_id)
 
     def _push(self, inbox: str, item: str) -> None:
         self._ask("rpush", inbox, item)
