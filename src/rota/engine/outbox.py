@@ -1,5 +1,6 @@
-"""Ends of jobs as events. The step that ends a job writes its event into the outbox of its queue, if some configuration
-waits for jobs of that type; this duty takes the outboxes. Any number may run: a configuration knows an event by its id.
+"""Ends of jobs as events. The store writes an event into the outbox of the queue in the step that ends a job, if some
+configuration waits for jobs of that type; this duty takes the outboxes. Any number may run: a configuration knows an
+event by its id.
 
 Such an event's time is that of its taking, each a little later than the one before. Ends are told by many nodes in no
 certain order; by the time of the end itself, one that is told late could be older than the job which another has made

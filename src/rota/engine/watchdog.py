@@ -9,7 +9,7 @@ from rota.engine.draining import forget_drain
 from rota.model.job import Claim
 from rota.model.job_type import OnNodeDeath
 from rota.model.node import DEAD_AFTER_MS
-from rota.model.settlement import Settlement, as_event, settle_death
+from rota.model.settlement import Settlement, settle_death
 from rota.store.store import Store
 
 _ROUNDS_PER_LEASE = 10
@@ -43,9 +43,7 @@ class Watchdog:
         return len(claims)
 
     def _settle(self, claim: Claim, now: int) -> Settlement:
-        settlement = settle_death(claim, on_node_death=self._rule_for(claim), now=now)
-        awaited = self._definitions.awaited_name(claim.spec.job_type)
-        return as_event(settlement, awaited) if awaited else settlement
+        return settle_death(claim, on_node_death=self._rule_for(claim), now=now)
 
     def _rule_for(self, claim: Claim) -> OnNodeDeath:
         job_type = self._definitions.known_job_type(claim.spec.job_type)

@@ -10,7 +10,7 @@ the literal beginning of the resource. The index answers which stored beginnings
 does not grow with what is defined.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct, structs
@@ -19,6 +19,8 @@ from rota.model.configuration import Configuration, ConfigurationState, Match, l
 from rota.model.evaluation import Evaluation, Verdict
 from rota.model.event import JOB, Event, EventRef
 from rota.model.job import JobSpec
+from rota.model.job_type import JobType
+from rota.model.settlement import Settlement, end_event
 
 MAX_EVALUATIONS = 200
 """Kept for each configuration, the latest ones."""
@@ -115,6 +117,24 @@ def waits_for_jobs(configuration: Configuration) -> bool:
     return any(one.type == JOB for one in configuration.dependencies)
 
 
+class Awaited(Struct, frozen=True):
+    """Which ends of jobs some configuration waits for, as of one version of the definitions."""
+
+    version: int
+    names: dict[str, str] = {}
+    """Uuid to name of their job types."""
+
+    def event_of(self, settlement: Settlement) -> Event | None:
+        """The event that a settlement is, if it ends a job whose end is waited for."""
+        name = self.names.get(settlement.claim.spec.job_type)
+        return end_event(settlement.claim, settlement.ending, name) if name and settlement.ending else None
+
+
+def awaited_ends(version: int, listening: Iterable[Configuration], job_types: Iterable[JobType]) -> Awaited:
+    waiting = {one.resource for each in listening for one in each.dependencies if one.type == JOB}
+    return Awaited(version, {one.uuid: one.name for one in job_types if one.name in waiting or one.uuid in waiting})
+
+
 def not_made(evaluation: Evaluation) -> Evaluation:
     """The evaluation of an event whose job was not made, because its unique key is taken."""
     return structs.replace(evaluation, verdict=Verdict.UNIQUE, job=None)
@@ -131,8 +151,8 @@ class EventStore(Protocol):
         """Create or replace configurations; one answer per change, in order.
 
         False: it is no longer the expected version, or a new one's uuid is taken. `Conflict`, and nothing changed, if a
-        name belongs to another configuration. `definitions_version` changes with those that wait for the end of jobs,
-        since workers must know which ends to tell.
+        name belongs to another configuration. `definitions_version` changes with those that wait for the end of jobs.
+        Every end that any process settles from the moment of the answer on is told to those.
         """
         ...
 

@@ -244,6 +244,9 @@ class Store(ScheduleStore, EventStore, Protocol):
         cancellation was asked for is cancelled instead. An ended job frees its unique key; every settled job frees its
         lock, and the next job that waits for the lock is ready at once. Refused is whatever another token holds, or
         none; a settlement that had been carried out before is not refused and changes nothing.
+
+        An end that some configuration waits for is put into the outbox in the same step, whatever the process that
+        settles it knew of that configuration.
         """
         ...
 

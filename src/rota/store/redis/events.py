@@ -10,6 +10,7 @@ from rota.errors import Conflict
 from rota.model.configuration import Configuration
 from rota.model.evaluation import Evaluation
 from rota.model.event import JOB, Event
+from rota.model.job_type import JobType
 from rota.store.codec import (
     decode_configuration,
     decode_evaluation,
@@ -20,12 +21,14 @@ from rota.store.events import (
     MAX_EVALUATIONS,
     MAX_VALIDATIONS,
     Applied,
+    Awaited,
     ConfigurationChange,
     ConfigurationEntry,
     ConfigurationPage,
     Place,
     Validation,
     Verdicts,
+    awaited_ends,
     waits_for_jobs,
 )
 from rota.store.redis.event_entries import (
@@ -65,7 +68,14 @@ class RedisEvents:
     _of: Callable[[str], QueueKeys]
     _remember_queue: Callable[[str], None]
     _is_cluster: bool
+    list_queues: Callable[[], list[str]]
+    list_job_types: Callable[[], list[JobType]]
+    definitions_version: Callable[[], int]
     _event_queues: tuple[str, ...] = ()
+    _awaited = Awaited(-1)
+    _seen_version = 0
+    _known_version = 0
+    """Not always that of `_awaited`: after a fail-over the definitions may be behind what a queue remembers of them."""
 
     def put_configurations(self, changes: Sequence[ConfigurationChange]) -> list[bool]:
         known = self.find_configurations([change.configuration.uuid for change in changes])
@@ -80,7 +90,7 @@ class RedisEvents:
             answers |= dict(zip(numbers, self._put_configurations_in(queue, pairs), strict=True))
         self._leave_old_configuration_queues(changes, known)
         if any(waits_for_jobs(change.configuration) for change in changes) or any_waits(known):
-            self._ask("incr", NODE_TYPES.version)
+            self._change_awaited()
         return [answers[number] for number in range(len(changes))]
 
     def _reserve_configuration_names(
@@ -131,7 +141,7 @@ class RedisEvents:
         names = [(one.configuration.uuid, one.configuration.name) for one in found if one]
         self._run("unname_configurations", _INDEX, [part for pair in names for part in pair])
         if any_waits(found):
-            self._ask("incr", NODE_TYPES.version)
+            self._change_awaited()
         return [uuid in deleted for uuid in uuids]
 
     def _forget_configurations_in(self, queue: str, some: Sequence[Configuration]) -> set[str]:
@@ -179,6 +189,29 @@ class RedisEvents:
             bodies = self._ask("hmget", keys.configurations, uuids) if uuids else []
             found += [decode_configuration(body) for body in bodies if body]
         return sorted(found, key=lambda one: one.name)
+
+    def _change_awaited(self) -> None:
+        """Other ends are waited for than before, and every queue has to know before the change is acknowledged.
+
+        What is defined lives apart from the queues on a cluster, and asking for it with every end would cost a round
+        trip. So the queues remember which version must be known, and the script that ends jobs refuses to do so for a
+        caller who knows an older one.
+        """
+        version = int(self._ask("incr", NODE_TYPES.version))
+        for queue in self.list_queues():
+            self._run("raise_awaited_since", [self._of(queue).awaited_since], [version])
+
+    def _awaited_ends(self) -> Awaited:
+        """As far as known. A version that this process has seen since is reason to look again."""
+        if self._awaited.version != self._seen_version:
+            self._read_awaited()
+        return self._awaited
+
+    def _read_awaited(self, since: int = 0) -> None:
+        """Learn which ends are waited for, having heard that it changed with the version `since`."""
+        version = self.definitions_version()  # first, so that what is read is at least as new
+        self._awaited = awaited_ends(version, self.listening_configurations(), self.list_job_types())
+        self._known_version = max(version, since)
 
     def match_events(self, events: Sequence[Event]) -> list[list[Place]]:
         places: list[list[Place]] = [[] for _ in events]

@@ -12,6 +12,7 @@ class QueueKeys:
 
     __slots__ = (
         "_base",
+        "awaited_since",
         "cancelled",
         "cancelling",
         "configuration_states",
@@ -89,6 +90,9 @@ class QueueKeys:
         """sorted set, by name: event type, `=` or `^`, resource or its literal beginning, configuration uuid."""
         self.outbox = self._base + "outbox"
         """sorted set: ends of jobs that are yet to be taken as events (JSON), by time."""
+        self.awaited_since = self._base + "awaited_since"
+        """string: the version of the definitions that whoever ends jobs here must know, since it changed which ends are
+        waited for."""
 
     def evaluations(self, configuration: str) -> str:
         """list: evaluations (JSON) of one configuration, latest first."""

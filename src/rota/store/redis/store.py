@@ -114,6 +114,8 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def put_job_types(self, job_types: Sequence[JobType]) -> None:
         self._put_definitions(JOB_TYPES, "job type", job_types)
+        if self.listening_configurations():
+            self._change_awaited()  # they wait for names, and one may belong to another job type now
 
     def _put_definitions(
         self, keys: DefinitionKeys, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]
@@ -151,7 +153,8 @@ class RedisStore(RedisSchedules, RedisEvents):
         return int(self._run("delete_definitions", [keys.bodies, keys.names, keys.version], uuids))
 
     def definitions_version(self) -> int:
-        return int(self._ask("get", NODE_TYPES.version) or 0)
+        self._seen_version = int(self._ask("get", NODE_TYPES.version) or 0)
+        return self._seen_version
 
     def get_setting(self, name: str) -> str | None:
         value = self._ask("hget", SETTINGS, name)
@@ -224,22 +227,30 @@ class RedisStore(RedisSchedules, RedisEvents):
         left_over: list[bytes] = []
         for start in range(0, len(settlements), _MOST_PER_CALL):
             part = settlements[start : start + _MOST_PER_CALL]
-            keys, args = self._finish_call(queue, part, now, only_dead=only_dead)
-            left_over += self._run("finish_jobs", keys, args)
+            left_over += self._finish_part(queue, part, now, only_dead=only_dead)
         return self._refused(queue, settlements, left_over)
+
+    def _finish_part(self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool) -> list[bytes]:
+        """The ids that were not carried out. If other ends are waited for than this process knows, it looks again."""
+        while True:
+            answer = self._run("finish_jobs", *self._finish_call(queue, settlements, now, only_dead=only_dead))
+            if not isinstance(answer, int):
+                return list(answer)
+            self._read_awaited(answer)
 
     def _finish_call(
         self, queue: str, settlements: Sequence[Settlement], now: int, *, only_dead: bool
     ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
-        events = [(one.claim.spec.id, one.event.time, encode(one.event)) for one in settlements if one.event]
-        args: list[Value] = [now, int(only_dead), *stats_args(now), len(events)]
-        args += [part for event in events for part in event]
+        awaited = self._awaited_ends()
+        events = [(one, event) for one in settlements if (event := awaited.event_of(one))] if awaited.names else []
+        args: list[Value] = [now, int(only_dead), *stats_args(now), len(events), self._known_version]
+        args += [part for one, event in events for part in (one.claim.spec.id, event.time, encode(event))]
         for one in settlements:
             args += settled_entry(one, now)
         ended = [k.ended, k.succeeded, k.failed, k.cancelled]
         waiting = [k.ready, k.delayed, k.held, k.locks, k.unique, k.marks, k.cancelling, k.leases, k.wake]
-        return [k.running, *ended, *waiting, *stats_keys(k, now), k.outbox], args
+        return [k.running, *ended, *waiting, *stats_keys(k, now), k.outbox, k.awaited_since], args
 
     def _refused(self, queue: str, settlements: Sequence[Settlement], left_over: list[bytes]) -> frozenset[str]:
         """Those that were not carried out, now or earlier."""
@@ -264,6 +275,9 @@ class RedisStore(RedisSchedules, RedisEvents):
         claim = ("claim_jobs", *self._claim_call(queue, token, limit, lease_ms, now))
         left_over, raw_claims = self._pipeline([finish, claim])
         answer = claims(raw_claims, token)
+        if isinstance(left_over, int):
+            self._read_awaited(left_over)
+            left_over = self._finish_part(queue, settlements, now, only_dead=False)
         return Claims(answer.claims, answer.next_due, self._refused(queue, settlements, left_over))
 
     def _pipeline(self, calls: Sequence[tuple[str, Sequence[str], Sequence[Value]]]) -> list[Any]:

@@ -15,6 +15,7 @@ from rota.store.codec import (
     decode_configuration_state,
     decode_evaluation,
     decode_event,
+    decode_job_type,
     encode,
 )
 from rota.store.events import (
@@ -23,6 +24,7 @@ from rota.store.events import (
     MAX_EVALUATIONS,
     MAX_VALIDATIONS,
     Applied,
+    Awaited,
     ConfigurationChange,
     ConfigurationEntry,
     ConfigurationPage,
@@ -30,6 +32,7 @@ from rota.store.events import (
     Place,
     Validation,
     Verdicts,
+    awaited_ends,
     index_keys,
     is_time_to_trim,
     not_made,
@@ -49,6 +52,7 @@ class SqliteEvents:
 
     _database: Database
     _changes: Changes
+    _awaited = Awaited(-1)
 
     def put_configurations(self, changes: Sequence[ConfigurationChange]) -> list[bool]:
         with self._database.write() as db:
@@ -78,6 +82,18 @@ class SqliteEvents:
         with self._database.read() as db:
             rows = db.execute(SQL["listening_configurations"], {"type": JOB}).fetchall()
         return [decode_configuration(row["body"]) for row in rows]
+
+    def _awaited_in(self, db: sqlite3.Connection) -> Awaited:
+        """Which ends are to be told, within the step that ends jobs: read anew if anything was defined since."""
+        row = db.execute(SQL["definitions_version"]).fetchone()
+        version = int(row[0]) if row else 0
+        if version != self._awaited.version:
+            listening = [
+                decode_configuration(one["body"]) for one in db.execute(SQL["listening_configurations"], {"type": JOB})
+            ]
+            job_types = [decode_job_type(one["body"]) for one in db.execute(SQL["list_job_types"])]
+            self._awaited = awaited_ends(version, listening, job_types)
+        return self._awaited
 
     def match_events(self, events: Sequence[Event]) -> list[list[Place]]:
         found: dict[tuple[str, str], list[Place]] = {}
