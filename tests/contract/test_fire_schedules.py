@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from msgspec import structs
 
 from rota.model.job import JobState
@@ -51,6 +52,31 @@ def test_what_a_scheduler_took_and_did_not_decide_is_due_again_after_the_lease(s
     again = store.claim_due_schedules(queue, now=NOW + LEASE_MS, lease_ms=LEASE_MS, limit=10)
 
     assert again.entries == [entry]
+
+
+def test_the_answer_tells_by_which_instant_it_was_judged_what_is_due(store: Store) -> None:
+    queue = new_queue()
+    nothing = store.claim_due_schedules(queue, now=NOW - 1, lease_ms=LEASE_MS, limit=10)
+    put(store, schedule(queue))
+
+    given = store.claim_due_schedules(queue, now=NOW + 7, lease_ms=LEASE_MS, limit=10)
+
+    assert (nothing.now, given.now) == (NOW - 1, NOW + 7)
+
+
+@pytest.mark.stores("redis", "redis-cluster")  # SQLite has no clock but its users'
+def test_a_caller_whose_clock_is_ahead_is_given_nothing_early(store: Store) -> None:
+    queue, before = new_queue(), store.now()
+    due, early = put(store, schedule(queue), due=before), put(store, schedule(queue), due=before + 60_000)
+
+    given = store.claim_due_schedules(queue, now=before + 5 * 60_000, lease_ms=LEASE_MS, limit=10)
+
+    assert given.entries == [due]
+    assert before <= given.now <= store.now()
+    assert given.next_due is not None
+    assert given.next_due <= given.now + LEASE_MS, "the lease, too, is counted by the clock of the store"
+    again = store.claim_due_schedules(queue, now=early.state.due or 0, lease_ms=LEASE_MS, limit=10)
+    assert again.entries == []
 
 
 def test_no_more_than_asked_for_is_given_out(store: Store) -> None:

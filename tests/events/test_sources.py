@@ -101,6 +101,20 @@ def test_an_outcome_that_is_not_wanted_makes_nothing(desk: Desk) -> None:
     assert queued(desk) == ["mail"]
 
 
+def test_an_end_is_not_dated_into_the_future_by_a_clock_that_is_ahead(desk: Desk) -> None:
+    desk.define("after-load", needs("JOB", "load", 60), job={"job_type": "report"})
+    enqueue(desk, "load")
+    run_one(desk)
+    desk.clock.set(desk.store.now() + 5 * 60_000)
+
+    take_outbox(desk)
+
+    uuid = desk.configurations.find("after-load").configuration.uuid
+    (valid,) = desk.store.list_validations(uuid, limit=9)
+    assert valid.event.received_at <= desk.store.now()
+    assert valid.event.time <= desk.store.now() * 1_000 + 999
+
+
 def test_an_end_that_is_taken_twice_counts_once(desk: Desk) -> None:
     desk.define("after-load", needs("JOB", "load", 60), job={"job_type": "report"})
     enqueue(desk, "load")

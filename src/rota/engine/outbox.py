@@ -40,6 +40,7 @@ class Outbox:
     def _take(self, queue: str, now: int) -> int:
         events = self._store.read_outbox(queue, limit=_PER_ROUND)
         if events:
+            now = min(now, self._store.now())  # after the time of an event, older ones count for nothing
             self._events.post([self._dated(event, now) for event in events])
             self._store.clear_outbox(queue, events)
         return len(events)

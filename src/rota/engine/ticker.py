@@ -76,12 +76,12 @@ class Ticker:
         """Fire what is due in one queue. Returns the milliseconds until the next look at it."""
         due = self._store.claim_due_schedules(queue, now=now, lease_ms=LEASE_MS, limit=_PER_ROUND)
         if due.entries:
-            self._fire(queue, due.entries, now)
+            self._fire(queue, due.entries, due.now)
         if len(due.entries) == _PER_ROUND:
             return 0
         if due.next_due is None:
             return LOOK_MS
-        return min(max(due.next_due - now, PAUSE_MS), LOOK_MS)
+        return min(max(due.next_due - due.now, PAUSE_MS), LOOK_MS)
 
     def _fire(self, queue: str, entries: list[ScheduleEntry], now: int) -> None:
         decided = [one for entry in entries if (one := self._try_to_decide(entry, now))]

@@ -56,6 +56,8 @@ class DueSchedules(Struct, frozen=True):
     entries: list[ScheduleEntry]
     next_due: int | None
     """When the next one is due that was not given out."""
+    now: int
+    """The instant by which it was judged what is due, and by which the caller decides."""
 
 
 class SchedulePage(Struct, frozen=True):
@@ -92,7 +94,11 @@ class ScheduleStore(Protocol):
         ...
 
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
-        """Give out schedules whose time has come, longest due first; nobody else gets them until the lease is over."""
+        """Give out schedules whose time has come, longest due first; nobody else gets them until the lease is over.
+
+        A store with a clock that all its users share goes by that one where the caller's is ahead of it, so that nobody
+        fires early.
+        """
         ...
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:

@@ -174,8 +174,9 @@ class RedisSchedules:
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         k = self._of(queue)
         keys = [k.schedules, k.schedule_states, k.schedule_due, k.running, k.ended, k.jobs]
-        next_due, *entries = self._run("claim_due_schedules", keys, [now, now + lease_ms, min(limit, _MOST_PER_CALL)])
-        return DueSchedules([_entry(raw) for raw in entries], int(float(next_due)) if next_due else None)
+        answer = self._run("claim_due_schedules", keys, [now, lease_ms, min(limit, _MOST_PER_CALL)])
+        judged_at, next_due, *entries = answer
+        return DueSchedules([_entry(raw) for raw in entries], int(float(next_due)) if next_due else None, judged_at)
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         answers: list[bool] = []

@@ -66,13 +66,13 @@ class SqliteSchedules:
             # Schedulers look often; with nothing due there is no need to write.
             due = _next_due(db, queue)
             if due is None or due > now:
-                return DueSchedules([], due)
+                return DueSchedules([], due, now)
         with self._database.write() as db:
             rows = db.execute(SQL["due_schedules"], {"queue": queue, "now": now, "limit": limit}).fetchall()
             seqs = json_array([row["seq"] for row in rows])
             db.execute(SQL["claim_due_schedules"], {"seqs": seqs, "until": now + lease_ms})
             entries = [_entry(db, row) for row in rows]
-            return DueSchedules(entries, _next_due(db, queue))
+            return DueSchedules(entries, _next_due(db, queue), now)
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         with self._database.write() as db:
