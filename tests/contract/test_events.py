@@ -353,6 +353,32 @@ def test_configurations_that_wait_for_jobs_are_known_and_change_the_version_of_d
     assert store.definitions_version() != before
 
 
+def test_job_rules_are_put_only_upon_the_version_that_was_judged(store: Store, open_again: Callable[[], Store]) -> None:
+    first, late = (configuration(new_queue(), dependency("load", "JOB"), name=name) for name in ("first", "late"))
+    seen = open_again().read_job_rules()
+
+    changes = [ConfigurationChange(first, first_state(first), None)]
+    assert store.put_configurations(changes, rules_version=store.read_job_rules().version) == [True]
+    changes = [ConfigurationChange(late, first_state(late), None)]
+    assert store.put_configurations(changes, rules_version=seen.version) == [False]
+
+    assert store.configuration_uuid("late") is None
+    assert store.find_configurations([late.uuid]) == [None]
+    now = store.read_job_rules()
+    assert now.configurations == [first]
+    assert store.put_configurations(changes, rules_version=now.version) == [True]
+    assert store.read_job_rules().version != now.version
+    assert [one.name for one in store.read_job_rules().configurations] == ["first", "late"]
+
+
+def test_configurations_that_wait_for_no_jobs_are_no_job_rules(store: Store) -> None:
+    before = store.read_job_rules()
+
+    put(store, configuration(new_queue()))
+
+    assert store.read_job_rules() == before
+
+
 # -- ends of jobs ----------------------------------------------------------------------------------------------------
 
 

@@ -26,6 +26,7 @@ from rota.model.schedule_request import Emission, ScheduleRequest
 from rota.store import Store
 from rota.store.store import JobQuery
 from tests.contract.building import claim_one, fail, finish, succeed
+from tests.contract.racing import in_threads
 from tests.events.posting import NOW, Desk, needs
 from tests.servers import wait_until
 
@@ -150,6 +151,44 @@ def test_a_cycle_is_refused_and_named(desk: Desk) -> None:
     with pytest.raises(InvalidInput, match="report -> mail -> report"):
         desk.configurations.replace("one", wish)
     assert len(desk.store.list_configurations(limit=9).entries) == 2
+
+
+def define_at_once(desks: list[Desk], made_after: list[tuple[str, str]]) -> list[bool]:
+    """Each desk defines that one job type is made after another; tells which of them could."""
+
+    def define(number: int) -> bool:
+        made, after = made_after[number]
+        try:
+            desks[number].define(f"{made}-after-{after}", needs("JOB", after, 0), job={"job_type": made})
+        except InvalidInput:
+            return False
+        return True
+
+    return in_threads(define, len(desks))
+
+
+def test_rules_that_are_defined_at_once_form_no_cycle(desk: Desk, open_again: Callable[[], Store]) -> None:
+    desks = [Desk(open_again()) for _ in range(3)]
+    rules = [("load", "report"), ("report", "mail"), ("mail", "load")]
+
+    for _ in range(15):
+        answers = define_at_once(desks, rules)
+
+        assert sorted(answers) == [False, True, True]
+        entries = desk.store.list_configurations(limit=9).entries
+        assert len(entries) == 2
+        desk.store.delete_configurations([entry.configuration.uuid for entry in entries])
+
+
+def test_rules_that_are_defined_at_once_and_go_together_are_all_accepted(
+    desk: Desk, open_again: Callable[[], Store]
+) -> None:
+    desks = [Desk(open_again()) for _ in range(2)]
+
+    for _ in range(10):
+        assert define_at_once(desks, [("report", "load"), ("mail", "load")]) == [True, True]
+        entries = desk.store.list_configurations(limit=9).entries
+        desk.store.delete_configurations([entry.configuration.uuid for entry in entries])
 
 
 def test_a_job_type_that_admits_one_at_a_time_names_the_surviving_job(desk: Desk) -> None:

@@ -48,6 +48,14 @@ class ConfigurationChange(Struct, frozen=True):
     """The version that is replaced; None for a new configuration."""
 
 
+class JobRules(Struct, frozen=True):
+    """The configurations that wait for the end of jobs, those included that are being written at the moment."""
+
+    version: int
+    """Another one whenever such a configuration is put."""
+    configurations: list[Configuration]
+
+
 class Place(Struct, frozen=True):
     """Where a configuration lives."""
 
@@ -147,12 +155,17 @@ def is_time_to_trim(verdicts: Verdicts) -> bool:
 class EventStore(Protocol):
     """Everything Rota remembers of configurations and events."""
 
-    def put_configurations(self, changes: Sequence[ConfigurationChange]) -> list[bool]:
+    def put_configurations(
+        self, changes: Sequence[ConfigurationChange], *, rules_version: int | None = None
+    ) -> list[bool]:
         """Create or replace configurations; one answer per change, in order.
 
-        False: it is no longer the expected version, or a new one's uuid is taken. `Conflict`, and nothing changed, if a
-        name belongs to another configuration. `definitions_version` changes with those that wait for the end of jobs.
-        Every end that any process settles from the moment of the answer on is told to those.
+        False: it is no longer the expected version, or a new one's uuid is taken. All are False, and nothing changed,
+        if the job rules are no longer of the version `rules_version`, where one is given: what was judged upon them may
+        not hold any more. `Conflict`, and nothing changed, if a name belongs to another configuration.
+
+        `definitions_version` changes with those that wait for the end of jobs. Every end that any process settles from
+        the moment of the answer on is told to those.
         """
         ...
 
@@ -174,6 +187,10 @@ class EventStore(Protocol):
 
     def listening_configurations(self) -> list[Configuration]:
         """Those that wait for the end of jobs."""
+        ...
+
+    def read_job_rules(self) -> JobRules:
+        """What to judge a configuration upon that waits for the end of jobs, before it is put."""
         ...
 
     def match_events(self, events: Sequence[Event]) -> list[list[Place]]:

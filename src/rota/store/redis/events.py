@@ -25,6 +25,7 @@ from rota.store.events import (
     ConfigurationChange,
     ConfigurationEntry,
     ConfigurationPage,
+    JobRules,
     Place,
     Validation,
     Verdicts,
@@ -45,13 +46,18 @@ from rota.store.redis.keys import (
     CONFIGURATION_ORDER,
     CONFIGURATION_QUEUES,
     EVENT_QUEUES,
+    JOB_RULES_VERSION,
     NODE_TYPES,
+    PENDING_JOB_RULES,
     QueueKeys,
 )
 from rota.store.redis.scripts import Value
 from rota.store.redis.stats import stats_args, stats_keys
 
 _INDEX = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER]
+_RULES = [JOB_RULES_VERSION, PENDING_JOB_RULES]
+_PENDING_MS = 60_000
+"""How long a configuration that was announced and did not come is reckoned with. Putting one takes milliseconds."""
 _MOST_PER_CALL = 500
 _Call = tuple[str, Sequence[str], Sequence[Value]]
 _Pair = tuple[ConfigurationChange, ConfigurationEntry | None]
@@ -77,9 +83,12 @@ class RedisEvents:
     _known_version = 0
     """Not always that of `_awaited`: after a fail-over the definitions may be behind what a queue remembers of them."""
 
-    def put_configurations(self, changes: Sequence[ConfigurationChange]) -> list[bool]:
+    def put_configurations(
+        self, changes: Sequence[ConfigurationChange], *, rules_version: int | None = None
+    ) -> list[bool]:
         known = self.find_configurations([change.configuration.uuid for change in changes])
-        self._reserve_configuration_names(changes, known)
+        if not self._reserve_configuration_names(changes, known, rules_version):
+            return [False] * len(changes)
         answers: dict[int, bool] = {}
         arriving = [as_seen_there(change, old) for change, old in zip(changes, known, strict=True)]
         for queue in dict.fromkeys(change.configuration.queue for change in changes):
@@ -89,19 +98,29 @@ class RedisEvents:
             pairs = [(arriving[n], known[n]) for n in numbers]
             answers |= dict(zip(numbers, self._put_configurations_in(queue, pairs), strict=True))
         self._leave_old_configuration_queues(changes, known)
+        if rules := [change.configuration.uuid for change in changes if waits_for_jobs(change.configuration)]:
+            self._run("settle_job_rules", _RULES, rules)
         if any(waits_for_jobs(change.configuration) for change in changes) or any_waits(known):
             self._change_awaited()
         return [answers[number] for number in range(len(changes))]
 
     def _reserve_configuration_names(
-        self, changes: Sequence[ConfigurationChange], known: Sequence[ConfigurationEntry | None]
-    ) -> None:
-        args: list[Value] = []
+        self,
+        changes: Sequence[ConfigurationChange],
+        known: Sequence[ConfigurationEntry | None],
+        rules_version: int | None,
+    ) -> bool:
+        """False if the job rules are of another version."""
+        args: list[Value] = ["" if rules_version is None else rules_version]
         for change, old in zip(changes, known, strict=True):
             one = change.configuration
-            args += [one.uuid, one.queue, one.name, old.configuration.name if old else ""]
-        if taken := self._run("name_configurations", _INDEX, args):
+            rule = encode(one) if waits_for_jobs(one) else b""
+            args += [one.uuid, one.queue, one.name, old.configuration.name if old else "", rule]
+        # Repeated, it would find the version that it wrote itself, and take it for somebody else's.
+        taken = self._run("name_configurations", [*_INDEX, *_RULES], args, repeats=rules_version is None)
+        if taken:
             raise Conflict(f"another configuration has the name {taken.decode()!r}")
+        return taken is None
 
     def _put_configurations_in(
         self, queue: str, pairs: Sequence[tuple[ConfigurationChange, ConfigurationEntry | None]]
@@ -189,6 +208,13 @@ class RedisEvents:
             bodies = self._ask("hmget", keys.configurations, uuids) if uuids else []
             found += [decode_configuration(body) for body in bodies if body]
         return sorted(found, key=lambda one: one.name)
+
+    def read_job_rules(self) -> JobRules:
+        # What is being put is read first: whatever leaves there meanwhile is found where it lives.
+        version, *pending = self._run("read_job_rules", _RULES, [_PENDING_MS])
+        found = {one.uuid: one for one in self.listening_configurations()}
+        announced = [decode_configuration(body) for body in pending]
+        return JobRules(int(version), [*found.values(), *announced])
 
     def _change_awaited(self) -> None:
         """Other ends are waited for than before, and every queue has to know before the change is acknowledged.
