@@ -305,6 +305,15 @@ class Store(ScheduleStore, EventStore, Protocol):
 
     def paused_queues(self) -> frozenset[str]: ...
 
+    def list_queues(self) -> list[str]:
+        """Every queue that has a node type, or of which anything is remembered although its node type is gone."""
+        ...
+
+    def forget_queue(self, queue: str) -> bool:
+        """Forget what is left of a queue whose node type is gone: what was counted, that it was paused. False, and
+        nothing changed, while it has a node type, jobs, schedules or configurations."""
+        ...
+
     def count_jobs(self, queue: str) -> dict[JobState, int]:
         """How many jobs of each state the queue has."""
         ...

@@ -94,6 +94,10 @@ class QueueKeys:
         """string: the version of the definitions that whoever ends jobs here must know, since it changed which ends are
         waited for."""
 
+    def fixed(self) -> list[str]:
+        """Every key that a queue has once."""
+        return [getattr(self, name) for name in self.__slots__ if name != "_base"]
+
     def evaluations(self, configuration: str) -> str:
         """list: evaluations (JSON) of one configuration, latest first."""
         return f"{self._base}evaluations:{configuration}"

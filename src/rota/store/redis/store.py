@@ -22,7 +22,17 @@ from rota.store.redis.access import RedisAccess
 from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
 from rota.store.redis.events import RedisEvents
-from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, SETTINGS, DefinitionKeys, QueueKeys
+from rota.store.redis.keys import (
+    EVENT_QUEUES,
+    JOB_TYPES,
+    NODE_TYPES,
+    NODES,
+    PINGS,
+    QUEUES,
+    SETTINGS,
+    DefinitionKeys,
+    QueueKeys,
+)
 from rota.store.redis.marks import claim_of, job_of
 from rota.store.redis.schedules import RedisSchedules
 from rota.store.redis.scripts import Value, load_scripts
@@ -139,12 +149,8 @@ class RedisStore(RedisSchedules, RedisEvents):
             counts = self.count_jobs(uuid)
             if any(counts[state] for state in (JobState.DELAYED, JobState.QUEUED, JobState.RUNNING)):
                 raise Conflict(f"node type {uuid} still has live jobs; cancel them or let them end first")
-        deleted = self._delete_definitions(NODE_TYPES, uuids)
-        for uuid in uuids:
-            if not any(self.count_jobs(uuid).values()):
-                self._ask("srem", QUEUES, uuid)
-                self._known_queues.discard(uuid)
-        return deleted
+            self._remember_queue(uuid)  # so that what is left of it is found, and forgotten in time
+        return self._delete_definitions(NODE_TYPES, uuids)
 
     def delete_job_types(self, uuids: Iterable[str]) -> int:
         return self._delete_definitions(JOB_TYPES, list(uuids))
@@ -427,6 +433,21 @@ class RedisStore(RedisSchedules, RedisEvents):
     def list_queues(self) -> list[str]:
         queues = {raw.decode() for raw in self._ask("hkeys", NODE_TYPES.bodies)}
         return sorted(queues | {raw.decode() for raw in self._ask("smembers", QUEUES)})
+
+    def forget_queue(self, queue: str) -> bool:
+        if self._ask("hexists", NODE_TYPES.bodies, queue):
+            return False
+        k, now = self._of(queue), self.now()
+        live = [k.jobs, k.schedules, k.configurations]
+        counted = [k.stats(hour) for hour in hours_between(0, now, now)]
+        if not self._run("forget_queue", [*live, *(key for key in k.fixed() if key not in live), *counted], []):
+            return False
+        self._known_queues.discard(queue)
+        for known in (QUEUES, EVENT_QUEUES):
+            self._ask("srem", known, queue)
+            if self._ask("exists", *live):  # somebody who thought that the queue is known was faster
+                self._ask("sadd", known, queue)
+        return True
 
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         return listing.list_jobs(self, query, limit, cursor)

@@ -426,6 +426,16 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         with self._database.read() as db:
             return [str(row["uuid"]) for row in db.execute(SQL["list_queues"])]
 
+    def forget_queue(self, queue: str) -> bool:
+        with self._database.write() as db:
+            if any(
+                db.execute(SQL[query], {"queue": queue}).fetchone()[0] for query in ("is_queue_used", "has_live_jobs")
+            ):
+                return False
+            for query in ("forget_stats", "forget_outbox", "resume_queue"):
+                db.execute(SQL[query], {"queue": queue})
+            return True
+
     def read_section(
         self, section: str, queue: str, states: Iterable[JobState], *, after: listing.Place, limit: int
     ) -> list[tuple[listing.Place, Job]]:
