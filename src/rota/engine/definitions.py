@@ -15,7 +15,6 @@ from rota.engine.configuration_moves import move_configurations
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.schedule_moves import move_schedules
 from rota.errors import Conflict, InvalidInput, NotFound
-from rota.model.event import JOB
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.model.schedule import Schedule
@@ -34,8 +33,7 @@ class _View(Struct, frozen=True):
     version: int
     node_types: dict[str, NodeType]
     job_types: dict[str, JobType]
-    awaited: dict[str, str] = {}
-    """Uuid to name of the job types whose ends some configuration waits for."""
+    awaits_jobs: bool = False
 
 
 class Definitions:
@@ -52,21 +50,12 @@ class Definitions:
         if version != self._view.version:
             node_types = _by_name_and_uuid(self._store.list_node_types())
             job_types = _by_name_and_uuid(self._store.list_job_types())
-            self._view = _View(version, node_types, job_types, self._find_awaited(job_types))
-
-    def _find_awaited(self, job_types: dict[str, JobType]) -> dict[str, str]:
-        waiting = [one for each in self._store.listening_configurations() for one in each.dependencies]
-        named = (job_types.get(one.resource) for one in waiting if one.type == JOB)
-        return {one.uuid: one.name for one in named if one}
+            self._view = _View(version, node_types, job_types, bool(self._store.listening_configurations()))
 
     @property
     def awaits_jobs(self) -> bool:
         """Whether any end of a job is waited for, as far as known."""
-        return bool(self._view.awaited)
-
-    def awaited_name(self, job_type: str) -> str | None:
-        """The name of a job type, by uuid, if some configuration waits for the ends of its jobs; as far as known."""
-        return self._view.awaited.get(job_type)
+        return self._view.awaits_jobs
 
     def node_types(self) -> list[NodeType]:
         self.refresh()

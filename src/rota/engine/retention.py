@@ -1,4 +1,5 @@
-"""Retention: keeps history within its age and count."""
+"""Retention: keeps history within its age and count, also that of node types that are gone; with the last of their
+history, what else is left of their queues goes."""
 
 import logging
 
@@ -22,7 +23,12 @@ class Retention:
 
     def run_once(self, now: int) -> float:
         """Forget what is too old or too much. Returns the seconds until the next round: none if there may be more."""
-        trimmed = [self._trim(node_type.uuid, now) for node_type in self._definitions.node_types()]
+        queues = self._store.list_queues()
+        defined = {node_type.uuid for node_type in self._definitions.node_types()}
+        trimmed = [self._trim(queue, now) for queue in queues]
+        for queue in queues:
+            if queue not in defined and self._store.forget_queue(queue):
+                _logger.info("queue of a deleted node type forgotten", extra={"queue": queue})
         return 0.0 if any(count >= _PER_ROUND for count in trimmed) else EVERY_S
 
     def _trim(self, queue: str, now: int) -> int:

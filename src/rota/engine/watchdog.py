@@ -16,7 +16,7 @@ from rota.model.job import Claim
 from rota.model.job_type import OnNodeDeath
 from rota.model.liveness import LOOKS_PER_DEATH, Contact, Observer
 from rota.model.node import DEAD_AFTER_MS
-from rota.model.settlement import Settlement, as_event, settle_death
+from rota.model.settlement import Settlement, settle_death
 from rota.store.store import Store
 
 _SHOWN_FOR = 10
@@ -85,9 +85,7 @@ class Watchdog:
         return False
 
     def _settle(self, claim: Claim, now: int) -> Settlement:
-        settlement = settle_death(claim, on_node_death=self._rule_for(claim), now=now)
-        awaited = self._definitions.awaited_name(claim.spec.job_type)
-        return as_event(settlement, awaited) if awaited else settlement
+        return settle_death(claim, on_node_death=self._rule_for(claim), now=now)
 
     def _rule_for(self, claim: Claim) -> OnNodeDeath:
         job_type = self._definitions.known_job_type(claim.spec.job_type)

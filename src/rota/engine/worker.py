@@ -30,7 +30,7 @@ from rota.model.job import Claim, make_token
 from rota.model.liveness import let_go_grace_s
 from rota.model.outcome import INTERRUPTED, Outcome, cancelled
 from rota.model.retry import RetryPolicy
-from rota.model.settlement import Settlement, as_event, settle
+from rota.model.settlement import Settlement, settle
 from rota.store.store import Claims, LogBatch, Renewal, Store
 
 LOG_DELAY_S = 0.1
@@ -417,8 +417,6 @@ class Worker:
             now=self._clock.now(),
             chance=random.random(),
         )
-        if awaited := self._definitions.awaited_name(claim.spec.job_type):
-            settlement = as_event(settlement, awaited)
         self._settled.append(settlement)
         if _job_logger.isEnabledFor(logging.DEBUG):
             self._tell(attempt, settlement)

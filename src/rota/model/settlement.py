@@ -1,6 +1,6 @@
 """What becomes of a job after a run, or after the death of the node that ran it. The only place with these rules."""
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from rota.model.event import JOB, Event
 from rota.model.job import Claim, Ending, Job, JobState, rank_of
@@ -26,8 +26,6 @@ class Settlement(Struct, frozen=True):
     """Present exactly when `state` is final."""
     run_at: int | None = None
     """Present exactly when `state` is delayed."""
-    event: Event | None = None
-    """The end as an event; present if `state` is final and some configuration waits for jobs of this type."""
 
     @property
     def rank(self) -> int:
@@ -89,13 +87,10 @@ def is_suspect(claim: Claim) -> bool:
     return claim.deaths >= SUSPECT_DEATHS
 
 
-def as_event(settlement: Settlement, job_type: str) -> Settlement:
-    """The settlement with its event, if it ends the job. The attempt token in the event's id tells repeats from ends of
-    a job that was brought back."""
-    ending, claim = settlement.ending, settlement.claim
-    if ending is None:
-        return settlement
-    event = Event(
+def end_event(claim: Claim, ending: Ending, job_type: str) -> Event:
+    """The end of a job as an event; `job_type` is a name. The attempt token in the event's id tells repeats from ends
+    of a job that was brought back."""
+    return Event(
         id=f"{claim.spec.id}/{claim.token}",
         type=JOB,
         resource=job_type,
@@ -104,7 +99,6 @@ def as_event(settlement: Settlement, job_type: str) -> Settlement:
         has_own_id=True,
         outcome=ending.state.value,
     )
-    return structs.replace(settlement, event=event)
 
 
 def cancelled_ending(settlement: Settlement, now: int) -> Ending:

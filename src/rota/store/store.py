@@ -274,6 +274,9 @@ class Store(ScheduleStore, EventStore, Protocol):
         cancellation was asked for is cancelled instead. An ended job frees its unique key; every settled job frees its
         lock, and the next job that waits for the lock is ready at once. Refused is whatever another token holds, or
         none; a settlement that had been carried out before is not refused and changes nothing.
+
+        An end that some configuration waits for is put into the outbox in the same step, whatever the process that
+        settles it knew of that configuration.
         """
         ...
 
@@ -348,6 +351,15 @@ class Store(ScheduleStore, EventStore, Protocol):
     def resume_queue(self, queue: str) -> None: ...
 
     def paused_queues(self) -> frozenset[str]: ...
+
+    def list_queues(self) -> list[str]:
+        """Every queue that has a node type, or of which anything is remembered although its node type is gone."""
+        ...
+
+    def forget_queue(self, queue: str) -> bool:
+        """Forget what is left of a queue whose node type is gone: what was counted, that it was paused. False, and
+        nothing changed, while it has a node type, jobs, schedules or configurations."""
+        ...
 
     def count_jobs(self, queue: str) -> dict[JobState, int]:
         """How many jobs of each state the queue has."""

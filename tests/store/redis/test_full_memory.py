@@ -8,7 +8,6 @@ from rota.errors import StoreFull
 from rota.model.ids import new_id
 from rota.model.job import Claim, JobState
 from rota.model.node import Node
-from rota.model.settlement import as_event
 from rota.store import Store, open_store
 from rota.store.store import CancelAnswer
 from tests.contract.building import (
@@ -90,7 +89,7 @@ def test_ends_are_told_whatever_they_write(server: RedisServer, store: Store) ->
     one, other, third, fourth = claimed(store, queue, 4)
     fill(server)
 
-    assert finish(store, as_event(succeed(one), "report")) == frozenset()
+    assert finish(store, succeed(one)) == frozenset()
     assert finish(store, fail_and_retry(other)) == frozenset()
     assert finish(store, interrupt(third)) == frozenset()
     assert finish(store, succeed(fourth, results={"rows": 1_000})) == frozenset()

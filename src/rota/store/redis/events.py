@@ -10,6 +10,7 @@ from rota.errors import Conflict
 from rota.model.configuration import Configuration
 from rota.model.evaluation import Evaluation
 from rota.model.event import JOB, Event
+from rota.model.job_type import JobType
 from rota.store.codec import (
     decode_configuration,
     decode_evaluation,
@@ -20,12 +21,15 @@ from rota.store.events import (
     MAX_EVALUATIONS,
     MAX_VALIDATIONS,
     Applied,
+    Awaited,
     ConfigurationChange,
     ConfigurationEntry,
     ConfigurationPage,
+    JobRules,
     Place,
     Validation,
     Verdicts,
+    awaited_ends,
     waits_for_jobs,
 )
 from rota.store.redis.event_entries import (
@@ -42,13 +46,18 @@ from rota.store.redis.keys import (
     CONFIGURATION_ORDER,
     CONFIGURATION_QUEUES,
     EVENT_QUEUES,
+    JOB_RULES_VERSION,
     NODE_TYPES,
+    PENDING_JOB_RULES,
     QueueKeys,
 )
 from rota.store.redis.scripts import Value
 from rota.store.redis.stats import stats_args, stats_keys
 
 _INDEX = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER]
+_RULES = [JOB_RULES_VERSION, PENDING_JOB_RULES]
+_PENDING_MS = 60_000
+"""How long a configuration that was announced and did not come is reckoned with. Putting one takes milliseconds."""
 _MOST_PER_CALL = 500
 _Call = tuple[str, Sequence[str], Sequence[Value]]
 _Pair = tuple[ConfigurationChange, ConfigurationEntry | None]
@@ -65,11 +74,21 @@ class RedisEvents:
     _of: Callable[[str], QueueKeys]
     _remember_queue: Callable[[str], None]
     _is_cluster: bool
+    list_queues: Callable[[], list[str]]
+    list_job_types: Callable[[], list[JobType]]
+    definitions_version: Callable[[], int]
     _event_queues: tuple[str, ...] = ()
+    _awaited = Awaited(-1)
+    _seen_version = 0
+    _known_version = 0
+    """Not always that of `_awaited`: after a fail-over the definitions may be behind what a queue remembers of them."""
 
-    def put_configurations(self, changes: Sequence[ConfigurationChange]) -> list[bool]:
+    def put_configurations(
+        self, changes: Sequence[ConfigurationChange], *, rules_version: int | None = None
+    ) -> list[bool]:
         known = self.find_configurations([change.configuration.uuid for change in changes])
-        self._reserve_configuration_names(changes, known)
+        if not self._reserve_configuration_names(changes, known, rules_version):
+            return [False] * len(changes)
         answers: dict[int, bool] = {}
         arriving = [as_seen_there(change, old) for change, old in zip(changes, known, strict=True)]
         for queue in dict.fromkeys(change.configuration.queue for change in changes):
@@ -79,19 +98,29 @@ class RedisEvents:
             pairs = [(arriving[n], known[n]) for n in numbers]
             answers |= dict(zip(numbers, self._put_configurations_in(queue, pairs), strict=True))
         self._leave_old_configuration_queues(changes, known)
+        if rules := [change.configuration.uuid for change in changes if waits_for_jobs(change.configuration)]:
+            self._run("settle_job_rules", _RULES, rules)
         if any(waits_for_jobs(change.configuration) for change in changes) or any_waits(known):
-            self._ask("incr", NODE_TYPES.version)
+            self._change_awaited()
         return [answers[number] for number in range(len(changes))]
 
     def _reserve_configuration_names(
-        self, changes: Sequence[ConfigurationChange], known: Sequence[ConfigurationEntry | None]
-    ) -> None:
-        args: list[Value] = []
+        self,
+        changes: Sequence[ConfigurationChange],
+        known: Sequence[ConfigurationEntry | None],
+        rules_version: int | None,
+    ) -> bool:
+        """False if the job rules are of another version."""
+        args: list[Value] = ["" if rules_version is None else rules_version]
         for change, old in zip(changes, known, strict=True):
             one = change.configuration
-            args += [one.uuid, one.queue, one.name, old.configuration.name if old else ""]
-        if taken := self._run("name_configurations", _INDEX, args):
+            rule = encode(one) if waits_for_jobs(one) else b""
+            args += [one.uuid, one.queue, one.name, old.configuration.name if old else "", rule]
+        # Repeated, it would find the version that it wrote itself, and take it for somebody else's.
+        taken = self._run("name_configurations", [*_INDEX, *_RULES], args, repeats=rules_version is None)
+        if taken:
             raise Conflict(f"another configuration has the name {taken.decode()!r}")
+        return taken is None
 
     def _put_configurations_in(
         self, queue: str, pairs: Sequence[tuple[ConfigurationChange, ConfigurationEntry | None]]
@@ -131,7 +160,7 @@ class RedisEvents:
         names = [(one.configuration.uuid, one.configuration.name) for one in found if one]
         self._run("unname_configurations", _INDEX, [part for pair in names for part in pair])
         if any_waits(found):
-            self._ask("incr", NODE_TYPES.version)
+            self._change_awaited()
         return [uuid in deleted for uuid in uuids]
 
     def _forget_configurations_in(self, queue: str, some: Sequence[Configuration]) -> set[str]:
@@ -179,6 +208,36 @@ class RedisEvents:
             bodies = self._ask("hmget", keys.configurations, uuids) if uuids else []
             found += [decode_configuration(body) for body in bodies if body]
         return sorted(found, key=lambda one: one.name)
+
+    def read_job_rules(self) -> JobRules:
+        # What is being put is read first: whatever leaves there meanwhile is found where it lives.
+        version, *pending = self._run("read_job_rules", _RULES, [_PENDING_MS])
+        found = {one.uuid: one for one in self.listening_configurations()}
+        announced = [decode_configuration(body) for body in pending]
+        return JobRules(int(version), [*found.values(), *announced])
+
+    def _change_awaited(self) -> None:
+        """Other ends are waited for than before, and every queue has to know before the change is acknowledged.
+
+        What is defined lives apart from the queues on a cluster, and asking for it with every end would cost a round
+        trip. So the queues remember which version must be known, and the script that ends jobs refuses to do so for a
+        caller who knows an older one.
+        """
+        version = int(self._ask("incr", NODE_TYPES.version))
+        for queue in self.list_queues():
+            self._run("raise_awaited_since", [self._of(queue).awaited_since], [version])
+
+    def _awaited_ends(self) -> Awaited:
+        """As far as known. A version that this process has seen since is reason to look again."""
+        if self._awaited.version != self._seen_version:
+            self._read_awaited()
+        return self._awaited
+
+    def _read_awaited(self, since: int = 0) -> None:
+        """Learn which ends are waited for, having heard that it changed with the version `since`."""
+        version = self.definitions_version()  # first, so that what is read is at least as new
+        self._awaited = awaited_ends(version, self.listening_configurations(), self.list_job_types())
+        self._known_version = max(version, since)
 
     def match_events(self, events: Sequence[Event]) -> list[list[Place]]:
         places: list[list[Place]] = [[] for _ in events]

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from rota.errors import Conflict
 from rota.model.schedule import Tick, TickStatus
+from rota.model.settlement import cancelled_before_run
 from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode
 from rota.store.redis.entries import new_entry
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
@@ -39,6 +40,7 @@ class RedisSchedules:
     _ask: Callable[..., Any]
     _of: Callable[[str], QueueKeys]
     _remember_queue: Callable[[str], None]
+    _tell_to_cancel: Callable[[str, str, str], None]
     now: Callable[[], int]
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
@@ -172,8 +174,9 @@ class RedisSchedules:
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         k = self._of(queue)
         keys = [k.schedules, k.schedule_states, k.schedule_due, k.running, k.ended, k.jobs]
-        next_due, *entries = self._run("claim_due_schedules", keys, [now, now + lease_ms, min(limit, _MOST_PER_CALL)])
-        return DueSchedules([_entry(raw) for raw in entries], int(float(next_due)) if next_due else None)
+        answer = self._run("claim_due_schedules", keys, [now, lease_ms, min(limit, _MOST_PER_CALL)])
+        judged_at, next_due, *entries = answer
+        return DueSchedules([_entry(raw) for raw in entries], int(float(next_due)) if next_due else None, judged_at)
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         answers: list[bool] = []
@@ -184,12 +187,19 @@ class RedisSchedules:
     def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
         k = self._of(queue)
         keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
-        keys += stats_keys(k, now)
+        keys += [*stats_keys(k, now), k.running, k.ended, k.locks, k.held, k.cancelled, k.cancelling]
         keys += [k.ticks(firing.schedule.uuid) for firing in firings]
-        args: list[Value] = [*stats_args(now), MAX_TICKS]
+        cancels = [(number, job_id) for number, firing in enumerate(firings, 1) for job_id in firing.cancels]
+        ending = encode(cancelled_before_run(now)) if cancels else b""
+        args: list[Value] = [*stats_args(now), MAX_TICKS, now, ending, len(cancels)]
+        args += [part for cancel in cancels for part in cancel]
         for firing in firings:
             args += _firing_entry(firing, now)
-        return [bool(done) for done in self._run("fire_schedules", keys, args)]
+        answer = self._run("fire_schedules", keys, args)
+        running = answer[len(firings) :]
+        for job_id, token in zip(running[::2], running[1::2], strict=True):
+            self._tell_to_cancel(queue, job_id.decode(), token.decode())
+        return [bool(done) for done in answer[: len(firings)]]
 
     def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
         queue = self._ask("hget", SCHEDULE_QUEUES, uuid)

@@ -22,7 +22,17 @@ from rota.store.redis.access import RedisAccess
 from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
 from rota.store.redis.events import RedisEvents
-from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, PINGS, QUEUES, SETTINGS, DefinitionKeys, QueueKeys
+from rota.store.redis.keys import (
+    EVENT_QUEUES,
+    JOB_TYPES,
+    NODE_TYPES,
+    NODES,
+    PINGS,
+    QUEUES,
+    SETTINGS,
+    DefinitionKeys,
+    QueueKeys,
+)
 from rota.store.redis.lifeline import RedisLifeline
 from rota.store.redis.lookup import Lookup
 from rota.store.redis.marks import claim_of, job_of
@@ -149,6 +159,8 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def put_job_types(self, job_types: Sequence[JobType]) -> None:
         self._put_definitions(JOB_TYPES, "job type", job_types)
+        if self.listening_configurations():
+            self._change_awaited()  # they wait for names, and one may belong to another job type now
 
     def _put_definitions(
         self, keys: DefinitionKeys, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]
@@ -172,12 +184,8 @@ class RedisStore(RedisSchedules, RedisEvents):
             counts = self.count_jobs(uuid)
             if any(counts[state] for state in (JobState.DELAYED, JobState.QUEUED, JobState.RUNNING)):
                 raise Conflict(f"node type {uuid} still has live jobs; cancel them or let them end first")
-        deleted = self._delete_definitions(NODE_TYPES, uuids)
-        for uuid in uuids:
-            if not any(self.count_jobs(uuid).values()):
-                self._ask("srem", QUEUES, uuid)
-                self._known_queues.discard(uuid)
-        return deleted
+            self._remember_queue(uuid)  # so that what is left of it is found, and forgotten in time
+        return self._delete_definitions(NODE_TYPES, uuids)
 
     def delete_job_types(self, uuids: Iterable[str]) -> int:
         return self._delete_definitions(JOB_TYPES, list(uuids))
@@ -186,7 +194,8 @@ class RedisStore(RedisSchedules, RedisEvents):
         return int(self._run("delete_definitions", [keys.bodies, keys.names, keys.version], uuids))
 
     def definitions_version(self) -> int:
-        return int(self._ask("get", NODE_TYPES.version) or 0)
+        self._seen_version = int(self._ask("get", NODE_TYPES.version) or 0)
+        return self._seen_version
 
     def get_setting(self, name: str) -> str | None:
         value = self._ask("hget", SETTINGS, name)
@@ -307,24 +316,33 @@ class RedisStore(RedisSchedules, RedisEvents):
         self, queue: str, settlements: Sequence[Settlement], now: int, *, node: str = "", pulse: str = ""
     ) -> frozenset[str]:
         left_over: list[bytes] = []
-        for start in range(0, len(settlements), MOST_PER_CALL):
-            part = settlements[start : start + MOST_PER_CALL]
-            keys, args = self._finish_call(queue, part, now, node=node, pulse=pulse)
-            left_over += self._run("finish_jobs", keys, args)
+        for part in parts_of(settlements):
+            left_over += self._finish_part(queue, part, now, node=node, pulse=pulse)
         return self._refused(queue, settlements, left_over)
+
+    def _finish_part(
+        self, queue: str, settlements: Sequence[Settlement], now: int, *, node: str = "", pulse: str = ""
+    ) -> list[bytes]:
+        """The ids that were not carried out. If other ends are waited for than this process knows, it looks again."""
+        while True:
+            answer = self._run("finish_jobs", *self._finish_call(queue, settlements, now, node=node, pulse=pulse))
+            if not isinstance(answer, int):
+                return list(answer)
+            self._read_awaited(answer)
 
     def _finish_call(
         self, queue: str, settlements: Sequence[Settlement], now: int, *, node: str = "", pulse: str = ""
     ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
-        events = [(one.claim.spec.id, one.event.time, encode(one.event)) for one in settlements if one.event]
-        args: list[Value] = [now, node, pulse, *stats_args(now), len(events)]
-        args += [part for event in events for part in event]
+        awaited = self._awaited_ends()
+        events = [(one, event) for one in settlements if (event := awaited.event_of(one))] if awaited.names else []
+        args: list[Value] = [now, node, pulse, *stats_args(now), len(events), self._known_version]
+        args += [part for one, event in events for part in (one.claim.spec.id, event.time, encode(event))]
         for one in settlements:
             args += settled_entry(one, now)
         ended = [k.ended, k.succeeded, k.failed, k.cancelled]
         waiting = [k.ready, k.delayed, k.held, k.locks, k.unique, k.marks, k.cancelling, k.pulses, k.wake]
-        return [k.running, *ended, *waiting, *stats_keys(k, now), k.outbox], args
+        return [k.running, *ended, *waiting, *stats_keys(k, now), k.outbox, k.awaited_since], args
 
     def _refused(self, queue: str, settlements: Sequence[Settlement], left_over: list[bytes]) -> frozenset[str]:
         """Those that were not carried out, now or earlier."""
@@ -349,6 +367,9 @@ class RedisStore(RedisSchedules, RedisEvents):
         claim = ("claim_jobs", *self._claim_call(queue, token, limit, now))
         left_over, raw_claims = self._pipeline([finish, claim])
         answer = claims(raw_claims, token)
+        if isinstance(left_over, int):
+            self._read_awaited(left_over)
+            left_over = self._finish_part(queue, settlements, now)
         return Claims(answer.claims, answer.next_due, self._refused(queue, settlements, left_over))
 
     def _pipeline(self, calls: Sequence[ScriptCall]) -> list[Any]:
@@ -451,11 +472,14 @@ class RedisStore(RedisSchedules, RedisEvents):
         words = self._run("cancel_jobs", [*keys, k.cancelling, k.wake, *stats_keys(k, now)], args)
         for job_id, word in zip(job_ids, (raw.decode() for raw in words), strict=True):
             if "/" in word:
-                # A short cut: should it be lost, the node hears of the cancellation when it renews its claims.
-                self._push(k.inbox(node_of_token(word)), job_id)
+                self._tell_to_cancel(queue, job_id, word)
                 yield job_id, CancelAnswer.REQUESTED
             else:
                 yield job_id, CancelAnswer(word)
+
+    def _tell_to_cancel(self, queue: str, job_id: str, token: str) -> None:
+        """A short cut: should it be lost, the node hears of the cancellation when it renews its claims."""
+        self._push(self._of(queue).inbox(node_of_token(token)), job_id)
 
     def _push(self, inbox: str, item: str) -> None:
         self._run("tell_node", [inbox], [item])
@@ -537,6 +561,21 @@ class RedisStore(RedisSchedules, RedisEvents):
     def list_queues(self) -> list[str]:
         defined, used = self._ask_together(("hkeys", NODE_TYPES.bodies), ("smembers", QUEUES))
         return sorted({raw.decode() for raw in [*defined, *used]})
+
+    def forget_queue(self, queue: str) -> bool:
+        if self._ask("hexists", NODE_TYPES.bodies, queue):
+            return False
+        k, now = self._of(queue), self.now()
+        live = [k.jobs, k.schedules, k.configurations]
+        counted = [k.stats(hour) for hour in hours_between(0, now, now)]
+        if not self._run("forget_queue", [*live, *(key for key in k.fixed() if key not in live), *counted], []):
+            return False
+        self._known_queues.discard(queue)
+        for known in (QUEUES, EVENT_QUEUES):
+            self._ask("srem", known, queue)
+            if self._ask("exists", *live):  # somebody who thought that the queue is known was faster
+                self._ask("sadd", known, queue)
+        return True
 
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         return listing.list_jobs(self, query, limit, cursor)

@@ -15,6 +15,7 @@ from rota.store.codec import (
     decode_configuration_state,
     decode_evaluation,
     decode_event,
+    decode_job_type,
     encode,
 )
 from rota.store.events import (
@@ -23,13 +24,16 @@ from rota.store.events import (
     MAX_EVALUATIONS,
     MAX_VALIDATIONS,
     Applied,
+    Awaited,
     ConfigurationChange,
     ConfigurationEntry,
     ConfigurationPage,
     IndexKey,
+    JobRules,
     Place,
     Validation,
     Verdicts,
+    awaited_ends,
     index_keys,
     is_time_to_trim,
     not_made,
@@ -49,9 +53,14 @@ class SqliteEvents:
 
     _database: Database
     _changes: Changes
+    _awaited = Awaited(-1)
 
-    def put_configurations(self, changes: Sequence[ConfigurationChange]) -> list[bool]:
+    def put_configurations(
+        self, changes: Sequence[ConfigurationChange], *, rules_version: int | None = None
+    ) -> list[bool]:
         with self._database.write() as db:
+            if rules_version is not None and rules_version != _definitions_version(db):
+                return [False] * len(changes)
             return [_put(db, change) for change in changes]
 
     def delete_configurations(self, uuids: Sequence[str]) -> list[bool]:
@@ -76,8 +85,19 @@ class SqliteEvents:
 
     def listening_configurations(self) -> list[Configuration]:
         with self._database.read() as db:
-            rows = db.execute(SQL["listening_configurations"], {"type": JOB}).fetchall()
-        return [decode_configuration(row["body"]) for row in rows]
+            return _listening(db)
+
+    def read_job_rules(self) -> JobRules:
+        with self._database.read() as db:
+            return JobRules(_definitions_version(db), _listening(db))
+
+    def _awaited_in(self, db: sqlite3.Connection) -> Awaited:
+        """Which ends are to be told, within the step that ends jobs: read anew if anything was defined since."""
+        version = _definitions_version(db)
+        if version != self._awaited.version:
+            job_types = [decode_job_type(one["body"]) for one in db.execute(SQL["list_job_types"])]
+            self._awaited = awaited_ends(version, _listening(db), job_types)
+        return self._awaited
 
     def match_events(self, events: Sequence[Event]) -> list[list[Place]]:
         found: dict[tuple[str, str], list[Place]] = {}
@@ -130,6 +150,16 @@ class SqliteEvents:
 def put_outbox(db: sqlite3.Connection, queue: str, event: Event) -> None:
     """Within the step that ends a job."""
     db.execute(SQL["put_outbox"], {"queue": queue, "event": event.id, "body": encode(event)})
+
+
+def _definitions_version(db: sqlite3.Connection) -> int:
+    row = db.execute(SQL["definitions_version"]).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _listening(db: sqlite3.Connection) -> list[Configuration]:
+    rows = db.execute(SQL["listening_configurations"], {"type": JOB}).fetchall()
+    return [decode_configuration(row["body"]) for row in rows]
 
 
 def _put(db: sqlite3.Connection, change: ConfigurationChange) -> bool:

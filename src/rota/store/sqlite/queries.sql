@@ -279,7 +279,7 @@ SELECT minute, word, jobs FROM stats
 WHERE queue = :queue AND minute >= :since AND minute < :until ORDER BY minute;
 
 -- name: list_queues
--- Every queue that has jobs or a definition. Each index is asked for its next queue; DISTINCT would read all jobs.
+-- Every queue that has jobs, counts or a definition. Each index is asked for its next queue; DISTINCT would read all rows.
 WITH RECURSIVE
   ended (queue) AS (
     SELECT MIN(queue) FROM jobs WHERE ended_at IS NOT NULL
@@ -295,12 +295,30 @@ WITH RECURSIVE
     UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'delayed' AND queue > delayed.queue) FROM delayed WHERE queue IS NOT NULL),
   running (queue) AS (
     SELECT MIN(queue) FROM jobs WHERE state = 'running'
-    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'running' AND queue > running.queue) FROM running WHERE queue IS NOT NULL)
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'running' AND queue > running.queue) FROM running WHERE queue IS NOT NULL),
+  counted (queue) AS (
+    SELECT MIN(queue) FROM stats
+    UNION ALL SELECT (SELECT MIN(queue) FROM stats WHERE queue > counted.queue) FROM counted WHERE queue IS NOT NULL)
 SELECT uuid FROM node_types
 UNION SELECT queue FROM (
   SELECT queue FROM ended UNION SELECT queue FROM ready UNION SELECT queue FROM held
-  UNION SELECT queue FROM delayed UNION SELECT queue FROM running)
+  UNION SELECT queue FROM delayed UNION SELECT queue FROM running UNION SELECT queue FROM counted)
 WHERE queue IS NOT NULL;
+
+-- name: is_queue_used
+-- Whether a queue has a node type or anything that lives in it.
+SELECT EXISTS (SELECT 1 FROM node_types WHERE uuid = :queue)
+    OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND ended_at IS NOT NULL)
+    OR EXISTS (SELECT 1 FROM schedules WHERE queue = :queue)
+    OR EXISTS (SELECT 1 FROM configurations WHERE queue = :queue);
+
+-- name: forget_stats
+-- Forget what was counted in a queue.
+DELETE FROM stats WHERE queue = :queue;
+
+-- name: forget_outbox
+-- Forget ends that nobody took.
+DELETE FROM outbox WHERE queue = :queue;
 
 -- name: page_delayed
 -- Delayed jobs by time.

@@ -1,7 +1,7 @@
 """The schedules of the SQLite store."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rota.errors import Conflict
 from rota.model.job import JobSpec
@@ -31,6 +31,7 @@ class SqliteSchedules:
 
     _database: Database
     _changes: Changes
+    _cancel: Callable[[sqlite3.Connection, str, int], object]
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
         with self._database.write() as db:
@@ -65,18 +66,20 @@ class SqliteSchedules:
             # Schedulers look often; with nothing due there is no need to write.
             due = _next_due(db, queue)
             if due is None or due > now:
-                return DueSchedules([], due)
+                return DueSchedules([], due, now)
         with self._database.write() as db:
             rows = db.execute(SQL["due_schedules"], {"queue": queue, "now": now, "limit": limit}).fetchall()
             seqs = json_array([row["seq"] for row in rows])
             db.execute(SQL["claim_due_schedules"], {"seqs": seqs, "until": now + lease_ms})
             entries = [_entry(db, row) for row in rows]
-            return DueSchedules(entries, _next_due(db, queue))
+            return DueSchedules(entries, _next_due(db, queue), now)
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         with self._database.write() as db:
             answers = [_move_on(db, firing) for firing in firings]
             fired = [firing for firing, done in zip(firings, answers, strict=True) if done]
+            for job_id in (job_id for firing in fired for job_id in firing.cancels):
+                self._cancel(db, job_id, now)
             specs = [spec for firing in fired for spec in firing.specs]
             refused = _make_jobs(db, specs, now)
             insert_rows(db, SQL["put_tick"], [_tick_row(one, tick, refused) for one in fired for tick in one.ticks])

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Self
 
 from rota.errors import Conflict
+from rota.model.event import Event
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
@@ -242,21 +243,30 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
 
     def _finish(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], now: int) -> bool:
         """Carry out what may be; tells whether that was everything."""
-        ended = [ended_row(one, one.ending) for one in settlements if one.ending and not one.event]
+        awaited = self._awaited_in(db)
+        told = (
+            {one.claim.spec.id: event for one in settlements if (event := awaited.event_of(one))}
+            if awaited.names
+            else {}
+        )
+        ended = [ended_row(one, one.ending) for one in settlements if one.ending and one.claim.spec.id not in told]
         returned = [returned_row(one, now) for one in settlements if not one.ending]
         done = self._end(db, queue, ended, now) if ended else 0
         done += self._return(db, queue, returned, now) if returned else 0
-        done += self._end_and_tell(db, queue, settlements, now)
+        done += self._end_and_tell(db, queue, settlements, told, now) if told else 0
         for lock_key in {one.claim.spec.lock_key for one in settlements} - {None}:
             self._free_lock(db, queue, lock_key)
         return done == len(settlements)
 
-    def _end_and_tell(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], now: int) -> int:
+    def _end_and_tell(
+        self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], told: dict[str, Event], now: int
+    ) -> int:
         """End jobs whose ends are events; returns how many were ended."""
         done = 0
         for one in settlements:
-            if one.ending and one.event and self._end(db, queue, [ended_row(one, one.ending)], now):
-                put_outbox(db, queue, one.event)
+            event = told.get(one.claim.spec.id)
+            if one.ending and event and self._end(db, queue, [ended_row(one, one.ending)], now):
+                put_outbox(db, queue, event)
                 done += 1
         return done
 
@@ -441,6 +451,16 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def list_queues(self) -> list[str]:
         with self._database.read() as db:
             return [str(row["uuid"]) for row in db.execute(SQL["list_queues"])]
+
+    def forget_queue(self, queue: str) -> bool:
+        with self._database.write() as db:
+            if any(
+                db.execute(SQL[query], {"queue": queue}).fetchone()[0] for query in ("is_queue_used", "has_live_jobs")
+            ):
+                return False
+            for query in ("forget_stats", "forget_outbox", "resume_queue"):
+                db.execute(SQL[query], {"queue": queue})
+            return True
 
     def read_section(
         self, section: str, queue: str, states: Iterable[JobState], *, after: listing.Place, limit: int

@@ -17,16 +17,18 @@
 -- KEYS[15] stats       hash: minute and word -> how many jobs, of an hour
 -- KEYS[16] totals      hash: word -> how many jobs in all
 -- KEYS[17] outbox      sorted set: ends of jobs that are yet to be taken as events, by time
+-- KEYS[18] awaited_since  string: the version of the definitions that the caller must know
 -- ARGV[1] now         epoch milliseconds
 -- ARGV[2] node        on whose behalf: refuse everything if it has another pulse than the next; '' for one's own
 -- ARGV[3] pulse       that was seen of that node
 -- ARGV[4] minute      epoch milliseconds
 -- ARGV[5] expiry      of the stats, in seconds
 -- ARGV[6] event_count  how many of the ends are events
--- ARGV[7...] entries  per such end: job id, time, event;
+-- ARGV[7] known       the version of the definitions by which the events were chosen
+-- ARGV[8...] entries  per such end: job id, time, event;
 --   per job: id, token, new state, its score (end time, due time or rank), ending (final) or mark (returning),
 --   and for a returning job its ending in case it is to be cancelled, else ''
--- Returns the ids that were not carried out.
+-- Returns the ids that were not carried out; or, and nothing happened, the version that must be known.
 -- include: although_full
 -- include: locks
 -- include: wake
@@ -37,10 +39,13 @@ local pulses, wake = KEYS[13], KEYS[14]
 local succeeded, failed, cancelled = KEYS[3], KEYS[4], KEYS[5]
 local stats, totals, outbox = KEYS[15], KEYS[16], KEYS[17]
 local now, node, pulse, minute, expiry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local event_count = tonumber(ARGV[6])
+local event_count, known = tonumber(ARGV[6]), tonumber(ARGV[7])
 local WIDTH = 6
-local first = 7 + event_count * 3
+local first = 8 + event_count * 3
 local is_allowed = node == '' or redis.call('HGET', pulses, node) == pulse
+
+local awaited_since = redis.call('GET', KEYS[18])
+if awaited_since and tonumber(awaited_since) > known then return tonumber(awaited_since) end
 
 write_although_full(running)
 local ids = {}
@@ -98,7 +103,7 @@ for n, id in ipairs(ids) do
   end
 end
 
-for i = 7, first - 1, 3 do
+for i = 8, first - 1, 3 do
   local id, time, event = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   if done[id] then redis.call('ZADD', outbox, time, event) end
 end
