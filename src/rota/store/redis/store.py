@@ -14,10 +14,11 @@ from redis.exceptions import NoScriptError, ResponseError
 from rota.errors import Conflict
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token
 from rota.model.job_type import JobType
+from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
 from rota.store import listing
-from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode
+from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode, encode_over
 from rota.store.redis.access import RedisAccess
 from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
@@ -40,6 +41,16 @@ from rota.store.store import (
     Renewal,
     Stats,
 )
+from rota.store.unreadable import (
+    UNREADABLE_ERRORS,
+    Unreadable,
+    UnreadableRecords,
+    unreadable_job_type,
+    unreadable_line,
+    unreadable_node,
+    unreadable_node_type,
+    unreadable_spec,
+)
 
 SCRIPTS = load_scripts()
 _MOST_PER_CALL = 1000
@@ -53,6 +64,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         self._address = address
         self._known_queues: set[str] = set()
         self._keys: dict[str, QueueKeys] = {}
+        self._unreadable = UnreadableRecords()
         with translated_errors(address.shown):
             self._client = address.connect()
             self._problems = check_server(self._client, address.shown)
@@ -75,6 +87,9 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def problems(self) -> list[str]:
         return self._problems
+
+    def unreadable_records(self) -> list[Unreadable]:
+        return self._unreadable.all()
 
     def close(self) -> None:
         self._client.close()
@@ -118,16 +133,40 @@ class RedisStore(RedisSchedules, RedisEvents):
     def _put_definitions(
         self, keys: DefinitionKeys, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]
     ) -> None:
-        args = [part for one in definitions for part in (one.uuid, one.name, encode(one))]
+        args: list[Value] = []
+        for one in definitions:
+            args += [one.uuid, one.name, encode_over(one, self._ask("hget", keys.bodies, one.uuid))]
         taken = self._run("put_definitions", [keys.bodies, keys.names, keys.version], args)
         if taken:
             raise Conflict(f"another {kind} has the name {taken.decode()!r}")
 
     def list_node_types(self) -> list[NodeType]:
-        return sorted(map(decode_node_type, self._ask("hvals", NODE_TYPES.bodies)), key=lambda one: one.name)
+        found = self._ask("hgetall", NODE_TYPES.bodies).items()
+        return sorted((self._node_type(uuid.decode(), body) for uuid, body in found), key=lambda one: one.name)
+
+    def _node_type(self, uuid: str, body: bytes) -> NodeType:
+        try:
+            return decode_node_type(body)
+        except UNREADABLE_ERRORS as error:
+            name = self._name_of(NODE_TYPES, uuid)
+            self._unreadable.note("node type", name, error)
+            return unreadable_node_type(uuid, name)
 
     def list_job_types(self) -> list[JobType]:
-        return sorted(map(decode_job_type, self._ask("hvals", JOB_TYPES.bodies)), key=lambda one: one.name)
+        found = self._ask("hgetall", JOB_TYPES.bodies).items()
+        return sorted((self._job_type(uuid.decode(), body) for uuid, body in found), key=lambda one: one.name)
+
+    def _job_type(self, uuid: str, body: bytes) -> JobType:
+        try:
+            return decode_job_type(body)
+        except UNREADABLE_ERRORS as error:
+            name = self._name_of(JOB_TYPES, uuid)
+            return unreadable_job_type(uuid, name, self._unreadable.note("job type", name, error))
+
+    def _name_of(self, keys: DefinitionKeys, uuid: str) -> str:
+        """The name of a definition whose record cannot be read."""
+        found = self._ask("hgetall", keys.names).items()
+        return next((name.decode() for name, owner in found if owner.decode() == uuid), uuid)
 
     def delete_node_types(self, uuids: Iterable[str]) -> int:
         uuids = list(uuids)
@@ -204,7 +243,29 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
         keys, args = self._claim_call(queue, token, limit, lease_ms, now)
-        return claims(self._run("claim_jobs", keys, args, repeats=False), token)
+        return self._claims(queue, self._run("claim_jobs", keys, args, repeats=False), token)
+
+    def _claims(self, queue: str, raw: list[bytes], token: str) -> Claims:
+        try:
+            return claims(raw, token)
+        except UNREADABLE_ERRORS:
+            return Claims(self._claims_of_tokens(queue, {token}), claims(raw[:1], token).next_due)
+
+    def _claims_of_tokens(self, queue: str, tokens: set[str]) -> list[Claim]:
+        """All claims of some tokens, by rank, also those of jobs whose records cannot be read. Reads every running job
+        of the queue, which is why it is asked only when one of them cannot."""
+        holds = {
+            job_id.decode(): hold.decode() for job_id, hold in self._ask("hgetall", self._of(queue).running).items()
+        }
+        held = [(job_id, *hold.rsplit(" ", 2)[:2]) for job_id, hold in holds.items()]
+        held = sorted((one for one in held if one[1] in tokens), key=lambda one: (int(one[2]), one[0]))
+        jobs = self._find_in(queue, [job_id for job_id, _, _ in held]) if held else []
+        return [
+            Claim(job.spec, token, int(rank), job.attempts - 1, job.deaths)
+            if job
+            else Claim(unreadable_spec(job_id, queue, "its record is gone"), token, int(rank), 0, 0)
+            for (job_id, token, rank), job in zip(held, jobs, strict=True)
+        ]
 
     def _claim_call(
         self, queue: str, token: str, limit: int, lease_ms: int, now: int
@@ -263,7 +324,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         finish = ("finish_jobs", *self._finish_call(queue, settlements, now, only_dead=False))
         claim = ("claim_jobs", *self._claim_call(queue, token, limit, lease_ms, now))
         left_over, raw_claims = self._pipeline([finish, claim])
-        answer = claims(raw_claims, token)
+        answer = self._claims(queue, raw_claims, token)
         return Claims(answer.claims, answer.next_due, self._refused(queue, settlements, left_over))
 
     def _pipeline(self, calls: Sequence[tuple[str, Sequence[str], Sequence[Value]]]) -> list[Any]:
@@ -303,7 +364,10 @@ class RedisStore(RedisSchedules, RedisEvents):
         keys = self._of(queue)
         raw = self._run("lost_claims", [keys.running, keys.leases, keys.jobs, keys.marks], [now, limit])
         parts = zip(raw[::4], raw[1::4], raw[2::4], raw[3::4], strict=True)
-        return [claim_of(spec, token.decode(), rank, mark) for spec, token, rank, mark in parts]
+        try:
+            return [claim_of(spec, token.decode(), rank, mark) for spec, token, rank, mark in parts]
+        except UNREADABLE_ERRORS:
+            return self._claims_of_tokens(queue, {token.decode() for token in raw[1::4]})[:limit]
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         answers = dict.fromkeys(job_ids, CancelAnswer.UNKNOWN)
@@ -405,7 +469,7 @@ class RedisStore(RedisSchedules, RedisEvents):
     def _find_in(self, queue: str, job_ids: Sequence[str]) -> list[Job | None]:
         k = self._of(queue)
         raw = self._run("find_jobs", [k.jobs, k.ready, k.delayed, k.running, k.ended, k.marks, k.cancelling], job_ids)
-        return [job_of(*raw[start : start + 5]) for start in range(0, len(raw), 5)]
+        return [job_of(queue, job_id, *raw[n * 5 : n * 5 + 5]) for n, job_id in enumerate(job_ids)]
 
     def list_queues(self) -> list[str]:
         queues = {raw.decode() for raw in self._ask("hkeys", NODE_TYPES.bodies)}
@@ -503,7 +567,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         for queue in self.list_queues():
             raw = self._ask("lrange", self._of(queue).log(job_id), after, after + limit - 1)
             if raw:
-                return LogPage([decode_log_entry(entry) for entry in raw], after + len(raw))
+                return LogPage([_log_entry(entry) for entry in raw], after + len(raw))
         return LogPage([], after)
 
     # -- nodes -----------------------------------------------------------------------------------------------------
@@ -512,9 +576,16 @@ class RedisStore(RedisSchedules, RedisEvents):
         self._run("beat", [NODES, PINGS], [node.uuid, node.last_ping, encode(node)])
 
     def list_nodes(self, *, since: int) -> list[Node]:
-        uuids = sorted(self._ask("zrangebyscore", PINGS, since, "+inf"))
-        bodies = self._ask("hmget", NODES, uuids) if uuids else []
-        return [decode_node(body) for body in bodies if body]
+        pings = sorted(self._ask("zrangebyscore", PINGS, since, "+inf", withscores=True))
+        bodies = self._ask("hmget", NODES, [uuid for uuid, _ in pings]) if pings else []
+        pairs = zip(pings, bodies, strict=True)
+        return [
+            self._node(uuid.decode(), int(last_ping), body) for (uuid, last_ping), body in pairs if body is not None
+        ]
+
+    def _node(self, uuid: str, last_ping: int, body: bytes) -> Node:
+        found = self._unreadable.read("node", uuid, lambda: decode_node(body))
+        return found or unreadable_node(uuid, last_ping)
 
     def remove_nodes(self, *, uuid: str | None = None, silent_since: int | None = None) -> int:
         removed = int(self._run("remove_nodes", [NODES, PINGS], [uuid, ""])) if uuid else 0
@@ -526,3 +597,10 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def waker(self, queue: str, node: str) -> RedisWaker:
         return RedisWaker(self._address, queue, node, push=self._push)
+
+
+def _log_entry(entry: bytes) -> LogEntry:
+    try:
+        return decode_log_entry(entry)
+    except UNREADABLE_ERRORS as error:
+        return unreadable_line(error)

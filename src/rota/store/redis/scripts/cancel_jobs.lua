@@ -20,6 +20,7 @@
 -- ARGV[4] expiry  of the stats, in seconds
 -- ARGV[5...] ids
 -- Returns per id: 'unknown', 'final', 'cancelled', or the token that holds the running job.
+-- include: records
 -- include: locks
 -- include: wake
 -- include: stats
@@ -37,9 +38,9 @@ local function cancel_waiting(id)
   count_up(stats, totals, minute, expiry, 'cancelled', 1)
   local text = redis.call('HGET', marks, id)
   if not text then return end
-  local mark = cjson.decode(text)
+  local mark = mark_of(text)
   if mark.unique and redis.call('HGET', unique, mark.unique) == id then redis.call('HDEL', unique, mark.unique) end
-  if mark.lock then
+  if mark.lock and mark.rank then
     redis.call('ZREM', held, held_member(mark.lock, mark.rank, id))
     -- It may have been the one that was made ready when the lock became free.
     if free_lock(locks, held, ready, mark.lock) then leave_word(wake) end

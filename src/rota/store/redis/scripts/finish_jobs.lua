@@ -26,6 +26,7 @@
 --   per job: id, token, new state, its score (end time, due time or rank), ending (final) or mark (returning),
 --   and for a returning job its ending in case it is to be cancelled, else ''
 -- Returns the ids that were not carried out.
+-- include: records
 -- include: locks
 -- include: wake
 -- include: stats
@@ -80,7 +81,7 @@ for n, id in ipairs(ids) do
   else
     done[id] = true
     left[#left + 1] = id
-    local mark = old_marks[n] and cjson.decode(old_marks[n])
+    local mark = old_marks[n] and mark_of(old_marks[n])
     local to_cancel = some_cancelling and redis.call('HDEL', cancelling, id) == 1
     if if_cancelled == '' then
       finish(id, state, score, body, mark)

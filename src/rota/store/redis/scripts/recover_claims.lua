@@ -20,6 +20,7 @@
 -- ARGV[5] expiry  of the stats, in seconds
 -- ARGV[6...] held  per job that the node knows of: id, token
 -- Returns how many were put back.
+-- include: records
 -- include: locks
 -- include: wake
 -- include: stats
@@ -49,7 +50,7 @@ for n = 1, #all, 2 do
   if string.sub(token, 1, #prefix) == prefix and known[id] ~= token then
     redis.call('HDEL', running, id)
     local text = redis.call('HGET', marks, id)
-    local mark = text and cjson.decode(text)
+    local mark = text and mark_of(text)
     put_back(id, rank, mark)
     if mark and mark.lock then
       redis.call('HDEL', locks, mark.lock)
