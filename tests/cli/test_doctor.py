@@ -11,6 +11,7 @@ from rota.model.node import Node
 from rota.store import Store
 from tests.cli.calling import call_process, done, rota
 from tests.contract.building import beat
+from tests.contract.raw_records import change_records
 from tests.servers import free_port
 
 
@@ -118,3 +119,30 @@ def test_the_well_known_key_is_a_problem_where_others_can_connect() -> None:
     assert answer.exit_code == 7
     assert "problem  key: HTTP_API_KEY is dev_key, but the server is to listen on 0.0.0.0" in answer.stdout
     assert call_process("doctor", HTTP_API_KEY="dev_key").exit_code == 0
+
+
+def test_records_that_cannot_be_read_are_named_listed_and_forgotten(opened: Store) -> None:
+    done("job-type", "create", "hello", "--", "true")
+    done("schedule", "create", "nightly", "--job-type", "hello", "--cron", "0 2 * * *")
+    job_id = done("enqueue", "hello", "--json").json["uuid"]
+    places = {
+        "spec": job_id,
+        "job type": opened.list_job_types()[0].uuid,
+        "schedule": opened.schedule_uuid("nightly") or "",
+    }
+    for kind, key in places.items():
+        change_records(opened, kind, key, lambda record: b"{")
+
+    assert [one["uuid"] for one in done("jobs", "--json").json] == [job_id]
+    assert done("schedule", "list", "--json").exit_code == 0
+    found = [one for one in findings() if one["check"] == "records"]
+    assert [one["message"].split(" cannot")[0] for one in found] == [
+        "job type hello",
+        f"schedule {places['schedule']}",
+        f"job {job_id}",
+    ]
+
+    rota("doctor", "--forget-unreadable")
+    done("job-type", "create", "hello", "--replace", "--", "true")
+    assert findings(exit_code=0) == []
+    assert done("jobs", "--json").json == []

@@ -5,15 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from rota.clock import ManualClock
 from rota.engine.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.presence import Presence
-from rota.engine.watchdog import Watchdog
 from rota.model.ids import new_id
 from rota.model.job import Claim, JobState
 from rota.model.job_type import JobType, OnNodeDeath
-from rota.model.liveness import contact_of_node
 from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
 from rota.model.settlement import MOST_DEATHS
@@ -33,6 +30,7 @@ from tests.contract.building import (
     state_of,
     succeed,
 )
+from tests.engine.watching import LOOK_MS, Watch
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 
@@ -40,42 +38,6 @@ QUEUE = new_id(NOW)
 SECOND_QUEUE = new_id(NOW)
 GOES_BACK = new_id(NOW)
 FAILS = new_id(NOW)
-LOOK_MS = 1_000
-
-
-class Watch:
-    """A watchdog, the process in which it runs, and its clock."""
-
-    def __init__(self, store: Store, presence: Presence | None = None) -> None:
-        self.store = store
-        self.clock = ManualClock(NOW)
-        self.node = new_node()
-        self.contact = contact_of_node(DEAD_AFTER_MS / 1000)
-        self.definitions = Definitions(store, ExecutorRegistry())
-        self.watchdog = Watchdog(
-            store,
-            self.definitions,
-            node=self.node,
-            clock=self.clock,
-            contact=self.contact,
-            presence=presence or Presence(None),
-        )
-
-    def look(self, *, can_write: bool = True) -> float:
-        """One round, after a write of the process."""
-        if can_write:
-            self.contact.made(self.clock.monotonic())
-        return self.watchdog.run_once(self.clock.now())
-
-    def watch(self, ms: int, *, can_write: bool = True) -> None:
-        """Look every second for so long."""
-        for _ in range(ms // LOOK_MS):
-            self.clock.advance(LOOK_MS)
-            self.look(can_write=can_write)
-
-    def watch_it_die(self) -> None:
-        self.look()
-        self.watch(DEAD_AFTER_MS)
 
 
 @pytest.fixture

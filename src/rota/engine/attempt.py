@@ -13,9 +13,10 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.log_stream import LogStream
 from rota.engine.store_thread import StoreThread
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
-from rota.model.job import Claim
+from rota.model.job import Claim, JobSpec
 from rota.model.limits import MAX_RESULT_BYTES, encode_json
 from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, failed, refused, timed_out
+from rota.store.unreadable import UNREADABLE
 
 _logger = logging.getLogger("rota.worker")
 
@@ -103,7 +104,7 @@ class Runner:
                 job_type = await self._thread.call(lambda: self._definitions.job_type(spec.job_type))
             executor = self._executors.get(job_type.executor)
         except (NotFound, InvalidInput) as error:
-            return refused("definition", str(error))
+            return self._cannot_run(spec, error)
         except StoreError:
             return INTERRUPTED  # it has not begun, and is not to blame
         attempt.run = Run(spec, job_type, attempt.claim.attempt, self._log_of(attempt.claim))
@@ -115,6 +116,16 @@ class Runner:
             return _checked(await executor.run(attempt.run))
         finally:
             timer.cancel()
+
+    def _cannot_run(self, spec: JobSpec, error: NotFound | InvalidInput) -> Outcome:
+        """It has no job type, or one that nobody here can run; perhaps because a record cannot be read."""
+        if spec.cause is not None and spec.cause.kind == UNREADABLE:
+            return refused(UNREADABLE, f"its record cannot be read: {spec.cause.name}")
+        job_type = self._definitions.known_job_type(spec.job_type)
+        if job_type is not None and job_type.managed_by == UNREADABLE:
+            reason = job_type.metadata.get("reason")
+            return refused(UNREADABLE, f"its job type {job_type.name!r} cannot be read: {reason}")
+        return refused("definition", str(error))
 
     def _after_cancel(self, attempt: Attempt, error: asyncio.CancelledError) -> Outcome:
         """Somebody stopped the run, or the slot; or the executor raised this by itself, which is an error like any."""

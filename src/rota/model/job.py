@@ -43,7 +43,9 @@ cancelled job back; a succeeded one is enqueued anew instead, so that its succes
 
 
 class Cause(Struct, frozen=True, omit_defaults=True):
-    """What made a job: a schedule's tick, an event, another job, a person."""
+    """What made a job: a schedule's tick, an event, another job, a person.
+
+    The kind `unreadable` stands for a record that this version cannot read; the name then says why."""
 
     kind: str
     name: str = ""

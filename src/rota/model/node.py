@@ -9,7 +9,7 @@ DEAD_AFTER_MS = 20_000
 MAX_THREADS = 10_000
 
 
-class NodeType(Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+class NodeType(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A queue, and how many jobs one node of this type runs at a time."""
 
     uuid: str

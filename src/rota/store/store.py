@@ -31,6 +31,7 @@ from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement
 from rota.store.events import EventStore
 from rota.store.schedules import ScheduleStore
+from rota.store.unreadable import Unreadable
 
 STATS_STEP_MS = 60_000
 STATS_KEPT_MS = 48 * 3600 * 1000
@@ -113,6 +114,10 @@ class Stats(Struct, frozen=True, kw_only=True):
     cancelled: int = 0
 
 
+STATS_WORDS = frozenset(Stats.__struct_fields__) - {"minute"}
+"""What is counted; a newer version may count more."""
+
+
 class LogPage(Struct, frozen=True):
     entries: list[LogEntry]
     next: int
@@ -187,6 +192,16 @@ class Store(ScheduleStore, EventStore, Protocol):
     def troubles(self) -> list[str]:
         """What is wrong with the store right now, one sentence each: refused writes, failed syncs, a log that only
         grows. Cheap: asked with every beat."""
+
+    def unreadable_records(self) -> list[Unreadable]:
+        """Records that this handle came across and could not read: broken ones, and kinds that only a newer version
+        knows. They stay as they are and stop nobody.
+
+        Fields that are not known make no record unreadable. A job without a readable record has a spec of cause
+        `unreadable`, which fails when it is run; a node type or job type is managed by `unreadable`; a line of a log
+        says that it cannot be read. Everything else is left out, an event in an outbox for good: it is kept as a
+        setting instead.
+        """
         ...
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ Answers of Redis come as bytes; ids and tokens are ASCII. A job is looked up by 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 from redis.cluster import RedisCluster
@@ -14,10 +15,11 @@ from rota.clock import SystemClock
 from rota.errors import Conflict, InvalidInput, StoreUnavailable
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, serial_of_token
 from rota.model.job_type import JobType
+from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
 from rota.store import listing
-from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode
+from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode, encode_over
 from rota.store.redis.access import RedisAccess
 from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
@@ -52,6 +54,16 @@ from rota.store.store import (
     LogPage,
     Stats,
 )
+from rota.store.unreadable import (
+    UNREADABLE_ERRORS,
+    Unreadable,
+    UnreadableRecords,
+    unreadable_job_type,
+    unreadable_line,
+    unreadable_node,
+    unreadable_node_type,
+    unreadable_spec,
+)
 
 _REPLICA_PATIENCE_MS = 1_000
 _MOST_ENQUEUED = 100_000
@@ -65,6 +77,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         self._address = address
         self._known_queues: set[str] = set()
         self._keys: dict[str, QueueKeys] = {}
+        self._unreadable = UnreadableRecords()
         with translated_errors(address.shown):
             self._client = address.connect()
             self._problems = check_server(self._client, address.shown)
@@ -96,6 +109,9 @@ class RedisStore(RedisSchedules, RedisEvents):
                 return self._troubles.look()
             except RedisConnectionError:
                 return self._troubles.look()
+
+    def unreadable_records(self) -> list[Unreadable]:
+        return self._unreadable.all()
 
     def close(self) -> None:
         self._client.close()
@@ -165,16 +181,40 @@ class RedisStore(RedisSchedules, RedisEvents):
     def _put_definitions(
         self, keys: DefinitionKeys, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]
     ) -> None:
-        args = [part for one in definitions for part in (one.uuid, one.name, encode(one))]
+        args: list[Value] = []
+        for one in definitions:
+            args += [one.uuid, one.name, encode_over(one, self._ask("hget", keys.bodies, one.uuid))]
         taken = self._run("put_definitions", [keys.bodies, keys.names, keys.version], args)
         if taken:
             raise Conflict(f"another {kind} has the name {taken.decode()!r}")
 
     def list_node_types(self) -> list[NodeType]:
-        return sorted(map(decode_node_type, self._ask("hvals", NODE_TYPES.bodies)), key=lambda one: one.name)
+        found = self._ask("hgetall", NODE_TYPES.bodies).items()
+        return sorted((self._node_type(uuid.decode(), body) for uuid, body in found), key=lambda one: one.name)
+
+    def _node_type(self, uuid: str, body: bytes) -> NodeType:
+        try:
+            return decode_node_type(body)
+        except UNREADABLE_ERRORS as error:
+            name = self._name_of(NODE_TYPES, uuid)
+            self._unreadable.note("node type", name, error)
+            return unreadable_node_type(uuid, name)
 
     def list_job_types(self) -> list[JobType]:
-        return sorted(map(decode_job_type, self._ask("hvals", JOB_TYPES.bodies)), key=lambda one: one.name)
+        found = self._ask("hgetall", JOB_TYPES.bodies).items()
+        return sorted((self._job_type(uuid.decode(), body) for uuid, body in found), key=lambda one: one.name)
+
+    def _job_type(self, uuid: str, body: bytes) -> JobType:
+        try:
+            return decode_job_type(body)
+        except UNREADABLE_ERRORS as error:
+            name = self._name_of(JOB_TYPES, uuid)
+            return unreadable_job_type(uuid, name, self._unreadable.note("job type", name, error))
+
+    def _name_of(self, keys: DefinitionKeys, uuid: str) -> str:
+        """The name of a definition whose record cannot be read."""
+        found = self._ask("hgetall", keys.names).items()
+        return next((name.decode() for name, owner in found if owner.decode() == uuid), uuid)
 
     def delete_node_types(self, uuids: Iterable[str]) -> int:
         uuids = list(uuids)
@@ -295,7 +335,33 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
         keys, args = self._claim_call(queue, token, limit, now)
-        return claims(self._run("claim_jobs", keys, args, repeats=False), token)
+        return self._claims(queue, self._run("claim_jobs", keys, args, repeats=False), token)
+
+    def _claims(self, queue: str, raw: list[bytes], token: str) -> Claims:
+        try:
+            return claims(raw, token)
+        except UNREADABLE_ERRORS:
+            return Claims(self._claims_one_by_one(queue, raw, token), claims(raw[:1], token).next_due)
+
+    def _claims_one_by_one(self, queue: str, raw: list[bytes], token: str) -> list[Claim]:
+        """The claims of one call, also those of jobs whose records cannot be read. Reads every running job of the
+        queue, which is why it is asked only when there is such a one."""
+        found: dict[str, Claim] = {}
+        for spec, rank, mark, fence in zip(raw[1::4], raw[2::4], raw[3::4], raw[4::4], strict=True):
+            with suppress(*UNREADABLE_ERRORS):
+                claim = claim_of(spec, token, rank, mark, fence)
+                found[claim.spec.id] = claim
+        for job_id, (its_token, rank) in self._holds_of(queue, node_of_token(token)).items():
+            if its_token == token and job_id not in found:
+                found[job_id] = self._stand_in(queue, job_id, token, rank)
+        return sorted(found.values(), key=lambda claim: (claim.rank, claim.spec.id))
+
+    def _stand_in(self, queue: str, job_id: str, token: str, rank: bytes) -> Claim:
+        """The claim of a job whose record cannot be read."""
+        (job,) = self._find_in(queue, [job_id])
+        if job is None:
+            return Claim(unreadable_spec(job_id, queue, "its record is gone"), token, int(rank), 0, 0)
+        return Claim(job.spec, token, int(rank), job.attempts - 1, job.deaths)
 
     def _claim_call(self, queue: str, token: str, limit: int, now: int) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
@@ -366,7 +432,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         finish = ("finish_jobs", *self._finish_call(queue, settlements, now))
         claim = ("claim_jobs", *self._claim_call(queue, token, limit, now))
         left_over, raw_claims = self._pipeline([finish, claim])
-        answer = claims(raw_claims, token)
+        answer = self._claims(queue, raw_claims, token)
         if isinstance(left_over, int):
             self._read_awaited(left_over)
             left_over = self._finish_part(queue, settlements, now)
@@ -424,9 +490,11 @@ class RedisStore(RedisSchedules, RedisEvents):
         claims: list[Claim] = []
         for some in parts_of(holds):
             raw = self._run("read_claims", [keys.jobs, keys.marks], [job_id for job_id, _ in some])
-            pairs = zip(some, raw[::2], raw[1::2], strict=True)
-            # A job that was deleted since the scan has no spec any more, and no claim.
-            claims += [claim_of(spec, token, rank, mark) for (_, (token, rank)), spec, mark in pairs if spec]
+            for (job_id, (token, rank)), spec, mark in zip(some, raw[::2], raw[1::2], strict=True):
+                try:
+                    claims.append(claim_of(spec, token, rank, mark))
+                except UNREADABLE_ERRORS:
+                    claims.append(self._stand_in(queue, job_id, token, rank))
         return claims
 
     def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, tuple[str, bytes]]:
@@ -556,7 +624,8 @@ class RedisStore(RedisSchedules, RedisEvents):
         k = self._of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.running, k.ended, k.marks, k.cancelling]
         parts = self._run_each([("find_jobs", keys, part) for part in parts_of(job_ids)])
-        return [job_of(*raw[start : start + 5]) for raw in parts for start in range(0, len(raw), 5)]
+        raw = [field for part in parts for field in part]
+        return [job_of(queue, job_id, *raw[n * 5 : n * 5 + 5]) for n, job_id in enumerate(job_ids)]
 
     def list_queues(self) -> list[str]:
         defined, used = self._ask_together(("hkeys", NODE_TYPES.bodies), ("smembers", QUEUES))
@@ -665,15 +734,22 @@ class RedisStore(RedisSchedules, RedisEvents):
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         for queue in self._lookup.by_queue([job_id]):
             raw = self._ask("lrange", self._of(queue).log(job_id), after, after + limit - 1)
-            return LogPage([decode_log_entry(entry) for entry in raw], after + len(raw))
+            return LogPage([_log_entry(entry) for entry in raw], after + len(raw))
         return LogPage([], after)
 
     # -- nodes -----------------------------------------------------------------------------------------------------
 
     def list_nodes(self, *, since: int) -> list[Node]:
-        uuids = sorted(self._ask("zrangebyscore", PINGS, since, "+inf"))
-        bodies = self._ask("hmget", NODES, uuids) if uuids else []
-        return [decode_node(body) for body in bodies if body]
+        pings = sorted(self._ask("zrangebyscore", PINGS, since, "+inf", withscores=True))
+        bodies = self._ask("hmget", NODES, [uuid for uuid, _ in pings]) if pings else []
+        pairs = zip(pings, bodies, strict=True)
+        return [
+            self._node(uuid.decode(), int(last_ping), body) for (uuid, last_ping), body in pairs if body is not None
+        ]
+
+    def _node(self, uuid: str, last_ping: int, body: bytes) -> Node:
+        found = self._unreadable.read("node", uuid, lambda: decode_node(body))
+        return found or unreadable_node(uuid, last_ping)
 
     def remove_nodes(self, *, uuid: str | None = None, silent_since: int | None = None) -> int:
         removed = int(self._run("remove_nodes", [NODES, PINGS], [uuid, ""])) if uuid else 0
@@ -685,3 +761,10 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def waker(self, queue: str, node: str) -> RedisWaker:
         return RedisWaker(self._address, queue, node, push=self._push)
+
+
+def _log_entry(entry: bytes) -> LogEntry:
+    try:
+        return decode_log_entry(entry)
+    except UNREADABLE_ERRORS as error:
+        return unreadable_line(error)

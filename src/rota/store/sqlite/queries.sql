@@ -36,7 +36,11 @@ ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, body = excluded.body;
 
 -- name: list_node_types
 -- All node types.
-SELECT body FROM node_types ORDER BY name;
+SELECT uuid, name, body FROM node_types ORDER BY name;
+
+-- name: body_of_node_type
+-- A definition as it is stored.
+SELECT body FROM node_types WHERE uuid = :uuid;
 
 -- name: delete_node_types
 -- Remove the definition.
@@ -49,7 +53,11 @@ ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, body = excluded.body;
 
 -- name: list_job_types
 -- All job types.
-SELECT body FROM job_types ORDER BY name;
+SELECT uuid, name, body FROM job_types ORDER BY name;
+
+-- name: body_of_job_type
+-- A definition as it is stored.
+SELECT body FROM job_types WHERE uuid = :uuid;
 
 -- name: delete_job_types
 -- Remove the definition.
@@ -92,6 +100,10 @@ UPDATE jobs SET state = 'queued', due = NULL WHERE seq IN (
 -- The next ready jobs of a queue, in order.
 SELECT seq, spec, rank, attempts, deaths, lock_key FROM jobs
 WHERE queue = :queue AND state = 'queued' AND held = 0 ORDER BY rank, id LIMIT :limit;
+
+-- name: claimed_jobs
+-- Jobs by their numbers, whole, in order: for the rare claim with a record that cannot be read.
+SELECT * FROM jobs WHERE seq IN (SELECT value FROM json_each(:seqs)) ORDER BY rank, id;
 
 -- name: is_locked
 -- Whether a running job holds a lock.
@@ -176,7 +188,7 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
 
 -- name: claims_of_node
 -- Claims of one node on a queue.
-SELECT seq, id, token, spec, rank, attempts, deaths, lock_key, cancel_requested FROM jobs
+SELECT seq, id, queue, token, spec, rank, attempts, deaths, lock_key, unique_key, cancel_requested FROM jobs
 WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high LIMIT :limit;
 
 -- name: recover_claims
@@ -375,7 +387,7 @@ SELECT reading FROM clocks WHERE process <> :process AND uptime >= :since;
 
 -- name: list_nodes
 -- Nodes that beat lately.
-SELECT body FROM nodes WHERE last_ping >= :since ORDER BY uuid;
+SELECT uuid, last_ping, body FROM nodes WHERE last_ping >= :since ORDER BY uuid;
 
 -- name: remove_node
 -- Forget one node.
@@ -406,7 +418,7 @@ DELETE FROM ticks WHERE schedule IN (SELECT value FROM json_each(:uuids));
 
 -- name: find_schedule
 -- One schedule.
-SELECT body, state FROM schedules WHERE uuid = :uuid;
+SELECT uuid, body, state FROM schedules WHERE uuid = :uuid;
 
 -- name: schedule_uuid
 -- A schedule by its name.
@@ -414,11 +426,11 @@ SELECT uuid FROM schedules WHERE name = :name;
 
 -- name: list_schedules
 -- Schedules by name.
-SELECT body, state FROM schedules WHERE name > :after ORDER BY name LIMIT :limit;
+SELECT uuid, name, body, state FROM schedules WHERE name > :after ORDER BY name LIMIT :limit;
 
 -- name: list_schedules_of_job_type
 -- Schedules of one job type, by name.
-SELECT body, state FROM schedules WHERE job_type = :job_type AND name > :after ORDER BY name LIMIT :limit;
+SELECT uuid, name, body, state FROM schedules WHERE job_type = :job_type AND name > :after ORDER BY name LIMIT :limit;
 
 -- name: next_due_schedule
 -- When the first schedule of a queue is due.
@@ -426,7 +438,7 @@ SELECT due FROM schedules WHERE queue = :queue AND due IS NOT NULL ORDER BY due 
 
 -- name: due_schedules
 -- Schedules whose time has come.
-SELECT rowid AS seq, body, state FROM schedules
+SELECT rowid AS seq, uuid, body, state FROM schedules
 WHERE queue = :queue AND due IS NOT NULL AND due <= :now ORDER BY due LIMIT :limit;
 
 -- name: claim_due_schedules
@@ -466,7 +478,7 @@ WHERE uuid = :uuid AND version = :expected;
 
 -- name: find_configuration
 -- One configuration.
-SELECT seq, body, state FROM configurations WHERE uuid = :uuid;
+SELECT seq, uuid, body, state FROM configurations WHERE uuid = :uuid;
 
 -- name: configuration_uuid
 -- A configuration by its name.
@@ -474,12 +486,16 @@ SELECT uuid FROM configurations WHERE name = :name;
 
 -- name: list_configurations
 -- Configurations by name.
-SELECT seq, body, state FROM configurations WHERE name > :after ORDER BY name LIMIT :limit;
+SELECT seq, uuid, name, body, state FROM configurations WHERE name > :after ORDER BY name LIMIT :limit;
 
 -- name: listening_configurations
 -- Those with a dependency of one type.
-SELECT body FROM configurations
+SELECT uuid, body FROM configurations
 WHERE seq IN (SELECT configuration FROM dependency_index WHERE type = :type) ORDER BY name;
+
+-- name: unindex_configuration
+-- Forget all dependencies of a configuration.
+DELETE FROM dependency_index WHERE configuration = :seq;
 
 -- name: delete_configuration
 -- Forget a configuration.
@@ -555,7 +571,7 @@ INSERT INTO outbox (queue, event, body) VALUES (:queue, :event, :body) ON CONFLI
 
 -- name: read_outbox
 -- What is yet to be taken, oldest first.
-SELECT body FROM outbox WHERE queue = :queue ORDER BY seq LIMIT :limit;
+SELECT event, body FROM outbox WHERE queue = :queue ORDER BY seq LIMIT :limit;
 
 -- name: clear_outbox
 -- Forget what was taken.

@@ -11,10 +11,11 @@ from rota.errors import Conflict
 from rota.model.event import Event
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
 from rota.model.job_type import JobType
+from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
 from rota.store import listing
-from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, decode_spec, encode
+from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode, encode_over
 from rota.store.sqlite import pulses, stats
 from rota.store.sqlite.database import Database, parse_url
 from rota.store.sqlite.events import SqliteEvents, put_outbox
@@ -22,7 +23,17 @@ from rota.store.sqlite.inserts import insert_rows
 from rota.store.sqlite.lifeline import SqliteLifeline
 from rota.store.sqlite.machine_clock import MachineClock
 from rota.store.sqlite.queries import SQL
-from rota.store.sqlite.rows import claim_of, ended_row, job_of, json_array, new_row, returned_row, token_range
+from rota.store.sqlite.rows import (
+    claim_of,
+    ended_row,
+    job_of,
+    json_array,
+    new_row,
+    readable_claim,
+    returned_row,
+    spec_of,
+    token_range,
+)
 from rota.store.sqlite.schedules import SqliteSchedules
 from rota.store.sqlite.waker import Changes, SqliteWaker
 from rota.store.store import (
@@ -36,6 +47,15 @@ from rota.store.store import (
     LogPage,
     Stats,
 )
+from rota.store.unreadable import (
+    UNREADABLE_ERRORS,
+    Unreadable,
+    UnreadableRecords,
+    unreadable_job_type,
+    unreadable_line,
+    unreadable_node,
+    unreadable_node_type,
+)
 
 
 class SqliteStore(SqliteSchedules, SqliteEvents):
@@ -45,6 +65,7 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         self._database = database
         self._clock = MachineClock(database)
         self._changes = Changes()
+        self._unreadable = UnreadableRecords()
 
     @classmethod
     def open(cls, url: str) -> Self:
@@ -66,33 +87,55 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def troubles(self) -> list[str]:
         return self._database.troubles()
 
+    def unreadable_records(self) -> list[Unreadable]:
+        return self._unreadable.all()
+
     def close(self) -> None:
         self._database.close()
 
     # -- definitions -----------------------------------------------------------------------------------------------
 
     def put_node_types(self, node_types: Sequence[NodeType]) -> None:
-        self._put_definitions("put_node_types", "node type", node_types)
+        self._put_definitions("node_type", node_types)
 
     def put_job_types(self, job_types: Sequence[JobType]) -> None:
-        self._put_definitions("put_job_types", "job type", job_types)
+        self._put_definitions("job_type", job_types)
 
-    def _put_definitions(self, query: str, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]) -> None:
+    def _put_definitions(self, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]) -> None:
         with self._database.write() as db:
             for one in definitions:
+                old = db.execute(SQL[f"body_of_{kind}"], {"uuid": one.uuid}).fetchone()
+                body = encode_over(one, old["body"] if old else None)
                 try:
-                    db.execute(SQL[query], {"uuid": one.uuid, "name": one.name, "body": encode(one)})
+                    db.execute(SQL[f"put_{kind}s"], {"uuid": one.uuid, "name": one.name, "body": body})
                 except sqlite3.IntegrityError:
-                    raise Conflict(f"another {kind} has the name {one.name!r}") from None
+                    raise Conflict(f"another {kind.replace('_', ' ')} has the name {one.name!r}") from None
             db.execute(SQL["raise_definitions_version"])
 
     def list_node_types(self) -> list[NodeType]:
         with self._database.read() as db:
-            return [decode_node_type(row["body"]) for row in db.execute(SQL["list_node_types"])]
+            return [self._node_type(row) for row in db.execute(SQL["list_node_types"])]
+
+    def _node_type(self, row: sqlite3.Row) -> NodeType:
+        try:
+            return decode_node_type(row["body"])
+        except UNREADABLE_ERRORS as error:
+            self._unreadable.note("node type", row["name"], error)
+            return unreadable_node_type(row["uuid"], row["name"])
 
     def list_job_types(self) -> list[JobType]:
         with self._database.read() as db:
-            return [decode_job_type(row["body"]) for row in db.execute(SQL["list_job_types"])]
+            return self._job_types_in(db)
+
+    def _job_types_in(self, db: sqlite3.Connection) -> list[JobType]:
+        return [self._job_type(row) for row in db.execute(SQL["list_job_types"])]
+
+    def _job_type(self, row: sqlite3.Row) -> JobType:
+        try:
+            return decode_job_type(row["body"])
+        except UNREADABLE_ERRORS as error:
+            reason = self._unreadable.note("job type", row["name"], error)
+            return unreadable_job_type(row["uuid"], row["name"], reason)
 
     def delete_node_types(self, uuids: Iterable[str]) -> int:
         with self._database.write() as db:
@@ -199,12 +242,20 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         self, db: sqlite3.Connection, queue: str, rows: list[sqlite3.Row], token: str, now: int
     ) -> list[Claim]:
         """Claims of rows that were just handed out; those under a lock have a fencing number."""
+        fences = self._fences_of(db, queue, rows, now)
+        try:
+            return [claim_of(row, token, fence) for row, fence in zip(rows, fences, strict=True)]
+        except UNREADABLE_ERRORS:
+            whole = db.execute(SQL["claimed_jobs"], {"seqs": json_array([row["seq"] for row in rows])}).fetchall()
+            return [readable_claim(row, token, fence) for row, fence in zip(whole, fences, strict=True)]
+
+    def _fences_of(self, db: sqlite3.Connection, queue: str, rows: list[sqlite3.Row], now: int) -> list[int]:
         locked = sum(row["lock_key"] is not None for row in rows)
         if not locked:
-            return [claim_of(row, token) for row in rows]
+            return [0] * len(rows)
         last = db.execute(SQL["next_fence"], {"queue": queue, "now": now, "jobs": locked}).fetchone()[0]
         numbers = iter(range(last - locked + 1, last + 1))
-        return [claim_of(row, token, 0 if row["lock_key"] is None else next(numbers)) for row in rows]
+        return [0 if row["lock_key"] is None else next(numbers) for row in rows]
 
     def _split_by_lock(
         self, db: sqlite3.Connection, queue: str, candidates: list[sqlite3.Row]
@@ -336,7 +387,7 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
         with self._database.read() as db:
             rows = db.execute(SQL["claims_of_node"], {"queue": queue, **token_range(node), "limit": limit}).fetchall()
-        return [claim_of(row, row["token"]) for row in rows]
+        return [readable_claim(row, row["token"]) for row in rows]
 
     def reclaim_jobs(
         self, queue: str, settlements: Sequence[Settlement], *, node: str, pulse: str, now: int
@@ -388,7 +439,7 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         row = db.execute(SQL["find_job"], {"id": job_id}).fetchone()
         if row is None:
             return False
-        rank = rank_of(decode_spec(row["spec"]).priority, now)
+        rank = rank_of(spec_of(row).priority, now)
         return db.execute(SQL["retry_job"], {"id": job_id, "rank": rank}).rowcount == 1
 
     def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
@@ -506,13 +557,17 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         with self._database.read() as db:
             rows = db.execute(SQL["read_logs"], {"job_id": job_id, "after": after, "limit": limit}).fetchall()
-        return LogPage([decode_log_entry(row["entry"]) for row in rows], rows[-1]["position"] + 1 if rows else after)
+        return LogPage([_log_entry(row) for row in rows], rows[-1]["position"] + 1 if rows else after)
 
     # -- nodes -----------------------------------------------------------------------------------------------------
 
     def list_nodes(self, *, since: int) -> list[Node]:
         with self._database.read() as db:
-            return [decode_node(row["body"]) for row in db.execute(SQL["list_nodes"], {"since": since})]
+            return [self._node(row) for row in db.execute(SQL["list_nodes"], {"since": since})]
+
+    def _node(self, row: sqlite3.Row) -> Node:
+        found = self._unreadable.read("node", row["uuid"], lambda: decode_node(row["body"]))
+        return found or unreadable_node(row["uuid"], row["last_ping"])
 
     def remove_nodes(self, *, uuid: str | None = None, silent_since: int | None = None) -> int:
         with self._database.write() as db:
@@ -552,3 +607,10 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def _next_due(self, db: sqlite3.Connection, queue: str) -> int | None:
         row = db.execute(SQL["next_due"], {"queue": queue}).fetchone()
         return int(row["due"]) if row else None
+
+
+def _log_entry(row: sqlite3.Row) -> LogEntry:
+    try:
+        return decode_log_entry(row["entry"])
+    except UNREADABLE_ERRORS as error:
+        return unreadable_line(error)

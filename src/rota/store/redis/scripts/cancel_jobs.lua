@@ -21,6 +21,7 @@
 -- ARGV[5...] ids
 -- Returns per id: 'unknown', 'final', 'cancelled', or the token that holds the running job.
 -- include: although_full
+-- include: records
 -- include: locks
 -- include: wake
 -- include: stats

@@ -20,6 +20,7 @@
 -- ARGV[6] most_due  most delayed jobs to make ready
 -- Returns the next due time or '', then per job: spec, rank, mark or '', fencing number or ''.
 -- include: although_full
+-- include: records
 -- include: locks
 -- include: wake
 -- include: time
@@ -34,7 +35,8 @@ local function promote_due_jobs()
   if #due == 0 then return end
   local places = {}
   for n, mark in ipairs(redis.call('HMGET', marks, unpack(due))) do
-    places[#places + 1] = cjson.decode(mark).rank
+    -- Without a readable mark its place is that of a job which is ready now.
+    places[#places + 1] = mark_of(mark).rank or math.floor(tonumber(now) / 16)
     places[#places + 1] = due[n]
   end
   redis.call('ZADD', ready, unpack(places))
@@ -62,7 +64,7 @@ end
 
 -- A job whose lock is taken is set aside; whoever frees the lock brings it back.
 local function take_or_hold(id, rank, mark)
-  local lock = mark and cjson.decode(mark).lock
+  local lock = mark and mark_of(mark).lock
   if lock and redis.call('HSETNX', locks, lock, id) == 0 then
     redis.call('ZADD', held, 0, held_member(lock, rank, id))
   else

@@ -30,6 +30,7 @@
 --   and for a returning job its ending in case it is to be cancelled, else ''
 -- Returns the ids that were not carried out; or, and nothing happened, the version that must be known.
 -- include: although_full
+-- include: records
 -- include: locks
 -- include: wake
 -- include: stats
@@ -86,7 +87,7 @@ for n, id in ipairs(ids) do
   else
     done[id] = true
     left[#left + 1] = id
-    local mark = old_marks[n] and cjson.decode(old_marks[n])
+    local mark = old_marks[n] and mark_of(old_marks[n])
     local to_cancel = some_cancelling and redis.call('HDEL', cancelling, id) == 1
     if if_cancelled == '' then
       finish(id, state, score, body, mark)

@@ -19,6 +19,7 @@
 -- ARGV[5...] claims  per claim: id, token
 -- Returns how many were put back.
 -- include: although_full
+-- include: records
 -- include: locks
 -- include: wake
 -- include: stats
@@ -47,7 +48,7 @@ for i = 5, #ARGV, 2 do
   if holder == token then
     redis.call('HDEL', running, id)
     local text = redis.call('HGET', marks, id)
-    local mark = text and cjson.decode(text)
+    local mark = text and mark_of(text)
     put_back(id, rank, mark)
     if mark and mark.lock then
       redis.call('HDEL', locks, mark.lock)
