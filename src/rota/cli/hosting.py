@@ -20,7 +20,7 @@ from rota.cli.target import store_url
 from rota.clock import NodeClock
 from rota.dialects.registry import open_dialects
 from rota.engine.definitions import DEFAULT_NODE_TYPE
-from rota.engine.executors.http import HttpExecutor
+from rota.engine.executors.options import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.file_definitions import FileDefinitions, Wanted
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
@@ -59,7 +59,8 @@ class Host:
         self.store = store
         self.roles = roles
         self.clock = NodeClock()
-        executors = ExecutorRegistry({"http": HttpExecutor(settings.http_allow)})
+        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
+        executors.get("http")  # so that a bad entry in `http_allow` is told at the start
         self.node = Node(
             store,
             _node_options(settings, roles),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 
 from rota.engine.definitions import Definitions
+from rota.engine.executors.checking import checked
 from rota.engine.executors.executor import Run
 from rota.engine.executors.function import outcome_of_error
 from rota.engine.executors.output import LogCap
@@ -14,8 +15,7 @@ from rota.engine.log_stream import LogStream
 from rota.engine.store_thread import StoreThread
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
-from rota.model.limits import MAX_RESULT_BYTES, encode_json
-from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, failed, refused, timed_out
+from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, timed_out
 from rota.store.unreadable import UNREADABLE
 
 _logger = logging.getLogger("rota.worker")
@@ -110,10 +110,10 @@ class Runner:
         attempt.run = Run(spec, job_type, attempt.claim.attempt, self._log_of(attempt.claim))
         timeout_ms = _timeout_of(attempt.run)
         if timeout_ms is None:
-            return _checked(await executor.run(attempt.run))
+            return checked(await executor.run(attempt.run))
         timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, attempt.stop, Stop.TIMEOUT)
         try:
-            return _checked(await executor.run(attempt.run))
+            return checked(await executor.run(attempt.run))
         finally:
             timer.cancel()
 
@@ -155,17 +155,3 @@ class Runner:
 
 def _timeout_of(run: Run) -> int | None:
     return run.spec.timeout_ms if run.spec.timeout_ms is not None else run.job_type.timeout_ms
-
-
-def _checked(outcome: object) -> Outcome:
-    """An outcome that the store can carry: a third-party executor may return anything."""
-    if not isinstance(outcome, Outcome) or not isinstance(outcome.kind, OutcomeKind):
-        return failed({"type": "outcome", "message": f"the executor returned {outcome!r:.200}, which is no outcome"})
-    if outcome.results is None and outcome.errors is None:
-        return outcome
-    try:
-        encode_json("results", outcome.results, MAX_RESULT_BYTES)
-        encode_json("errors", outcome.errors, MAX_RESULT_BYTES)
-    except InvalidInput as error:
-        return failed({"type": "result", "message": str(error)})
-    return outcome
