@@ -33,7 +33,7 @@ from rota.store.redis.keys import (
     DefinitionKeys,
     QueueKeys,
 )
-from rota.store.redis.marks import claim_of, job_of
+from rota.store.redis.marks import claim_of, job_of, rank_of_held
 from rota.store.redis.schedules import RedisSchedules
 from rota.store.redis.scripts import Value, load_scripts
 from rota.store.redis.stats import hours_between, stats_args, stats_keys, stats_of, totals_of
@@ -480,7 +480,7 @@ class RedisStore(RedisSchedules, RedisEvents):
             places = [(int(hold.rsplit(b" ", 1)[1]), job_id.decode()) for job_id, hold in holds]
         elif section == "held":
             members = [member.rsplit(b"\0", 2) for member in self._ask("zrange", keys.held, 0, -1)]
-            places = [(int(rank) - (1 << 52), job_id.decode()) for _, rank, job_id in members]
+            places = [(rank_of_held(rank), job_id.decode()) for _, rank, job_id in members]
         else:
             key = keys.delayed if section == "delayed" else keys.ready
             return self._page(key, after, limit, latest_first=False)
@@ -494,7 +494,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         offset = 0
         while len(places) < limit:
             raw = self._ask(command, key, after[0], edge, start=offset, num=limit, withscores=True)
-            found = [(int(score), member.decode()) for member, score in raw]
+            found = [(int(score) if score.is_integer() else score, member.decode()) for member, score in raw]
             places += [place for place in found if (place < after if latest_first else place > after)]
             offset += len(raw)
             if len(raw) < limit:
