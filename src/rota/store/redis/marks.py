@@ -33,9 +33,25 @@ def mark_of(spec: JobSpec, rank: int, *, waits: bool) -> bytes:
     return encode(Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key))
 
 
+def whole_rank(rank: bytes) -> int:
+    """The rank as everybody knows it. One of a job that a dialect adopted may have a part behind the point, which only
+    Redis needs."""
+    try:
+        return int(rank)
+    except ValueError:
+        return int(float(rank))
+
+
+def rank_of_held(text: bytes) -> float:
+    """The rank within a member of the jobs that wait for a lock, as `includes/locks.lua` writes it."""
+    whole, _, part = text.partition(b".")
+    rank = int(whole) - (1 << 52)
+    return rank + int(part) / (1 << 15) if part else rank
+
+
 def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes, fence: bytes = b"") -> Claim:
     past = decode_mark(mark) if mark else NO_MARK
-    return Claim(decode_spec(spec), token, int(rank), past.attempts, past.deaths, int(fence) if fence else 0)
+    return Claim(decode_spec(spec), token, whole_rank(rank), past.attempts, past.deaths, int(fence) if fence else 0)
 
 
 def job_of(
@@ -54,17 +70,17 @@ def job_of(
     if place == b"ended":
         return _ended(base, there)
     if place == b"running":
-        token, rank, claimed_at = there.decode().rsplit(" ", 2)
+        token, rank, claimed_at = there.rsplit(b" ", 2)
         return Job(
-            **base | {"token": token, "attempts": past.attempts + 1},
+            **base | {"token": token.decode(), "attempts": past.attempts + 1},
             state=JobState.RUNNING,
             started_at=int(claimed_at),
-            available_at=available_at_of_rank(int(rank)),
+            available_at=available_at_of_rank(whole_rank(rank)),
             cancel_requested=bool(cancelling),
         )
     if place == b"delayed":
         return Job(**base, state=JobState.DELAYED, available_at=int(there))
-    return Job(**base, state=JobState.QUEUED, available_at=available_at_of_rank(int(there)))
+    return Job(**base, state=JobState.QUEUED, available_at=available_at_of_rank(whole_rank(there)))
 
 
 def _past_and_spec(queue: str, job_id: str, spec: bytes, mark: bytes) -> tuple[Mark, JobSpec]:

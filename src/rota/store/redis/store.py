@@ -37,7 +37,7 @@ from rota.store.redis.keys import (
 )
 from rota.store.redis.lifeline import RedisLifeline
 from rota.store.redis.lookup import Lookup
-from rota.store.redis.marks import claim_of, job_of
+from rota.store.redis.marks import claim_of, job_of, rank_of_held, whole_rank
 from rota.store.redis.schedules import RedisSchedules
 from rota.store.redis.scripts import MOST_PER_CALL, SCRIPTS, ScriptCall, Value, parts_of
 from rota.store.redis.stats import hours_between, stats_args, stats_keys, stats_of, totals_of
@@ -360,8 +360,8 @@ class RedisStore(RedisSchedules, RedisEvents):
         """The claim of a job whose record cannot be read."""
         (job,) = self._find_in(queue, [job_id])
         if job is None:
-            return Claim(unreadable_spec(job_id, queue, "its record is gone"), token, int(rank), 0, 0)
-        return Claim(job.spec, token, int(rank), job.attempts - 1, job.deaths)
+            return Claim(unreadable_spec(job_id, queue, "its record is gone"), token, whole_rank(rank), 0, 0)
+        return Claim(job.spec, token, whole_rank(rank), job.attempts - 1, job.deaths)
 
     def _claim_call(self, queue: str, token: str, limit: int, now: int) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._of(queue)
@@ -677,7 +677,7 @@ class RedisStore(RedisSchedules, RedisEvents):
             places = [(int(hold.rsplit(b" ", 1)[1]), job_id.decode()) for job_id, hold in holds]
         elif section == "held":
             members = [member.rsplit(b"\0", 2) for member in self._ask("zrange", keys.held, 0, -1)]
-            places = [(int(rank) - (1 << 52), job_id.decode()) for _, rank, job_id in members]
+            places = [(rank_of_held(rank), job_id.decode()) for _, rank, job_id in members]
         else:
             key = keys.delayed if section == "delayed" else keys.ready
             return self._page(key, after, limit, latest_first=False)
@@ -691,7 +691,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         offset = 0
         while len(places) < limit:
             raw = self._ask(command, key, after[0], edge, start=offset, num=limit, withscores=True)
-            found = [(int(score), member.decode()) for member, score in raw]
+            found = [(int(score) if score.is_integer() else score, member.decode()) for member, score in raw]
             places += [place for place in found if (place < after if latest_first else place > after)]
             offset += len(raw)
             if len(raw) < limit:
