@@ -239,8 +239,8 @@ class Store(ScheduleStore, EventStore, Protocol):
         First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then
         id, and each is given to one node only. A job whose lock is held by a running job is set aside until that lock
         is free, and another is given instead; it keeps its place among those that wait for the lock. A paused queue
-        gives nothing. When jobs are handed out, the node's lease on the queue is extended to `now + lease_ms`; a claim
-        of nothing writes nothing.
+        gives nothing, and names no time that has passed. When jobs are handed out, the node's lease on the queue is
+        extended to `now + lease_ms`; a claim of nothing writes nothing.
         """
         ...
 

@@ -166,7 +166,7 @@ class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
         if not self._has_ready_jobs(queue, now):
             # Idle nodes ask often; without anything to take there is no need to write.
             with self._database.read() as db:
-                return Claims([], self._next_due(db, queue))
+                return _none_but(self._next_due(db, queue), now)
         with self._database.write() as db:
             return self._claim(db, queue, token, limit, lease_ms, now)
 
@@ -176,7 +176,7 @@ class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
             db.execute(SQL["promote_due_jobs"], {"queue": queue, "now": now, "limit": MAX_PROMOTED})
             due = self._next_due(db, queue)
         if limit < 1 or db.execute(SQL["is_paused"], {"queue": queue}).fetchone()[0]:
-            return Claims([], due)
+            return _none_but(due, now)
         claims: list[Claim] = []
         scanned, locks = 0, set[str]()
         while len(claims) < limit:
@@ -496,3 +496,8 @@ class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
     def _next_due(self, db: sqlite3.Connection, queue: str) -> int | None:
         row = db.execute(SQL["next_due"], {"queue": queue}).fetchone()
         return int(row["due"]) if row else None
+
+
+def _none_but(due: int | None, now: int) -> Claims:
+    """Nothing now. What is overdue and yet not given is held back by a pause, and asking again does not help."""
+    return Claims([], due if due is not None and due > now else None)
