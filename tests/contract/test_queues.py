@@ -46,6 +46,20 @@ def test_a_paused_queue_gives_nothing_until_it_is_resumed(store: Store) -> None:
     assert given(store, queue) == ids
 
 
+def test_a_paused_queue_names_no_time_that_has_passed(store: Store) -> None:
+    queue, due = new_queue(), NOW + 1_000
+    store.pause_queue(queue)
+    enqueue(store, spec(queue, run_at=due))
+
+    before, after = (
+        store.claim_jobs(queue, token=token_of(new_node()), limit=1, now=now)
+        for now in (due - 1, due + 1)
+    )
+
+    assert (before.claims, after.claims) == ([], [])
+    assert after.next_due is None, "a worker would ask again at once, for ever"
+
+
 def test_a_paused_queue_accepts_jobs(store: Store) -> None:
     queue = new_queue()
     store.pause_queue(queue)

@@ -12,7 +12,7 @@ from rota.model.retry import RetryPolicy
 from rota.store import Store
 from tests.contract.building import enqueue, spec
 from tests.engine.jobs import new_stage
-from tests.engine.working import Shop, until, working
+from tests.engine.working import Faults, Shop, until, working
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
@@ -356,5 +356,25 @@ def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(
                 stage.gate.set()
                 await shop.ended(*holding)
                 stage.gate.clear()
+
+    asyncio.run(scene())
+
+
+def test_a_worker_of_a_paused_queue_does_not_ask_for_what_is_overdue_again_and_again(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop, counted = Shop(store), Faults(store)
+        shop.python("note")
+        store.pause_queue(shop.queue)
+        job_id = shop.enqueue("note", {"text": "x"}, delay_ms=1)
+        async with working(counted.store, dead_after_ms=1_000):
+            beats = counted.calls.count("beat")
+            await until(lambda: counted.calls.count("beat") >= beats + 4, "some beats")
+            claims = sum(counted.calls.count(name) for name in ("claim_jobs", "finish_and_claim_jobs"))
+            store.resume_queue(shop.queue)
+            await shop.ended(job_id)
+
+        assert claims <= 10
+        assert stage.started == ["x"]
 
     asyncio.run(scene())

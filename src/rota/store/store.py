@@ -38,6 +38,8 @@ STATS_KEPT_MS = 48 * 3600 * 1000
 """Stats of minutes are forgotten after so long; those of all time stay."""
 MAX_PROMOTED = 1_000
 """Delayed jobs that one claim makes ready at most, so that no single step takes long."""
+MAX_SCANNED = 1_000
+"""Ready jobs that one claim looks at at most, for the same reason: those whose lock is taken are set aside."""
 
 
 class Admission(Struct, frozen=True):
@@ -54,7 +56,7 @@ class Claims(Struct, frozen=True):
     claims: list[Claim]
     """In the order in which they are to run."""
     next_due: int | None = None
-    """When the next delayed job of the queue becomes ready, if one is known."""
+    """When the next delayed job of the queue becomes ready, if one is known; `now` if more may be ready already."""
     refused: frozenset[str] = frozenset()
     """Ids from `finish_and_claim_jobs` whose settlement was refused, because their token no longer holds the job."""
 
@@ -268,13 +270,15 @@ class Store(ScheduleStore, EventStore, Protocol):
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
         """Hand up to `limit` ready jobs to the node of `token`: pop, token and pulse in one atomic step. Fewer may come
-        than there are; only none means that there is none.
+        than there are; only none means that there is none, unless `next_due` is not after `now`: then `MAX_SCANNED`
+        jobs were looked at, all of them waiting for a lock, and the caller asks again at once.
 
         First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then
         id, and each is given to one node only. A job whose lock is held by a running job is set aside until that lock
         is free, and another is given instead; it keeps its place among those that wait for the lock. A job with a lock
-        is given with a fencing number that is greater than any before in its queue. A paused queue gives nothing. When
-        jobs are handed out, the node has a new pulse on the queue; a claim of nothing writes nothing.
+        is given with a fencing number that is greater than any before in its queue. A paused queue gives nothing,
+        and names no time that has passed. When jobs are handed out, the node has a new pulse on the queue; a claim of
+        nothing writes nothing.
 
         A claim that comes late takes nothing: one whose serial is not above the floor that `recover_claims` set for
         its node. A store whose clock is its own makes nothing ready before that clock says so, whatever `now` is.
@@ -354,7 +358,7 @@ class Store(ScheduleStore, EventStore, Protocol):
         ...
 
     def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
-        """Forget ended jobs with their logs. False: unknown or not ended."""
+        """Forget ended jobs with their logs. False: unknown or not ended. May be many steps, like `trim_history`."""
         ...
 
     # -- queues ----------------------------------------------------------------------------------------------------
@@ -404,8 +408,12 @@ class Store(ScheduleStore, EventStore, Protocol):
         ...
 
     def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
-        """Forget ended jobs with their logs: those that ended before an instant, and the oldest beyond `keep`. At most
-        `limit` in one call; returns how many."""
+        """Forget ended jobs with their logs: those that ended before an instant, and the oldest beyond `keep`.
+
+        At most `limit` in one call; returns how many. Fewer may be forgotten than there are; only 0 means that nothing
+        is left to forget. The call may be many steps, so that others need not wait for it: a long log is forgotten
+        piece by piece, from its beginning, and its job with the last piece.
+        """
         ...
 
     # -- logs ------------------------------------------------------------------------------------------------------

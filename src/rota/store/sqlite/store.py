@@ -1,6 +1,5 @@
 """The SQLite store. Each operation is one transaction; the SQL is in `queries.sql` under the operation's name."""
 
-import heapq
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,7 +8,7 @@ from typing import Self
 
 from rota.errors import Conflict
 from rota.model.event import Event
-from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
+from rota.model.job import Claim, Job, JobSpec, JobState, node_of_token, rank_of
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
@@ -19,6 +18,7 @@ from rota.store.codec import decode_job_type, decode_log_entry, decode_node, dec
 from rota.store.sqlite import pulses, stats
 from rota.store.sqlite.database import Database, parse_url
 from rota.store.sqlite.events import SqliteEvents, put_outbox
+from rota.store.sqlite.history import SqliteHistory, count_ended, count_forgotten
 from rota.store.sqlite.inserts import insert_rows
 from rota.store.sqlite.lifeline import SqliteLifeline
 from rota.store.sqlite.machine_clock import MachineClock
@@ -38,6 +38,7 @@ from rota.store.sqlite.schedules import SqliteSchedules
 from rota.store.sqlite.waker import Changes, SqliteWaker
 from rota.store.store import (
     MAX_PROMOTED,
+    MAX_SCANNED,
     Admission,
     CancelAnswer,
     Claims,
@@ -58,7 +59,7 @@ from rota.store.unreadable import (
 )
 
 
-class SqliteStore(SqliteSchedules, SqliteEvents):
+class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
     """See `rota.store.store.Store` for what each method promises."""
 
     def __init__(self, database: Database) -> None:
@@ -209,7 +210,7 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         if not self._has_ready_jobs(queue, now):
             # Idle nodes ask often; without anything to take there is no need to write.
             with self._database.read() as db:
-                return Claims([], self._next_due(db, queue))
+                return _none_but(self._next_due(db, queue), now)
         with self._database.write() as db:
             return self._claim(db, queue, token, limit, now)
 
@@ -219,14 +220,19 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
             db.execute(SQL["promote_due_jobs"], {"queue": queue, "now": now, "limit": MAX_PROMOTED})
             due = self._next_due(db, queue)
         if limit < 1 or db.execute(SQL["is_paused"], {"queue": queue}).fetchone()[0]:
-            return Claims([], due)
+            return _none_but(due, now)
         if pulses.is_late(db, queue, token):
             return Claims([], due)
         claims: list[Claim] = []
+        scanned, locks = 0, set[str]()
         while len(claims) < limit:
-            wanted = limit - len(claims)
+            if scanned >= MAX_SCANNED:
+                due = due if claims else now
+                break
+            wanted = min(limit - len(claims), MAX_SCANNED - scanned)
             candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": wanted}).fetchall()
-            taken, held = self._split_by_lock(db, queue, candidates)
+            scanned += len(candidates)
+            taken, held = self._split_by_lock(db, queue, candidates, locks)
             db.execute(
                 SQL["claim_jobs"], {"token": token, "now": now, "seqs": json_array([row["seq"] for row in taken])}
             )
@@ -258,22 +264,25 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         return [0 if row["lock_key"] is None else next(numbers) for row in rows]
 
     def _split_by_lock(
-        self, db: sqlite3.Connection, queue: str, candidates: list[sqlite3.Row]
+        self, db: sqlite3.Connection, queue: str, candidates: list[sqlite3.Row], locks: set[str]
     ) -> tuple[list[sqlite3.Row], list[int]]:
-        """Candidates whose lock is free, and the numbers of those that must wait for theirs."""
-        taken, held, locks = [], [], set()
+        """Candidates whose lock is free, and the numbers of those that must wait for theirs. `locks` are known to be
+        taken, and become more."""
+        taken, held = [], []
         for row in candidates:
             lock_key = row["lock_key"]
             if lock_key is None:
                 taken.append(row)
-            elif (
-                lock_key in locks or db.execute(SQL["is_locked"], {"queue": queue, "lock_key": lock_key}).fetchone()[0]
-            ):
+                continue
+            if lock_key in locks or self._is_locked(db, queue, lock_key):
                 held.append(row["seq"])
             else:
-                locks.add(lock_key)
                 taken.append(row)
+            locks.add(lock_key)
         return taken, held
+
+    def _is_locked(self, db: sqlite3.Connection, queue: str, lock_key: object) -> bool:
+        return bool(db.execute(SQL["is_locked"], {"queue": queue, "lock_key": lock_key}).fetchone()[0])
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
         with self._database.write() as db:
@@ -345,7 +354,7 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         return frozenset(one.claim.spec.id for one, job in pairs if not was_carried_out(one, job))
 
     def _free_lock(self, db: sqlite3.Connection, queue: str, lock_key: object) -> None:
-        if not db.execute(SQL["is_locked"], {"queue": queue, "lock_key": lock_key}).fetchone()[0]:
+        if not self._is_locked(db, queue, lock_key):
             db.execute(SQL["free_lock"], {"queue": queue, "lock_key": lock_key})
 
     def _announce_returns(self, settlements: Sequence[Settlement]) -> None:
@@ -440,17 +449,10 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         if row is None:
             return False
         rank = rank_of(spec_of(row).priority, now)
-        return db.execute(SQL["retry_job"], {"id": job_id, "rank": rank}).rowcount == 1
-
-    def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
-        with self._database.write() as db:
-            ended = {row["id"] for row in db.execute(SQL["ended_jobs"], {"ids": json_array(job_ids)})}
-            self._delete(db, list(ended))
-        return [job_id in ended for job_id in job_ids]
-
-    def _delete(self, db: sqlite3.Connection, job_ids: list[str]) -> None:
-        db.execute(SQL["delete_logs"], {"ids": json_array(job_ids)})
-        db.execute(SQL["delete_jobs"], {"ids": json_array(job_ids)})
+        if db.execute(SQL["retry_job"], {"id": job_id, "rank": rank}).rowcount != 1:
+            return False
+        count_forgotten(db, [(row["queue"], row["state"])])
+        return True
 
     # -- queues ----------------------------------------------------------------------------------------------------
 
@@ -470,14 +472,14 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def count_jobs(self, queue: str) -> dict[JobState, int]:
         with self._database.read() as db:
 
-            def count(query: str, **conditions: object) -> int:
-                return int(db.execute(SQL[query], {"queue": queue, **conditions}).fetchone()[0])
+            def count(query: str) -> int:
+                return int(db.execute(SQL[query], {"queue": queue}).fetchone()[0])
 
             return {
                 JobState.DELAYED: count("count_delayed"),
                 JobState.QUEUED: count("count_ready") + count("count_held"),
                 JobState.RUNNING: count("count_running"),
-                **{state: count("count_ended", state=state) for state in sorted(FINAL_STATES)},
+                **count_ended(db, queue),
             }
 
     def read_stats(self, queue: str, *, since: int, until: int) -> list[Stats]:
@@ -523,25 +525,6 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
             rows = [row for state in states for row in db.execute(SQL["page_ended"], {**place, "state": state})]
         rows.sort(key=lambda row: (row["place"], row["id"]), reverse=True)
         return [((row["place"], row["id"]), job_of(row)) for row in rows[:limit]]
-
-    def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
-        with self._database.write() as db:
-            counts = (db.execute(SQL["count_ended"], {"queue": queue, "state": state}) for state in FINAL_STATES)
-            surplus = sum(int(row.fetchone()[0]) for row in counts) - keep
-            old = self._oldest(db, queue, ended_before, limit)
-            if len(old) < min(surplus, limit):
-                old = self._oldest(db, queue, 1 << 62, min(surplus, limit))
-            self._delete(db, old)
-            return len(old)
-
-    def _oldest(self, db: sqlite3.Connection, queue: str, before: int, limit: int) -> list[str]:
-        conditions = {"queue": queue, "before": before, "limit": limit}
-        rows = [
-            (row["ended_at"], str(row["id"]))
-            for state in FINAL_STATES
-            for row in db.execute(SQL["trim_by_age"], {**conditions, "state": state})
-        ]
-        return [job_id for _, job_id in heapq.nsmallest(limit, rows)]
 
     # -- logs ------------------------------------------------------------------------------------------------------
 
@@ -614,3 +597,8 @@ def _log_entry(row: sqlite3.Row) -> LogEntry:
         return decode_log_entry(row["entry"])
     except UNREADABLE_ERRORS as error:
         return unreadable_line(error)
+
+
+def _none_but(due: int | None, now: int) -> Claims:
+    """Nothing now. What is overdue and yet not given is held back by a pause, and asking again does not help."""
+    return Claims([], due if due is not None and due > now else None)
