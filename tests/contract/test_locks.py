@@ -7,6 +7,7 @@ import pytest
 from rota.model.job import MAX_PRIORITY, Claim, JobState, rank_of
 from rota.model.settlement import Settlement
 from rota.store import Store
+from rota.store.store import MAX_SCANNED
 from tests.contract.building import (
     LEASE_MS,
     NOW,
@@ -64,6 +65,19 @@ def test_a_job_behind_a_lock_does_not_hold_up_others(store: Store) -> None:
     assert given(store, queue, limit=1) == [holder]
     assert given(store, queue, limit=1, now=NOW + 1_000) == [free]
     assert set(states_of(store, blocked)) == {JobState.QUEUED}
+
+
+def test_many_jobs_behind_a_lock_hold_up_others_for_some_claims_at_most(store: Store) -> None:
+    queue, many = new_queue(), 2_500
+    enqueue(store, spec(queue, lock_key="l"))
+    claim_one(store, queue)
+    enqueue(store, *(spec(queue, lock_key="l") for _ in range(many)))
+    (free,) = enqueue(store, spec(queue))
+
+    asked = [given(store, queue, limit=10) for _ in range(many // MAX_SCANNED + 1)]
+
+    assert [job_id for ids in asked for job_id in ids] == [free]
+    assert counts(store, queue) == {JobState.RUNNING: 2, JobState.QUEUED: many}
 
 
 def test_a_limit_is_filled_with_jobs_that_can_run(store: Store) -> None:

@@ -34,6 +34,8 @@ STATS_KEPT_MS = 48 * 3600 * 1000
 """Stats of minutes are forgotten after so long; those of all time stay."""
 MAX_PROMOTED = 1_000
 """Delayed jobs that one claim makes ready at most, so that no single step takes long."""
+MAX_SCANNED = 1_000
+"""Ready jobs that one claim looks at at most, for the same reason: those whose lock is taken are set aside."""
 
 
 class Admission(Struct, frozen=True):
@@ -50,7 +52,7 @@ class Claims(Struct, frozen=True):
     claims: list[Claim]
     """In the order in which they are to run."""
     next_due: int | None = None
-    """When the next delayed job of the queue becomes ready, if one is known."""
+    """When the next delayed job of the queue becomes ready, if one is known; `now` if more may be ready already."""
     refused: frozenset[str] = frozenset()
     """Ids from `finish_and_claim_jobs` whose settlement was refused, because their token no longer holds the job."""
 
@@ -228,7 +230,8 @@ class Store(ScheduleStore, EventStore, Protocol):
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
         """Hand up to `limit` ready jobs to the node of `token`: pop, token and lease in one atomic step. Fewer may come
-        than there are; only none means that there is none.
+        than there are; only none means that there is none, unless `next_due` is not after `now`: then `MAX_SCANNED`
+        jobs were looked at, all of them waiting for a lock, and the caller asks again at once.
 
         First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then
         id, and each is given to one node only. A job whose lock is held by a running job is set aside until that lock

@@ -73,6 +73,8 @@ class Address:
         self.database = _database(url, path)
         self.wait_replicas = _count(url, "wait_replicas", self.options.get("wait_replicas", "0"))
         """So many replicas confirm an enqueue before it is acknowledged."""
+        self.history_max_bytes = _count(url, "history_max_bytes", self.options.get("history_max_bytes", "0"))
+        """What the ended jobs of one queue may take, about; 0 is no limit."""
         if self.kind == "cluster" and self.database:
             raise InvalidInput("store", f"{self.shown!r}: a Redis Cluster has database 0 only")
 

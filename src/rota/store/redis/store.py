@@ -32,6 +32,7 @@ from rota.store.redis.troubles import Troubles
 from rota.store.redis.waker import RedisWaker
 from rota.store.store import (
     MAX_PROMOTED,
+    MAX_SCANNED,
     Admission,
     CancelAnswer,
     Claims,
@@ -45,6 +46,11 @@ from rota.store.store import (
 
 SCRIPTS = load_scripts()
 _REPLICA_PATIENCE_MS = 1_000
+_MOST_DELETED = 500
+"""Jobs that one step forgets: their logs are many small values."""
+_SAMPLED = 50
+_BYTES_OF_PLACES = 300
+"""What an ended job takes in hashes and lists beside its values."""
 _MOST_ENQUEUED = 100_000
 """Jobs of one queue in one call. They are one step, and a command has a million arguments at most."""
 
@@ -295,7 +301,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         k = self._of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.leases, k.paused, k.wake]
         most = min(limit, MOST_PER_CALL)
-        return keys, [now, token, node_of_token(token), most, now + lease_ms, MAX_PROMOTED]
+        return keys, [now, token, node_of_token(token), most, now + lease_ms, MAX_PROMOTED, MAX_SCANNED]
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
         return self._finish(queue, settlements, now, only_dead=False)
@@ -437,7 +443,7 @@ class RedisStore(RedisSchedules, RedisEvents):
     def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
         deleted: set[str] = set()
         for queue, specs in self._found(job_ids).items():
-            for part in parts_of([spec.id for spec in specs]):
+            for part in parts_of([spec.id for spec in specs], _MOST_DELETED):
                 deleted |= self._delete_in(queue, part)
         return [job_id in deleted for job_id in job_ids]
 
@@ -548,11 +554,23 @@ class RedisStore(RedisSchedules, RedisEvents):
     def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
         keys = self._of(queue)
         counts = self.count_jobs(queue)
+        if most_bytes := self._address.history_max_bytes:
+            keep = min(keep, most_bytes // self._mean_bytes(keys))
         surplus = min(sum(counts[state] for state in FINAL_STATES) - keep, limit)
         old = self._oldest(keys, f"({ended_before}", limit)
         if len(old) < surplus:
             old = self._oldest(keys, "+inf", surplus)
-        return sum(len(self._delete_in(queue, part)) for part in parts_of(old))
+        return sum(len(self._delete_in(queue, part)) for part in parts_of(old, _MOST_DELETED))
+
+    def _mean_bytes(self, keys: QueueKeys) -> int:
+        """What an ended job takes, from a sample: counting would cost every job and every log line."""
+        ids = [
+            raw.decode()
+            for key in (keys.succeeded, keys.failed, keys.cancelled)
+            for raw in self._ask("zrandmember", key, _SAMPLED)
+        ]
+        sizes = self._run("sizes_of_jobs", [keys.jobs, keys.ended, *map(keys.log, ids)], ids) if ids else []
+        return _BYTES_OF_PLACES + sum(map(int, sizes)) // max(len(sizes), 1)
 
     def _oldest(self, keys: QueueKeys, before: str, limit: int) -> list[str]:
         ended: list[tuple[float, bytes]] = []
