@@ -3,7 +3,7 @@
 Answers of Redis come as bytes; ids and tokens are ASCII. A job is looked up by its id alone as `lookup.py` says.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 from redis.cluster import RedisCluster
@@ -426,10 +426,11 @@ class RedisStore(RedisSchedules, RedisEvents):
         answers = dict.fromkeys(job_ids, False)
         for queue, specs in found.items():
             k = self._of(queue)
-            args: list[Value] = [part for spec in specs for part in retried_entry(spec, now)]
             keys = [k.ready, k.failed, k.cancelled, k.ended, k.unique, k.marks, k.wake]
-            for spec, done in zip(specs, self._run("retry_jobs", keys, args), strict=True):
-                answers[spec.id] = bool(done)
+            for part in parts_of(specs):
+                args: list[Value] = [word for spec in part for word in retried_entry(spec, now)]
+                for spec, done in zip(part, self._run("retry_jobs", keys, args), strict=True):
+                    answers[spec.id] = bool(done)
         return [answers[job_id] for job_id in job_ids]
 
     def _found(self, job_ids: Sequence[str]) -> dict[str, list[JobSpec]]:
@@ -529,12 +530,19 @@ class RedisStore(RedisSchedules, RedisEvents):
             holds = self._ask("hgetall", keys.running).items()
             places = [(int(hold.rsplit(b" ", 1)[1]), job_id.decode()) for job_id, hold in holds]
         elif section == "held":
-            members = [member.rsplit(b"\0", 2) for member in self._ask("zrange", keys.held, 0, -1)]
+            members = [member.rsplit(b"\0", 2) for member in self._held(keys)]
             places = [(int(rank) - (1 << 52), job_id.decode()) for _, rank, job_id in members]
         else:
             key = keys.delayed if section == "delayed" else keys.ready
             return self._page(key, after, limit, latest_first=False)
         return sorted(place for place in places if place > after)[:limit]
+
+    def _held(self, keys: QueueKeys) -> Iterator[bytes]:
+        """All jobs that wait for a lock, read in short steps."""
+        last: str | bytes = "-"
+        while part := self._ask("zrangebylex", keys.held, last, "+", start=0, num=MOST_PER_CALL):
+            yield from part
+            last = b"(" + part[-1]
 
     def _page(self, key: str, after: listing.Place, limit: int, *, latest_first: bool) -> list[listing.Place]:
         """Members of a sorted set behind a place. Jobs of one millisecond share a score: those up to the place are
