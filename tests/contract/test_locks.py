@@ -7,7 +7,7 @@ import pytest
 from rota.model.job import MAX_PRIORITY, Claim, JobState, rank_of
 from rota.model.settlement import Settlement
 from rota.store import Store
-from rota.store.store import MAX_SCANNED
+from rota.store.store import MAX_SCANNED, JobQuery
 from tests.contract.building import (
     LATER,
     NOW,
@@ -22,6 +22,7 @@ from tests.contract.building import (
     finish,
     given,
     interrupt,
+    listed,
     new_node,
     new_queue,
     reclaim,
@@ -307,6 +308,22 @@ def test_a_paused_queue_keeps_its_jobs_in_line(store: Store) -> None:
     assert claimed.spec.id == second
     finish(store, succeed(claimed))
     assert given(store, queue) == [third]
+
+
+def test_many_jobs_in_line_are_listed_by_rank_each_once(store: Store) -> None:
+    queue, many = new_queue(), 2_100
+    locks = ("a", "b", "c")
+    for lock in locks:
+        enqueue(store, spec(queue, lock_key=lock))
+    claim(store, queue)
+    specs = [spec(queue, lock_key=locks[n % 3], priority=n % 7) for n in range(many)]
+    enqueue(store, *specs)
+    for _ in range(many // MAX_SCANNED + 1):
+        assert claim(store, queue) == []
+
+    found = listed(store, JobQuery(queue=queue, states=frozenset({JobState.QUEUED})), limit=1_000)
+
+    assert found == [one.id for one in sorted(specs, key=lambda one: (-one.priority, one.id))]
 
 
 def test_jobs_in_line_are_counted_as_queued(store: Store) -> None:

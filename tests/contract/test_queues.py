@@ -52,8 +52,7 @@ def test_a_paused_queue_names_no_time_that_has_passed(store: Store) -> None:
     enqueue(store, spec(queue, run_at=due))
 
     before, after = (
-        store.claim_jobs(queue, token=token_of(new_node()), limit=1, now=now)
-        for now in (due - 1, due + 1)
+        store.claim_jobs(queue, token=token_of(new_node()), limit=1, now=now) for now in (due - 1, due + 1)
     )
 
     assert (before.claims, after.claims) == ([], [])

@@ -15,7 +15,7 @@ from tests.engine.jobs import new_stage
 from tests.engine.working import DEADLINE_S, Faults, Shop, until, working
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
-pytestmark = pytest.mark.stores("sqlite-file", "redis")
+pytestmark = pytest.mark.stores("sqlite-file", "redis", "redis-cluster")
 
 HOUR_LEASE_MS = 4 * 3_600_000
 """Beats and watchdog are an hour away, so that the worker has to help itself."""

@@ -356,6 +356,20 @@ def test_shards_that_hang_hold_their_caller_no_longer_than_a_single_server(tmp_p
         store.close()
 
 
+def test_sentinels_that_are_gone_hold_their_caller_for_a_moment_only() -> None:
+    with RedisSentinel() as sentinel:
+        store = open_store(sentinel.url)
+        for server in (*sentinel.sentinels, sentinel.primary):
+            server.kill9()
+
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable):
+            store.now()
+
+        assert time.monotonic() - began < ANSWER_TIMEOUT_S  # with the driver's retries it is more than twice that
+        store.close()
+
+
 def shard_of(cluster: RedisCluster, queue: str) -> RedisServer:
     """The server that has the keys of a queue."""
     key = QueueKeys(queue).jobs

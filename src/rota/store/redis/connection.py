@@ -14,6 +14,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.cluster import RedisCluster
 from redis.exceptions import (
+    AskError,
     AuthenticationError,
     BusyLoadingError,
     ClusterDownError,
@@ -45,6 +46,7 @@ _CODE = re.compile(r"^[A-Z]+(?= )|(?<=: )-[A-Z]+ ")
 _PASSING = (
     RedisConnectionError,
     RedisTimeoutError,
+    AskError,
     BusyLoadingError,
     ClusterDownError,
     ClusterError,
@@ -73,6 +75,8 @@ class Address:
         self.database = _database(url, path)
         self.wait_replicas = _count(url, "wait_replicas", self.options.get("wait_replicas", "0"))
         """So many replicas confirm an enqueue before it is acknowledged."""
+        self.history_max_bytes = _count(url, "history_max_bytes", self.options.get("history_max_bytes", "0"))
+        """What the ended jobs of one queue may take, about; 0 is no limit."""
         if self.kind == "cluster" and self.database:
             raise InvalidInput("store", f"{self.shown!r}: a Redis Cluster has database 0 only")
 
@@ -102,7 +106,8 @@ class Address:
             return Cluster(self.hosts, options)
         options |= {"db": self.database, "retry": Retry(NoBackoff(), 0)}
         if self.kind == "sentinel":
-            sentinels: Any = Sentinel(self.hosts, socket_timeout=CONNECT_TIMEOUT_S, protocol=2)  # type: ignore[no-untyped-call]
+            ways = {"socket_timeout": CONNECT_TIMEOUT_S, "retry": Retry(NoBackoff(), 0), "protocol": 2}
+            sentinels: Any = Sentinel(self.hosts, sentinel_kwargs=ways)  # type: ignore[no-untyped-call]
             return sentinels.master_for(self.service, redis_class=redis.Redis, **options)
         host, port = self.hosts[0]
         return redis.Redis(host=host, port=port, **options)

@@ -45,6 +45,7 @@ from rota.store.redis.troubles import Troubles
 from rota.store.redis.waker import RedisWaker
 from rota.store.store import (
     MAX_PROMOTED,
+    MAX_SCANNED,
     Admission,
     CancelAnswer,
     Claims,
@@ -66,6 +67,11 @@ from rota.store.unreadable import (
 )
 
 _REPLICA_PATIENCE_MS = 1_000
+_MOST_DELETED = 500
+"""Jobs that one step forgets: their logs are many small values."""
+_SAMPLED = 50
+_BYTES_OF_PLACES = 300
+"""What an ended job takes in hashes and lists beside its values."""
 _MOST_ENQUEUED = 100_000
 """Jobs of one queue in one call. They are one step, and a command has a million arguments at most."""
 
@@ -368,7 +374,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.pulses, k.paused, k.wake]
         most = min(limit, MOST_PER_CALL)
         node, serial = node_of_token(token), serial_of_token(token)
-        return [*keys, k.floors, k.fence], [now, token, node, serial, most, MAX_PROMOTED]
+        return [*keys, k.floors, k.fence], [now, token, node, serial, most, MAX_PROMOTED, MAX_SCANNED]
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
         return self._finish(queue, settlements, now)
@@ -557,10 +563,11 @@ class RedisStore(RedisSchedules, RedisEvents):
         answers = dict.fromkeys(job_ids, False)
         for queue, specs in found.items():
             k = self._of(queue)
-            args: list[Value] = [part for spec in specs for part in retried_entry(spec, now)]
             keys = [k.ready, k.failed, k.cancelled, k.ended, k.unique, k.marks, k.wake]
-            for spec, done in zip(specs, self._run("retry_jobs", keys, args), strict=True):
-                answers[spec.id] = bool(done)
+            for part in parts_of(specs):
+                args: list[Value] = [word for spec in part for word in retried_entry(spec, now)]
+                for spec, done in zip(part, self._run("retry_jobs", keys, args), strict=True):
+                    answers[spec.id] = bool(done)
         return [answers[job_id] for job_id in job_ids]
 
     def _found(self, job_ids: Sequence[str]) -> dict[str, list[JobSpec]]:
@@ -574,7 +581,7 @@ class RedisStore(RedisSchedules, RedisEvents):
     def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
         deleted: set[str] = set()
         for queue, specs in self._found(job_ids).items():
-            for part in parts_of([spec.id for spec in specs]):
+            for part in parts_of([spec.id for spec in specs], _MOST_DELETED):
                 deleted |= self._delete_in(queue, part)
         return [job_id in deleted for job_id in job_ids]
 
@@ -676,12 +683,19 @@ class RedisStore(RedisSchedules, RedisEvents):
             holds = self._ask("hgetall", keys.running).items()
             places = [(int(hold.rsplit(b" ", 1)[1]), job_id.decode()) for job_id, hold in holds]
         elif section == "held":
-            members = [member.rsplit(b"\0", 2) for member in self._ask("zrange", keys.held, 0, -1)]
+            members = [member.rsplit(b"\0", 2) for member in self._held(keys)]
             places = [(rank_of_held(rank), job_id.decode()) for _, rank, job_id in members]
         else:
             key = keys.delayed if section == "delayed" else keys.ready
             return self._page(key, after, limit, latest_first=False)
         return sorted(place for place in places if place > after)[:limit]
+
+    def _held(self, keys: QueueKeys) -> Iterator[bytes]:
+        """All jobs that wait for a lock, read in short steps."""
+        last: str | bytes = "-"
+        while part := self._ask("zrangebylex", keys.held, last, "+", start=0, num=MOST_PER_CALL):
+            yield from part
+            last = b"(" + part[-1]
 
     def _page(self, key: str, after: listing.Place, limit: int, *, latest_first: bool) -> list[listing.Place]:
         """Members of a sorted set behind a place. Jobs of one millisecond share a score: those up to the place are
@@ -701,11 +715,23 @@ class RedisStore(RedisSchedules, RedisEvents):
     def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
         keys = self._of(queue)
         counts = self.count_jobs(queue)
+        if most_bytes := self._address.history_max_bytes:
+            keep = min(keep, most_bytes // self._mean_bytes(keys))
         surplus = min(sum(counts[state] for state in FINAL_STATES) - keep, limit)
         old = self._oldest(keys, f"({ended_before}", limit)
         if len(old) < surplus:
             old = self._oldest(keys, "+inf", surplus)
-        return sum(len(self._delete_in(queue, part)) for part in parts_of(old))
+        return sum(len(self._delete_in(queue, part)) for part in parts_of(old, _MOST_DELETED))
+
+    def _mean_bytes(self, keys: QueueKeys) -> int:
+        """What an ended job takes, from a sample: counting would cost every job and every log line."""
+        ids = [
+            raw.decode()
+            for key in (keys.succeeded, keys.failed, keys.cancelled)
+            for raw in self._ask("zrandmember", key, _SAMPLED)
+        ]
+        sizes = self._run("sizes_of_jobs", [keys.jobs, keys.ended, *map(keys.log, ids)], ids) if ids else []
+        return _BYTES_OF_PLACES + sum(map(int, sizes)) // max(len(sizes), 1)
 
     def _oldest(self, keys: QueueKeys, before: str, limit: int) -> list[str]:
         ended: list[tuple[float, bytes]] = []

@@ -18,7 +18,9 @@
 -- ARGV[4] serial    of this claim among those of the node
 -- ARGV[5] limit     most jobs to hand out
 -- ARGV[6] most_due  most delayed jobs to make ready
--- Returns the next due time or '', then per job: spec, rank, mark or '', fencing number or ''.
+-- ARGV[7] most_scanned  most ready jobs to look at
+-- Returns the next due time or '', then per job: spec, rank, mark or '', fencing number or ''. The time is
+--   `now` if jobs were set aside only, and others are left.
 -- include: although_full
 -- include: records
 -- include: locks
@@ -28,7 +30,7 @@ local jobs, ready, delayed, held, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 
 local locks, marks, pulses, paused, wake = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local floors, fence = KEYS[11], KEYS[12]
 local now, token, node, serial = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local limit, most_due = tonumber(ARGV[5]), ARGV[6]
+local limit, most_due, most_scanned = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])
 
 local function promote_due_jobs()
   local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', not_ahead(now), 'LIMIT', 0, most_due)
@@ -79,13 +81,15 @@ if redis.call('EXISTS', paused) == 1 then return {next_due} end
 local floor = redis.call('HGET', floors, node)
 if floor and serial <= tonumber(floor) then return {next_due} end
 
-while #taken < limit do
+local scanned = 0
+while #taken < limit and scanned < most_scanned do
   local popped = redis.call('ZPOPMIN', ready, limit - #taken)
   if #popped == 0 then break end
   local ids = {}
   for n = 1, #popped, 2 do ids[#ids + 1] = popped[n] end
   local found = redis.call('HMGET', marks, unpack(ids))
   for n, id in ipairs(ids) do take_or_hold(id, popped[n * 2], found[n]) end
+  scanned = scanned + #ids
 end
 
 local answer = {next_due}
@@ -101,5 +105,8 @@ if #taken > 0 then
   end
 end
 -- What this node leaves is for another.
-if redis.call('EXISTS', ready) == 1 then leave_word(wake) end
+if redis.call('EXISTS', ready) == 1 then
+  if scanned > 0 and #taken == 0 then answer[1] = now end
+  leave_word(wake)
+end
 return answer
