@@ -9,10 +9,11 @@ from rota.model.settlement import Settlement
 from rota.store import Store
 from rota.store.store import MAX_SCANNED, JobQuery
 from tests.contract.building import (
-    LEASE_MS,
+    LATER,
     NOW,
     claim,
     claim_one,
+    claims_of,
     counts,
     die,
     enqueue,
@@ -24,6 +25,7 @@ from tests.contract.building import (
     listed,
     new_node,
     new_queue,
+    reclaim,
     spec,
     state_of,
     states_of,
@@ -254,13 +256,12 @@ def test_the_lock_of_a_dead_node_goes_to_the_next_job(store: Store) -> None:
     queue, node = new_queue(), new_node()
     first, second = enqueue(store, spec(queue, lock_key="l"), spec(queue, lock_key="l"))
     claim_one(store, queue, node=node)
-    later = NOW + LEASE_MS + 1
-    (lost,) = store.lost_claims(queue, now=later, limit=10)
+    (lost,) = claims_of(store, queue, node)
 
-    store.reclaim_jobs(queue, [die(lost, later)], now=later)
+    reclaim(store, die(lost, LATER))
 
-    assert given(store, queue, now=later) == [first]
-    assert given(store, queue, now=later) == []
+    assert given(store, queue, now=LATER) == [first]
+    assert given(store, queue, now=LATER) == []
     assert state_of(store, second) is JobState.QUEUED
 
 
@@ -270,7 +271,7 @@ def test_the_lock_of_a_recovered_job_is_free(store: Store) -> None:
     claim_one(store, queue, node=node)
     assert given(store, queue) == []
 
-    assert store.recover_claims(queue, node, {}, now=NOW) == 1
+    assert store.recover_claims(queue, node, {}, floor=0, now=NOW) == 1
 
     (again,) = claim(store, queue)
     assert again.spec.id == first

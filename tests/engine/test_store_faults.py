@@ -154,7 +154,7 @@ def test_a_node_whose_store_stays_away_can_still_be_stopped_at_once(store: Store
         run = asyncio.create_task(node.run())
         job_id = shop.enqueue("pass_gate")
         await until(lambda: stage.inside == 1, "the job to run")
-        for name in ("finish_jobs", "finish_and_claim_jobs", "append_logs", "recover_claims", "drop_lease"):
+        for name in ("finish_jobs", "finish_and_claim_jobs", "append_logs", "recover_claims", "leave_queue"):
             faults.before(name, *[be_away] * 1_000)
 
         node.request_stop(at_once=True)
@@ -186,9 +186,9 @@ def test_a_duty_that_fails_is_done_again(store: Store, caplog: pytest.LogCapture
             raise RuntimeError("a bug")
 
         faults = Faults(store)
-        faults.before("lost_claims", be_away, break_down)
+        faults.before("read_pulses", be_away, break_down)
         async with working(faults.store, dead_after_ms=200):
-            await until(lambda: faults.calls.count("lost_claims") > 3, "further rounds")
+            await until(lambda: faults.calls.count("read_pulses") > 3, "further rounds")
 
     asyncio.run(scene())
     assert "duty failed" in caplog.text

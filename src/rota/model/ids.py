@@ -55,6 +55,11 @@ def _next_place(now_ms: int, start: int) -> tuple[int, int]:
         return _last_ms, _counter
 
 
+def new_pulse() -> str:
+    """A text that was never used before, for a node's sign of life."""
+    return os.urandom(8).hex()
+
+
 def check_id(field: str, value: str) -> str:
     """The id in its canonical spelling, or `InvalidInput` that names the field."""
     try:

@@ -8,11 +8,11 @@ from rota.errors import StoreFull
 from rota.model.ids import new_id
 from rota.model.job import Claim, JobState
 from rota.model.node import Node
-from rota.model.settlement import as_event
 from rota.store import Store, open_store
 from rota.store.store import CancelAnswer
 from tests.contract.building import (
     NOW,
+    beat,
     claim,
     claim_all,
     claim_one,
@@ -25,6 +25,7 @@ from tests.contract.building import (
     log_batch,
     new_node,
     new_queue,
+    renew,
     spec,
     state_of,
     succeed,
@@ -88,7 +89,7 @@ def test_ends_are_told_whatever_they_write(server: RedisServer, store: Store) ->
     one, other, third, fourth = claimed(store, queue, 4)
     fill(server)
 
-    assert finish(store, as_event(succeed(one), "report")) == frozenset()
+    assert finish(store, succeed(one)) == frozenset()
     assert finish(store, fail_and_retry(other)) == frozenset()
     assert finish(store, interrupt(third)) == frozenset()
     assert finish(store, succeed(fourth, results={"rows": 1_000})) == frozenset()
@@ -117,9 +118,9 @@ def test_a_node_beats_renews_and_recovers(server: RedisServer, store: Store) -> 
     (held,) = claimed(store, queue, 1, node=node)
     fill(server)
 
-    store.beat(Node(uuid=node, node_type=queue, last_ping=NOW, started_at=NOW))
-    renewal = store.renew_claims(queue, node, {held.spec.id: held.token}, lease_ms=1_000, now=NOW)
-    recovered = store.recover_claims(queue, node, {}, now=NOW)
+    beat(store, Node(uuid=node, node_type=queue, last_ping=NOW, started_at=NOW))
+    renewal = renew(store, queue, node, held)
+    recovered = store.recover_claims(queue, node, {}, floor=0, now=NOW)
 
     assert [one.uuid for one in store.list_nodes(since=0)] == [node]
     assert (renewal.cancelled, renewal.lost) == ([], [])

@@ -9,7 +9,6 @@ from rota.store import Store, open_store
 from rota.store.redis.keys import QueueKeys
 from rota.store.store import MAX_SCANNED
 from tests.contract.building import (
-    LEASE_MS,
     NOW,
     claim_all,
     claim_one,
@@ -39,7 +38,7 @@ def test_a_claim_sets_aside_some_locked_jobs_and_asks_for_another(server: RedisS
     enqueue(store, *(spec(queue, lock_key="l") for _ in range(2 * MAX_SCANNED)))
 
     def ask() -> int | None:
-        answer = store.claim_jobs(queue, token=token_of(new_node()), limit=10, lease_ms=LEASE_MS, now=NOW)
+        answer = store.claim_jobs(queue, token=token_of(new_node()), limit=10, now=NOW)
         assert answer.claims == []
         return answer.next_due
 
@@ -54,7 +53,7 @@ def test_a_claim_of_none_asks_for_no_other(server: RedisServer) -> None:
     store, queue = open_store(server.url), new_queue()
     enqueue(store, spec(queue))
 
-    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=0, lease_ms=LEASE_MS, now=NOW)
+    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=0, now=NOW)
 
     assert answer.next_due is None
     store.close()

@@ -54,3 +54,7 @@ def _with_includes(text: str) -> str:
     folder = resources.files(__package__).joinpath("scripts").joinpath("includes")
     includes = [folder.joinpath(f"{name}.lua").read_text() for name in _INCLUDE.findall(text)]
     return "\n".join([*includes, text])
+
+
+SCRIPTS = load_scripts()
+"""The store's own, by name."""
