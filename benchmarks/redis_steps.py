@@ -61,7 +61,7 @@ class Bench:
     def claim(self, queue: str, limit: int) -> list[Claim]:
         self._serial += 1
         token = make_token("0" * 36, self._serial)
-        return self.store.claim_jobs(queue, token=token, limit=limit, lease_ms=1_000, now=self.store.now()).claims
+        return self.store.claim_jobs(queue, token=token, limit=limit, now=self.store.now()).claims
 
     def end(self, queue: str, claims: list[Claim], lines: int) -> None:
         now = self.store.now()

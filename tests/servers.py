@@ -247,7 +247,8 @@ class RedisCluster:
             server.flush()
 
     def announce(self, ports: Sequence[int]) -> None:
-        """Have the servers tell clients other ports than their own, such as those of a proxy."""
+        """Have the servers tell clients other ports than their own, such as those of a proxy. Before Redis 7 a server
+        goes on telling its own."""
         for server, port in zip(self.servers, ports, strict=True):
             raw_command(server.port, "CONFIG", "SET", "cluster-announce-bus-port", server.port + _BUS_OFFSET)
             raw_command(server.port, "CONFIG", "SET", "cluster-announce-port", port)

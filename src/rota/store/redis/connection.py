@@ -95,7 +95,7 @@ class Address:
             "username": self.username,
             "password": self.password,
             "socket_timeout": answer_timeout_s,
-            "socket_connect_timeout": CONNECT_TIMEOUT_S,
+            "socket_connect_timeout": min(CONNECT_TIMEOUT_S, answer_timeout_s or CONNECT_TIMEOUT_S),
             "socket_keepalive": True,
             "client_name": "rota",
             "protocol": 2,

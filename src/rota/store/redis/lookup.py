@@ -5,8 +5,8 @@ looked up. All queues are asked instead, in one round trip (on a cluster: in one
 again only when a job was not found in those that were known.
 
 For the same reason an id is looked for in other queues before its job is accepted only if it was not made together with
-the job, as ours are. Such an enqueue costs two round trips more. What this leaves open: two callers who give the same
-id to two queues, both at the same moment.
+the job, as ours are. Such an enqueue costs two round trips more. What this leaves open: the same id given to two queues
+at the same moment, or both times within milliseconds of its making.
 """
 
 from collections.abc import Callable, Iterable, Sequence
