@@ -197,9 +197,9 @@ class RedisServer:
 class RedisCluster:
     """Three primaries that share the slots, joined without redis-cli."""
 
-    def __init__(self) -> None:
-        options = {"cluster-enabled": "yes", "cluster-config-file": "nodes.conf", "cluster-node-timeout": "15000"}
-        self.servers = [RedisServer(options) for _ in range(3)]
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        own = {"cluster-enabled": "yes", "cluster-config-file": "nodes.conf", "cluster-node-timeout": "15000"}
+        self.servers = [RedisServer({**own, **(options or {})}) for _ in range(3)]
         self._stack = ExitStack()
 
     @property
