@@ -1,6 +1,8 @@
 """Configurations and events: versions, the index, verdicts in one step, and the outbox."""
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from msgspec import structs
@@ -11,7 +13,9 @@ from rota.model.evaluation import Evaluation, Verdict, evaluate
 from rota.model.event import Event, ref_of
 from rota.model.ids import new_id
 from rota.model.job import JobSpec, JobState
-from rota.model.settlement import as_event
+from rota.model.job_type import JobType
+from rota.model.node import NodeType
+from rota.model.settlement import MOST_DEATHS
 from rota.store import Store
 from rota.store.events import (
     MAX_EVALUATIONS,
@@ -23,6 +27,7 @@ from rota.store.events import (
 )
 from tests.contract.building import (
     NOW,
+    claim,
     claim_one,
     counts,
     die,
@@ -31,11 +36,15 @@ from tests.contract.building import (
     fail_and_retry,
     finish,
     given,
+    new_node,
     new_queue,
+    reclaim,
     spec,
     succeed,
+    token_of,
 )
 from tests.contract.racing import in_threads
+from tests.servers import wait_until
 
 JOB_TYPE = "0190b0c0-0000-7000-8000-000000000001"
 
@@ -345,10 +354,57 @@ def test_configurations_that_wait_for_jobs_are_known_and_change_the_version_of_d
     assert store.definitions_version() != before
 
 
-def test_the_end_of_a_job_that_is_an_event_is_in_the_outbox_until_it_is_taken(store: Store) -> None:
+def test_job_rules_are_put_only_upon_the_version_that_was_judged(store: Store, open_again: Callable[[], Store]) -> None:
+    first, late = (configuration(new_queue(), dependency("load", "JOB"), name=name) for name in ("first", "late"))
+    seen = open_again().read_job_rules()
+
+    changes = [ConfigurationChange(first, first_state(first), None)]
+    assert store.put_configurations(changes, rules_version=store.read_job_rules().version) == [True]
+    changes = [ConfigurationChange(late, first_state(late), None)]
+    assert store.put_configurations(changes, rules_version=seen.version) == [False]
+
+    assert store.configuration_uuid("late") is None
+    assert store.find_configurations([late.uuid]) == [None]
+    now = store.read_job_rules()
+    assert now.configurations == [first]
+    assert store.put_configurations(changes, rules_version=now.version) == [True]
+    assert store.read_job_rules().version != now.version
+    assert [one.name for one in store.read_job_rules().configurations] == ["first", "late"]
+
+
+def test_configurations_that_wait_for_no_jobs_are_no_job_rules(store: Store) -> None:
+    before = store.read_job_rules()
+
+    put(store, configuration(new_queue()))
+
+    assert store.read_job_rules() == before
+
+
+# -- ends of jobs ----------------------------------------------------------------------------------------------------
+
+
+def make_queue(store: Store) -> str:
+    """A queue as a node type has one, and the job type `load`, of which all jobs of these tests are."""
     queue = new_queue()
-    enqueue(store, spec(queue), spec(queue))
-    plain, told = succeed(claim_one(store, queue)), as_event(succeed(claim_one(store, queue), NOW + 5), "load")
+    store.put_node_types([NodeType(uuid=queue, name=queue)])
+    store.put_job_types([JobType(uuid=JOB_TYPE, name="load", executor="log", node_type=queue)])
+    return queue
+
+
+def await_ends(store: Store, name: str = "load") -> Configuration:
+    """A configuration, in a queue of its own, that waits for jobs of a type."""
+    return put(store, configuration(new_queue(), dependency(name, "JOB"))).configuration
+
+
+def outcomes(store: Store, queue: str) -> list[str | None]:
+    return [event.outcome for event in store.read_outbox(queue, limit=10)]
+
+
+def test_the_end_of_a_job_that_is_waited_for_is_in_the_outbox_until_it_is_taken(store: Store) -> None:
+    queue = make_queue(store)
+    await_ends(store)
+    enqueue(store, spec(queue), spec(queue, job_type=new_id(NOW)))
+    told, plain = succeed(claim_one(store, queue), NOW + 5), succeed(claim_one(store, queue))
 
     assert finish(store, plain, told) == frozenset()
 
@@ -360,32 +416,106 @@ def test_the_end_of_a_job_that_is_an_event_is_in_the_outbox_until_it_is_taken(st
 
 
 def test_a_settlement_that_is_refused_or_repeated_tells_nothing_more(store: Store) -> None:
-    queue = new_queue()
+    queue = make_queue(store)
+    await_ends(store)
     enqueue(store, spec(queue))
     claim = claim_one(store, queue)
-    told, zombie = as_event(fail(claim), "load"), as_event(succeed(structs.replace(claim, token="x/1")), "load")
 
-    assert finish(store, zombie) == {claim.spec.id}
-    assert store.read_outbox(queue, limit=10) == []
-    finish(store, told)
-    finish(store, told)
-    assert [event.outcome for event in store.read_outbox(queue, limit=10)] == ["failed"]
+    assert finish(store, succeed(structs.replace(claim, token="x/1"))) == {claim.spec.id}
+    assert outcomes(store, queue) == []
+    finish(store, fail(claim))
+    finish(store, fail(claim))
+    assert outcomes(store, queue) == ["failed"]
 
 
 def test_a_job_that_returns_has_not_ended(store: Store) -> None:
-    queue = new_queue()
+    queue = make_queue(store)
+    await_ends(store)
     enqueue(store, spec(queue))
 
-    finish(store, as_event(fail_and_retry(claim_one(store, queue)), "load"))
+    finish(store, fail_and_retry(claim_one(store, queue)))
 
-    assert store.read_outbox(queue, limit=10) == []
+    assert outcomes(store, queue) == []
 
 
 def test_ends_that_the_watchdog_settles_are_events_too(store: Store) -> None:
-    queue = new_queue()
+    queue = make_queue(store)
+    await_ends(store)
     enqueue(store, spec(queue))
-    claim = structs.replace(claim_one(store, queue, lease_ms=0), deaths=2)
+    claim = structs.replace(claim_one(store, queue), deaths=MOST_DEATHS - 1)
 
-    assert store.reclaim_jobs(queue, [as_event(die(claim), "load")], now=NOW + 1) == frozenset()
+    assert reclaim(store, die(claim), now=NOW + 1) == frozenset()
 
-    assert [event.outcome for event in store.read_outbox(queue, limit=10)] == ["failed"]
+    assert outcomes(store, queue) == ["failed"]
+
+
+def test_whoever_settled_jobs_before_tells_every_end_after_a_configuration_waits_for_it(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    queue, other = make_queue(store), open_again()
+    enqueue(store, *(spec(queue) for _ in range(5)))
+    finish(other, succeed(claim_one(other, queue)))  # now it knows that nobody waits
+    claims = [claim_one(other, queue) for _ in range(3)]
+
+    await_ends(store)
+
+    finish(other, succeed(claims[0]))
+    assert len(outcomes(store, queue)) == 1
+    one = await_ends(store)
+    claimed = other.finish_and_claim_jobs(queue, [fail(claims[1])], token=token_of(new_node()), limit=1, now=NOW)
+    assert len(claimed.claims) == 1
+    assert sorted(map(str, outcomes(store, queue))) == ["failed", "succeeded"]
+    store.delete_configurations([one.uuid])
+    finish(other, succeed(claims[2]))
+    assert len(outcomes(store, queue)) == 3, "another configuration still waits"
+
+
+def test_whoever_settled_jobs_before_tells_no_end_after_nobody_waits_for_it(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    queue, other = make_queue(store), open_again()
+    one = await_ends(store)
+    enqueue(store, spec(queue), spec(queue))
+    finish(other, succeed(claim_one(other, queue)))
+
+    store.delete_configurations([one.uuid])
+    finish(other, succeed(claim_one(other, queue)))
+
+    assert len(outcomes(store, queue)) == 1
+
+
+def test_an_end_is_told_by_the_name_that_its_job_type_has_then(store: Store, open_again: Callable[[], Store]) -> None:
+    queue, other = make_queue(store), open_again()
+    await_ends(store, "unload")
+    enqueue(store, spec(queue), spec(queue))
+    finish(other, succeed(claim_one(other, queue)))
+    assert outcomes(store, queue) == []
+
+    store.put_job_types([JobType(uuid=JOB_TYPE, name="unload", executor="log", node_type=queue)])
+    finish(other, succeed(claim_one(other, queue)))
+
+    assert [event.resource for event in store.read_outbox(queue, limit=10)] == ["unload"]
+
+
+def test_no_end_is_lost_while_others_define_what_waits_for_it(store: Store, open_again: Callable[[], Store]) -> None:
+    queue, jobs = make_queue(store), 60
+    enqueue(store, *(spec(queue) for _ in range(jobs)))
+    nodes = [open_again() for _ in range(3)]
+    is_acknowledged = threading.Event()
+
+    def end_jobs(number: int) -> int:
+        """Ends jobs; returns how many of them after it could know that somebody waits."""
+        told = 0
+        while found := claim(nodes[number], queue, limit=1):
+            told += is_acknowledged.is_set()
+            finish(nodes[number], succeed(found[0]))
+        return told
+
+    with ThreadPoolExecutor(3) as pool:
+        running = [pool.submit(end_jobs, number) for number in range(3)]
+        wait_until(lambda: counts(store, queue).get(JobState.SUCCEEDED, 0) > 5, "some jobs have ended")
+        await_ends(store)
+        is_acknowledged.set()
+        told = sum(one.result(timeout=60) for one in running)
+
+    assert len(store.read_outbox(queue, limit=jobs)) >= told

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from msgspec import structs
 
 from rota.model.job import JobState
@@ -11,7 +12,20 @@ from rota.model.schedule import TickStatus
 from rota.model.settlement import settle
 from rota.store import Store
 from rota.store.schedules import MAX_TICKS, Firing
-from tests.contract.building import NOW, ONCE, claim, enqueue, new_node, new_queue, spec, succeed
+from tests.contract.building import (
+    NOW,
+    ONCE,
+    claim,
+    claim_one,
+    enqueue,
+    find,
+    given,
+    new_node,
+    new_queue,
+    spec,
+    state_of,
+    succeed,
+)
 from tests.contract.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule, tick
 
 
@@ -38,6 +52,31 @@ def test_what_a_scheduler_took_and_did_not_decide_is_due_again_after_the_lease(s
     again = store.claim_due_schedules(queue, now=NOW + LEASE_MS, lease_ms=LEASE_MS, limit=10)
 
     assert again.entries == [entry]
+
+
+def test_the_answer_tells_by_which_instant_it_was_judged_what_is_due(store: Store) -> None:
+    queue = new_queue()
+    nothing = store.claim_due_schedules(queue, now=NOW - 1, lease_ms=LEASE_MS, limit=10)
+    put(store, schedule(queue))
+
+    given = store.claim_due_schedules(queue, now=NOW + 7, lease_ms=LEASE_MS, limit=10)
+
+    assert (nothing.now, given.now) == (NOW - 1, NOW + 7)
+
+
+@pytest.mark.stores("redis", "redis-cluster")  # SQLite has no clock but its users'
+def test_a_caller_whose_clock_is_ahead_is_given_nothing_early(store: Store) -> None:
+    queue, before = new_queue(), store.now()
+    due, early = put(store, schedule(queue), due=before), put(store, schedule(queue), due=before + 60_000)
+
+    given = store.claim_due_schedules(queue, now=before + 5 * 60_000, lease_ms=LEASE_MS, limit=10)
+
+    assert given.entries == [due]
+    assert before <= given.now <= store.now()
+    assert given.next_due is not None
+    assert given.next_due <= given.now + LEASE_MS, "the lease, too, is counted by the clock of the store"
+    again = store.claim_due_schedules(queue, now=early.state.due or 0, lease_ms=LEASE_MS, limit=10)
+    assert again.entries == []
 
 
 def test_no_more_than_asked_for_is_given_out(store: Store) -> None:
@@ -216,3 +255,62 @@ def test_jobs_of_ticks_are_counted_like_any_other(store: Store) -> None:
     store.fire_schedules(queue, [firing(entry, spec(queue), spec(queue))], now=NOW)
 
     assert store.read_totals(queue).enqueued == 2
+
+
+def test_jobs_that_must_give_way_are_cancelled_in_the_step_that_fires(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    running, waiting, delayed, other = (spec(queue), spec(queue), spec(queue, run_at=NOW + 9_000), spec(queue))
+    enqueue(store, running)
+    claim_one(store, queue)
+    enqueue(store, waiting, delayed, other)
+    decided = structs.replace(firing(entry, spec(queue)), cancels=(running.id, waiting.id, delayed.id, "gone"))
+
+    assert store.fire_schedules(queue, [decided], now=NOW) == [True]
+
+    assert find(store, running.id).cancel_requested
+    assert [state_of(store, one.id) for one in (waiting, delayed)] == [JobState.CANCELLED] * 2
+    assert given(store, queue) == [other.id, decided.specs[0].id]
+    assert store.read_totals(queue).cancelled == 2
+
+
+def test_a_decision_upon_an_old_version_cancels_nothing(store: Store) -> None:
+    queue = new_queue()
+    first, second = put(store, schedule(queue)), put(store, schedule(queue))
+    running, waiting = spec(queue), spec(queue)
+    enqueue(store, running)
+    claim_one(store, queue)
+    enqueue(store, waiting)
+    store.fire_schedules(queue, [firing(first)], now=NOW)
+    late = structs.replace(firing(first), cancels=(running.id, waiting.id))
+
+    assert store.fire_schedules(queue, [late, firing(second)], now=NOW) == [False, True]
+
+    assert not find(store, running.id).cancel_requested
+    assert state_of(store, waiting.id) is JobState.QUEUED
+
+
+def test_a_job_that_gives_way_leaves_its_lock_and_its_unique_key_to_the_new_one(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    old, new = (spec(queue, lock_key="l", unique_key="u") for _ in range(2))
+    enqueue(store, old)
+
+    store.fire_schedules(queue, [structs.replace(firing(entry, new), cancels=(old.id,))], now=NOW)
+
+    assert given(store, queue) == [new.id]
+
+
+def test_the_node_of_a_running_job_that_must_give_way_is_told(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    entry, old = put(store, schedule(queue)), spec(queue)
+    enqueue(store, old)
+    claim_one(store, queue, node=node)
+    waker = store.waker(queue, node)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(waker.wait, 30.0, wants_jobs=False)
+
+        store.fire_schedules(queue, [structs.replace(firing(entry), cancels=(old.id,))], now=NOW)
+
+        assert waiting.result(timeout=20) == [old.id]
+    waker.close()

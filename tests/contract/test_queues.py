@@ -1,10 +1,15 @@
 """Queues as a whole: paused, resumed and counted."""
 
+import pytest
+import redis
+
 from rota.model.job import JobState
+from rota.model.node import NodeType
 from rota.store import Store
+from rota.store.store import Stats
 from tests.conftest import OpenStore
 from tests.contract.building import (
-    LEASE_MS,
+    FAR_MS,
     NOW,
     claim,
     claim_one,
@@ -16,11 +21,17 @@ from tests.contract.building import (
     given,
     new_node,
     new_queue,
+    renew,
     spec,
     state_of,
     succeed,
     token_of,
 )
+from tests.contract.scheduling import put as put_schedule
+from tests.contract.scheduling import schedule
+from tests.contract.test_events import configuration
+from tests.contract.test_events import put as put_configuration
+from tests.servers import RedisServer
 
 
 def test_a_paused_queue_gives_nothing_until_it_is_resumed(store: Store) -> None:
@@ -33,6 +44,19 @@ def test_a_paused_queue_gives_nothing_until_it_is_resumed(store: Store) -> None:
 
     assert while_paused == []
     assert given(store, queue) == ids
+
+
+def test_a_paused_queue_names_no_time_that_has_passed(store: Store) -> None:
+    queue, due = new_queue(), NOW + 1_000
+    store.pause_queue(queue)
+    enqueue(store, spec(queue, run_at=due))
+
+    before, after = (
+        store.claim_jobs(queue, token=token_of(new_node()), limit=1, now=now) for now in (due - 1, due + 1)
+    )
+
+    assert (before.claims, after.claims) == ([], [])
+    assert after.next_due is None, "a worker would ask again at once, for ever"
 
 
 def test_a_paused_queue_accepts_jobs(store: Store) -> None:
@@ -51,10 +75,8 @@ def test_running_jobs_of_a_paused_queue_go_on_and_end(store: Store) -> None:
     held = claim_one(store, queue, node=node)
     store.pause_queue(queue)
 
-    renewal = store.renew_claims(queue, node, {held.spec.id: held.token}, lease_ms=LEASE_MS, now=NOW)
-    answer = store.finish_and_claim_jobs(
-        queue, [succeed(held)], token=token_of(node), limit=5, lease_ms=LEASE_MS, now=NOW
-    )
+    renewal = renew(store, queue, node, held)
+    answer = store.finish_and_claim_jobs(queue, [succeed(held)], token=token_of(node), limit=5, now=NOW)
 
     assert renewal.lost == []
     assert (answer.claims, answer.refused) == ([], frozenset())
@@ -167,3 +189,61 @@ def test_a_queue_counts_only_its_own_jobs(store: Store) -> None:
 
     assert counts(store, first) == {JobState.QUEUED: 1}
     assert counts(store, second) == {JobState.QUEUED: 1, JobState.DELAYED: 1}
+
+
+def test_a_queue_is_listed_while_it_has_a_node_type_or_jobs(store: Store) -> None:
+    empty, used = sorted([new_queue(), new_queue()])
+    store.put_node_types([NodeType(uuid=empty, name="empty"), NodeType(uuid=used, name="used")])
+    ended_job(store, used, JobState.SUCCEEDED)
+
+    store.delete_node_types([used])
+
+    assert sorted(store.list_queues()) == [empty, used]
+
+
+def test_a_queue_without_a_node_type_and_jobs_is_forgotten_with_what_was_counted(store: Store) -> None:
+    queue = new_queue()
+    job_id = ended_job(store, queue, JobState.FAILED)
+    store.pause_queue(queue)
+    store.delete_jobs([job_id])
+
+    assert store.forget_queue(queue)
+
+    assert store.list_queues() == []
+    assert store.paused_queues() == frozenset()
+    assert store.read_totals(queue) == Stats()
+    assert store.read_stats(queue, since=NOW - FAR_MS, until=NOW + FAR_MS) == []
+    (new,) = enqueue(store, spec(queue))
+    assert store.list_queues() == [queue]
+    assert given(store, queue) == [new]
+
+
+def test_a_queue_in_which_anything_lives_is_not_forgotten(store: Store) -> None:
+    defined, waiting, over, triggered, caused = (new_queue() for _ in range(5))
+    store.put_node_types([NodeType(uuid=defined, name="defined")])
+    store.pause_queue(defined)
+    enqueue(store, spec(waiting, run_at=NOW + 1))
+    ended_job(store, over, JobState.CANCELLED)
+    put_schedule(store, schedule(triggered))
+    put_configuration(store, configuration(caused))
+
+    answers = [store.forget_queue(queue) for queue in (defined, waiting, over, triggered, caused)]
+
+    assert answers == [False] * 5
+    assert store.paused_queues() == {defined}
+    assert store.read_totals(over).cancelled == 1
+
+
+@pytest.mark.stores("redis")  # it has keys of its own for every queue
+def test_nothing_of_a_forgotten_queue_is_left_in_redis(store: Store, redis_server: RedisServer) -> None:
+    queue = new_queue()
+    store.put_node_types([NodeType(uuid=queue, name="gone")])
+    job_id = ended_job(store, queue, JobState.FAILED, now=store.now())
+    store.pause_queue(queue)
+    store.delete_node_types([queue])
+    store.delete_jobs([job_id])
+
+    store.forget_queue(queue)
+
+    with redis.Redis.from_url(redis_server.url) as client:
+        assert client.keys(f"*{queue}*") == []

@@ -3,6 +3,7 @@
 import pytest
 from msgspec import structs
 
+from rota.clock import ManualClock
 from rota.engine.backfill import BackfillRequest
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.job import Job, JobSpec, JobState
@@ -196,3 +197,13 @@ def test_a_thousand_jobs_and_more_are_made_in_order(world: World) -> None:
     assert claimed.spec.cause is not None
     assert claimed.spec.cause.instant == FULL - 4_999 * MINUTE
     assert world.waiting() == 4_999
+
+
+def test_what_the_store_has_yet_to_see_is_not_past_for_a_clock_that_is_ahead(store: Store) -> None:
+    real = store.now()
+    world = World(store, ManualClock(real + 10 * MINUTE))
+    world.job_type()
+    uuid = world.schedule(cron="* * * * *")
+
+    with pytest.raises(InvalidInput, match="not in the past"):
+        world.backfills.preview(uuid, BackfillRequest(start=real - 5 * MINUTE, end=real + 5 * MINUTE))

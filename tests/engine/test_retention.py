@@ -4,10 +4,11 @@ import pytest
 
 from rota.engine.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.retention import EVERY_S, Retention
+from rota.engine.retention import AGAIN_S, EVERY_S, Retention
 from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.store import Store
+from rota.store.store import Stats
 from tests.contract.building import (
     NOW,
     claim_all,
@@ -43,6 +44,7 @@ def test_what_ended_too_long_ago_is_forgotten_with_its_log(store: Store) -> None
     finish(store, succeed(held))
     young = ended_job(store, queue, JobState.SUCCEEDED, now=NOW + 1)
 
+    assert keeper.run_once(NOW + DAY_MS + 1) == AGAIN_S
     assert keeper.run_once(NOW + DAY_MS + 1) == EVERY_S
 
     assert states_of(store, [old, young]) == [None, JobState.SUCCEEDED]
@@ -97,3 +99,26 @@ def test_every_queue_is_trimmed(store: Store) -> None:
     keeper.run_once(NOW + 2 * DAY_MS)
 
     assert [counts(store, queue) for queue in queues] == [{}, {}]
+
+
+def test_the_history_of_a_deleted_node_type_is_trimmed_and_the_rest_of_its_queue_goes_with_the_last(
+    store: Store,
+) -> None:
+    kept, gone = new_queue(), new_queue()
+    keeper = retention(store, kept, gone)
+    for queue in (kept, gone):
+        ended_job(store, queue, JobState.SUCCEEDED)
+    young = ended_job(store, gone, JobState.FAILED, now=NOW + DAY_MS)
+    store.delete_node_types([gone])
+
+    keeper.run_once(NOW + DAY_MS + 1)
+
+    assert counts(store, gone) == {JobState.FAILED: 1}
+    assert store.read_totals(gone).enqueued == 2
+    assert sorted(store.list_queues()) == sorted([kept, gone])
+
+    keeper.run_once(NOW + 3 * DAY_MS)
+
+    assert states_of(store, [young]) == [None]
+    assert store.list_queues() == [kept]
+    assert (store.read_totals(gone), store.read_totals(kept).enqueued) == (Stats(), 1)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rota.clock import ManualClock
 from rota.model.ids import new_id
 from rota.model.job import Cause
 from rota.model.job_type import JobType, Unique
@@ -314,3 +315,20 @@ def test_a_clock_that_leaps_forward_obeys_the_catch_up_policy(world: World) -> N
     fired = [world.fates(uuid).count("fired") for uuid in uuids]
     assert fired == [2, 2, 11]
     assert [sum(row.count for row in world.rows(uuid)) for uuid in uuids] == [11, 11, 11]
+
+
+@pytest.mark.stores("redis")  # SQLite has no clock but its users'
+def test_a_scheduler_whose_clock_is_ahead_fires_nothing_early(store: Store) -> None:
+    real = store.now()
+    world = World(store, ManualClock(real))
+    world.job_type()
+    uuid = world.schedule(interval=60_000, start=real - 60_000, overlap="allow", catch_up="all")
+
+    world.clock.advance(5 * MINUTE)
+    world.tick()
+
+    rows = world.rows(uuid)
+    assert [row.nominal for row in rows if row.nominal > store.now()] == []
+    assert rows != []
+    assert max(row.decided_at for row in rows) <= store.now()
+    assert max(claimed.spec.enqueued_at for claimed in world.claim()) <= store.now()

@@ -17,6 +17,7 @@ from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store import Store
+from rota.store.store import Lifeline
 from tests.contract.building import find
 
 DEADLINE_S = 60.0
@@ -101,7 +102,7 @@ async def working(store: Store, **options: object) -> AsyncIterator[Node]:
 class Faults:
     """Makes calls of a store go wrong: before they happen, or after, when only the answer is lost."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: object) -> None:
         self._store = store
         self._before: dict[str, deque[Callable[[], None]]] = {}
         self._after: dict[str, deque[Callable[[], None]]] = {}
@@ -119,6 +120,12 @@ class Faults:
     def after(self, name: str, *faults: Callable[[], None]) -> None:
         """The next calls of an operation happen, and then do this."""
         self._after.setdefault(name, deque()).extend(faults)
+
+    def lifeline(self, *, timeout_s: float) -> Lifeline:
+        """A line with the same faults."""
+        line = Faults(cast(Store, self._store).lifeline(timeout_s=timeout_s))
+        line._before, line._after, line.calls = self._before, self._after, self.calls
+        return cast(Lifeline, line)
 
     def __getattr__(self, name: str) -> object:
         real = getattr(self._store, name)

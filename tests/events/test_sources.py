@@ -1,17 +1,19 @@
 """Events that Rota makes itself: ends of jobs and ticks of schedules. And what a file of definitions owns."""
 
 import asyncio
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rota.clock import SystemClock
+from rota.clock import NodeClock
 from rota.engine.configurations import Configurations
 from rota.engine.dependencies import Events
 from rota.engine.file_definitions import FileDefinitions, Wanted
 from rota.engine.intake import Intake, JobRequest
-from rota.engine.node import Node, NodeOptions
+from rota.engine.node import WORKER, Node, NodeOptions
 from rota.engine.outbox import Outbox
 from rota.engine.schedules import Schedules
 from rota.errors import Conflict, InvalidInput
@@ -21,10 +23,10 @@ from rota.model.job import JobState
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.model.schedule_request import Emission, ScheduleRequest
-from rota.model.settlement import as_event
 from rota.store import Store
 from rota.store.store import JobQuery
 from tests.contract.building import claim_one, fail, finish, succeed
+from tests.contract.racing import in_threads
 from tests.events.posting import NOW, Desk, needs
 from tests.servers import wait_until
 
@@ -46,10 +48,7 @@ def queue_of(desk: Desk) -> str:
 def run_one(desk: Desk, *, failing: bool = False) -> str:
     """Run the next job to its end, as a worker settles it; returns the name of its job type."""
     claim = claim_one(desk.store, queue_of(desk), now=desk.clock.now())
-    desk.definitions.refresh()
-    settlement = (fail if failing else succeed)(claim, desk.clock.now())
-    awaited = desk.definitions.awaited_name(claim.spec.job_type)
-    finish(desk.store, as_event(settlement, awaited) if awaited else settlement, now=desk.clock.now())
+    finish(desk.store, (fail if failing else succeed)(claim, desk.clock.now()), now=desk.clock.now())
     return desk.definitions.job_type(claim.spec.job_type).name
 
 
@@ -103,6 +102,20 @@ def test_an_outcome_that_is_not_wanted_makes_nothing(desk: Desk) -> None:
     assert queued(desk) == ["mail"]
 
 
+def test_an_end_is_not_dated_into_the_future_by_a_clock_that_is_ahead(desk: Desk) -> None:
+    desk.define("after-load", needs("JOB", "load", 60), job={"job_type": "report"})
+    enqueue(desk, "load")
+    run_one(desk)
+    desk.clock.set(desk.store.now() + 5 * 60_000)
+
+    take_outbox(desk)
+
+    uuid = desk.configurations.find("after-load").configuration.uuid
+    (valid,) = desk.store.list_validations(uuid, limit=9)
+    assert valid.event.received_at <= desk.store.now()
+    assert valid.event.time <= desk.store.now() * 1_000 + 999
+
+
 def test_an_end_that_is_taken_twice_counts_once(desk: Desk) -> None:
     desk.define("after-load", needs("JOB", "load", 60), job={"job_type": "report"})
     enqueue(desk, "load")
@@ -138,6 +151,44 @@ def test_a_cycle_is_refused_and_named(desk: Desk) -> None:
     with pytest.raises(InvalidInput, match="report -> mail -> report"):
         desk.configurations.replace("one", wish)
     assert len(desk.store.list_configurations(limit=9).entries) == 2
+
+
+def define_at_once(desks: list[Desk], made_after: list[tuple[str, str]]) -> list[bool]:
+    """Each desk defines that one job type is made after another; tells which of them could."""
+
+    def define(number: int) -> bool:
+        made, after = made_after[number]
+        try:
+            desks[number].define(f"{made}-after-{after}", needs("JOB", after, 0), job={"job_type": made})
+        except InvalidInput:
+            return False
+        return True
+
+    return in_threads(define, len(desks))
+
+
+def test_rules_that_are_defined_at_once_form_no_cycle(desk: Desk, open_again: Callable[[], Store]) -> None:
+    desks = [Desk(open_again()) for _ in range(3)]
+    rules = [("load", "report"), ("report", "mail"), ("mail", "load")]
+
+    for _ in range(15):
+        answers = define_at_once(desks, rules)
+
+        assert sorted(answers) == [False, True, True]
+        entries = desk.store.list_configurations(limit=9).entries
+        assert len(entries) == 2
+        desk.store.delete_configurations([entry.configuration.uuid for entry in entries])
+
+
+def test_rules_that_are_defined_at_once_and_go_together_are_all_accepted(
+    desk: Desk, open_again: Callable[[], Store]
+) -> None:
+    desks = [Desk(open_again()) for _ in range(2)]
+
+    for _ in range(10):
+        assert define_at_once(desks, [("report", "load"), ("mail", "load")]) == [True, True]
+        entries = desk.store.list_configurations(limit=9).entries
+        desk.store.delete_configurations([entry.configuration.uuid for entry in entries])
 
 
 def test_a_job_type_that_admits_one_at_a_time_names_the_surviving_job(desk: Desk) -> None:
@@ -188,7 +239,7 @@ def in_node(store: Store, is_done: Callable[[], bool], *, deadline_s: float = 30
 
 @pytest.mark.stores("sqlite-file", "redis")  # a whole node per store
 def test_a_schedule_emits_events_and_the_end_of_a_job_is_one_in_a_living_node(store: Store) -> None:
-    clock = SystemClock()
+    clock = NodeClock()
     node = Node(store, NodeOptions(), clock=clock)
     node.definitions.ensure_node_type(NodeType(uuid=new_id(1), name="default"))
     configurations = Configurations(store, node.definitions, clock)
@@ -207,6 +258,34 @@ def test_a_schedule_emits_events_and_the_end_of_a_job_is_one_in_a_living_node(st
     in_node(store, lambda: configurations.find("next").state.triggered > 0)
 
     assert configurations.find("c").state.triggered == 1
+
+
+@pytest.mark.stores("sqlite-file", "redis")  # a whole node per store
+def test_a_node_that_has_not_heard_of_a_configuration_yet_tells_it_the_ends_of_its_jobs(
+    desk: Desk, open_again: Callable[[], Store], tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    wait = JobType(uuid=new_id(NOW), name="wait", executor="bash", metadata={"command": ["cat", str(pipe)]})
+    desk.definitions.define_job_type(wait)
+    enqueue(desk, "wait")
+
+    def is_in_state(state: JobState) -> bool:
+        return desk.store.count_jobs(queue_of(desk))[state] == 1
+
+    async def live() -> None:
+        node = Node(open_again(), NodeOptions(roles=frozenset({WORKER})))
+        running = asyncio.create_task(node.run())
+        await asyncio.to_thread(wait_until, lambda: is_in_state(JobState.RUNNING), "the job runs")
+        desk.define("after", needs("JOB", "wait", 0), job={"job_type": "report"})
+        await asyncio.to_thread(pipe.write_text, "go")
+        await asyncio.to_thread(wait_until, lambda: is_in_state(JobState.SUCCEEDED), "the job has ended")
+        node.request_stop()
+        await running
+
+    asyncio.run(live())
+
+    assert [event.resource for event in desk.store.read_outbox(queue_of(desk), limit=10)] == ["wait"]
 
 
 def test_a_schedule_has_a_job_type_or_an_event() -> None:

@@ -1,4 +1,4 @@
-"""Schedulers on one store, some of which are killed in the middle of their work, and 300 ticks."""
+"""Schedulers on one store, some of which are killed in the middle of their work."""
 
 import subprocess
 import sys
@@ -66,3 +66,27 @@ def test_every_tick_happens_once_whoever_dies_when(store: Store, store_url: str)
     assert {(row.status, row.count) for some in rows.values() for row in some} == {(TickStatus.FIRED, 1)}
     assert made == {(uuid, instant): 1 for uuid, instants in expected.items() for instant in instants}
     assert len({row.job for some in rows.values() for row in some}) == SCHEDULES * TICKS_EACH
+
+
+@pytest.mark.parametrize("overlap", ["cancel_other", "terminate_other"])
+def test_a_job_gives_way_although_the_scheduler_dies_with_the_firing(
+    store: Store, store_url: str, overlap: str
+) -> None:
+    clock = SystemClock()
+    clock.follow(store.now())
+    world = World(store, clock)  # type: ignore[arg-type]
+    world.job_type()
+    uuid = world.schedule(interval=1_000, overlap=overlap)
+    wait_until(lambda: world.tick() >= 0 and world.claim() != [], "the first job runs")
+
+    doomed = start_scheduler(store_url, "after_fire:1")
+    try:
+        assert doomed.wait(30) == -9
+    finally:
+        doomed.kill()
+        doomed.wait()
+
+    old, *new = store.find_jobs([row.job for row in world.rows(uuid) if row.job])
+    assert old is not None
+    assert old.cancel_requested
+    assert [one and one.cancel_requested for one in new] == [False] * max(len(new), 1)

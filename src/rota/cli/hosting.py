@@ -2,6 +2,7 @@
 
 first TERM or INT    claim nothing more, let running jobs end within the grace
 second               interrupt them now; they go back to their queue and no attempt is counted
+HUP                  as the first; unless it is ignored from the start, as `nohup` has it
 """
 
 import asyncio
@@ -16,10 +17,10 @@ from typing import Protocol
 
 from rota.cli.log_format import set_up_logging
 from rota.cli.target import store_url
-from rota.clock import SystemClock
+from rota.clock import NodeClock
 from rota.dialects.registry import open_dialects
 from rota.engine.definitions import DEFAULT_NODE_TYPE
-from rota.engine.executors.http import HttpExecutor
+from rota.engine.executors.options import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.file_definitions import FileDefinitions, Wanted
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
@@ -57,8 +58,9 @@ class Host:
         self.settings = settings
         self.store = store
         self.roles = roles
-        self.clock = SystemClock()
-        executors = ExecutorRegistry({"http": HttpExecutor(settings.http_allow)})
+        self.clock = NodeClock()
+        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
+        executors.get("http")  # so that a bad entry in `http_allow` is told at the start
         self.node = Node(
             store,
             _node_options(settings, roles),
@@ -111,8 +113,16 @@ class Host:
             self.node.request_stop()
 
     def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._on_signal)
+            loop.add_signal_handler(number, self._on_signal)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            loop.add_signal_handler(signal.SIGHUP, self._on_hang_up)
+
+    def _on_hang_up(self) -> None:
+        """The terminal is gone, which the kernel and the shell may both say: that is one request, not two."""
+        if not self._signals:
+            self._on_signal()
 
     def _on_signal(self) -> None:
         self._signals += 1

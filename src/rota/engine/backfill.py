@@ -109,7 +109,8 @@ class Backfills:
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
     def _plan(self, entry: ScheduleEntry, request: BackfillRequest) -> BackfillPlan:
-        schedule, now = entry.schedule, self._clock.now()
+        # Of a clock that is ahead, what is past would be yet to come.
+        schedule, now = entry.schedule, min(self._clock.now(), self._store.now())
         backfill = _read(schedule, request, now)
         progress = schedule.progress(entry.state)
         count = count_nominals(schedule.trigger, backfill.start, backfill.end, progress)

@@ -53,21 +53,25 @@ class Configurations:
 
     def create(self, request: ConfigurationRequest) -> ConfigurationEntry:
         """A new configuration; `Conflict` if there is one of this name."""
-        self._check(request)
-        if self._store.configuration_uuid(request.name) is not None:
-            raise Conflict(f"there is a configuration {request.name!r} already")
-        return self._create(request, managed_by="")
+        for _ in range(_TRIES):
+            rules_version = self._check(request)
+            if self._store.configuration_uuid(request.name) is not None:
+                raise Conflict(f"there is a configuration {request.name!r} already")
+            if created := self._create(request, managed_by="", rules_version=rules_version):
+                return created
+        raise Conflict(f"configurations that wait for jobs change too often to define {request.name!r}; try again")
 
     def replace(self, name: str, request: ConfigurationRequest, *, expected: int | None = None) -> ConfigurationEntry:
         """Define a configuration anew. Dependencies that stayed as they were keep what is known of them."""
-        self._check(request, instead_of=name)
         for _ in range(_TRIES):
+            rules_version = self._check(request, instead_of=name)
             entry = self._find_changeable(name)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(
                     f"configuration {name!r} is at version {entry.state.version}, not {expected}; read it again"
                 )
-            if changed := self._replace(entry, request, managed_by=entry.configuration.managed_by):
+            managed_by = entry.configuration.managed_by
+            if changed := self._replace(entry, request, managed_by=managed_by, rules_version=rules_version):
                 return changed
         raise Conflict(f"configuration {name!r} changes too often; try again")
 
@@ -79,14 +83,15 @@ class Configurations:
 
     def put_from_file(self, request: ConfigurationRequest, entry: ConfigurationEntry | None) -> None:
         """Bring a configuration of a file into the store; one that did not change keeps its state untouched."""
-        self._check(request, instead_of=request.name)
-        if entry is None:
-            self._create(request, managed_by=MANAGED_BY_FILE)
-            return
         for _ in range(_TRIES):
-            if self._replace(entry, request, managed_by=MANAGED_BY_FILE):
+            rules_version = self._check(request, instead_of=request.name)
+            if entry is None:
+                done = self._create(request, managed_by=MANAGED_BY_FILE, rules_version=rules_version)
+            else:
+                entry = self.find(entry.configuration.uuid)
+                done = self._replace(entry, request, managed_by=MANAGED_BY_FILE, rules_version=rules_version)
+            if done:
                 return
-            entry = self.find(entry.configuration.uuid)
         raise Conflict(f"configuration {request.name!r} changes too often; try again")
 
     def remove(self, entries: Sequence[ConfigurationEntry]) -> None:
@@ -98,15 +103,19 @@ class Configurations:
         if own:
             self._store.delete_job_types(own)
 
-    def _create(self, request: ConfigurationRequest, *, managed_by: str) -> ConfigurationEntry:
+    def _create(
+        self, request: ConfigurationRequest, *, managed_by: str, rules_version: int | None
+    ) -> ConfigurationEntry | None:
+        """None if somebody else changed what it was checked against."""
         now = self._clock.now()
         configuration = self._make(request, new_id(now), created_at=now, managed_by=managed_by)
         state = first_state(configuration)
-        self._store.put_configurations([ConfigurationChange(configuration, state, None)])
-        return ConfigurationEntry(configuration, state)
+        change = ConfigurationChange(configuration, state, None)
+        is_done = self._store.put_configurations([change], rules_version=rules_version)[0]
+        return ConfigurationEntry(configuration, state) if is_done else None
 
     def _replace(
-        self, entry: ConfigurationEntry, request: ConfigurationRequest, *, managed_by: str
+        self, entry: ConfigurationEntry, request: ConfigurationRequest, *, managed_by: str, rules_version: int | None
     ) -> ConfigurationEntry | None:
         """None if somebody else was faster."""
         old = entry.configuration
@@ -114,7 +123,8 @@ class Configurations:
         if made == old:
             return entry
         state = carried_over(old, entry.state, made)
-        if not self._store.put_configurations([ConfigurationChange(made, state, entry.state.version)])[0]:
+        change = ConfigurationChange(made, state, entry.state.version)
+        if not self._store.put_configurations([change], rules_version=rules_version)[0]:
             return None
         if old.own_job_type and not made.own_job_type:
             self._store.delete_job_types([old.job_type])
@@ -166,23 +176,25 @@ class Configurations:
             self._definitions.define_job_type(made)
         return made
 
-    def _check(self, request: ConfigurationRequest, instead_of: str | None = None) -> None:
-        """Refuse what can never be met, and what would make jobs for ever."""
+    def _check(self, request: ConfigurationRequest, instead_of: str | None = None) -> int | None:
+        """Refuse what can never be met, and what would make jobs for ever. Returns the version of the job rules against
+        which that was checked, if it adds one to them."""
         self.check_possible(request)
         awaited = {one.resource for one in request.dependencies if one.type == JOB}
-        if awaited and (cycle := self._cycle(request, awaited, instead_of)):
+        if not awaited:
+            return None
+        rules = self._store.read_job_rules()
+        self._definitions.refresh()  # only now, so that the job types of all these rules are known
+        others = [one for one in rules.configurations if instead_of not in (one.name, one.uuid)]
+        if cycle := find_cycle(others, self._definitions, makes=self._made_name(request), awaits=awaited):
             shown = " -> ".join(cycle)
             raise InvalidInput("dependencies", f"would go round for ever: the end of a job makes the next one, {shown}")
+        return rules.version
 
     def check_possible(self, request: ConfigurationRequest) -> None:
         """Refuse what can never be met."""
         if reason := why_impossible(request.dependencies, request.tree, request.late):
             raise InvalidInput("dependencies", reason)
-
-    def _cycle(self, request: ConfigurationRequest, awaited: set[str], instead_of: str | None) -> list[str]:
-        self._definitions.refresh()
-        others = [one for one in self._store.listening_configurations() if instead_of not in (one.name, one.uuid)]
-        return find_cycle(others, self._definitions, makes=self._made_name(request), awaits=awaited)
 
     def _made_name(self, request: ConfigurationRequest) -> str:
         """The name of the job type whose jobs it makes."""

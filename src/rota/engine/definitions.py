@@ -15,11 +15,11 @@ from rota.engine.configuration_moves import move_configurations
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.schedule_moves import move_schedules
 from rota.errors import Conflict, InvalidInput, NotFound
-from rota.model.event import JOB
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.model.schedule import Schedule
 from rota.store.store import Store
+from rota.store.unreadable import UNREADABLE
 
 DEFAULT_NODE_TYPE = "default"
 MANAGED_BY_FILE = "file"
@@ -34,8 +34,7 @@ class _View(Struct, frozen=True):
     version: int
     node_types: dict[str, NodeType]
     job_types: dict[str, JobType]
-    awaited: dict[str, str] = {}
-    """Uuid to name of the job types whose ends some configuration waits for."""
+    awaits_jobs: bool = False
 
 
 class Definitions:
@@ -52,21 +51,12 @@ class Definitions:
         if version != self._view.version:
             node_types = _by_name_and_uuid(self._store.list_node_types())
             job_types = _by_name_and_uuid(self._store.list_job_types())
-            self._view = _View(version, node_types, job_types, self._find_awaited(job_types))
-
-    def _find_awaited(self, job_types: dict[str, JobType]) -> dict[str, str]:
-        waiting = [one for each in self._store.listening_configurations() for one in each.dependencies]
-        named = (job_types.get(one.resource) for one in waiting if one.type == JOB)
-        return {one.uuid: one.name for one in named if one}
+            self._view = _View(version, node_types, job_types, bool(self._store.listening_configurations()))
 
     @property
     def awaits_jobs(self) -> bool:
         """Whether any end of a job is waited for, as far as known."""
-        return bool(self._view.awaited)
-
-    def awaited_name(self, job_type: str) -> str | None:
-        """The name of a job type, by uuid, if some configuration waits for the ends of its jobs; as far as known."""
-        return self._view.awaited.get(job_type)
+        return self._view.awaits_jobs
 
     def node_types(self) -> list[NodeType]:
         self.refresh()
@@ -270,7 +260,8 @@ class Definitions:
     def _owned(self, one: Definition, known: dict[str, Definition]) -> Definition:
         """The definition as the file's own, under the uuid that its name already has there."""
         there = known.get(one.name)
-        if there is not None and there.managed_by != MANAGED_BY_FILE and not _is_default_node_type(there):
+        owners = (MANAGED_BY_FILE, UNREADABLE)
+        if there is not None and there.managed_by not in owners and not _is_default_node_type(there):
             raise Conflict(f"{one.name!r} stands in the configuration file, but was defined in another way before")
         uuid = there.uuid if there is not None else one.uuid
         return structs.replace(one, uuid=uuid, managed_by=MANAGED_BY_FILE)

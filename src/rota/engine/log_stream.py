@@ -30,7 +30,7 @@ class LogStream:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._pending: dict[str, _Pending] = {}
+        self._pending: dict[tuple[str, str], _Pending] = {}
         self._lines = 0
         self._chars = 0
 
@@ -60,7 +60,7 @@ class LogStream:
         with self._lock:
             for batch in reversed(batches):
                 claim = claims.get(batch.job_id)
-                if claim is None:
+                if claim is None or claim.token != batch.token:
                     continue
                 pending = self._of(claim)
                 if self._has_room(batch.entries):
@@ -70,9 +70,10 @@ class LogStream:
                     pending.dropped += len(batch.entries)
 
     def _of(self, claim: Claim) -> _Pending:
-        pending = self._pending.get(claim.spec.id)
+        key = claim.spec.id, claim.token
+        pending = self._pending.get(key)
         if pending is None:
-            pending = self._pending[claim.spec.id] = _Pending(claim)
+            pending = self._pending[key] = _Pending(claim)
         return pending
 
     def _has_room(self, entries: list[LogEntry]) -> bool:

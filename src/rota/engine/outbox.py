@@ -1,5 +1,6 @@
-"""Ends of jobs as events. The step that ends a job writes its event into the outbox of its queue, if some configuration
-waits for jobs of that type; this duty takes the outboxes. Any number may run: a configuration knows an event by its id.
+"""Ends of jobs as events. The store writes an event into the outbox of the queue in the step that ends a job, if some
+configuration waits for jobs of that type; this duty takes the outboxes. Any number may run: a configuration knows an
+event by its id.
 
 Such an event's time is that of its taking, each a little later than the one before. Ends are told by many nodes in no
 certain order; by the time of the end itself, one that is told late could be older than the job which another has made
@@ -39,6 +40,7 @@ class Outbox:
     def _take(self, queue: str, now: int) -> int:
         events = self._store.read_outbox(queue, limit=_PER_ROUND)
         if events:
+            now = min(now, self._store.now())  # after the time of an event, older ones count for nothing
             self._events.post([self._dated(event, now) for event in events])
             self._store.clear_outbox(queue, events)
         return len(events)

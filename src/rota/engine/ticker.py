@@ -27,8 +27,6 @@ PAUSE_MS = 30
 """Between two rounds, so that schedules due at nearly the same time are fired together."""
 _PER_ROUND = 500
 _WAITING_OVERLAPS = frozenset({Overlap.BUFFER_ONE, Overlap.BUFFER_ALL, Overlap.CANCEL_OTHER})
-_Decided = tuple[Firing, tuple[str, ...]]
-"""What to fire, and the jobs that must give way to it."""
 _logger = logging.getLogger("rota.ticker")
 
 
@@ -78,23 +76,19 @@ class Ticker:
         """Fire what is due in one queue. Returns the milliseconds until the next look at it."""
         due = self._store.claim_due_schedules(queue, now=now, lease_ms=LEASE_MS, limit=_PER_ROUND)
         if due.entries:
-            self._fire(queue, due.entries, now)
+            self._fire(queue, due.entries, due.now)
         if len(due.entries) == _PER_ROUND:
             return 0
         if due.next_due is None:
             return LOOK_MS
-        return min(max(due.next_due - now, PAUSE_MS), LOOK_MS)
+        return min(max(due.next_due - due.now, PAUSE_MS), LOOK_MS)
 
     def _fire(self, queue: str, entries: list[ScheduleEntry], now: int) -> None:
         decided = [one for entry in entries if (one := self._try_to_decide(entry, now))]
-        if not decided:
-            return
-        answers = self._store.fire_schedules(queue, [firing for firing, _ in decided], now=now)
-        fired = zip(answers, decided, strict=True)
-        if asked := [job_id for done, (_, cancels) in fired if done for job_id in cancels]:
-            self._store.cancel_jobs(asked, now=now)
+        if decided:
+            self._store.fire_schedules(queue, decided, now=now)
 
-    def _try_to_decide(self, entry: ScheduleEntry, now: int) -> _Decided | None:
+    def _try_to_decide(self, entry: ScheduleEntry, now: int) -> Firing | None:
         """None if there is nothing to fire. One schedule that cannot be decided must not keep the others from it."""
         try:
             return self._decide(entry, now)
@@ -107,7 +101,7 @@ class Ticker:
             _logger.exception("schedule cannot be decided", extra={"schedule": entry.schedule.name})
         return None
 
-    def _decide(self, entry: ScheduleEntry, now: int) -> _Decided | None:
+    def _decide(self, entry: ScheduleEntry, now: int) -> Firing | None:
         schedule = entry.schedule
         if schedule.pause_on_failure and entry.failed_jobs:
             self._pause(entry)
@@ -123,8 +117,7 @@ class Ticker:
             waiting_jobs=entry.waiting_jobs,
             last_ended=self._last_ended(entry),
         )
-        decision = decide(schedule, entry.state, situation)
-        return _with_jobs(entry, decision, job_type, now), decision.cancels
+        return _with_jobs(entry, decide(schedule, entry.state, situation), job_type, now)
 
     def _queue_of(self, job_type: JobType) -> str:
         return self._definitions.node_type(job_type.node_type).uuid
@@ -168,7 +161,7 @@ def _with_jobs(entry: ScheduleEntry, decision: Decision, job_type: JobType, now:
         state = structs.replace(state, jobs=(*state.jobs, *(spec.id for spec in specs)))
     if state.due is None and schedule.waits_for_end:
         state = structs.replace(state, due=now + LOOK_MS)
-    return Firing(schedule, entry.state.version, state, tuple(ticks), tuple(specs))
+    return Firing(schedule, entry.state.version, state, tuple(ticks), tuple(specs), decision.cancels)
 
 
 def make_tick_spec(schedule: Schedule, nominal: int, job_type: JobType, now: int) -> JobSpec:

@@ -10,7 +10,7 @@ the literal beginning of the resource. The index answers which stored beginnings
 does not grow with what is defined.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct, structs
@@ -19,6 +19,8 @@ from rota.model.configuration import Configuration, ConfigurationState, Match, l
 from rota.model.evaluation import Evaluation, Verdict
 from rota.model.event import JOB, Event, EventRef
 from rota.model.job import JobSpec
+from rota.model.job_type import JobType
+from rota.model.settlement import Settlement, end_event
 
 MAX_EVALUATIONS = 200
 """Kept for each configuration, the latest ones."""
@@ -36,6 +38,10 @@ class ConfigurationEntry(Struct, frozen=True):
     known_events: frozenset[str] = frozenset()
     """Those of the ids that were asked about which validated something here."""
 
+    def __post_init__(self) -> None:
+        if len(self.state.evidence) != len(self.configuration.dependencies):
+            raise ValueError("its state has evidence of other dependencies than it has")
+
 
 class ConfigurationChange(Struct, frozen=True):
     """A configuration as it is to be."""
@@ -44,6 +50,14 @@ class ConfigurationChange(Struct, frozen=True):
     state: ConfigurationState
     expected: int | None
     """The version that is replaced; None for a new configuration."""
+
+
+class JobRules(Struct, frozen=True):
+    """The configurations that wait for the end of jobs, those included that are being written at the moment."""
+
+    version: int
+    """Another one whenever such a configuration is put."""
+    configurations: list[Configuration]
 
 
 class Place(Struct, frozen=True):
@@ -115,6 +129,24 @@ def waits_for_jobs(configuration: Configuration) -> bool:
     return any(one.type == JOB for one in configuration.dependencies)
 
 
+class Awaited(Struct, frozen=True):
+    """Which ends of jobs some configuration waits for, as of one version of the definitions."""
+
+    version: int
+    names: dict[str, str] = {}
+    """Uuid to name of their job types."""
+
+    def event_of(self, settlement: Settlement) -> Event | None:
+        """The event that a settlement is, if it ends a job whose end is waited for."""
+        name = self.names.get(settlement.claim.spec.job_type)
+        return end_event(settlement.claim, settlement.ending, name) if name and settlement.ending else None
+
+
+def awaited_ends(version: int, listening: Iterable[Configuration], job_types: Iterable[JobType]) -> Awaited:
+    waiting = {one.resource for each in listening for one in each.dependencies if one.type == JOB}
+    return Awaited(version, {one.uuid: one.name for one in job_types if one.name in waiting or one.uuid in waiting})
+
+
 def not_made(evaluation: Evaluation) -> Evaluation:
     """The evaluation of an event whose job was not made, because its unique key is taken."""
     return structs.replace(evaluation, verdict=Verdict.UNIQUE, job=None)
@@ -127,12 +159,17 @@ def is_time_to_trim(verdicts: Verdicts) -> bool:
 class EventStore(Protocol):
     """Everything Rota remembers of configurations and events."""
 
-    def put_configurations(self, changes: Sequence[ConfigurationChange]) -> list[bool]:
+    def put_configurations(
+        self, changes: Sequence[ConfigurationChange], *, rules_version: int | None = None
+    ) -> list[bool]:
         """Create or replace configurations; one answer per change, in order.
 
-        False: it is no longer the expected version, or a new one's uuid is taken. `Conflict`, and nothing changed, if a
-        name belongs to another configuration. `definitions_version` changes with those that wait for the end of jobs,
-        since workers must know which ends to tell.
+        False: it is no longer the expected version, or a new one's uuid is taken. All are False, and nothing changed,
+        if the job rules are no longer of the version `rules_version`, where one is given: what was judged upon them may
+        not hold any more. `Conflict`, and nothing changed, if a name belongs to another configuration.
+
+        `definitions_version` changes with those that wait for the end of jobs. Every end that any process settles from
+        the moment of the answer on is told to those.
         """
         ...
 
@@ -154,6 +191,10 @@ class EventStore(Protocol):
 
     def listening_configurations(self) -> list[Configuration]:
         """Those that wait for the end of jobs."""
+        ...
+
+    def read_job_rules(self) -> JobRules:
+        """What to judge a configuration upon that waits for the end of jobs, before it is put."""
         ...
 
     def match_events(self, events: Sequence[Event]) -> list[list[Place]]:

@@ -16,7 +16,7 @@ from rota.errors import InvalidInput
 from rota.model.job import FINAL_STATES, Job, JobState
 from rota.store.store import JobPage, JobQuery
 
-Place = tuple[int, str]
+Place = tuple[float, str]
 """A position within a section: a number (due time, rank, claim time or end time) and the job's id."""
 
 _BEFORE_ALL: Place = (-(1 << 62), "")

@@ -40,7 +40,7 @@ class ScheduleChange(Struct, frozen=True):
 
 
 class Firing(Struct, frozen=True):
-    """A decision about a schedule: rows for its ticks, the jobs they make, and how far it has come."""
+    """A decision about a schedule: rows for its ticks, the jobs they make, those that give way, how far it has come."""
 
     schedule: Schedule
     expected: int
@@ -48,12 +48,16 @@ class Firing(Struct, frozen=True):
     state: ScheduleState
     ticks: tuple[Tick, ...]
     specs: tuple[JobSpec, ...] = ()
+    cancels: tuple[str, ...] = ()
+    """Jobs of the queue that must give way to these."""
 
 
 class DueSchedules(Struct, frozen=True):
     entries: list[ScheduleEntry]
     next_due: int | None
     """When the next one is due that was not given out."""
+    now: int
+    """The instant by which it was judged what is due, and by which the caller decides."""
 
 
 class SchedulePage(Struct, frozen=True):
@@ -90,14 +94,19 @@ class ScheduleStore(Protocol):
         ...
 
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
-        """Give out schedules whose time has come, longest due first; nobody else gets them until the lease is over."""
+        """Give out schedules whose time has come, longest due first; nobody else gets them until the lease is over.
+
+        A store with a clock that all its users share goes by that one where the caller's is ahead of it, so that nobody
+        fires early.
+        """
         ...
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         """Carry out decisions: rows, jobs and state of one schedule in one step. One answer per firing, in order.
 
-        False, and nothing of it happened: the schedule is no longer the expected version. A job whose unique key is
-        taken is not made; the row of its tick says so instead: skipped, `unique`.
+        False, and nothing of it happened: the schedule is no longer the expected version. Jobs that must give way are
+        cancelled as by `cancel_jobs`, in the same step, before the new ones are made. A job whose unique key is taken
+        is not made; the row of its tick says so instead: skipped, `unique`.
         """
         ...
 

@@ -1,5 +1,6 @@
 """Jobs that others push. Only on a single Redis: no other store has these lists."""
 
+import itertools
 import threading
 from collections.abc import Callable
 from uuid import uuid4
@@ -7,10 +8,12 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from rota.model.job import JobState
+from rota.model.job import Job, JobState
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.store import Store
+from rota.store.store import JobQuery
+from tests.contract.building import succeed
 from tests.dialects.synchrony.speaking import Speaker
 
 pytestmark = pytest.mark.stores("redis")
@@ -18,6 +21,7 @@ pytestmark = pytest.mark.stores("redis")
 QUEUE = "1bd2bf95-868a-4212-8a0a-82c7f442848e"
 JOB_TYPE = "80d1c95a-a9cc-4dbb-a3fb-ff0f6b7d2c06"
 KEY = f"jobs_waiting_{QUEUE}"
+RANK_STEP_MS = 16
 
 
 @pytest.fixture
@@ -44,7 +48,7 @@ def adopt_all(speaker: Speaker) -> None:
 
 
 def claim_all(speaker: Speaker) -> list[str]:
-    claims = speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, lease_ms=1000, now=speaker.clock.now()).claims
+    claims = speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, now=speaker.clock.now()).claims
     return [claim.spec.id for claim in claims]
 
 
@@ -77,6 +81,65 @@ def test_adopted_jobs_line_up_with_those_that_came_in_another_way(speaker: Speak
     after = speaker.engine.intake.enqueue([JobRequest(job_type=JOB_TYPE)])[0].job_id
 
     assert claim_all(speaker) == [before, *pushed, after]
+
+
+@pytest.mark.parametrize("unique", [Unique.NONE, Unique.WHILE_RUNNING])
+def test_a_thousand_a_second_keep_their_order_and_run_when_they_came_among_others(
+    speaker: Speaker, unique: Unique
+) -> None:
+    from rota.engine.intake import JobRequest
+
+    speaker.definitions.define_job_type(job_type(unique))
+    came: dict[str, int] = {}
+    pushed: list[str] = []
+    for _ in range(400):
+        now = speaker.clock.advance(1)
+        came[speaker.engine.intake.enqueue([JobRequest(job_type=JOB_TYPE)])[0].job_id] = now
+        pushed += push(speaker, 1)
+        came[pushed[-1]] = now
+        adopt_all(speaker)
+    listed = [job.id for job in listed_jobs(speaker)]
+
+    ran = run_all(speaker)
+
+    assert [job_id for job_id in ran if job_id in set(pushed)] == pushed
+    times = [came[job_id] for job_id in ran]
+    latest = list(itertools.accumulate(times, max))
+    assert max(late - time for late, time in zip(latest, times, strict=True)) <= RANK_STEP_MS
+    assert listed == ran
+
+
+def listed_jobs(speaker: Speaker) -> list[Job]:
+    """All that wait, in pages that end within a step of the rank."""
+    found: list[Job] = []
+    cursor: str | None = None
+    while True:
+        page = speaker.store.list_jobs(JobQuery(), limit=7, cursor=cursor)
+        found += page.jobs
+        cursor = page.cursor
+        if cursor is None:
+            return found
+
+
+def run_all(speaker: Speaker) -> list[str]:
+    """Run what is there; returns the ids in the order of their runs."""
+    ran: list[str] = []
+    now = speaker.clock.now()
+    while claims := speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, now=now).claims:
+        ran += [claim.spec.id for claim in claims]
+        speaker.store.finish_jobs(QUEUE, [succeed(claim, now) for claim in claims], now=now)
+    return ran
+
+
+def test_an_adopted_job_that_waits_for_a_lock_can_be_cancelled(speaker: Speaker) -> None:
+    speaker.definitions.define_job_type(job_type(Unique.WHILE_RUNNING))
+    uuids = push(speaker, 50)
+    adopt_all(speaker)
+    claim_all(speaker)
+
+    speaker.store.cancel_jobs(uuids[1:40], now=speaker.clock.now())
+
+    assert [job.id for job in listed_jobs(speaker) if job.state is JobState.QUEUED] == uuids[40:]
 
 
 def test_an_entry_is_taken_once_by_however_many_nodes(speaker: Speaker, open_again: Callable[[], Store]) -> None:

@@ -18,7 +18,8 @@ from rota.errors import RotaError
 from rota.store.redis.access import BlockingAccess, RedisAccess
 
 EVERY_S = 1.0
-_WAIT_S = 30
+_WAIT_S = 5
+"""Short, because a connection that was cut in silence is noticed only when a wait should have ended."""
 _AFTER_ERROR_S = 1.0
 _AFTER_LOSING_S = 0.05
 """Another node was faster and may be at it still."""
@@ -96,7 +97,7 @@ class ListListener:
 
     def _listen(self) -> None:
         if self._connection is None:
-            self._connection = self._access.connect()
+            self._connection = self._access.connect(longest_wait_s=_WAIT_S)
         while not self._stopped.is_set():
             if self._connection.wait("BLMOVE", self._key, self._key, "LEFT", "LEFT", _WAIT_S) is None:
                 continue

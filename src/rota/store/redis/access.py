@@ -12,6 +12,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from rota.store.redis.connection import Address, translated_errors
 from rota.store.redis.scripts import Script, Value
 
+_PATIENCE_S = 5.0
+"""For the answer of a server that has nothing more to wait for."""
+
 
 class RedisAccess:
     """Commands and scripts beside those of the store."""
@@ -40,18 +43,19 @@ class RedisAccess:
             except RedisConnectionError:
                 return script.call(self._client, keys, args)
 
-    def connect(self) -> "BlockingAccess":
-        """A connection of one's own, which may wait in a blocking command."""
-        return BlockingAccess(self._address)
+    def connect(self, *, longest_wait_s: float) -> "BlockingAccess":
+        """A connection of one's own, which may wait in a blocking command for so long."""
+        return BlockingAccess(self._address, longest_wait_s)
 
 
 class BlockingAccess:
-    """One connection for one waiting thread."""
+    """One connection for one waiting thread. One that was cut in silence is an error soon after the wait should have
+    ended; the next wait has a new one."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, longest_wait_s: float) -> None:
         self._where = address.shown
         with translated_errors(self._where):
-            self._client: Any = address.connect(answer_timeout_s=None)
+            self._client: Any = address.connect(answer_timeout_s=longest_wait_s + _PATIENCE_S)
 
     def wait(self, *words: Any) -> Any:
         """Send a command that may block."""

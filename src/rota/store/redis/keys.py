@@ -12,6 +12,7 @@ class QueueKeys:
 
     __slots__ = (
         "_base",
+        "awaited_since",
         "cancelled",
         "cancelling",
         "configuration_states",
@@ -20,19 +21,22 @@ class QueueKeys:
         "dependency_index",
         "ended",
         "failed",
+        "fence",
+        "floors",
         "held",
         "jobs",
-        "leases",
         "locks",
         "marks",
         "outbox",
         "paused",
+        "pulses",
         "ready",
         "running",
         "schedule_due",
         "schedule_states",
         "schedules",
         "succeeded",
+        "synced",
         "totals",
         "unique",
         "wake",
@@ -65,12 +69,18 @@ class QueueKeys:
         """sorted set: id by end time; the same for the next two."""
         self.failed = self._base + "failed"
         self.cancelled = self._base + "cancelled"
-        self.leases = self._base + "leases"
-        """sorted set: node by the end of its lease."""
+        self.pulses = self._base + "pulses"
+        """hash: node -> its last sign of life, a text that changes with each."""
+        self.floors = self._base + "floors"
+        """hash: node -> serial up to which its claims come too late."""
+        self.fence = self._base + "fence"
+        """string: the last number that a run under a lock was given."""
         self.paused = self._base + "paused"
         """string: there while the queue is paused."""
         self.totals = self._base + "totals"
         """hash: how many jobs were enqueued, succeeded, failed and cancelled in all."""
+        self.synced = self._base + "synced"
+        """string: a number that grows each time somebody waits until replicas have what was written before it."""
         self.wake = self._base + "wake"
         """list: holds one item when jobs became ready that no waiting node has been told of."""
 
@@ -89,6 +99,13 @@ class QueueKeys:
         """sorted set, by name: event type, `=` or `^`, resource or its literal beginning, configuration uuid."""
         self.outbox = self._base + "outbox"
         """sorted set: ends of jobs that are yet to be taken as events (JSON), by time."""
+        self.awaited_since = self._base + "awaited_since"
+        """string: the version of the definitions that whoever ends jobs here must know, since it changed which ends are
+        waited for."""
+
+    def fixed(self) -> list[str]:
+        """Every key that a queue has once."""
+        return [getattr(self, name) for name in self.__slots__ if name != "_base"]
 
     def evaluations(self, configuration: str) -> str:
         """list: evaluations (JSON) of one configuration, latest first."""
@@ -148,10 +165,16 @@ CONFIGURATION_NAMES = f"{PREFIX}:{{configurations}}:names"
 """hash: configuration name -> uuid."""
 CONFIGURATION_ORDER = f"{PREFIX}:{{configurations}}:order"
 """sorted set, by name: configuration names."""
+JOB_RULES_VERSION = f"{PREFIX}:{{configurations}}:job_rules_version"
+"""string: a number that grows before and after a configuration is put that waits for the end of jobs."""
+PENDING_JOB_RULES = f"{PREFIX}:{{configurations}}:pending_job_rules"
+"""hash: configuration uuid -> instant, a space, configuration (JSON), of those that are being put."""
 EVENT_QUEUES = f"{PREFIX}:{{configurations}}:event_queues"
 """set: every queue that ever had configurations."""
 QUEUES = f"{PREFIX}:queues"
 """set: every queue that ever had jobs, so that those of a deleted node type are found."""
+PROBE = f"{PREFIX}:probe"
+"""string: a number that grows each time somebody tries whether the store can be written."""
 SETTINGS = f"{PREFIX}:settings"
 """hash: small values of the installation."""
 NODES = f"{PREFIX}:{{nodes}}:nodes"

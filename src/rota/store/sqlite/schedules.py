@@ -1,12 +1,12 @@
 """The schedules of the SQLite store."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rota.errors import Conflict
 from rota.model.job import JobSpec
 from rota.model.schedule import Tick, TickStatus
-from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode
+from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
 from rota.store.schedules import (
     MAX_TICKS,
     DueSchedules,
@@ -21,6 +21,7 @@ from rota.store.sqlite.inserts import insert_rows
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import json_array, new_row
 from rota.store.sqlite.waker import Changes
+from rota.store.unreadable import UnreadableRecords
 
 _TRIM_SLACK = 100
 """Ticks are trimmed when so many are over the limit, not one by one."""
@@ -31,6 +32,8 @@ class SqliteSchedules:
 
     _database: Database
     _changes: Changes
+    _cancel: Callable[[sqlite3.Connection, str, int], object]
+    _unreadable: UnreadableRecords
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
         with self._database.write() as db:
@@ -45,7 +48,10 @@ class SqliteSchedules:
     def find_schedules(self, uuids: Sequence[str]) -> list[ScheduleEntry | None]:
         with self._database.read() as db:
             rows = [db.execute(SQL["find_schedule"], {"uuid": uuid}).fetchone() for uuid in uuids]
-            return [_entry(db, row) if row else None for row in rows]
+            return [self._schedule(db, row) if row else None for row in rows]
+
+    def _schedule(self, db: sqlite3.Connection, row: sqlite3.Row) -> ScheduleEntry | None:
+        return self._unreadable.read("schedule", row["uuid"], lambda: _entry(db, row))
 
     def schedule_uuid(self, name: str) -> str | None:
         with self._database.read() as db:
@@ -57,26 +63,28 @@ class SqliteSchedules:
         query = "list_schedules" if job_type is None else "list_schedules_of_job_type"
         with self._database.read() as db:
             rows = db.execute(SQL[query], conditions).fetchall()
-            entries = [_entry(db, row) for row in rows]
-        return SchedulePage(entries, entries[-1].schedule.name if len(entries) == limit else None)
+            entries = [entry for row in rows if (entry := self._schedule(db, row))]
+        return SchedulePage(entries, rows[-1]["name"] if len(rows) == limit else None)
 
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         with self._database.read() as db:
             # Schedulers look often; with nothing due there is no need to write.
             due = _next_due(db, queue)
             if due is None or due > now:
-                return DueSchedules([], due)
+                return DueSchedules([], due, now)
         with self._database.write() as db:
             rows = db.execute(SQL["due_schedules"], {"queue": queue, "now": now, "limit": limit}).fetchall()
             seqs = json_array([row["seq"] for row in rows])
             db.execute(SQL["claim_due_schedules"], {"seqs": seqs, "until": now + lease_ms})
-            entries = [_entry(db, row) for row in rows]
-            return DueSchedules(entries, _next_due(db, queue))
+            entries = [entry for row in rows if (entry := self._schedule(db, row))]
+            return DueSchedules(entries, _next_due(db, queue), now)
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         with self._database.write() as db:
             answers = [_move_on(db, firing) for firing in firings]
             fired = [firing for firing, done in zip(firings, answers, strict=True) if done]
+            for job_id in (job_id for firing in fired for job_id in firing.cancels):
+                self._cancel(db, job_id, now)
             specs = [spec for firing in fired for spec in firing.specs]
             refused = _make_jobs(db, specs, now)
             insert_rows(db, SQL["put_tick"], [_tick_row(one, tick, refused) for one in fired for tick in one.ticks])
@@ -89,11 +97,13 @@ class SqliteSchedules:
     def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
         conditions = {"schedule": uuid, "limit": limit, "before": 1 << 62 if before is None else before}
         with self._database.read() as db:
-            return [decode_tick(row["body"]) for row in db.execute(SQL["list_ticks"], conditions)]
+            rows = db.execute(SQL["list_ticks"], conditions).fetchall()
+        return self._unreadable.read_all("tick of schedule", uuid, decode_tick, [row["body"] for row in rows])
 
 
 def _put(db: sqlite3.Connection, change: ScheduleChange) -> bool:
     schedule, state = change.schedule, change.state
+    old = db.execute(SQL["find_schedule"], {"uuid": schedule.uuid}).fetchone()
     row = {
         "uuid": schedule.uuid,
         "name": schedule.name,
@@ -101,7 +111,7 @@ def _put(db: sqlite3.Connection, change: ScheduleChange) -> bool:
         "job_type": schedule.job_type,
         "due": state.due,
         "version": state.version,
-        "body": encode(schedule),
+        "body": encode_over(schedule, old["body"] if old else None),
         "state": encode(state),
         "expected": change.expected,
     }

@@ -31,15 +31,18 @@ local marks, wake, queues, order, dead = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEY
 local stats, totals, minute, expiry = KEYS[11], KEYS[12], ARGV[4], ARGV[5]
 local queue, now_rank, most_dead = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
--- Equal ranks are in the order of ids, and these ids are not ours: where they would turn the order, the rank goes up.
+-- Equal ranks are in the order of ids, and these ids are not ours: where they would turn the order, the rank goes up. It does
+-- so by a part of its step, the least that a double keeps at such ranks: by whole steps, thousands of jobs would soon be
+-- ranked into the future, and those that came in another way would overtake them.
+local PART = 1 / 32768
 local last = redis.call('HGET', order, queue) or '0 '
 local last_rank, last_id = string.match(last, '^(%S+) (.*)$')
 last_rank = tonumber(last_rank)
 local function next_rank(id)
   local rank = math.max(now_rank, last_rank)
-  if rank == last_rank and id <= last_id then rank = rank + 1 end
+  if rank == last_rank and id <= last_id then rank = rank + PART end
   last_rank, last_id = rank, id
-  return string.format('%.0f', rank)
+  return string.format('%.17g', rank)
 end
 
 local taken, letters, entries = 0, 0, {}
@@ -61,7 +64,7 @@ end
 if letters > 0 then redis.call('LTRIM', dead, -most_dead, -1) end
 if #entries == 0 then return {taken} end
 redis.call('SADD', queues, queue)
-redis.call('HSET', order, queue, string.format('%.0f', last_rank) .. ' ' .. last_id)
+redis.call('HSET', order, queue, string.format('%.17g', last_rank) .. ' ' .. last_id)
 local refused = admit(jobs, ready, delayed, unique, marks, wake, entries, 1, #entries)
 count_up(stats, totals, minute, expiry, 'enqueued', #entries / 6 - #refused / 2)
 return {taken, unpack(refused)}

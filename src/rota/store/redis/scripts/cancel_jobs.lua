@@ -20,48 +20,26 @@
 -- ARGV[4] expiry  of the stats, in seconds
 -- ARGV[5...] ids
 -- Returns per id: 'unknown', 'final', 'cancelled', or the token that holds the running job.
+-- include: although_full
+-- include: records
 -- include: locks
 -- include: wake
 -- include: stats
+-- include: cancel
 local jobs, ready, delayed, held, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local locks, unique, marks, ended = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local cancelled, cancelling, wake = KEYS[10], KEYS[11], KEYS[12]
 local stats, totals = KEYS[13], KEYS[14]
 local now, ending, minute, expiry = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
-local function cancel_waiting(id)
-  redis.call('ZREM', ready, id)
-  redis.call('ZREM', delayed, id)
-  redis.call('HSET', ended, id, ending)
-  redis.call('ZADD', cancelled, now, id)
-  count_up(stats, totals, minute, expiry, 'cancelled', 1)
-  local text = redis.call('HGET', marks, id)
-  if not text then return end
-  local mark = cjson.decode(text)
-  if mark.unique and redis.call('HGET', unique, mark.unique) == id then redis.call('HDEL', unique, mark.unique) end
-  if mark.lock then
-    redis.call('ZREM', held, held_member(mark.lock, mark.rank, id))
-    -- It may have been the one that was made ready when the lock became free.
-    if free_lock(locks, held, ready, mark.lock) then leave_word(wake) end
-  end
-  -- A mark with a past tells how often the job was tried; it stays as long as the job.
-  if not mark.attempts and not mark.deaths then redis.call('HDEL', marks, id) end
-end
-
-local answer = {}
+write_although_full(running)
+local answer, count = {}, 0
 for i = 5, #ARGV do
-  local id = ARGV[i]
-  local hold = redis.call('HGET', running, id)
-  if hold then
-    redis.call('HSET', cancelling, id, '1')
-    answer[#answer + 1] = string.match(hold, '^(.*) %S+ %S+$')
-  elseif redis.call('HEXISTS', ended, id) == 1 then
-    answer[#answer + 1] = 'final'
-  elseif redis.call('HEXISTS', jobs, id) == 1 then
-    cancel_waiting(id)
-    answer[#answer + 1] = 'cancelled'
-  else
-    answer[#answer + 1] = 'unknown'
-  end
+  local word = cancel(
+    jobs, ready, delayed, held, running, locks, unique, marks, ended, cancelled, cancelling, wake, ARGV[i], now, ending
+  )
+  answer[#answer + 1] = word
+  if word == 'cancelled' then count = count + 1 end
 end
+count_up(stats, totals, minute, expiry, 'cancelled', count)
 return answer

@@ -1,4 +1,5 @@
--- Give out schedules whose time has come and hide them from other schedulers for a while.
+-- Give out schedules whose time has come and hide them from other schedulers for a while. A caller whose clock is ahead of
+-- the server's gets nothing early.
 --
 -- KEYS[1] schedules  hash: schedule uuid -> schedule
 -- KEYS[2] states     hash: schedule uuid -> version, a space, state
@@ -6,16 +7,19 @@
 -- KEYS[4] running    hash: job id -> token, rank, claim time
 -- KEYS[5] ended      hash: job id -> ending
 -- KEYS[6] jobs       hash: job id -> spec
--- ARGV[1] now    epoch milliseconds
--- ARGV[2] until  end of the lease, epoch milliseconds
+-- ARGV[1] now       epoch milliseconds
+-- ARGV[2] lease_ms
 -- ARGV[3] limit
--- Returns the next due time or '', then per schedule a list: schedule, state, and per job of its state where that is.
+-- Returns the instant by which it was judged, the next due time or '', then per schedule a list: schedule, state, and per job of its state where that is.
 -- include: schedule_entry
 local schedules, states, due, running, ended, jobs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local now, lease_until, limit = ARGV[1], ARGV[2], ARGV[3]
+local limit = ARGV[3]
+local time = redis.call('TIME')
+local now = math.min(tonumber(ARGV[1]), time[1] * 1000 + math.floor(time[2] / 1000))
+local lease_until = string.format('%.0f', now + ARGV[2])
 
-local answer = {''}
-local uuids = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, limit)
+local answer = {now, ''}
+local uuids = redis.call('ZRANGEBYSCORE', due, '-inf', string.format('%.0f', now), 'LIMIT', 0, limit)
 if #uuids > 0 then
   local bodies = redis.call('HMGET', schedules, unpack(uuids))
   local kept = redis.call('HMGET', states, unpack(uuids))
@@ -27,5 +31,5 @@ if #uuids > 0 then
   end
   redis.call('ZADD', due, unpack(hidden))
 end
-answer[1] = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or ''
+answer[2] = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or ''
 return answer
