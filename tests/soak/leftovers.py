@@ -14,8 +14,8 @@ from tests.servers import raw_command
 
 LIVE_PARTS = ("ready", "delayed", "held", "running", "cancelling", "locks", "unique", "outbox")
 """Parts of a queue in Redis that live jobs have and ended ones do not."""
-NODE_PARTS = ("leases", "beats", "floors")
-"""Parts of a queue in Redis, and tables of SQLite, with an entry per node; a store need not have all of them."""
+NODE_PARTS = ("pulses", "floors")
+"""Parts of a queue in Redis, and tables of SQLite, with an entry per node; SQLite keeps both in one table."""
 _SIZES = {"zset": "ZCARD", "hash": "HLEN", "list": "LLEN"}
 _MEMBERS = {"zset": ("ZRANGE", "0", "-1"), "hash": ("HKEYS",)}
 

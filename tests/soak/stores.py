@@ -6,13 +6,13 @@ import random
 import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
-from rota.store.redis.store import SCRIPTS
+from rota.store.redis.scripts import SCRIPTS
 from tests.servers import RedisCluster, RedisServer, raw_command
 from tests.system.proxy import Proxy
 
@@ -82,7 +82,7 @@ def redis(folder: Path, chance: random.Random) -> Iterator[SoakStore]:
             StoreFault("connections silent", lambda _: proxy.freeze(), is_outage=False),
             StoreFault("replies lost", swallow, is_outage=False),
         ]
-        yield SoakStore("redis", f"redis://127.0.0.1:{proxy.port}/0", server.url, faults, [server.port])
+        yield SoakStore("redis", f"redis://127.0.0.1:{proxy.ports[0]}/0", server.url, faults, [server.port])
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def redis_cluster(folder: Path, chance: random.Random) -> Iterator[SoakStore]:
         yield SoakStore("redis-cluster", cluster.url, cluster.url, faults, [server.port for server in cluster.servers])
 
 
-def _server_faults(servers: list[RedisServer], chance: random.Random) -> list[StoreFault]:
+def _server_faults(servers: Sequence[RedisServer], chance: random.Random) -> list[StoreFault]:
     def hang(seconds: float) -> None:
         pid = chance.choice(servers).pid
         os.kill(pid, signal.SIGSTOP)
