@@ -22,7 +22,7 @@ from rota.engine.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.listener import Listener
-from rota.engine.log_stream import LogStream
+from rota.engine.log_writer import LOG_DELAY_S, LogWriter, write_lines
 from rota.engine.store_thread import StoreThread
 from rota.errors import StoreError
 from rota.model.job import Claim, make_token
@@ -31,8 +31,6 @@ from rota.model.retry import RetryPolicy
 from rota.model.settlement import Settlement, as_event, is_last_chance, postpone, settle
 from rota.store.store import Claims, LogBatch, Store
 
-LOG_DELAY_S = 0.1
-"""Log lines of running jobs reach the store at least this often."""
 MAX_BUFFERED_S = 0.25
 """A job that was claimed ahead and found no free slot for so long goes back, because others may be idle."""
 IDLE_CHECK_S = 5.0
@@ -72,13 +70,16 @@ class Worker:
         self._lease_ms = dead_after_ms
         self._thread = StoreThread("rota-store")
         self._listener = Listener(store.waker(queue, node), on_news=self._on_news)
-        self._logs = LogStream(clock)
+        self._log_writer = LogWriter(store, clock=clock, health=health, on_written=self._on_lines_written)
+        self._logs = self._log_writer.logs
         self._runner = Runner(definitions, executors, self._logs, self._thread)
         self._appetite = Appetite(slots)
         self._attempts: dict[str, Attempt] = {}
         self._buffer: deque[Attempt] = deque()
         self._idle_slots: deque[asyncio.Future[Attempt]] = deque()
         self._settled: list[Settlement] = []
+        self._held_back = 0
+        """How many of them wait until the log lines of their jobs are written."""
         self._serial = 0
         self._may_have_jobs = True
         self._last_asked = clock.monotonic()
@@ -98,6 +99,7 @@ class Worker:
     async def run(self) -> None:
         """Work until `drain` or `stop` was called and nothing is left in hand."""
         slots = [asyncio.create_task(self._serve(), name=f"rota-slot-{n}") for n in range(self._slots)]
+        slots.append(asyncio.create_task(self._log_writer.run(), name="rota-logs"))
         self._listener.start()
         try:
             await self._exchange_until_done()
@@ -120,6 +122,8 @@ class Worker:
     def stop(self) -> None:
         """Interrupt what runs, now. The jobs go back to their queue; their attempts do not count."""
         self._is_draining = self._stopping_at_once = True
+        self._log_writer.stop()
+        self._held_back = 0
         self._give_back(list(self._buffer))
         for attempt in list(self._attempts.values()):
             attempt.stop(Stop.INTERRUPTED)
@@ -144,8 +148,7 @@ class Worker:
         last_end, failures = self._clock.monotonic(), 0
         while not self._is_done(failures):
             await self._wait_for_reason()
-            settlements, self._settled = self._settled, []
-            batches = self._logs.take() if self._logs.has_lines() else []
+            settlements, batches = self._take_settled()
             wanted = self._wanted()
             if not (settlements or batches or wanted or self._word_to_pass_on):
                 continue
@@ -164,6 +167,7 @@ class Worker:
             failures = 0
             last_end = self._clock.monotonic()
             self._health.store_answered()
+            self._logs.written(batches)
             self._receive(settlements, answer, wanted)
 
     def _is_done(self, failures: int) -> bool:
@@ -174,7 +178,7 @@ class Worker:
 
     async def _wait_for_reason(self) -> None:
         """Wait until something ended or was logged, or jobs may be had."""
-        if self._settled or self._word_to_pass_on or self._wanted():
+        if len(self._settled) > self._held_back or self._word_to_pass_on or self._wanted():
             self._changed.clear()
             return
         if self._listener.listen(wants_jobs=self._room() > 0, timeout_s=self._longest_wait()):
@@ -186,6 +190,23 @@ class Worker:
         self._changed.clear()
         if self._is_time_to_ask():
             self._may_have_jobs = True
+
+    def _take_settled(self) -> tuple[list[Settlement], list[LogBatch]]:
+        """The ends that can be told now, and the last log lines of their jobs. One who wrote a lot waits until the
+        lines are in the store, and keeps nobody else waiting."""
+        settled, self._settled = self._settled, []
+        if not self._logs.has_lines():
+            self._held_back = 0
+            return settled, []
+        batches, late = self._logs.last_lines((one.claim for one in settled), at_once=self._stopping_at_once)
+        self._settled = [one for one in settled if one.claim.spec.id in late]
+        self._held_back = len(self._settled)
+        return [one for one in settled if one.claim.spec.id not in late], batches
+
+    def _on_lines_written(self) -> None:
+        if self._held_back:
+            self._held_back = 0
+            self._changed.set()
 
     def _is_time_to_ask(self) -> bool:
         """Whether jobs may be there of which the listener has not heard: one became due, or a wake-up was lost."""
@@ -219,7 +240,7 @@ class Worker:
     def _exchange(
         self, settlements: Sequence[Settlement], batches: Sequence[LogBatch], wanted: int, *, after_failure: bool
     ) -> Callable[[], Claims]:
-        """One conversation with the store: log lines first, since only a running job may have more of them."""
+        """One conversation with the store: last log lines first, since only a running job may have more of them."""
         self._serial += 1
         token, now = make_token(self._node, self._serial), self._clock.now()
         held = {job_id: attempt.claim.token for job_id, attempt in self._attempts.items()} if after_failure else {}
@@ -232,7 +253,7 @@ class Worker:
                 # The answer to the failed claim may have been lost on its way, and its jobs with it.
                 self._store.recover_claims(self._queue, self._node, held, now=now)
             if batches:
-                self._store.append_logs(batches)
+                write_lines(self._store, batches)
             if wanted or passes_on:
                 # Even a claim of none leaves word for another node, if there is something to be had.
                 return self._store.finish_and_claim_jobs(
@@ -294,9 +315,7 @@ class Worker:
     def _take_back(self, settlements: list[Settlement], batches: list[LogBatch]) -> None:
         """The store did not answer: keep what was to be told, and claim anew."""
         self._settled = settlements + self._settled
-        claims = {job_id: attempt.claim for job_id, attempt in self._attempts.items()}
-        claims |= {one.claim.spec.id: one.claim for one in self._settled}
-        self._logs.put_back(batches, claims)
+        self._logs.put_back(batches)
         self._may_have_jobs = True
 
     def _give_back_stale(self) -> None:
