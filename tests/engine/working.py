@@ -1,6 +1,7 @@
 """A small installation in this process: a store, somebody who hands jobs in, and nodes that run them."""
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.executors.registry import GROUP, ExecutorRegistry
 from rota.engine.intake import Intake, JobRequest
 from rota.engine.node import Node, NodeOptions
+from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
@@ -106,7 +108,15 @@ class Faults:
         self._store = store
         self._before: dict[str, deque[Callable[[], None]]] = {}
         self._after: dict[str, deque[Callable[[], None]]] = {}
+        self._is_cut = threading.Event()
         self.calls: list[str] = []
+
+    def cut_off(self) -> None:
+        """Nothing gets through any more, until `reconnect`."""
+        self._is_cut.set()
+
+    def reconnect(self) -> None:
+        self._is_cut.clear()
 
     @property
     def store(self) -> Store:
@@ -124,7 +134,7 @@ class Faults:
     def lifeline(self, *, timeout_s: float) -> Lifeline:
         """A line with the same faults."""
         line = Faults(cast(Store, self._store).lifeline(timeout_s=timeout_s))
-        line._before, line._after, line.calls = self._before, self._after, self.calls
+        line._before, line._after, line.calls, line._is_cut = self._before, self._after, self.calls, self._is_cut
         return cast(Lifeline, line)
 
     def __getattr__(self, name: str) -> object:
@@ -134,6 +144,8 @@ class Faults:
 
         def call(*args: object, **options: object) -> object:
             self.calls.append(name)
+            if self._is_cut.is_set() and name != "close":
+                raise StoreUnavailable("cut off")
             if self._before.get(name):
                 self._before[name].popleft()()
             answer = real(*args, **options)

@@ -9,6 +9,7 @@ from rota.engine.definitions import Definitions
 from rota.engine.executors.checking import checked
 from rota.engine.executors.executor import Run
 from rota.engine.executors.function import outcome_of_error
+from rota.engine.executors.isolated import run_isolated
 from rota.engine.executors.output import LogCap
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.log_stream import LogStream
@@ -16,6 +17,7 @@ from rota.engine.store_thread import StoreThread
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
 from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, timed_out
+from rota.model.settlement import is_suspect
 from rota.store.unreadable import UNREADABLE
 
 _logger = logging.getLogger("rota.worker")
@@ -107,13 +109,16 @@ class Runner:
             return self._cannot_run(spec, error)
         except StoreError:
             return INTERRUPTED  # it has not begun, and is not to blame
-        attempt.run = Run(spec, job_type, attempt.claim.attempt, self._log_of(attempt.claim))
-        timeout_ms = _timeout_of(attempt.run)
+        claim = attempt.claim
+        run = attempt.run = Run(spec, job_type, claim.attempt, self._log_of(claim), fencing_number=claim.fence)
+        # What may have killed its nodes runs where it can hurt nobody else.
+        execution = run_isolated(run, self._executors) if is_suspect(claim) else executor.run(run)
+        timeout_ms = _timeout_of(run)
         if timeout_ms is None:
-            return checked(await executor.run(attempt.run))
+            return checked(await execution)
         timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, attempt.stop, Stop.TIMEOUT)
         try:
-            return checked(await executor.run(attempt.run))
+            return checked(await execution)
         finally:
             timer.cancel()
 

@@ -127,7 +127,7 @@ class Node:
                 dialect.leave()
             await self._executors.close()
             await asyncio.to_thread(heart.stop)
-            await self._leave(node_type, news)
+            await news.call(lambda: self._leave(node_type))
             for thread in (news, duties, ticks, foreign):
                 thread.close()
             self._presence.release(self.uuid)
@@ -141,6 +141,17 @@ class Node:
 
     def _stop_worker(self, worker: Worker) -> None:
         worker.stop() if self._at_once else worker.drain()
+
+    @property
+    def has_abandoned_runs(self) -> bool:
+        """Whether it stopped although some runs would not end."""
+        return self._worker is not None and self._worker.has_abandoned
+
+    def give_up(self) -> None:
+        """Leave the store, from any thread: the loop of this node does not answer, and the process is to end."""
+        node_type = self.definitions.known_node_type(self._options.node_type)
+        if node_type is not None:
+            self._leave(node_type)
 
     def health(self) -> str | None:
         """None when all is well, else what is wrong, in one line."""
@@ -305,13 +316,12 @@ class Node:
             trouble=self._health.trouble,
         )
 
-    async def _leave(self, node_type: NodeType, thread: StoreThread) -> None:
+    def _leave(self, node_type: NodeType) -> None:
         """Take leave, if the store still answers; otherwise the watchdog of another node cleans up."""
+        floor = self._worker.serial if self._worker else 0
         try:
-            floor = self._worker.serial if self._worker else 0
-            now = self._clock.now()
-            await thread.call(lambda: self._store.leave_queue(node_type.uuid, self.uuid, floor=floor, now=now))
-            await thread.call(lambda: self._store.remove_nodes(uuid=self.uuid))
-            await thread.call(lambda: forget_drain(self._store, self.uuid))
+            self._store.leave_queue(node_type.uuid, self.uuid, floor=floor, now=self._clock.now())
+            self._store.remove_nodes(uuid=self.uuid)
+            forget_drain(self._store, self.uuid)
         except StoreError as error:
             _logger.warning("could not take leave of the store", extra={"error": str(error)})

@@ -80,7 +80,7 @@ class BashExecutor:
 
 async def _outcome_of(child: Child, streams: tuple[Stream, Stream], run: Run) -> Outcome:
     try:
-        exit_code = await run_child(child, run.stop_grace_s)
+        exit_code = await run_child(child, lambda: run.stop_grace_s)
     finally:
         # Stopped from outside, this is what there is to show.
         run.partial_results = results = _results(streams[0].finish(), streams[1].finish(), child.exit_code)

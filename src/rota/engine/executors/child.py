@@ -9,7 +9,7 @@ this process is killed itself, its keeper ends the group.
 
 import asyncio
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rota.engine.executors.environment import RESULT_FD
 from rota.engine.executors.exit_watch import ExitWatch, reap, reap_in_background, watch_exit
@@ -229,7 +229,7 @@ def _start(
     return Child(pid, pipes, group)
 
 
-async def run_child(child: Child, stop_grace_s: float) -> int:
+async def run_child(child: Child, stop_grace_s: float | Callable[[], float]) -> int:
     """Await a child's end; its exit code. Cancelled, it stops the group within the grace and re-raises.
 
     Cancelled once more, or torn down with the loop, it kills the group at once. Nothing is left behind in any case.
@@ -237,7 +237,8 @@ async def run_child(child: Child, stop_grace_s: float) -> int:
     try:
         return await child.wait()
     except asyncio.CancelledError:
-        await child.stop(stop_grace_s)
+        # Asked for only now: why a run is stopped decides how long it may take.
+        await child.stop(stop_grace_s() if callable(stop_grace_s) else stop_grace_s)
         raise
     finally:
         child.abandon()

@@ -23,6 +23,7 @@ class Request(Struct, frozen=True):
     attempt: int
     stop_grace_s: float
     options: ExecutorOptions = ExecutorOptions()
+    fencing_number: int = 0
 
 
 class Message(Struct, frozen=True, omit_defaults=True):

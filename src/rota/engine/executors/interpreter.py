@@ -50,7 +50,7 @@ class Interpreter:
         streams = LineLog(self._log, "info"), LineLog(self._log, "error")
         child = self._start(streams)
         try:
-            self.exit_code = await run_child(child, self._run.stop_grace_s)
+            self.exit_code = await run_child(child, lambda: self._run.stop_grace_s)
         except asyncio.CancelledError:
             self._run.partial_results = self._reader.partial_results
             if self._reader.outcome is None or self._reader.outcome.kind is not OutcomeKind.SUCCEEDED:
@@ -72,7 +72,8 @@ class Interpreter:
     def _start(self, streams: tuple[LineLog, LineLog]) -> Child:
         run = self._run
         grace_s = run.stop_grace_s * _INNER_GRACE
-        request = open_input(msgspec.json.encode(Request(run.spec, run.job_type, run.attempt, grace_s, self._options)))
+        call = Request(run.spec, run.job_type, run.attempt, grace_s, self._options, run.fencing_number)
+        request = open_input(msgspec.json.encode(call))
         try:
             return start_child(
                 [sys.executable, "-c", _BOOT.format(module=self._module), *sys.path],

@@ -43,7 +43,14 @@ def open_call() -> tuple[Request, ResultPipe]:
 
 
 def run_of(request: Request, pipe: ResultPipe) -> Run:
-    return Run(request.spec, request.job_type, request.attempt, pipe.log, request.stop_grace_s)
+    return Run(
+        request.spec,
+        request.job_type,
+        request.attempt,
+        pipe.log,
+        request.stop_grace_s,
+        fencing_number=request.fencing_number,
+    )
 
 
 def _take_result_fd() -> int:

@@ -65,7 +65,7 @@ async def push_by_rails(run: Run) -> Outcome:
     finally:
         os.close(request)
     try:
-        exit_code = await run_child(child, run.stop_grace_s)
+        exit_code = await run_child(child, lambda: run.stop_grace_s)
     finally:
         stdout, stderr = streams[0].finish(), streams[1].finish()
         run.partial_results = results = {"stdout": stdout, "stderr": stderr, "exit_code": child.exit_code}
