@@ -155,7 +155,8 @@ class Runner:
 
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
-        return LogCap(lambda message, level: self._logs.add(claim, message, level))
+        logs = self._logs
+        return LogCap(lambda message, level: logs.add(claim, message, level), lambda: logs.is_crowded(claim))
 
 
 def _timeout_of(run: Run) -> int | None:

@@ -22,10 +22,10 @@ from rota.engine.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.listener import Listener
-from rota.engine.log_stream import LogStream
+from rota.engine.log_writer import LOG_DELAY_S, LogWriter
 from rota.engine.store_thread import StoreThread
 from rota.engine.strain import Strain
-from rota.errors import NodeStrained, StoreError, StoreFull
+from rota.errors import NodeStrained, StoreError
 from rota.model.job import Claim, make_token
 from rota.model.liveness import let_go_grace_s
 from rota.model.outcome import INTERRUPTED, Outcome, cancelled
@@ -33,8 +33,6 @@ from rota.model.retry import RetryPolicy
 from rota.model.settlement import Settlement, settle
 from rota.store.store import Claims, LogBatch, Renewal, Store
 
-LOG_DELAY_S = 0.1
-"""Log lines of running jobs reach the store at least this often."""
 MAX_BUFFERED_S = 0.25
 """A job that was claimed ahead and found no free slot for so long goes back, because others may be idle."""
 IDLE_CHECK_S = 5.0
@@ -76,7 +74,8 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._thread = StoreThread("rota-store")
         self._listener = Listener(store.waker(queue, node), on_news=self._on_news)
-        self._logs = LogStream(clock)
+        self._log_writer = LogWriter(store, clock=clock, health=health, on_written=self._on_lines_written)
+        self._logs = self._log_writer.logs
         self._runner = Runner(definitions, executors, self._logs, self._thread, on_strain=self._ran_short)
         self._strain = Strain(slots)
         self._appetite = Appetite(slots)
@@ -84,7 +83,8 @@ class Worker:
         self._buffer: deque[Attempt] = deque()
         self._idle_slots: deque[asyncio.Future[Attempt]] = deque()
         self._settled: list[Settlement] = []
-        self._lines_dropped = 0
+        self._held_back = 0
+        """How many of them wait until the log lines of their jobs are written."""
         self._serial = 0
         self._may_have_jobs = True
         self._last_asked = clock.monotonic()
@@ -115,6 +115,7 @@ class Worker:
     async def run(self) -> None:
         """Work until `drain` or `stop` was called and nothing is left in hand."""
         slots = [asyncio.create_task(self._serve(), name=f"rota-slot-{n}") for n in range(self._slots)]
+        slots.append(asyncio.create_task(self._log_writer.run(), name="rota-logs"))
         self._listener.start()
         try:
             await self._exchange_until_done()
@@ -140,6 +141,8 @@ class Worker:
         if self._stopping_at_once:
             return
         self._is_draining = self._stopping_at_once = True
+        self._log_writer.stop()
+        self._held_back = 0
         self._give_back(list(self._buffer))
         for attempt in list(self._attempts.values()):
             attempt.stop(Stop.INTERRUPTED)
@@ -191,8 +194,7 @@ class Worker:
         last_end, failures = self._clock.monotonic(), 0
         while not self._is_done(failures):
             await self._wait_for_reason()
-            settlements, self._settled = self._settled, []
-            batches = self._logs.take() if self._logs.has_lines() else []
+            settlements, batches = self._take_settled()
             wanted = self._wanted()
             if not (settlements or batches or wanted or self._word_to_pass_on):
                 continue
@@ -211,6 +213,7 @@ class Worker:
             failures = 0
             last_end = self._clock.monotonic()
             self._health.store_answered()
+            self._logs.written(batches)
             self._receive(settlements, answer, wanted)
 
     def _is_done(self, failures: int) -> bool:
@@ -221,7 +224,7 @@ class Worker:
 
     async def _wait_for_reason(self) -> None:
         """Wait until something ended or was logged, or jobs may be had."""
-        if self._settled or self._word_to_pass_on or self._wanted():
+        if len(self._settled) > self._held_back or self._word_to_pass_on or self._wanted():
             self._changed.clear()
             return
         if self._listener.listen(wants_jobs=self._room() > 0, timeout_s=self._longest_wait()):
@@ -233,6 +236,23 @@ class Worker:
         self._changed.clear()
         if self._is_time_to_ask():
             self._may_have_jobs = True
+
+    def _take_settled(self) -> tuple[list[Settlement], list[LogBatch]]:
+        """The ends that can be told now, and the last log lines of their jobs. One who wrote a lot waits until the
+        lines are in the store, and keeps nobody else waiting."""
+        settled, self._settled = self._settled, []
+        if not self._logs.has_lines():
+            self._held_back = 0
+            return settled, []
+        batches, late = self._logs.last_lines((one.claim for one in settled), at_once=self._stopping_at_once)
+        self._settled = [one for one in settled if one.claim.spec.id in late]
+        self._held_back = len(self._settled)
+        return [one for one in settled if one.claim.spec.id not in late], batches
+
+    def _on_lines_written(self) -> None:
+        if self._held_back:
+            self._held_back = 0
+            self._changed.set()
 
     def _is_time_to_ask(self) -> bool:
         """Whether jobs may be there of which the listener has not heard: one became due, or a wake-up was lost."""
@@ -283,10 +303,12 @@ class Worker:
     def _exchange(
         self, settlements: Sequence[Settlement], batches: Sequence[LogBatch], wanted: int, *, after_failure: bool
     ) -> Callable[[], Claims]:
-        """One conversation with the store: log lines first, since only a running job may have more of them."""
+        """One conversation with the store: last log lines first, since only a running job may have more of them."""
         self._serial += 1
         token, now, floor = make_token(self._node, self._serial), self._clock.now(), self._serial - 1
-        held = {one.claim.spec.id: one.claim.token for one in settlements} | self.held() if after_failure else {}
+        # What has ended is in hand until the store knows it, also if its end waits for the lines of its log.
+        untold = {one.claim.spec.id: one.claim.token for one in [*settlements, *self._settled]}
+        held = untold | self.held() if after_failure else {}
         next_due = self._next_due
         passes_on, self._word_to_pass_on = self._word_to_pass_on, False
 
@@ -295,7 +317,7 @@ class Worker:
                 # The answer to the failed claim may have been lost on its way, and its jobs with it.
                 self._store.recover_claims(self._queue, self._node, held, floor=floor, now=now)
             if batches:
-                self._append_logs(batches)
+                self._log_writer.write(batches)
             if wanted or passes_on:
                 # Even a claim of none leaves word for another node, if there is something to be had.
                 return self._store.finish_and_claim_jobs(self._queue, settlements, token=token, limit=wanted, now=now)
@@ -303,19 +325,6 @@ class Worker:
             return Claims([], next_due, refused)
 
         return talk
-
-    def _append_logs(self, batches: Sequence[LogBatch]) -> None:
-        """Write log lines. A store that has no room for them still hears of ends, so they are dropped and counted."""
-        try:
-            self._store.append_logs(batches)
-        except StoreFull as error:
-            if not self._lines_dropped:
-                _logger.error("log lines are dropped: the store is full", extra={"error": str(error)})
-            self._lines_dropped += sum(len(batch.entries) for batch in batches)
-        else:
-            if self._lines_dropped:
-                _logger.warning("log lines are written again", extra={"dropped": self._lines_dropped})
-                self._lines_dropped = 0
 
     def _receive(self, settlements: Sequence[Settlement], answer: Claims, wanted: int) -> None:
         for job_id in answer.refused:
@@ -357,9 +366,7 @@ class Worker:
     def _take_back(self, settlements: list[Settlement], batches: list[LogBatch]) -> None:
         """The store did not answer: keep what was to be told, and claim anew."""
         self._settled = settlements + self._settled
-        claims = {job_id: attempt.claim for job_id, attempt in self._attempts.items()}
-        claims |= {one.claim.spec.id: one.claim for one in self._settled}
-        self._logs.put_back(batches, claims)
+        self._logs.put_back(batches)
         self._may_have_jobs = True
 
     def _give_back_stale(self) -> None:

@@ -150,7 +150,7 @@ class Child:
         self._cancel_timer()
         for pipe in tuple(self._pipes):
             if drain:
-                pipe.drain()
+                pipe.drain_whole()
             pipe.close()
         self._pipes.clear()
 

@@ -372,9 +372,12 @@ WHERE queue = :queue AND state = :state AND ended_at IS NOT NULL AND (ended_at, 
 ORDER BY ended_at DESC, id DESC LIMIT :limit;
 
 -- name: append_logs
--- One more line, behind the last.
-INSERT INTO logs (job_id, position, entry)
-VALUES (:job_id, COALESCE((SELECT MAX(position) FROM logs WHERE job_id = :job_id), -1) + 1, :entry);
+-- One more line.
+INSERT INTO logs (job_id, position, entry) VALUES (:job_id, :position, :entry);
+
+-- name: next_position
+-- Where the next line of a job goes.
+SELECT COALESCE(MAX(position), -1) + 1 FROM logs WHERE job_id = :job_id;
 
 -- name: read_logs
 -- Lines from a position on.

@@ -530,11 +530,13 @@ class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
 
     def append_logs(self, batches: Sequence[LogBatch]) -> frozenset[str]:
         ids = json_array([batch.job_id for batch in batches])
+        # Encoded before the transaction begins, since others wait for its end.
+        encoded = [[encode(entry) for entry in batch.entries] for batch in batches]
         with self._database.write() as db:
             tokens = {row["id"]: row["token"] for row in db.execute(SQL["held_claims"], {"ids": ids})}
-            accepted = [batch for batch in batches if tokens.get(batch.job_id) == batch.token]
-            rows = [{"job_id": batch.job_id, "entry": encode(entry)} for batch in accepted for entry in batch.entries]
-            db.executemany(SQL["append_logs"], rows)
+            for batch, entries in zip(batches, encoded, strict=True):
+                if tokens.get(batch.job_id) == batch.token:
+                    _append_lines(db, batch.job_id, entries)
         return frozenset(batch.job_id for batch in batches if tokens.get(batch.job_id) != batch.token)
 
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
@@ -590,6 +592,12 @@ class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
     def _next_due(self, db: sqlite3.Connection, queue: str) -> int | None:
         row = db.execute(SQL["next_due"], {"queue": queue}).fetchone()
         return int(row["due"]) if row else None
+
+
+def _append_lines(db: sqlite3.Connection, job_id: str, entries: Sequence[bytes]) -> None:
+    first = db.execute(SQL["next_position"], {"job_id": job_id}).fetchone()[0]
+    rows = [{"job_id": job_id, "position": place, "entry": entry} for place, entry in enumerate(entries, first)]
+    insert_rows(db, SQL["append_logs"], rows)
 
 
 def _log_entry(row: sqlite3.Row) -> LogEntry:
