@@ -269,6 +269,7 @@ class RedisCluster:
         wait_until(lambda: name in raw_command(replica.port, "CLUSTER", "NODES"), "the replica to know its primary")
         raw_command(replica.port, "CLUSTER", "REPLICATE", name)
         wait_until(lambda: replica.info("replication").get("master_link_status") == "up", "the replica to follow")
+        wait_until(lambda: all(_follows(replica, name, server) for server in self.servers), "all to know the replica")
         primary.kill9()
         raw_command(replica.port, "CLUSTER", "FAILOVER", "TAKEOVER")
         wait_until(lambda: replica.info("replication")["role"] == "master", "the replica to take over")
@@ -297,6 +298,13 @@ class RedisCluster:
             fact["cluster_state"] == "ok" and fact["cluster_known_nodes"] == size and fact["cluster_size"] == size
             for fact in facts
         )
+
+
+def _follows(replica: RedisServer, primary_id: str, server: RedisServer) -> bool:
+    """Whether a server knows that the replica follows the primary."""
+    own_id = raw_command(replica.port, "CLUSTER", "MYID")
+    lines = raw_command(server.port, "CLUSTER", "NODES").splitlines()
+    return any(line.startswith(own_id) and f"slave {primary_id}" in line for line in lines)
 
 
 class _Sentinel(RedisServer):

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from redis.exceptions import ResponseError
 
+from rota.engine.intake import JobRequest
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.store import open_store
@@ -114,6 +115,23 @@ def test_a_redis_that_hangs_accepts_nothing_and_is_served_again_when_it_goes_on(
 
     site.assert_each_ended_once(producer.accepted)
     site.wait(lambda: (record := worker.record(site.store)) is not None and record.last_ping > resumed_at, "a beat")
+
+
+def test_jobs_run_and_end_while_the_memory_is_full(durable_redis: DurableRedis, site: Site, crew: Crew) -> None:
+    worker = crew.hire()
+    crew.await_beats(site.store)
+    site.define_command("echo a line; sleep 0.2; echo another")
+    job_ids = site.enqueue([JobRequest(job_type="command") for _ in range(20)])
+    site.wait(lambda: site.store.count_jobs(site.queue)[JobState.RUNNING] > 0, "jobs to run")
+
+    for server in durable_redis.servers:
+        raw_command(server.port, "CONFIG", "SET", "maxmemory", 1)
+    filled_at = site.store.now()
+    site.await_end()
+
+    assert {job.state for job in site.jobs(job_ids)} == {JobState.SUCCEEDED}
+    assert {job.attempts for job in site.jobs(job_ids)} == {1}
+    site.wait(lambda: (record := worker.record(site.store)) is not None and record.last_ping > filled_at, "a beat")
 
 
 def test_scripts_that_are_forgotten_under_load_are_noticed_by_nobody(

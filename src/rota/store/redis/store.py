@@ -88,7 +88,7 @@ class RedisStore(RedisSchedules, RedisEvents):
             self._client = address.connect()
             self._problems = check_server(self._client, address.shown)
         self._is_cluster = isinstance(self._client, RedisCluster)
-        self._troubles = Troubles(self._client, SystemClock().monotonic)
+        self._troubles = Troubles(self._client, SystemClock().monotonic, self.now)
         self._lookup = Lookup(self._run_each, self.list_queues, queues_per_call=1 if self._is_cluster else 100)
 
     @classmethod
@@ -107,7 +107,8 @@ class RedisStore(RedisSchedules, RedisEvents):
         return int(seconds) * 1000 + int(micros) // 1000
 
     def problems(self) -> list[str]:
-        return self._problems
+        with translated_errors(self.url):
+            return self._problems + self._troubles.past()
 
     def troubles(self) -> list[str]:
         with translated_errors(self.url):
