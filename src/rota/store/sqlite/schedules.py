@@ -9,11 +9,13 @@ from rota.model.schedule import Tick, TickStatus
 from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode
 from rota.store.schedules import (
     MAX_TICKS,
+    MOST_LOOKED_UP,
     DueSchedules,
     Firing,
     ScheduleChange,
     ScheduleEntry,
     SchedulePage,
+    in_steps,
 )
 from rota.store.sqlite import stats
 from rota.store.sqlite.database import Database
@@ -69,12 +71,15 @@ class SqliteSchedules:
                 return DueSchedules([], due, now)
         with self._database.write() as db:
             rows = db.execute(SQL["due_schedules"], {"queue": queue, "now": now, "limit": limit}).fetchall()
-            seqs = json_array([row["seq"] for row in rows])
+            entries = _look_up(db, rows)
+            seqs = json_array([row["seq"] for row in rows[: len(entries)]])
             db.execute(SQL["claim_due_schedules"], {"seqs": seqs, "until": now + lease_ms})
-            entries = [_entry(db, row) for row in rows]
             return DueSchedules(entries, _next_due(db, queue), now)
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
+        return [done for some in in_steps(firings) for done in self._fire(queue, some, now)]
+
+    def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
         with self._database.write() as db:
             answers = [_move_on(db, firing) for firing in firings]
             fired = [firing for firing, done in zip(firings, answers, strict=True) if done]
@@ -118,6 +123,18 @@ def _put(db: sqlite3.Connection, change: ScheduleChange) -> bool:
 def _next_due(db: sqlite3.Connection, queue: str) -> int | None:
     row = db.execute(SQL["next_due_schedule"], {"queue": queue}).fetchone()
     return int(row["due"]) if row else None
+
+
+def _look_up(db: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> list[ScheduleEntry]:
+    """The schedules of these rows, up to the one with which too many of their jobs were looked up."""
+    entries: list[ScheduleEntry] = []
+    looked_up = 0
+    for row in rows:
+        entries.append(_entry(db, row))
+        looked_up += len(entries[-1].state.jobs)
+        if looked_up >= MOST_LOOKED_UP:
+            break
+    return entries
 
 
 def _entry(db: sqlite3.Connection, row: sqlite3.Row) -> ScheduleEntry:
