@@ -50,7 +50,8 @@ def rank_of_held(text: bytes) -> float:
 
 def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes) -> Claim:
     past = decode_mark(mark) if mark else NO_MARK
-    return Claim(decode_spec(spec), token, whole_rank(rank), past.attempts, past.deaths)
+    place = int(rank) if rank.isdigit() else whole_rank(rank)  # nearly all are digits, and this is done for every job
+    return Claim(decode_spec(spec), token, place, past.attempts, past.deaths)
 
 
 def job_of(spec: bytes, place: bytes, there: bytes, mark: bytes, cancelling: bytes) -> Job | None:
