@@ -33,9 +33,10 @@ from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
-from rota.model.schedule_request import ScheduleRequest
+from rota.model.schedule_request import CatchUpRequest, ScheduleRequest
 from rota.model.ticking import first_state
 from rota.store import Store, open_store
+from rota.store.redis.store import RedisStore
 from rota.store.schedules import Firing, ScheduleChange
 
 Result = dict[str, Any]
@@ -190,6 +191,57 @@ def idle(kind: str, count: int, seconds: float) -> Result:
         return {"case": "idle", "store": kind, "defined": count, "cpu_percent": percent}
 
 
+def catch_up(kind: str, count: int, missed: int, overlap: str) -> Result:
+    """Many schedules make up for many ticks each, at once; how long is the longest step of the store?"""
+    with opened(kind) as (world, cpu_s):
+        now = world.clock.now()
+        policy = CatchUpRequest(mode="all", max=missed, window="none")
+        wish = ScheduleRequest(job_type="noop", interval=60_000, anchor="epoch", catch_up=policy, overlap=overlap)
+        model = world.schedules.make(wish, new_id(now), now)
+        some = [structs.replace(model, uuid=new_id(now), name=f"c{number:07}") for number in range(count)]
+        state = first_state(model, now - missed * 60_000)
+        world.store.put_schedules([ScheduleChange(one, state, None) for one in some])
+        with watched_steps(world.store) as longest_ms:
+            before, begin = cpu_s(), time.monotonic()
+            while world.store.count_jobs(world.queue)[JobState.QUEUED] < count * missed:
+                time.sleep(world.ticker.run_once(world.clock.now()))
+            return {
+                "case": "catch_up",
+                "store": kind,
+                "overlap": overlap,
+                "schedules": count,
+                "fires": count * missed,
+                "us_per_fire": round((cpu_s() - before) / (count * missed) * 1e6, 1),
+                "seconds": round(time.monotonic() - begin, 2),
+                "longest_step_ms": round(longest_ms(), 1),
+            }
+
+
+@contextmanager
+def watched_steps(store: Store) -> Iterator[Callable[[], float]]:
+    """How long the longest script of the server took, or the longest transaction, since."""
+    if isinstance(store, RedisStore):
+        access = store.access()
+        access.ask("config_set", "slowlog-log-slower-than", 500)
+        access.ask("config_set", "slowlog-max-len", 100_000)
+        access.ask("slowlog_reset")
+        yield lambda: max(one["duration"] for one in access.ask("slowlog_get", 100_000)) / 1000
+        return
+    database = store._database  # type: ignore[attr-defined]
+    write, took = database.write, [0.0]
+
+    @contextmanager
+    def timed() -> Iterator[object]:
+        with write() as db:
+            begin = time.monotonic()
+            yield db
+        took.append((time.monotonic() - begin) * 1000)
+
+    database.write = timed
+    yield lambda: max(took)
+    database.write = write
+
+
 def apscheduler(count: int, per_second: int, seconds: float) -> Result:
     """The same steady load in APScheduler 3, in memory."""
     from apscheduler.executors.pool import ThreadPoolExecutor  # type: ignore[import-untyped]
@@ -230,6 +282,7 @@ CASES: dict[str, Callable[..., Result]] = {
     "steady": steady,
     "burst": burst,
     "idle": idle,
+    "catch_up": catch_up,
     "apscheduler": apscheduler,
     "next": next_of_lines,
 }
@@ -243,6 +296,8 @@ def _plan(count: int, seconds: float) -> list[tuple[str, list[object]]]:
         ("apscheduler", [peer, 1_000, seconds]),
         *(("burst", [kind, 10_000, 10_000]) for kind in stores),
         *(("idle", [kind, peer, seconds]) for kind in stores),
+        *(("catch_up", [kind, 500, 100, overlap]) for kind in stores for overlap in ("allow", "buffer_all")),
+        *(("catch_up", [kind, 1, 10_000, "allow"]) for kind in stores),
         *(("next", [zone]) for zone in ("UTC", "Europe/Berlin")),
     ]
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import redis
 from msgspec import structs
 
 from rota.errors import Conflict
@@ -25,6 +26,7 @@ from rota.store.events import (
     Validation,
     Verdicts,
 )
+from rota.store.redis.keys import NODE_TYPES
 from tests.contract.building import (
     NOW,
     claim,
@@ -44,7 +46,7 @@ from tests.contract.building import (
     token_of,
 )
 from tests.contract.racing import in_threads
-from tests.servers import wait_until
+from tests.servers import RedisServer, wait_until
 
 JOB_TYPE = "0190b0c0-0000-7000-8000-000000000001"
 
@@ -495,6 +497,23 @@ def test_an_end_is_told_by_the_name_that_its_job_type_has_then(store: Store, ope
     finish(other, succeed(claim_one(other, queue)))
 
     assert [event.resource for event in store.read_outbox(queue, limit=10)] == ["unload"]
+
+
+@pytest.mark.stores("redis")  # only there do definitions and queues live apart
+def test_ends_are_settled_and_told_although_a_fail_over_took_the_definitions_back_to_an_older_version(
+    store: Store, open_again: Callable[[], Store], redis_server: RedisServer
+) -> None:
+    queue = make_queue(store)
+    await_ends(store)
+    enqueue(store, spec(queue), spec(queue))
+    with redis.Redis.from_url(redis_server.url) as client:
+        client.decr(NODE_TYPES.version)
+    other = open_again()
+
+    for _ in range(2):
+        finish(other, succeed(claim_one(other, queue)))
+
+    assert len(outcomes(store, queue)) == 2
 
 
 def test_no_end_is_lost_while_others_define_what_waits_for_it(store: Store, open_again: Callable[[], Store]) -> None:

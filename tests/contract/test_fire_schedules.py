@@ -8,10 +8,10 @@ from msgspec import structs
 
 from rota.model.job import JobState
 from rota.model.outcome import failed
-from rota.model.schedule import TickStatus
+from rota.model.schedule import ScheduleState, TickStatus
 from rota.model.settlement import settle
 from rota.store import Store
-from rota.store.schedules import MAX_TICKS, Firing
+from rota.store.schedules import MAX_TICKS, MOST_LOOKED_UP, MOST_PER_STEP, Firing, ScheduleEntry, in_steps
 from tests.contract.building import (
     NOW,
     ONCE,
@@ -314,3 +314,52 @@ def test_the_node_of_a_running_job_that_must_give_way_is_told(store: Store) -> N
 
         assert waiting.result(timeout=20) == [old.id]
     waker.close()
+
+
+def test_firings_of_many_ticks_are_carried_out_in_several_steps_with_one_answer_each(store: Store) -> None:
+    queue = new_queue()
+    entries = [put(store, schedule(queue)) for _ in range(9)]
+    stale = structs.replace(firing(entries[4], spec(queue)), expected=7)
+    decided = [_with_many_jobs(entry, queue, MOST_PER_STEP // 5) for entry in entries]
+
+    answers = store.fire_schedules(queue, [*decided[:4], stale, *decided[5:]], now=NOW)
+
+    assert answers == [True] * 4 + [False] + [True] * 4
+    assert store.count_jobs(queue)[JobState.QUEUED] == 8 * (MOST_PER_STEP // 5)
+    assert [len(store.list_ticks(entry.schedule.uuid, limit=1_000)) for entry in entries] == [
+        len(one.ticks) if done else 0 for one, done in zip(decided, answers, strict=True)
+    ]
+
+
+def test_a_step_is_bounded_by_what_it_writes_and_not_by_the_number_of_schedules() -> None:
+    entry = ScheduleEntry(schedule("q"), ScheduleState())
+    single = [firing(entry, spec("q")) for _ in range(1_000)]
+    large = _with_many_jobs(entry, "q", MOST_PER_STEP)
+
+    steps = list(in_steps([*single, large, *single[:10]]))
+
+    assert [one for some in steps for one in some] == [*single, large, *single[:10]]
+    sizes = [sum(1 + len(one.ticks) + len(one.specs) for one in some) for some in steps]
+    assert all(size <= MOST_PER_STEP or len(some) == 1 for size, some in zip(sizes, steps, strict=True))
+    assert len(steps) == 6, "they are as few as may be"
+
+
+def _with_many_jobs(entry: ScheduleEntry, queue: str, count: int) -> Firing:
+    specs = tuple(spec(queue) for _ in range(count))
+    ticks = tuple(tick(NOW + n, one.id) for n, one in enumerate(specs))
+    state = structs.replace(entry.state, version=entry.state.version + 1, jobs=tuple(one.id for one in specs))
+    return Firing(entry.schedule, entry.state.version, state, ticks, specs)
+
+
+def test_schedules_with_very_many_jobs_are_given_out_in_several_portions(store: Store) -> None:
+    queue = new_queue()
+    entries = [put(store, schedule(queue)) for _ in range(6)]
+    many = [_with_many_jobs(entry, queue, MOST_LOOKED_UP // 2) for entry in entries]
+    store.fire_schedules(queue, many, now=NOW)
+
+    portions = []
+    while given := store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=100).entries:
+        portions.append([entry.schedule.uuid for entry in given])
+
+    assert [len(some) for some in portions] == [2, 2, 2]
+    assert {uuid for some in portions for uuid in some} == {entry.schedule.uuid for entry in entries}

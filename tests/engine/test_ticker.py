@@ -1,5 +1,7 @@
 """The ticker: ticks happen once, by the policies of their schedule. Time is driven by hand."""
 
+import math
+
 import pytest
 
 from rota.clock import ManualClock
@@ -9,6 +11,7 @@ from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.model.schedule import TickStatus
 from rota.model.schedule_request import CatchUpRequest
+from rota.model.ticking import MAX_DECIDED
 from rota.store import Store
 from tests.engine.scheduling import FULL, MINUTE, NODE, START, World
 
@@ -315,6 +318,22 @@ def test_a_clock_that_leaps_forward_obeys_the_catch_up_policy(world: World) -> N
     fired = [world.fates(uuid).count("fired") for uuid in uuids]
     assert fired == [2, 2, 11]
     assert [sum(row.count for row in world.rows(uuid)) for uuid in uuids] == [11, 11, 11]
+
+
+def test_very_many_ticks_are_decided_in_rounds_that_follow_each_other_at_once(world: World) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="allow", catch_up=CatchUpRequest(mode="all", max=600))
+
+    world.clock.advance(700 * MINUTE)
+    rounds = 1
+    while world.tick() == 0:
+        rounds += 1
+
+    first, *others = world.rows(uuid)
+    assert (first.status, first.reason, first.count) == (TickStatus.MISSED, "over_cap", 100)
+    assert [row.nominal - FULL for row in others] == [n * MINUTE for n in range(101, 701)]
+    assert world.schedules.find(uuid).state.counts == {"fired": 600, "missed:over_cap": 100}
+    assert world.waiting() == 600
+    assert rounds == math.ceil(601 / MAX_DECIDED)
 
 
 @pytest.mark.stores("redis")  # SQLite has no clock but its users'

@@ -11,6 +11,8 @@ from rota.model.triggers.trigger import Progress, due_at, next_nominal
 
 MAX_BUFFERED = 1_000
 """Jobs of one schedule that may wait, however long its line is."""
+MAX_DECIDED = 250
+"""Ticks that are decided at once, since they are written in one step. The rest is due at once again."""
 
 
 class Situation(Struct, frozen=True, kw_only=True):
@@ -25,7 +27,7 @@ class Situation(Struct, frozen=True, kw_only=True):
 
 
 class Decision(Struct, frozen=True):
-    """The outcome for all ticks up to now. Ticks that fired have no job yet: whoever makes it fills it in."""
+    """The outcome for ticks up to now. Ticks that fired have no job yet: whoever makes it fills it in."""
 
     ticks: tuple[Tick, ...]
     state: ScheduleState
@@ -60,7 +62,7 @@ def _aimed_at(schedule: Schedule, state: ScheduleState, nominal: int | None, pro
 
 
 def decide(schedule: Schedule, state: ScheduleState, situation: Situation) -> Decision:
-    """Decide every tick after the cursor up to now."""
+    """Decide the ticks after the cursor up to now: all of them, or the oldest if they are very many."""
     if situation.last_ended is not None:
         state = structs.replace(state, last_ended=situation.last_ended)
     progress = schedule.progress(state)
@@ -69,7 +71,7 @@ def decide(schedule: Schedule, state: ScheduleState, situation: Situation) -> De
     runs, line = state.runs, _Line(schedule.overlap, situation)
     cursor = plan.cursor
     for nominal in plan.fires:
-        if schedule.max_runs is not None and runs >= schedule.max_runs:
+        if len(ticks) >= MAX_DECIDED or (schedule.max_runs is not None and runs >= schedule.max_runs):
             cursor = nominal - 1
             break
         reason = "excluded" if is_excluded(schedule, nominal) else line.reason_to_skip()

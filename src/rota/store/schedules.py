@@ -5,7 +5,7 @@ change says which version of the schedule it saw, and happens only if that is st
 a tick happen once, with any number of schedulers and no leader.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -15,6 +15,10 @@ from rota.model.schedule import Schedule, ScheduleState, Tick
 
 MAX_TICKS = 1_000
 """Rows kept for each schedule; older ones are forgotten."""
+MOST_PER_STEP = 750
+"""States, rows and jobs that one step writes, so that nobody waits long for the store. A single firing may be more."""
+MOST_LOOKED_UP = 1_000
+"""Jobs of schedules that one step looks up; the schedules behind them are given out with the next."""
 
 
 class ScheduleEntry(Struct, frozen=True):
@@ -60,6 +64,19 @@ class DueSchedules(Struct, frozen=True):
     """The instant by which it was judged what is due, and by which the caller decides."""
 
 
+def in_steps(firings: Sequence[Firing]) -> Iterator[Sequence[Firing]]:
+    """Firings in the portions that a store carries out one after the other."""
+    start, size = 0, 0
+    for number, firing in enumerate(firings):
+        added = 1 + len(firing.ticks) + len(firing.specs)
+        if number > start and size + added > MOST_PER_STEP:
+            yield firings[start:number]
+            start, size = number, 0
+        size += added
+    if start < len(firings):
+        yield firings[start:]
+
+
 class SchedulePage(Struct, frozen=True):
     entries: list[ScheduleEntry]
     cursor: str | None = None
@@ -96,8 +113,8 @@ class ScheduleStore(Protocol):
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         """Give out schedules whose time has come, longest due first; nobody else gets them until the lease is over.
 
-        A store with a clock that all its users share goes by that one where the caller's is ahead of it, so that nobody
-        fires early.
+        Fewer may come than there are: no step looks up very many of their jobs. A store with a clock that all its users
+        share goes by that one where the caller's is ahead of it, so that nobody fires early.
         """
         ...
 

@@ -84,9 +84,10 @@ class RedisEvents:
     definitions_version: Callable[[], int]
     _event_queues: tuple[str, ...] = ()
     _awaited = Awaited(-1)
+    _read_version = -1
+    """Of the definitions, when `_awaited` was read."""
     _seen_version = 0
-    _known_version = 0
-    """Not always that of `_awaited`: after a fail-over the definitions may be behind what a queue remembers of them."""
+    """Of the definitions, as this process saw it last."""
     _unreadable: UnreadableRecords
 
     def put_configurations(
@@ -255,15 +256,17 @@ class RedisEvents:
 
     def _awaited_ends(self) -> Awaited:
         """As far as known. A version that this process has seen since is reason to look again."""
-        if self._awaited.version != self._seen_version:
+        if self._read_version != self._seen_version:
             self._read_awaited()
         return self._awaited
 
     def _read_awaited(self, since: int = 0) -> None:
-        """Learn which ends are waited for, having heard that it changed with the version `since`."""
+        """Learn which ends are waited for, having heard that it changed with the version `since`. After a fail-over the
+        definitions may be of an older one than that, for ever."""
         version = self.definitions_version()  # first, so that what is read is at least as new
-        self._awaited = awaited_ends(version, self.listening_configurations(), self.list_job_types())
-        self._known_version = max(version, since)
+        listening, job_types = self.listening_configurations(), self.list_job_types()
+        self._awaited = awaited_ends(max(version, since), listening, job_types)
+        self._read_version = version
 
     def match_events(self, events: Sequence[Event]) -> list[list[Place]]:
         places: list[list[Place]] = [[] for _ in events]

@@ -51,7 +51,8 @@ def rank_of_held(text: bytes) -> float:
 
 def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes, fence: bytes = b"") -> Claim:
     past = decode_mark(mark) if mark else NO_MARK
-    return Claim(decode_spec(spec), token, whole_rank(rank), past.attempts, past.deaths, int(fence) if fence else 0)
+    place = int(rank) if rank.isdigit() else whole_rank(rank)  # nearly all are digits, and this is done for every job
+    return Claim(decode_spec(spec), token, place, past.attempts, past.deaths, int(fence) if fence else 0)
 
 
 def job_of(

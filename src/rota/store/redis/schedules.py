@@ -16,11 +16,13 @@ from rota.store.redis.scripts import Value
 from rota.store.redis.stats import stats_args, stats_keys
 from rota.store.schedules import (
     MAX_TICKS,
+    MOST_LOOKED_UP,
     DueSchedules,
     Firing,
     ScheduleChange,
     ScheduleEntry,
     SchedulePage,
+    in_steps,
 )
 from rota.store.unreadable import UnreadableRecords
 
@@ -199,16 +201,14 @@ class RedisSchedules:
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         k = self._of(queue)
         keys = [k.schedules, k.schedule_states, k.schedule_due, k.running, k.ended, k.jobs]
-        answer = self._run("claim_due_schedules", keys, [now, lease_ms, min(limit, _MOST_PER_CALL)])
+        args = [now, lease_ms, min(limit, _MOST_PER_CALL), MOST_LOOKED_UP]
+        answer = self._run("claim_due_schedules", keys, args)
         judged_at, next_due, *entries = answer
         found = self._unreadable.read_all("due schedule of queue", queue, _entry, entries)
         return DueSchedules(found, int(float(next_due)) if next_due else None, judged_at)
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
-        answers: list[bool] = []
-        for start in range(0, len(firings), _MOST_PER_CALL):
-            answers += self._fire(queue, firings[start : start + _MOST_PER_CALL], now)
-        return answers
+        return [done for some in in_steps(firings) for done in self._fire(queue, some, now)]
 
     def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
         k = self._of(queue)

@@ -409,7 +409,7 @@ class RedisStore(RedisSchedules, RedisEvents):
         k = self._of(queue)
         awaited = self._awaited_ends()
         events = [(one, event) for one in settlements if (event := awaited.event_of(one))] if awaited.names else []
-        args: list[Value] = [now, node, pulse, *stats_args(now), len(events), self._known_version]
+        args: list[Value] = [now, node, pulse, *stats_args(now), len(events), awaited.version]
         args += [part for one, event in events for part in (one.claim.spec.id, event.time, encode(event))]
         for one in settlements:
             args += settled_entry(one, now)

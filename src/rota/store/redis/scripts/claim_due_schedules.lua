@@ -10,10 +10,11 @@
 -- ARGV[1] now       epoch milliseconds
 -- ARGV[2] lease_ms
 -- ARGV[3] limit
+-- ARGV[4] most_jobs  jobs of schedules to look up; the schedules behind them stay
 -- Returns the instant by which it was judged, the next due time or '', then per schedule a list: schedule, state, and per job of its state where that is.
 -- include: schedule_entry
 local schedules, states, due, running, ended, jobs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local limit = ARGV[3]
+local limit, most_jobs = ARGV[3], tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = math.min(tonumber(ARGV[1]), time[1] * 1000 + math.floor(time[2] / 1000))
 local lease_until = string.format('%.0f', now + ARGV[2])
@@ -23,11 +24,14 @@ local uuids = redis.call('ZRANGEBYSCORE', due, '-inf', string.format('%.0f', now
 if #uuids > 0 then
   local bodies = redis.call('HMGET', schedules, unpack(uuids))
   local kept = redis.call('HMGET', states, unpack(uuids))
-  local hidden = {}
+  local hidden, looked_up = {}, 0
   for n, uuid in ipairs(uuids) do
+    local entry = schedule_entry(bodies[n], kept[n], running, ended, jobs)
     hidden[#hidden + 1] = lease_until
     hidden[#hidden + 1] = uuid
-    answer[#answer + 1] = schedule_entry(bodies[n], kept[n], running, ended, jobs)
+    answer[#answer + 1] = entry
+    looked_up = looked_up + #entry - 2
+    if looked_up >= most_jobs then break end
   end
   redis.call('ZADD', due, unpack(hidden))
 end

@@ -38,15 +38,15 @@ local running, ended, ready, delayed, held = KEYS[1], KEYS[2], KEYS[6], KEYS[7],
 local locks, unique, marks, cancelling = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local pulses, wake = KEYS[13], KEYS[14]
 local succeeded, failed, cancelled = KEYS[3], KEYS[4], KEYS[5]
-local stats, totals, outbox = KEYS[15], KEYS[16], KEYS[17]
+local stats, totals, outbox, awaited_since = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 local now, node, pulse, minute, expiry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local event_count, known = tonumber(ARGV[6]), tonumber(ARGV[7])
 local WIDTH = 6
 local first = 8 + event_count * 3
 local is_allowed = node == '' or redis.call('HGET', pulses, node) == pulse
 
-local awaited_since = redis.call('GET', KEYS[18])
-if awaited_since and tonumber(awaited_since) > known then return tonumber(awaited_since) end
+local since = redis.call('GET', awaited_since)
+if since and tonumber(since) > known then return tonumber(since) end
 
 write_although_full(running)
 local ids = {}
