@@ -408,7 +408,7 @@ def raw_command(port: int, *words: str | int) -> str:
     """Send one command to a server; returns its answer as text, a list as one line per item."""
     # The driver's connections are not annotated.
     connection = redis.Connection(  # type: ignore[no-untyped-call]
-        host=HOST, port=port, socket_timeout=10.0, protocol=2, decode_responses=True
+        host=HOST, port=port, socket_timeout=START_DEADLINE_S, protocol=2, decode_responses=True
     )
     try:
         connection.send_command(*words)  # type: ignore[no-untyped-call]
