@@ -56,8 +56,8 @@ class SqliteSchedules:
         return self._unreadable.read("schedule", row["uuid"], lambda: _entry(db, row))
 
     def _look_up(self, db: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> tuple[list[ScheduleEntry], int]:
-        """The schedules of these rows, up to the one with which too many of their jobs were looked up, and how many rows
-        that are; one that cannot be read is passed over."""
+        """The schedules of these rows, up to the one with which too many of their jobs were looked up, and how many
+        rows that are; one that cannot be read is passed over."""
         entries: list[ScheduleEntry] = []
         looked_up = 0
         for number, row in enumerate(rows, 1):
