@@ -1,7 +1,8 @@
 """One node in this process: its store, its server, its signals, from start to end.
 
 first TERM or INT    claim nothing more, let running jobs end within the grace
-second               interrupt them now; they go back to their queue and no attempt is counted
+second               interrupt them now; they go back to their queue and no attempt is counted. Should a job's code
+                     not let the node go, the process ends all the same a little later
 HUP                  as the first; unless it is ignored from the start, as `nohup` has it
 """
 
@@ -15,7 +16,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from rota.cli.last_resort import LEAVE_S, LastResort
 from rota.cli.log_format import set_up_logging
+from rota.cli.signals import heard_signals
 from rota.cli.target import store_url
 from rota.clock import SystemClock
 from rota.dialects.registry import open_dialects
@@ -37,6 +40,8 @@ SERVER = "server"
 _DAY_MS = 24 * 3600 * 1000
 _EMPTY_CHECK_S = 0.1
 _AFTER_ERROR_S = 5.0
+LAST_S = 8.0
+"""When the process ends at the latest after the second signal. Commands have 5 seconds of it to end by themselves."""
 _logger = logging.getLogger("rota.node")
 
 
@@ -73,26 +78,36 @@ class Host:
         self.duty: Duty | None = None
         self.stops_when_empty = False
         self._signals = 0
+        self._last_resort = LastResort()
 
     def run(self, announce: Callable[[], None]) -> None:
         """Live until a signal, or an empty queue, ends it. `announce` is called once signals are heard."""
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner = asyncio.Runner(loop_factory=loop_factory())
+        exit_code = 1
+        try:
             runner.run(self._live(announce))
+            exit_code = 0
+        finally:
+            # The node is gone. A loop waits until every task and thread has ended, and some of a job's never do.
+            self._last_resort.set(LEAVE_S, exit_code)
+            runner.close()
+            self._last_resort.cancel()
 
     async def _live(self, announce: Callable[[], None]) -> None:
         stopping = asyncio.Event()
         # First of all: a request to stop is heard only by a node that has begun.
         node = asyncio.create_task(self.node.run())
-        self._listen_to_signals()
-        announce()
-        beside = self._beside(stopping)
-        for task in beside:
-            task.add_done_callback(self._stop_on_error)
-        try:
-            await node
-        finally:
-            stopping.set()
-            ends = await asyncio.gather(*beside, return_exceptions=True)
+        loop = asyncio.get_running_loop()
+        with heard_signals(lambda number: self._on_signal(number, loop)):
+            announce()
+            beside = self._beside(stopping)
+            for task in beside:
+                task.add_done_callback(self._stop_on_error)
+            try:
+                await node
+            finally:
+                stopping.set()
+                ends = await asyncio.gather(*beside, return_exceptions=True)
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
@@ -112,21 +127,16 @@ class Host:
         if not task.cancelled() and task.exception() is not None:
             self.node.request_stop()
 
-    def _listen_to_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._on_signal)
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            loop.add_signal_handler(signal.SIGHUP, self._on_hang_up)
-
-    def _on_hang_up(self) -> None:
-        """The terminal is gone, which the kernel and the shell may both say: that is one request, not two."""
-        if not self._signals:
-            self._on_signal()
-
-    def _on_signal(self) -> None:
+    def _on_signal(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
+        """Called in a thread."""
+        if number == signal.SIGHUP and self._signals:
+            return  # the kernel and the shell may both say that the terminal is gone: that is one request, not two
         self._signals += 1
-        at_once = self._signals > 1
+        if self._signals == 2:
+            self._last_resort.set(LAST_S, 1)
+        loop.call_soon_threadsafe(self._stop, self._signals > 1)
+
+    def _stop(self, at_once: bool) -> None:
         _logger.info("stopping now" if at_once else "stopping; a second signal interrupts running jobs")
         self.node.request_stop(at_once=at_once)
 
