@@ -1,38 +1,46 @@
 # `make up` and `make test` need python3 (3.11 or newer) and nothing else; the rest is set up here, once.
+# PYTHON=python3.13 names another Python; VENV=.venv-other keeps its environment beside the usual one.
 
 ARGS ?=
 # How many processes run tests at a time, at most; never more than there are cores.
 WORKERS ?= 2
-BIN := .venv/bin
-export PYTHON
+VENV ?= .venv
+BIN := $(VENV)/bin
+export PYTHON VENV
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench clean
+.PHONY: help up test check bench soak clean named-python
 
 help:  ## Show this.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
 
-up: .venv/run.stamp  ## Start Rota on SQLite, with a small demo. Options: make up ARGS="--port 8080"
+up: $(VENV)/run.stamp  ## Start Rota on SQLite, with a small demo. Options: make up ARGS="--port 8080"
 	@$(BIN)/rota up $(ARGS)
 
-test: .venv/dev.stamp  ## Run all tests. Some of them: make test ARGS="-k queue"
+test: $(VENV)/dev.stamp  ## Run all tests. Some of them: make test ARGS="-k queue"
 	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && \
 	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" $(BIN)/python -m pytest -n auto --maxprocesses=$(WORKERS) $(ARGS)
 
-check: .venv/dev.stamp  ## Lint, format and types.
+check: $(VENV)/dev.stamp  ## Lint, format and types.
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy --strict
 
-bench: .venv/dev.stamp  ## Measure. Options: make bench ARGS="--help"
+bench: $(VENV)/dev.stamp  ## Measure. Options: make bench ARGS="--help"
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-clean:  ## Remove the virtual environment, caches and builds. Stores (*.db) stay.
-	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+soak: $(VENV)/dev.stamp  ## Load and random faults for 15 minutes, judged from outside. Options: make soak ARGS="--minutes 3 --store sqlite"
+	@server=$$(scripts/ensure-redis) && ROTA_TEST_REDIS_SERVER="$$server" $(BIN)/python -m tests.soak $(ARGS)
+
+clean:  ## Remove the virtual environments, caches and builds. Stores (*.db) stay.
+	rm -rf .venv .venv-newest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/run.stamp: requirements.lock pyproject.toml
+# With a Python named, set-up looks whether the environment has it.
+$(VENV)/run.stamp: requirements.lock pyproject.toml $(PYTHON:%=named-python)
 	@scripts/set-up run
 
-.venv/dev.stamp: requirements-dev.lock pyproject.toml
+$(VENV)/dev.stamp: requirements-dev.lock pyproject.toml $(PYTHON:%=named-python)
 	@scripts/set-up dev
+
+named-python:

@@ -132,7 +132,7 @@ def _end(store: Store, specs: Sequence[JobSpec], now: int) -> None:
     queue = specs[0].queue
     left = len(specs)
     while left:
-        claims = store.claim_jobs(queue, token="bench/1", limit=1_000, lease_ms=60_000, now=now).claims
+        claims = store.claim_jobs(queue, token="bench/1", limit=1_000, now=now).claims
         done = [
             Settlement(
                 one,
@@ -204,7 +204,7 @@ async def follow_logs(url: str, folder: str) -> dict[str, float]:
 def _empty(store: Store, queue: str) -> None:
     """Claim and forget what the enqueueing left behind."""
     now = store.now()
-    while claims := store.claim_jobs(queue, token="bench/0", limit=1_000, lease_ms=60_000, now=now).claims:
+    while claims := store.claim_jobs(queue, token="bench/0", limit=1_000, now=now).claims:
         ending = Ending(state=JobState.CANCELLED, ended_at=now, token="bench/0")
         store.finish_jobs(queue, [Settlement(one, JobState.CANCELLED, 0, 0, ending) for one in claims], now=now)
 

@@ -88,6 +88,11 @@ class RedisServer:
         return f"{HOST}:{self.port}"
 
     @property
+    def servers(self) -> Sequence["RedisServer"]:
+        """Itself; a cluster has more."""
+        return [self]
+
+    @property
     def pid(self) -> int:
         return self._running().pid
 
@@ -195,11 +200,12 @@ class RedisServer:
 
 
 class RedisCluster:
-    """Three primaries that share the slots, joined without redis-cli."""
+    """Primaries that share the slots, joined without redis-cli."""
 
-    def __init__(self) -> None:
-        options = {"cluster-enabled": "yes", "cluster-config-file": "nodes.conf", "cluster-node-timeout": "15000"}
-        self.servers = [RedisServer(options) for _ in range(3)]
+    def __init__(self, options: Mapping[str, str] | None = None, *, primaries: int = 3) -> None:
+        fixed = {"cluster-enabled": "yes", "cluster-config-file": "nodes.conf", "cluster-node-timeout": "15000"}
+        self._options = {**fixed, **(options or {})}
+        self.servers: Sequence[RedisServer] = [RedisServer(self._options) for _ in range(primaries)]
         self._stack = ExitStack()
 
     @property
@@ -224,10 +230,49 @@ class RedisCluster:
     def stop(self) -> None:
         self._stack.close()
 
+    def kill9(self) -> None:
+        """Kill all servers without warning; their files and ports stay for `restart`."""
+        for server in self.servers:
+            server.kill9()
+
+    def restart(self) -> None:
+        """Start all servers again, and wait until they are a cluster again."""
+        for server in self.servers:
+            server.restart()
+        wait_until(self._is_ready, "cluster_state:ok on every node")
+
     def flush(self) -> None:
         """Forget all keys on every primary."""
         for server in self.servers:
             server.flush()
+
+    def announce(self, ports: Sequence[int]) -> None:
+        """Have the servers tell clients other ports than their own, such as those of a proxy. Before Redis 7 a server
+        goes on telling its own."""
+        for server, port in zip(self.servers, ports, strict=True):
+            raw_command(server.port, "CONFIG", "SET", "cluster-announce-bus-port", server.port + _BUS_OFFSET)
+            raw_command(server.port, "CONFIG", "SET", "cluster-announce-port", port)
+        wanted = {str(port) for port in ports}
+        wait_until(
+            lambda: all(self._told_ports(server) == wanted for server in self.servers), "the servers to tell the ports"
+        )
+
+    def _told_ports(self, server: RedisServer) -> set[str]:
+        lines = raw_command(server.port, "CLUSTER", "NODES").splitlines()
+        return {line.split()[1].partition("@")[0].rpartition(":")[2] for line in lines}
+
+    def take_over(self, primary: RedisServer) -> RedisServer:
+        """Kill a primary and have a new replica of it take its place, without waiting for the others' verdict."""
+        replica = self._stack.enter_context(RedisServer(self._options))
+        name = raw_command(primary.port, "CLUSTER", "MYID")
+        raw_command(replica.port, "CLUSTER", "MEET", HOST, primary.port)
+        wait_until(lambda: name in raw_command(replica.port, "CLUSTER", "NODES"), "the replica to know its primary")
+        raw_command(replica.port, "CLUSTER", "REPLICATE", name)
+        wait_until(lambda: replica.info("replication").get("master_link_status") == "up", "the replica to follow")
+        primary.kill9()
+        raw_command(replica.port, "CLUSTER", "FAILOVER", "TAKEOVER")
+        wait_until(lambda: replica.info("replication")["role"] == "master", "the replica to take over")
+        return replica
 
     def _share_slots(self) -> None:
         step = -(-_SLOTS // len(self.servers))

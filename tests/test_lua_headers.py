@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _KEYLESS = {"TIME", "PUBLISH"}
-_FIRST_KEY_AT = {"OBJECT": 2, "XGROUP": 2, "XINFO": 2, "ZMPOP": 2, "LMPOP": 2}
+_FIRST_KEY_AT = {"OBJECT": 2, "MEMORY": 2, "XGROUP": 2, "XINFO": 2, "ZMPOP": 2, "LMPOP": 2}
 _ALL_KEYS = {"DEL", "UNLINK", "EXISTS", "TOUCH", "MGET"}
 _TWO_KEYS = {"RENAME", "RENAMENX", "COPY", "LMOVE", "SMOVE", "RPOPLPUSH"}
 _OPEN, _CLOSE = {"(", "[", "{"}, {")", "]", "}"}

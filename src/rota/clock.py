@@ -1,12 +1,17 @@
 """The only place that asks for the time. Everything else takes `now` as an argument or is given a clock.
 
-Instants are epoch milliseconds (`int`): the same in memory, in every store and in the native JSON. A node's clock
-follows the store's clock, so that a node with a wrong wall clock neither steals leases nor fires early.
+Instants are epoch milliseconds (`int`): the same in memory, in every store and in the native JSON. A node's clock goes
+by the time since the machine was started, which nobody can set, and follows the store's clock: a node with a wrong wall
+clock, or one that is set while it runs, does nothing early.
 """
 
 import time
 from datetime import UTC, datetime
 from typing import Protocol
+
+_NOISE_MS = 20
+STEP_MS = 1_000
+"""Two clocks that differ by more were set, and did not just drift."""
 
 
 class Clock(Protocol):
@@ -17,12 +22,13 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Seconds from some fixed point, for measuring waits only."""
+        """Seconds from some fixed point, for measuring waits only. Counts the time for which the machine slept, where
+        the system can tell."""
         ...
 
 
 class SystemClock:
-    """The machine's clock, shifted to agree with the store's."""
+    """The machine's clock, shifted to agree with the store's. For programs that ask the store for its time once."""
 
     def __init__(self) -> None:
         self._offset_ms = 0
@@ -31,7 +37,7 @@ class SystemClock:
         return time.time_ns() // 1_000_000 + self._offset_ms
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return _uptime_ns() / 1_000_000_000
 
     @property
     def offset_ms(self) -> int:
@@ -41,8 +47,50 @@ class SystemClock:
     def follow(self, store_now_ms: int) -> None:
         """Agree with the store's clock from now on. Differences under 20 ms are network noise and ignored."""
         offset = store_now_ms - time.time_ns() // 1_000_000
-        if abs(offset - self._offset_ms) >= 20:
+        if abs(offset - self._offset_ms) >= _NOISE_MS:
             self._offset_ms = offset
+
+
+class NodeClock:
+    """The clock of a node: the time since the machine's start, shifted to agree with the store's clock.
+
+    Setting the machine's clock does nothing to it. What the store's clock says is followed at the first look; a jump
+    after that is followed when a second look shows the same.
+    """
+
+    def __init__(self) -> None:
+        self._offset_ms = time.time_ns() // 1_000_000 - uptime_ms()
+        self._doubted: int | None = None
+        self._has_followed = False
+
+    def now(self) -> int:
+        return uptime_ms() + self._offset_ms
+
+    def monotonic(self) -> float:
+        return _uptime_ns() / 1_000_000_000
+
+    @property
+    def offset_ms(self) -> int:
+        """The instant at which the machine was started, by this clock."""
+        return self._offset_ms
+
+    @property
+    def step_ms(self) -> int:
+        """By how much the store's clock was seen to jump, while that is not believed yet; else 0."""
+        return 0 if self._doubted is None else self._doubted - self._offset_ms
+
+    def follow(self, store_now_ms: int) -> None:
+        """Agree with the store's clock from now on, unless it has just jumped. Differences under 20 ms are network
+        noise."""
+        offset = store_now_ms - uptime_ms()
+        off_ms = abs(offset - self._offset_ms)
+        is_seen_again = self._doubted is not None and abs(offset - self._doubted) < STEP_MS
+        if off_ms < STEP_MS or is_seen_again or not self._has_followed:
+            self._doubted = None
+            self._offset_ms = offset if off_ms >= _NOISE_MS else self._offset_ms
+        else:
+            self._doubted = offset
+        self._has_followed = True
 
 
 class ManualClock:
@@ -67,6 +115,19 @@ class ManualClock:
     def set(self, now_ms: int) -> None:
         """Jump the wall clock, forwards or backwards, as an operator or NTP might. Monotonic time stands still."""
         self._now_ms = now_ms
+
+
+def uptime_ms() -> int:
+    """Time since the machine was started; nobody can set it, and it goes on while the machine sleeps."""
+    return _uptime_ns() // 1_000_000
+
+
+def _uptime_ns() -> int:
+    return time.clock_gettime_ns(_UPTIME) if _UPTIME is not None else time.monotonic_ns()
+
+
+_UPTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+"""Linux's. macOS's `monotonic` counts sleep too."""
 
 
 def as_datetime(ms: int) -> datetime:

@@ -5,6 +5,7 @@ RotaError
 ├── NotFound              no such thing
 ├── Conflict              the thing is there, but not in a state that allows this
 ├── AuthError             no key, or one that is not allowed to do this
+├── NodeStrained          this process lacks descriptors, processes or memory to begin a job
 └── StoreError
     ├── StoreUnavailable  the store cannot be reached now; trying again may help
     ├── StoreFull         the store has no room; nothing was written
@@ -50,6 +51,15 @@ class AuthError(RotaError):
     """No key, or one that is not allowed to do this."""
 
     exit_code = 6
+
+
+class NodeStrained(RotaError):
+    """This process has no descriptor, process, thread or memory left for a job. Nothing of the job was begun; it goes
+    back, and no attempt is counted."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"this process has run out of {what}; raise its limits, or give it fewer slots")
+        self.what = what
 
 
 class StoreError(RotaError):

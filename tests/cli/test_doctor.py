@@ -10,6 +10,8 @@ from rota.model.job_type import JobType
 from rota.model.node import Node
 from rota.store import Store
 from tests.cli.calling import call_process, done, rota
+from tests.contract.building import beat
+from tests.contract.raw_records import change_records
 from tests.servers import free_port
 
 
@@ -72,12 +74,12 @@ def test_waiting_jobs_that_nobody_serves_are_found(queue: str, opened: Store) ->
     assert [one["message"] for one in found] == ["1 jobs wait in 'default', but no node serves it"]
     assert found[0]["fix"] == "rota worker --type default"
 
-    opened.beat(Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
+    beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
     assert findings(exit_code=0) == []
 
 
 def test_a_paused_queue_with_waiting_jobs_is_worth_a_word(queue: str, opened: Store) -> None:
-    opened.beat(Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
+    beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
     done("queues", "pause", "default")
 
     assert [one["fix"] for one in findings(exit_code=0)] == ["rota queues resume default"]
@@ -86,8 +88,8 @@ def test_a_paused_queue_with_waiting_jobs_is_worth_a_word(queue: str, opened: St
 def test_jobs_in_dead_hands_and_dead_nodes_are_found(queue: str, opened: Store) -> None:
     past = opened.now() - 60_000
     node = Node(uuid=new_id(past), node_type=queue, last_ping=past, slots=1, host="there", pid=7)
-    opened.beat(node)
-    opened.claim_jobs(queue, token=f"{node.uuid}/1", limit=1, lease_ms=20_000, now=past + 60_000 - 20_001)
+    beat(opened, node)
+    opened.claim_jobs(queue, token=f"{node.uuid}/1", limit=1, now=past + 60_000 - 20_001)
 
     found = findings()
 
@@ -117,3 +119,30 @@ def test_the_well_known_key_is_a_problem_where_others_can_connect() -> None:
     assert answer.exit_code == 7
     assert "problem  key: HTTP_API_KEY is dev_key, but the server is to listen on 0.0.0.0" in answer.stdout
     assert call_process("doctor", HTTP_API_KEY="dev_key").exit_code == 0
+
+
+def test_records_that_cannot_be_read_are_named_listed_and_forgotten(opened: Store) -> None:
+    done("job-type", "create", "hello", "--", "true")
+    done("schedule", "create", "nightly", "--job-type", "hello", "--cron", "0 2 * * *")
+    job_id = done("enqueue", "hello", "--json").json["uuid"]
+    places = {
+        "spec": job_id,
+        "job type": opened.list_job_types()[0].uuid,
+        "schedule": opened.schedule_uuid("nightly") or "",
+    }
+    for kind, key in places.items():
+        change_records(opened, kind, key, lambda record: b"{")
+
+    assert [one["uuid"] for one in done("jobs", "--json").json] == [job_id]
+    assert done("schedule", "list", "--json").exit_code == 0
+    found = [one for one in findings() if one["check"] == "records"]
+    assert [one["message"].split(" cannot")[0] for one in found] == [
+        "job type hello",
+        f"schedule {places['schedule']}",
+        f"job {job_id}",
+    ]
+
+    rota("doctor", "--forget-unreadable")
+    done("job-type", "create", "hello", "--replace", "--", "true")
+    assert findings(exit_code=0) == []
+    assert done("jobs", "--json").json == []

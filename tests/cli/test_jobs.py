@@ -27,7 +27,7 @@ def run_next(opened: Store, outcome: Outcome | None, lines: list[LogEntry] | Non
     """Claim the next job as a node does, log something, and end it unless there is no outcome."""
     queue = opened.list_node_types()[0].uuid
     now = opened.now()
-    claim = opened.claim_jobs(queue, token=TOKEN, limit=1, lease_ms=20_000, now=now).claims[0]
+    claim = opened.claim_jobs(queue, token=TOKEN, limit=1, now=now).claims[0]
     if lines:
         assert opened.append_logs([LogBatch(queue, claim.spec.id, TOKEN, lines)]) == frozenset()
     if outcome is not None:

@@ -49,7 +49,7 @@ def run_jobs(store: Store, numbers: range, lines: int = 2) -> None:
         now = START + number // 3 * 1000
         spec = JobSpec(id=f"00000000-0000-7000-8000-{number:012}", job_type=TYPE, queue=QUEUE, enqueued_at=now)
         store.enqueue_jobs([spec], now=now)
-        claim = store.claim_jobs(QUEUE, token="n/1", limit=1, lease_ms=1000, now=now).claims[0]
+        claim = store.claim_jobs(QUEUE, token="n/1", limit=1, now=now).claims[0]
         entries = [LogEntry(now, f"{number}: line {line}") for line in range(lines)]
         store.append_logs([LogBatch(QUEUE, spec.id, claim.token, entries)])
         settled = settle(claim, succeeded(), policy=RetryPolicy(), started_at=now, now=now, chance=0.5)

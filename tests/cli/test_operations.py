@@ -10,6 +10,7 @@ from rota.server.hashes import matches_hash
 from rota.server.keys import SETTING
 from rota.store import Store
 from tests.cli.calling import call_process, done, rota
+from tests.contract.building import beat
 
 
 def test_queues_show_their_jobs_by_state() -> None:
@@ -54,14 +55,26 @@ def test_nodes_tell_who_lives(opened: Store) -> None:
         Node(uuid=new_id(now), node_type=queue, last_ping=ping, host="there", pid=7, roles=("worker",), slots=4)
         for ping in (now, now - 60_000)
     )
-    opened.beat(alive)
-    opened.beat(dead)
+    beat(opened, alive)
+    beat(opened, dead)
 
     shown = {one["uuid"]: one for one in done("nodes", "--json").json}
 
     assert (shown[alive.uuid]["alive"], shown[dead.uuid]["alive"]) == (True, False)
     assert shown[alive.uuid]["node_type"] == "fast"
     assert "dead" in done("nodes").stdout
+
+
+def test_nodes_tell_their_trouble(opened: Store) -> None:
+    now = opened.now()
+    queue = done("node-type", "create", "fast", "--json").json["uuid"]
+    trouble = "claiming fewer jobs: this process has run out of threads"
+    beat(opened, Node(uuid=new_id(now), node_type=queue, last_ping=now, trouble=trouble))
+
+    assert [one["trouble"] for one in done("nodes", "--json").json] == [trouble]
+    shown = done("nodes").stdout
+    assert "in trouble" in shown
+    assert trouble in shown
 
 
 def test_config_tells_where_a_value_came_from_and_no_secret(folder: Path) -> None:

@@ -212,6 +212,38 @@ def test_a_second_signal_interrupts_running_jobs_and_burns_no_attempt(folder: Pa
     wait_until(lambda: is_gone(pid), "the end of the job's command")
 
 
+def test_hanging_up_lets_running_jobs_end_however_often_it_is_said(folder: Path) -> None:
+    done("job-type", "create", "patient", "--command", "echo begun; until [ -e go ]; do sleep 0.05; done")
+    job_id = done("enqueue", "patient").stdout.strip()
+    with RotaProcess(["worker", "--json"], folder) as worker:
+        wait_until(lambda: bool(done("logs", job_id).stdout), "the job to begin")
+
+        worker.process.send_signal(signal.SIGHUP)
+        worker.until_said("a second signal interrupts")
+        worker.process.send_signal(signal.SIGHUP)
+        (folder / "go").touch()
+
+        assert worker.wait() == 0
+    job = done("job", job_id, "--json").json
+    assert (job["state"], job["attempts"]) == ("succeeded", 1)
+
+
+def test_hanging_up_is_ignored_by_a_node_that_was_started_so(folder: Path) -> None:
+    done("job-type", "create", "hello", "--", "echo", "hello")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        worker = RotaProcess(["worker", "--json"], folder)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    with worker:
+        worker.banner()
+
+        worker.process.send_signal(signal.SIGHUP)
+
+        done("enqueue", "hello", "--wait", "--timeout-wait", "30s")
+        assert worker.stop() == 0
+
+
 def test_running_jobs_are_interrupted_when_the_grace_is_over(folder: Path) -> None:
     worker, job_id, pid = running_sleeper(folder, ["worker"], ROTA_STOP_GRACE_S="0.2")
     with worker:

@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 
 from rota.model.ids import new_id
-from rota.model.job import Cause, Claim, Job, JobSpec, JobState, make_token
+from rota.model.job import Cause, Claim, Job, JobSpec, JobState, make_token, node_of_token
 from rota.model.job_type import OnNodeDeath
 from rota.model.log import LogEntry
+from rota.model.node import Node
 from rota.model.outcome import INTERRUPTED, Outcome, failed, succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import Settlement, settle, settle_death
 from rota.store import Store
-from rota.store.store import JobPage, JobQuery, LogBatch
+from rota.store.store import JobPage, JobQuery, LogBatch, Renewal
 
 NOW = 1_700_000_000_000
 """An instant on a whole step of `rank_of`, so that ready times survive the way through a rank."""
-LEASE_MS = 10_000
+LATER = NOW + 10_000
 FAR_MS = 1_000_000
 ONCE = RetryPolicy(attempts=1)
 OFTEN = RetryPolicy(attempts=5, delay_ms=1_000, factor=1.0, jitter=0.0)
@@ -70,17 +71,15 @@ def token_of(node: str) -> str:
     return make_token(node, next(_serials))
 
 
-def claim(
-    store: Store, queue: str, *, node: str | None = None, limit: int = 100, lease_ms: int = LEASE_MS, now: int = NOW
-) -> list[Claim]:
+def claim(store: Store, queue: str, *, node: str | None = None, limit: int = 100, now: int = NOW) -> list[Claim]:
     """Claim what is ready, for a given or a new node."""
     token = token_of(node or new_node())
-    return store.claim_jobs(queue, token=token, limit=limit, lease_ms=lease_ms, now=now).claims
+    return store.claim_jobs(queue, token=token, limit=limit, now=now).claims
 
 
-def claim_one(store: Store, queue: str, *, node: str | None = None, lease_ms: int = LEASE_MS, now: int = NOW) -> Claim:
+def claim_one(store: Store, queue: str, *, node: str | None = None, now: int = NOW) -> Claim:
     """Claim exactly one job, which must be there."""
-    claims = claim(store, queue, node=node, limit=1, lease_ms=lease_ms, now=now)
+    claims = claim(store, queue, node=node, limit=1, now=now)
     assert len(claims) == 1, f"expected one ready job, got {claims}"
     return claims[0]
 
@@ -124,6 +123,39 @@ def interrupt(claim: Claim, now: int = NOW) -> Settlement:
 def die(claim: Claim, now: int = NOW, on_node_death: OnNodeDeath = OnNodeDeath.REQUEUE) -> Settlement:
     """What the death of the node makes of a claim."""
     return settle_death(claim, on_node_death=on_node_death, now=now)
+
+
+def reclaim(store: Store, *settlements: Settlement, now: int = LATER) -> frozenset[str]:
+    """Take claims of one queue from dead nodes, whatever their pulse is now; returns the refused ids."""
+    queue = settlements[0].claim.spec.queue
+    pulses = store.read_pulses(queue)
+    refused: frozenset[str] = frozenset()
+    for node in {node_of_token(one.claim.token) for one in settlements}:
+        mine = [one for one in settlements if node_of_token(one.claim.token) == node]
+        refused |= store.reclaim_jobs(queue, mine, node=node, pulse=pulses.get(node, ""), now=now)
+    return refused
+
+
+def renew(store: Store, queue: str, node: str, *held: Claim) -> Renewal:
+    """A sign of life of a node that holds these claims."""
+    lifeline = store.lifeline(timeout_s=60)
+    try:
+        return lifeline.renew_claims(queue, node, {each.spec.id: each.token for each in held})
+    finally:
+        lifeline.close()
+
+
+def beat(store: Store, *records: Node) -> None:
+    """Write records of nodes."""
+    lifeline = store.lifeline(timeout_s=60)
+    for record in records:
+        lifeline.beat(record)
+    lifeline.close()
+
+
+def claims_of(store: Store, queue: str, node: str) -> list[Claim]:
+    """Everything that a node holds."""
+    return store.claims_of_node(queue, node, limit=100_000)
 
 
 def finish(store: Store, *settlements: Settlement, now: int = NOW) -> frozenset[str]:

@@ -12,7 +12,7 @@ from rota.store import Store
 from rota.store.store import CancelAnswer
 from tests.contract.building import (
     FAR_MS,
-    LEASE_MS,
+    LATER,
     NOW,
     claim,
     claim_one,
@@ -27,6 +27,8 @@ from tests.contract.building import (
     interrupt,
     new_node,
     new_queue,
+    reclaim,
+    renew,
     settled,
     spec,
     state_of,
@@ -87,7 +89,7 @@ def test_a_cancelled_job_is_no_longer_the_next_due(store: Store) -> None:
 
     store.cancel_jobs([first], now=NOW)
 
-    answer = store.claim_jobs(queue, token="n/1", limit=1, lease_ms=LEASE_MS, now=NOW)
+    answer = store.claim_jobs(queue, token="n/1", limit=1, now=NOW)
     assert answer.next_due == NOW + 2_000
 
 
@@ -107,11 +109,10 @@ def test_the_node_hears_of_it_at_every_renewal(store: Store) -> None:
     queue, node = new_queue(), new_node()
     enqueue(store, spec(queue), spec(queue))
     wanted, other = claim(store, queue, node=node)
-    held = {wanted.spec.id: wanted.token, other.spec.id: other.token}
     store.cancel_jobs([wanted.spec.id], now=NOW)
 
     for _ in range(2):
-        renewal = store.renew_claims(queue, node, held, lease_ms=LEASE_MS, now=NOW)
+        renewal = renew(store, queue, node, wanted, other)
         assert (renewal.cancelled, renewal.lost) == ([wanted.spec.id], [])
 
 
@@ -121,7 +122,7 @@ def test_a_node_does_not_hear_of_jobs_that_others_hold(store: Store) -> None:
     mine, other = claim_one(store, queue, node=node), claim_one(store, queue)
     store.cancel_jobs([other.spec.id], now=NOW)
 
-    renewal = store.renew_claims(queue, node, {mine.spec.id: mine.token}, lease_ms=LEASE_MS, now=NOW)
+    renewal = renew(store, queue, node, mine)
 
     assert (renewal.cancelled, renewal.lost) == ([], [])
 
@@ -176,9 +177,9 @@ def test_the_request_takes_effect_when_the_node_dies(store: Store) -> None:
     enqueue(store, spec(queue))
     claimed = claim_one(store, queue)
     store.cancel_jobs([claimed.spec.id], now=NOW)
-    later = NOW + LEASE_MS + 1
+    later = LATER
 
-    assert store.reclaim_jobs(queue, [die(claimed, later)], now=later) == frozenset()
+    assert reclaim(store, die(claimed, later), now=later) == frozenset()
 
     assert state_of(store, claimed.spec.id) is JobState.CANCELLED
     assert given(store, queue, now=later) == []
@@ -202,7 +203,7 @@ def test_the_request_takes_effect_when_the_claim_is_recovered(store: Store) -> N
     claimed = claim_one(store, queue, node=node)
     store.cancel_jobs([claimed.spec.id], now=NOW)
 
-    store.recover_claims(queue, node, {}, now=NOW + 3)
+    store.recover_claims(queue, node, {}, floor=0, now=NOW + 3)
 
     found, same_key = find(store, claimed.spec.id), spec(queue, unique_key="u")
     assert (found.state, found.attempts, found.ended_at) == (JobState.CANCELLED, 0, NOW + 3)

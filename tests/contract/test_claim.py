@@ -7,7 +7,6 @@ from rota.model.job import MAX_PRIORITY, JobState, node_of_token, rank_of
 from rota.store import Store
 from tests.contract.building import (
     FAR_MS,
-    LEASE_MS,
     NOW,
     RETRY_DELAY_MS,
     claim,
@@ -29,7 +28,7 @@ from tests.contract.building import (
 
 
 def test_an_empty_queue_gives_nothing(store: Store) -> None:
-    answer = store.claim_jobs(new_queue(), token=token_of(new_node()), limit=10, lease_ms=LEASE_MS, now=NOW)
+    answer = store.claim_jobs(new_queue(), token=token_of(new_node()), limit=10, now=NOW)
 
     assert answer.claims == []
     assert answer.next_due is None
@@ -42,7 +41,7 @@ def test_a_claim_carries_the_job_and_its_token(store: Store) -> None:
     enqueue(store, job)
     token = token_of(node)
 
-    (claimed,) = store.claim_jobs(queue, token=token, limit=1, lease_ms=LEASE_MS, now=NOW).claims
+    (claimed,) = store.claim_jobs(queue, token=token, limit=1, now=NOW).claims
 
     assert claimed.spec == job
     assert claimed.token == token
@@ -177,9 +176,9 @@ def test_a_claim_says_when_the_next_job_becomes_ready(store: Store) -> None:
     queue = new_queue()
     enqueue(store, spec(queue, run_at=NOW + 5_001), spec(queue, run_at=NOW + 3_003), spec(queue))
 
-    first = store.claim_jobs(queue, token=token_of(new_node()), limit=9, lease_ms=LEASE_MS, now=NOW)
-    second = store.claim_jobs(queue, token=token_of(new_node()), limit=9, lease_ms=LEASE_MS, now=NOW + 3_003)
-    third = store.claim_jobs(queue, token=token_of(new_node()), limit=9, lease_ms=LEASE_MS, now=NOW + 5_001)
+    first = store.claim_jobs(queue, token=token_of(new_node()), limit=9, now=NOW)
+    second = store.claim_jobs(queue, token=token_of(new_node()), limit=9, now=NOW + 3_003)
+    third = store.claim_jobs(queue, token=token_of(new_node()), limit=9, now=NOW + 5_001)
 
     assert (len(first.claims), first.next_due) == (1, NOW + 3_003)
     assert (len(second.claims), second.next_due) == (1, NOW + 5_001)

@@ -1,5 +1,7 @@
 """Handing in jobs: accepted once, in the right state, as they were asked for."""
 
+from uuid import uuid4
+
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec, JobState
 from rota.model.retry import RetryPolicy
@@ -149,6 +151,49 @@ def test_a_known_id_is_not_stored_again(store: Store) -> None:
     assert answer.job_id == job.id
     assert counts(store, queue) == {JobState.QUEUED: 1}
     assert given(store, queue) == [job.id]
+
+
+def test_an_id_that_another_queue_has_is_not_stored_again(store: Store) -> None:
+    job = spec(new_queue(), job_id=str(uuid4()))
+    other = spec(new_queue(), now=NOW + 1, job_id=job.id)
+    enqueue(store, job)
+
+    answer = store.enqueue_jobs([spec(other.queue, now=NOW + 1), other], now=NOW + 1)
+
+    assert [one.is_new for one in answer] == [True, False]
+    assert answer[1].job_id == job.id
+    assert find(store, job.id).spec.queue == job.queue
+    assert counts(store, other.queue) == {JobState.QUEUED: 1}
+
+
+def test_an_id_that_another_queue_had_is_accepted_after_its_job_was_deleted(store: Store) -> None:
+    queue, other = new_queue(), new_queue()
+    job_id = str(uuid4())
+    enqueue(store, spec(queue, job_id=job_id))
+    finish(store, succeed(claim_one(store, queue)))
+    store.delete_jobs([job_id])
+
+    assert store.enqueue_jobs([spec(other, job_id=job_id)], now=NOW) == [Admission(job_id, True)]
+    assert find(store, job_id).spec.queue == other
+
+
+def test_an_id_that_comes_twice_in_one_call_for_two_queues_is_stored_once(store: Store) -> None:
+    job = spec(new_queue())
+    other = spec(new_queue(), job_id=job.id)
+
+    answer = store.enqueue_jobs([job, other], now=NOW)
+
+    assert answer == [Admission(job.id, True), Admission(job.id, False)]
+    assert counts(store, other.queue) == {}
+
+
+def test_a_job_is_found_in_a_queue_that_another_handle_made(store: Store, open_again: OpenStore) -> None:
+    job = spec(new_queue())
+    store.find_jobs([job.id])
+
+    enqueue(open_again(), job)
+
+    assert state_of(store, job.id) is JobState.QUEUED
 
 
 def test_an_id_that_comes_twice_in_one_call_is_stored_once(store: Store) -> None:

@@ -16,6 +16,7 @@ from rota.model.ids import new_id
 from rota.model.job import JobSpec, JobState
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+from rota.model.settlement import MOST_DEATHS
 from rota.store import Store
 from rota.store.events import (
     MAX_EVALUATIONS,
@@ -27,7 +28,6 @@ from rota.store.events import (
 )
 from rota.store.redis.keys import NODE_TYPES
 from tests.contract.building import (
-    LEASE_MS,
     NOW,
     claim,
     claim_one,
@@ -40,6 +40,7 @@ from tests.contract.building import (
     given,
     new_node,
     new_queue,
+    reclaim,
     spec,
     succeed,
     token_of,
@@ -443,9 +444,9 @@ def test_ends_that_the_watchdog_settles_are_events_too(store: Store) -> None:
     queue = make_queue(store)
     await_ends(store)
     enqueue(store, spec(queue))
-    claim = structs.replace(claim_one(store, queue, lease_ms=0), deaths=2)
+    claim = structs.replace(claim_one(store, queue), deaths=MOST_DEATHS - 1)
 
-    assert store.reclaim_jobs(queue, [die(claim)], now=NOW + 1) == frozenset()
+    assert reclaim(store, die(claim), now=NOW + 1) == frozenset()
 
     assert outcomes(store, queue) == ["failed"]
 
@@ -463,9 +464,7 @@ def test_whoever_settled_jobs_before_tells_every_end_after_a_configuration_waits
     finish(other, succeed(claims[0]))
     assert len(outcomes(store, queue)) == 1
     one = await_ends(store)
-    claimed = other.finish_and_claim_jobs(
-        queue, [fail(claims[1])], token=token_of(new_node()), limit=1, lease_ms=LEASE_MS, now=NOW
-    )
+    claimed = other.finish_and_claim_jobs(queue, [fail(claims[1])], token=token_of(new_node()), limit=1, now=NOW)
     assert len(claimed.claims) == 1
     assert sorted(map(str, outcomes(store, queue))) == ["failed", "succeeded"]
     store.delete_configurations([one.uuid])

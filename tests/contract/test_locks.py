@@ -7,11 +7,13 @@ import pytest
 from rota.model.job import MAX_PRIORITY, Claim, JobState, rank_of
 from rota.model.settlement import Settlement
 from rota.store import Store
+from rota.store.store import MAX_SCANNED, JobQuery
 from tests.contract.building import (
-    LEASE_MS,
+    LATER,
     NOW,
     claim,
     claim_one,
+    claims_of,
     counts,
     die,
     enqueue,
@@ -20,8 +22,10 @@ from tests.contract.building import (
     finish,
     given,
     interrupt,
+    listed,
     new_node,
     new_queue,
+    reclaim,
     spec,
     state_of,
     states_of,
@@ -64,6 +68,19 @@ def test_a_job_behind_a_lock_does_not_hold_up_others(store: Store) -> None:
     assert given(store, queue, limit=1) == [holder]
     assert given(store, queue, limit=1, now=NOW + 1_000) == [free]
     assert set(states_of(store, blocked)) == {JobState.QUEUED}
+
+
+def test_many_jobs_behind_a_lock_hold_up_others_for_some_claims_at_most(store: Store) -> None:
+    queue, many = new_queue(), 2_500
+    enqueue(store, spec(queue, lock_key="l"))
+    claim_one(store, queue)
+    enqueue(store, *(spec(queue, lock_key="l") for _ in range(many)))
+    (free,) = enqueue(store, spec(queue))
+
+    asked = [given(store, queue, limit=10) for _ in range(many // MAX_SCANNED + 1)]
+
+    assert [job_id for ids in asked for job_id in ids] == [free]
+    assert counts(store, queue) == {JobState.RUNNING: 2, JobState.QUEUED: many}
 
 
 def test_a_limit_is_filled_with_jobs_that_can_run(store: Store) -> None:
@@ -239,13 +256,12 @@ def test_the_lock_of_a_dead_node_goes_to_the_next_job(store: Store) -> None:
     queue, node = new_queue(), new_node()
     first, second = enqueue(store, spec(queue, lock_key="l"), spec(queue, lock_key="l"))
     claim_one(store, queue, node=node)
-    later = NOW + LEASE_MS + 1
-    (lost,) = store.lost_claims(queue, now=later, limit=10)
+    (lost,) = claims_of(store, queue, node)
 
-    store.reclaim_jobs(queue, [die(lost, later)], now=later)
+    reclaim(store, die(lost, LATER))
 
-    assert given(store, queue, now=later) == [first]
-    assert given(store, queue, now=later) == []
+    assert given(store, queue, now=LATER) == [first]
+    assert given(store, queue, now=LATER) == []
     assert state_of(store, second) is JobState.QUEUED
 
 
@@ -255,7 +271,7 @@ def test_the_lock_of_a_recovered_job_is_free(store: Store) -> None:
     claim_one(store, queue, node=node)
     assert given(store, queue) == []
 
-    assert store.recover_claims(queue, node, {}, now=NOW) == 1
+    assert store.recover_claims(queue, node, {}, floor=0, now=NOW) == 1
 
     (again,) = claim(store, queue)
     assert again.spec.id == first
@@ -292,6 +308,22 @@ def test_a_paused_queue_keeps_its_jobs_in_line(store: Store) -> None:
     assert claimed.spec.id == second
     finish(store, succeed(claimed))
     assert given(store, queue) == [third]
+
+
+def test_many_jobs_in_line_are_listed_by_rank_each_once(store: Store) -> None:
+    queue, many = new_queue(), 2_100
+    locks = ("a", "b", "c")
+    for lock in locks:
+        enqueue(store, spec(queue, lock_key=lock))
+    claim(store, queue)
+    specs = [spec(queue, lock_key=locks[n % 3], priority=n % 7) for n in range(many)]
+    enqueue(store, *specs)
+    for _ in range(many // MAX_SCANNED + 1):
+        assert claim(store, queue) == []
+
+    found = listed(store, JobQuery(queue=queue, states=frozenset({JobState.QUEUED})), limit=1_000)
+
+    assert found == [one.id for one in sorted(specs, key=lambda one: (-one.priority, one.id))]
 
 
 def test_jobs_in_line_are_counted_as_queued(store: Store) -> None:

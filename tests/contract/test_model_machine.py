@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from msgspec import structs
 
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
 from rota.model.job_type import OnNodeDeath
@@ -27,6 +28,7 @@ from rota.store.store import Admission, CancelAnswer, JobQuery
 from tests.conftest import OpenStore
 from tests.contract.building import (
     NOW,
+    claims_of,
     counts,
     die,
     listed,
@@ -34,13 +36,13 @@ from tests.contract.building import (
     messages_of,
     new_node,
     new_queue,
+    reclaim,
+    renew,
     spec,
     succeed,
     token_of,
 )
 
-# Time moves in steps of 8 ms and leases do not, so no lease ends on the very instant at which somebody looks.
-LEASE_MS = 10_003
 STEPS_MS = (8, 16, 48, 400, 1_000, 4_000, 16_000)
 NODES = 3
 EXAMPLES = {"sqlite-memory": 150, "redis": 100}
@@ -100,7 +102,8 @@ class Model:
 
     def __init__(self) -> None:
         self.jobs: dict[str, ModelJob] = {}
-        self.leases: dict[str, int] = {}
+        self.pulses: set[str] = set()
+        """Nodes that have one."""
         self.is_paused = False
         self.successes: set[tuple[str, str]] = set()
         """Which tokens ended which jobs in success."""
@@ -192,14 +195,23 @@ class Model:
         jobs = self.in_state(JobState.RUNNING)
         return [job for job in jobs if node is None or node_of_token(job.token) == node]
 
-    def lost(self, now: int) -> set[str]:
-        return {job.spec.id for job in self.running() if self.leases.get(node_of_token(job.token), 0) < now}
+    def put_back(self, jobs: list[ModelJob], now: int) -> None:
+        """Their node does not run them: they return as they were, unless they were to be cancelled."""
+        for job in jobs:
+            if job.cancel_requested:
+                job.end(JobState.CANCELLED, now)
+            else:
+                job.wait(None, job.rank, now)
 
     def to_trim(self, ended_before: int, keep: int) -> int:
         """How many ended jobs have a reason to be forgotten."""
         ended = self.in_state(*FINAL_STATES)
         old = sum(1 for job in ended if (job.ended_at or 0) < ended_before)
         return max(old, len(ended) - keep)
+
+
+def without_fences(claims: list[Claim]) -> list[Claim]:
+    return [structs.replace(claim, fence=0) for claim in claims]
 
 
 def outcomes() -> st.SearchStrategy[Outcome]:
@@ -234,6 +246,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.ids: list[str] = []
         self.claims: list[Claim] = []
         """All claims ever given, the stale ones too."""
+        self.last_fence = 0
         self.enqueue(wishes)
 
     def teardown(self) -> None:
@@ -269,9 +282,9 @@ class StoreMachine(RuleBasedStateMachine):
     def claim(self, node: int, limit: int) -> None:
         token = token_of(self.nodes[node])
 
-        answer = self.store.claim_jobs(self.queue, token=token, limit=limit, lease_ms=LEASE_MS, now=self.now)
+        answer = self.store.claim_jobs(self.queue, token=token, limit=limit, now=self.now)
 
-        assert answer.claims == self.model.claim(token, limit, self.now)
+        assert without_fences(answer.claims) == self.model.claim(token, limit, self.now)
         assert self.model.is_paused or answer.next_due == self.model.next_due()
         self.given(node, answer.claims)
 
@@ -282,13 +295,11 @@ class StoreMachine(RuleBasedStateMachine):
         mine = [claim for claim in self.held_claims() if node_of_token(claim.token) == self.nodes[node]]
         settlements = [self.settled(claim, outcome, attempts=2) for claim in mine]
 
-        answer = self.store.finish_and_claim_jobs(
-            self.queue, settlements, token=token, limit=limit, lease_ms=LEASE_MS, now=self.now
-        )
+        answer = self.store.finish_and_claim_jobs(self.queue, settlements, token=token, limit=limit, now=self.now)
 
         assert all(self.model.carry_out(each, self.now) for each in settlements)
         assert answer.refused == frozenset()
-        assert answer.claims == self.model.claim(token, limit, self.now)
+        assert without_fences(answer.claims) == self.model.claim(token, limit, self.now)
         self.given(node, answer.claims)
 
     @precondition(lambda self: self.model.running())
@@ -321,14 +332,14 @@ class StoreMachine(RuleBasedStateMachine):
     def a_zombie_writes(self, pick: int) -> None:
         stale = self.stale_claims()
         claim = stale[pick % len(stale)]
-        node, held = node_of_token(claim.token), {claim.spec.id: claim.token}
+        node = node_of_token(claim.token)
 
         assert self.store.append_logs([log_batch(claim, "boo", now=self.now)]) == {claim.spec.id}
         assert self.store.finish_jobs(self.queue, [succeed(claim, self.now)], now=self.now) == {claim.spec.id}
-        renewal = self.store.renew_claims(self.queue, node, held, lease_ms=LEASE_MS, now=self.now)
+        renewal = renew(self.store, self.queue, node, claim)
 
         assert (renewal.lost, renewal.cancelled) == ([claim.spec.id], [])
-        self.model.leases[node] = self.now + LEASE_MS
+        self.model.pulses.add(node)
 
     @precondition(lambda self: self.model.running())
     @rule(pick=st.integers(0, 1_000))
@@ -344,53 +355,56 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(node=st.integers(0, NODES - 1))
     def renew(self, node: int) -> None:
         uuid = self.nodes[node]
-        mine = self.model.running(uuid)
-        held = {job.spec.id: job.token for job in mine}
+        mine = [claim for claim in self.held_claims() if node_of_token(claim.token) == uuid]
+        before = self.store.read_pulses(self.queue).get(uuid)
 
-        renewal = self.store.renew_claims(self.queue, uuid, held, lease_ms=LEASE_MS, now=self.now)
+        renewal = renew(self.store, self.queue, uuid, *mine)
 
         assert renewal.lost == []
-        assert sorted(renewal.cancelled) == sorted(job.spec.id for job in mine if job.cancel_requested)
-        self.model.leases[uuid] = self.now + LEASE_MS
+        cancelled_ids = [job.spec.id for job in self.model.running(uuid) if job.cancel_requested]
+        assert sorted(renewal.cancelled) == sorted(cancelled_ids)
+        self.model.pulses.add(uuid)
+        assert self.store.read_pulses(self.queue)[uuid] != before
 
     @rule(node=st.integers(0, NODES - 1), known=st.integers(0, 3))
     def recover(self, node: int, known: int) -> None:
         mine = self.model.running(self.nodes[node])
         held = {job.spec.id: job.token for job in mine[:known]}
 
-        assert self.store.recover_claims(self.queue, self.nodes[node], held, now=self.now) == len(mine[known:])
+        assert self.store.recover_claims(self.queue, self.nodes[node], held, floor=0, now=self.now) == len(mine[known:])
 
-        for job in mine[known:]:
-            if job.cancel_requested:
-                job.end(JobState.CANCELLED, self.now)
-            else:
-                job.wait(None, job.rank, self.now)
+        self.model.put_back(mine[known:], self.now)
 
     @rule(node=st.integers(0, NODES - 1))
     def leave(self, node: int) -> None:
-        self.store.drop_lease(self.queue, self.nodes[node])
+        self.store.leave_queue(self.queue, self.nodes[node], floor=0, now=self.now)
 
-        self.model.leases.pop(self.nodes[node], None)
+        self.model.put_back(self.model.running(self.nodes[node]), self.now)
+        self.model.pulses.discard(self.nodes[node])
 
-    @rule(on_node_death=st.sampled_from(OnNodeDeath))
-    def reclaim(self, on_node_death: OnNodeDeath) -> None:
-        lost = self.store.lost_claims(self.queue, now=self.now, limit=1_000)
-        assert {claim.spec.id for claim in lost} == self.model.lost(self.now)
-        assert all(claim in self.claims for claim in lost)
-        settlements = [die(claim, self.now, on_node_death) for claim in lost]
+    @rule(node=st.integers(0, NODES - 1), on_node_death=st.sampled_from(OnNodeDeath))
+    def reclaim(self, node: int, on_node_death: OnNodeDeath) -> None:
+        uuid = self.nodes[node]
+        held = claims_of(self.store, self.queue, uuid)
+        assert {claim.spec.id for claim in held} == {job.spec.id for job in self.model.running(uuid)}
+        assert all(claim in without_fences(self.claims) for claim in held)
+        if not held:
+            return
+        settlements = [die(claim, self.now, on_node_death) for claim in held]
 
-        assert self.store.reclaim_jobs(self.queue, settlements, now=self.now) == frozenset()
+        assert reclaim(self.store, *settlements, now=self.now) == frozenset()
 
         assert all(self.model.carry_out(each, self.now) for each in settlements)
 
-    @precondition(lambda self: len(self.model.running()) > len(self.model.lost(self.now)))
+    @precondition(lambda self: self.model.running())
     @rule(pick=st.integers(0, 1_000))
-    def reclaim_from_the_living(self, pick: int) -> None:
-        lost = self.model.lost(self.now)
-        living = [claim for claim in self.held_claims() if claim.spec.id not in lost]
-        claim = living[pick % len(living)]
+    def reclaim_from_one_who_speaks_up(self, pick: int) -> None:
+        claim = self.held_claim(pick)
+        node = node_of_token(claim.token)
+        seen = self.store.read_pulses(self.queue)[node]
+        renew(self.store, self.queue, node, claim)
 
-        refused_ids = self.store.reclaim_jobs(self.queue, [die(claim, self.now)], now=self.now)
+        refused_ids = self.store.reclaim_jobs(self.queue, [die(claim, self.now)], node=node, pulse=seen, now=self.now)
 
         assert refused_ids == {claim.spec.id}
 
@@ -472,18 +486,23 @@ class StoreMachine(RuleBasedStateMachine):
         if self.model.is_paused:
             self.pause_or_resume()
         self.now += 1_000_000
-        self.reclaim(OnNodeDeath.REQUEUE)
+        for node in range(NODES):
+            self.reclaim(node, OnNodeDeath.REQUEUE)
 
         while self.model.in_state(*WAITING):
             token = token_of(self.nodes[0])
-            claims = self.store.claim_jobs(self.queue, token=token, limit=3, lease_ms=LEASE_MS, now=self.now).claims
-            assert claims == self.model.claim(token, 3, self.now) != []
+            claims = self.store.claim_jobs(self.queue, token=token, limit=3, now=self.now).claims
+            assert without_fences(claims) == self.model.claim(token, 3, self.now) != []
             self.given(0, claims)
             settlements = [succeed(each, self.now) for each in claims]
             assert self.store.finish_jobs(self.queue, settlements, now=self.now) == frozenset()
             assert all(self.model.carry_out(each, self.now) for each in settlements)
 
     # -- what always holds -----------------------------------------------------------------------------------------
+
+    @invariant()
+    def who_claimed_or_renewed_has_a_pulse(self) -> None:
+        assert self.store.read_pulses(self.queue).keys() == self.model.pulses
 
     @invariant()
     def every_job_is_as_the_model_says(self) -> None:
@@ -524,10 +543,14 @@ class StoreMachine(RuleBasedStateMachine):
     # -- small things ----------------------------------------------------------------------------------------------
 
     def given(self, node: int, claims: list[Claim]) -> None:
-        """Remember what a node was given, which extends its lease; a claim of nothing does not."""
+        """Remember what a node was given, which is a sign of life; a claim of nothing is none."""
         self.claims += claims
         if claims:
-            self.model.leases[self.nodes[node]] = self.now + LEASE_MS
+            self.model.pulses.add(self.nodes[node])
+        for claim in claims:
+            assert bool(claim.fence) == (claim.spec.lock_key is not None)
+            assert not claim.fence or claim.fence > self.last_fence
+            self.last_fence = max(self.last_fence, claim.fence)
 
     def settled(self, claim: Claim, outcome: Outcome, attempts: int) -> Settlement:
         policy = RetryPolicy(attempts=attempts, delay_ms=1_000, factor=2.0, jitter=0.0)

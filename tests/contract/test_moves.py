@@ -10,11 +10,11 @@ from rota.model.outcome import cancelled, refused
 from rota.model.settlement import Settlement
 from rota.store import Store
 from tests.contract.building import (
-    FAR_MS,
-    LEASE_MS,
+    LATER,
     NOW,
     claim,
     claim_one,
+    claims_of,
     die,
     enqueue,
     fail,
@@ -25,6 +25,8 @@ from tests.contract.building import (
     log_batch,
     new_node,
     new_queue,
+    reclaim,
+    renew,
     settled,
     spec,
     state_of,
@@ -77,7 +79,7 @@ def is_put_back(case: Case) -> None:
 
 def waits_for_a_lock(case: Case) -> None:
     enqueue(case.store, spec(case.queue, lock_key="lock"))
-    claim_one(case.store, case.queue, lease_ms=FAR_MS)
+    claim_one(case.store, case.queue)
     case.enqueue()
     assert given(case.store, case.queue) == []
 
@@ -125,8 +127,6 @@ SITUATIONS: list[Callable[[Case], None]] = [
     was_cancelled_while_it_ran,
 ]
 
-LATER = NOW + LEASE_MS + 1
-
 
 def settling(settle: Callable[[Claim], Settlement]) -> Callable[[Case], object]:
     return lambda case: finish(case.store, settle(case.claim))
@@ -158,19 +158,18 @@ OPERATIONS: dict[str, Callable[[Case], object]] = {
     "retry with another token": settling_with_another_token(fail_and_retry),
     "interrupt with another token": settling_with_another_token(interrupt),
     "finish and claim": lambda case: case.store.finish_and_claim_jobs(
-        case.queue, [interrupt(case.claim)], token=token_of(case.node), limit=9, lease_ms=LEASE_MS, now=NOW
+        case.queue, [interrupt(case.claim)], token=token_of(case.node), limit=9, now=NOW
     ),
-    "renew": lambda case: case.store.renew_claims(
-        case.queue, case.node, {case.spec.id: case.claim.token}, lease_ms=LEASE_MS, now=NOW
+    "renew": lambda case: renew(case.store, case.queue, case.node, case.claim),
+    "recover": lambda case: case.store.recover_claims(case.queue, case.node, {}, floor=0, now=NOW),
+    "leave": lambda case: case.store.leave_queue(case.queue, case.node, floor=0, now=NOW),
+    "read the claims of the node": lambda case: claims_of(case.store, case.queue, case.node),
+    "look for orphans": lambda case: case.store.mark_orphans(case.queue),
+    "reclaim with another pulse": lambda case: case.store.reclaim_jobs(
+        case.queue, [die(case.claim)], node=case.node, pulse="another", now=NOW
     ),
-    "recover": lambda case: case.store.recover_claims(case.queue, case.node, {}, now=NOW),
-    "drop the lease": lambda case: case.store.drop_lease(case.queue, case.node),
-    "look for lost claims": lambda case: case.store.lost_claims(case.queue, now=LATER, limit=9),
-    "reclaim too early": lambda case: case.store.reclaim_jobs(case.queue, [die(case.claim)], now=NOW),
-    "reclaim": lambda case: case.store.reclaim_jobs(case.queue, [die(case.claim, LATER)], now=LATER),
-    "reclaim and fail": lambda case: case.store.reclaim_jobs(
-        case.queue, [die(case.claim, LATER, OnNodeDeath.FAIL)], now=LATER
-    ),
+    "reclaim": lambda case: reclaim(case.store, die(case.claim, LATER)),
+    "reclaim and fail": lambda case: reclaim(case.store, die(case.claim, LATER, OnNodeDeath.FAIL)),
     "cancel": lambda case: case.store.cancel_jobs([case.spec.id], now=NOW),
     "retry": lambda case: case.store.retry_jobs([case.spec.id], now=NOW),
     "pause": lambda case: case.store.pause_queue(case.queue),
@@ -246,7 +245,17 @@ def test_a_succeeded_job_never_moves(store: Store) -> None:
 
 def test_only_its_holder_moves_a_running_job(store: Store) -> None:
     others = [name for name in OPERATIONS if "another token" in name]
-    harmless = ["enqueue", "claim", "retry", "delete", "trim", "pause", "resume", "cancel", "reclaim too early"]
+    harmless = [
+        "enqueue",
+        "claim",
+        "retry",
+        "delete",
+        "trim",
+        "pause",
+        "resume",
+        "cancel",
+        "reclaim with another pulse",
+    ]
     for operation in [*others, *harmless]:
         case = Case(store)
         is_running(case)

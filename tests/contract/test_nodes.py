@@ -3,7 +3,7 @@
 from rota.model.node import Node
 from rota.store import Store
 from tests.conftest import OpenStore
-from tests.contract.building import NOW, new_node, new_queue
+from tests.contract.building import NOW, beat, new_node, new_queue
 
 
 def node(last_ping: int = NOW, uuid: str | None = None, *, running: int = 0) -> Node:
@@ -33,7 +33,7 @@ def test_a_node_comes_back_as_it_was_written(store: Store) -> None:
         draining=True,
     )
 
-    store.beat(written)
+    beat(store, written)
 
     assert store.list_nodes(since=NOW) == [written]
 
@@ -42,8 +42,8 @@ def test_a_beat_replaces_the_record_before_it(store: Store) -> None:
     first = node(NOW, running=1)
     second = node(NOW + 5_000, first.uuid, running=2)
 
-    store.beat(first)
-    store.beat(second)
+    beat(store, first)
+    beat(store, second)
 
     assert store.list_nodes(since=0) == [second]
 
@@ -51,7 +51,7 @@ def test_a_beat_replaces_the_record_before_it(store: Store) -> None:
 def test_nodes_are_listed_from_an_instant_on(store: Store) -> None:
     old, edge, new = node(NOW - 1), node(NOW), node(NOW + 1)
     for each in (new, old, edge):
-        store.beat(each)
+        beat(store, each)
 
     assert uuids(store, NOW) == {edge.uuid, new.uuid}
     assert uuids(store) == {old.uuid, edge.uuid, new.uuid}
@@ -60,8 +60,8 @@ def test_nodes_are_listed_from_an_instant_on(store: Store) -> None:
 
 def test_one_node_is_forgotten_by_its_uuid(store: Store) -> None:
     gone, kept = node(), node()
-    store.beat(gone)
-    store.beat(kept)
+    beat(store, gone)
+    beat(store, kept)
 
     removed = [store.remove_nodes(uuid=gone.uuid), store.remove_nodes(uuid=gone.uuid)]
 
@@ -72,7 +72,7 @@ def test_one_node_is_forgotten_by_its_uuid(store: Store) -> None:
 def test_silent_nodes_are_forgotten_together(store: Store) -> None:
     nodes = [node(NOW - 2), node(NOW - 1), node(NOW), node(NOW + 1)]
     for each in nodes:
-        store.beat(each)
+        beat(store, each)
 
     removed = store.remove_nodes(silent_since=NOW)
 
@@ -82,8 +82,8 @@ def test_silent_nodes_are_forgotten_together(store: Store) -> None:
 
 def test_a_node_that_beats_again_is_not_silent(store: Store) -> None:
     first = node(NOW - 10)
-    store.beat(first)
-    store.beat(node(NOW + 10, first.uuid))
+    beat(store, first)
+    beat(store, node(NOW + 10, first.uuid))
 
     assert store.remove_nodes(silent_since=NOW) == 0
 
@@ -92,10 +92,10 @@ def test_a_node_that_beats_again_is_not_silent(store: Store) -> None:
 
 def test_a_forgotten_node_may_come_back(store: Store) -> None:
     back = node()
-    store.beat(back)
+    beat(store, back)
     store.remove_nodes(uuid=back.uuid)
 
-    store.beat(back)
+    beat(store, back)
 
     assert store.list_nodes(since=0) == [back]
 
@@ -103,6 +103,6 @@ def test_a_forgotten_node_may_come_back(store: Store) -> None:
 def test_nodes_are_seen_through_every_handle(store: Store, open_again: OpenStore) -> None:
     seen = node()
 
-    store.beat(seen)
+    beat(store, seen)
 
     assert open_again().list_nodes(since=0) == [seen]

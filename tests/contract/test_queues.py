@@ -10,7 +10,6 @@ from rota.store.store import Stats
 from tests.conftest import OpenStore
 from tests.contract.building import (
     FAR_MS,
-    LEASE_MS,
     NOW,
     claim,
     claim_one,
@@ -22,6 +21,7 @@ from tests.contract.building import (
     given,
     new_node,
     new_queue,
+    renew,
     spec,
     state_of,
     succeed,
@@ -46,6 +46,19 @@ def test_a_paused_queue_gives_nothing_until_it_is_resumed(store: Store) -> None:
     assert given(store, queue) == ids
 
 
+def test_a_paused_queue_names_no_time_that_has_passed(store: Store) -> None:
+    queue, due = new_queue(), NOW + 1_000
+    store.pause_queue(queue)
+    enqueue(store, spec(queue, run_at=due))
+
+    before, after = (
+        store.claim_jobs(queue, token=token_of(new_node()), limit=1, now=now) for now in (due - 1, due + 1)
+    )
+
+    assert (before.claims, after.claims) == ([], [])
+    assert after.next_due is None, "a worker would ask again at once, for ever"
+
+
 def test_a_paused_queue_accepts_jobs(store: Store) -> None:
     queue = new_queue()
     store.pause_queue(queue)
@@ -62,10 +75,8 @@ def test_running_jobs_of_a_paused_queue_go_on_and_end(store: Store) -> None:
     held = claim_one(store, queue, node=node)
     store.pause_queue(queue)
 
-    renewal = store.renew_claims(queue, node, {held.spec.id: held.token}, lease_ms=LEASE_MS, now=NOW)
-    answer = store.finish_and_claim_jobs(
-        queue, [succeed(held)], token=token_of(node), limit=5, lease_ms=LEASE_MS, now=NOW
-    )
+    renewal = renew(store, queue, node, held)
+    answer = store.finish_and_claim_jobs(queue, [succeed(held)], token=token_of(node), limit=5, now=NOW)
 
     assert renewal.lost == []
     assert (answer.claims, answer.refused) == ([], frozenset())

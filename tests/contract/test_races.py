@@ -20,9 +20,10 @@ from rota.store import Store
 from rota.store.store import Admission, CancelAnswer, JobQuery
 from tests.conftest import OpenStore
 from tests.contract.building import (
-    LEASE_MS,
+    LATER,
     NOW,
     claim,
+    claims_of,
     counts,
     die,
     ended_job,
@@ -32,6 +33,7 @@ from tests.contract.building import (
     listed,
     new_node,
     new_queue,
+    reclaim,
     spec,
     states_of,
     succeed,
@@ -51,7 +53,7 @@ def work_off(store: Store, queue: str) -> list[str]:
     while claims:
         done.extend(each.spec.id for each in claims)
         answer = store.finish_and_claim_jobs(
-            queue, [succeed(each) for each in claims], token=token_of(node), limit=7, lease_ms=LEASE_MS, now=NOW
+            queue, [succeed(each) for each in claims], token=token_of(node), limit=7, now=NOW
         )
         assert answer.refused == frozenset()
         claims = answer.claims
@@ -180,15 +182,12 @@ def test_a_node_and_a_watchdog_cannot_both_end_a_job(store: Store) -> None:
     queue = new_queue()
     enqueue(store, *[spec(queue) for _ in range(60)])
     claims = claim(store, queue)
-    later = NOW + LEASE_MS + 1
+    later = LATER
 
     def end_all(number: int) -> dict[str, bool]:
         order = random.sample(claims, len(claims))
         if number % 2:
-            return {
-                each.spec.id: not store.reclaim_jobs(queue, [die(each, later, OnNodeDeath.FAIL)], now=later)
-                for each in order
-            }
+            return {each.spec.id: not reclaim(store, die(each, later, OnNodeDeath.FAIL), now=later) for each in order}
         return {each.spec.id: not finish(store, succeed(each, later), now=later) for each in order}
 
     by_node, by_watchdog = in_threads(end_all, 2)
@@ -336,8 +335,8 @@ def check_nothing_is_torn(store: Store, queue: str) -> None:
     jobs = listed(store, JobQuery(queue=queue), limit=1_000)
     assert len(set(jobs)) == len(jobs)
     assert Counter(states_of(store, jobs)) == counts(store, queue)
-    later = NOW + LEASE_MS + 1
-    lost = store.lost_claims(queue, now=later, limit=100)
-    assert store.reclaim_jobs(queue, [die(each, later) for each in lost], now=later) == frozenset()
+    for node in store.read_pulses(queue):
+        for held in claims_of(store, queue, node):
+            assert reclaim(store, die(held, LATER)) == frozenset()
     work_off(store, queue)
     assert counts(store, queue) == {JobState.SUCCEEDED: len(jobs)}

@@ -7,7 +7,6 @@ from rota.model.job import JobState
 from rota.store import Store
 from rota.store.store import CancelAnswer, JobQuery
 from tests.contract.building import (
-    LEASE_MS,
     NOW,
     claim_all,
     claim_one,
@@ -25,6 +24,8 @@ from tests.contract.building import (
     messages_of,
     new_node,
     new_queue,
+    reclaim,
+    renew,
     spec,
     state_of,
     states_of,
@@ -52,8 +53,8 @@ def test_earlier_attempts_and_deaths_of_a_retried_job_are_forgotten(store: Store
     (job_id,) = enqueue(store, spec(queue))
     finish(store, fail_and_retry(claim_one(store, queue)))
     due = NOW + 1_000
-    dead = due + LEASE_MS + 1
-    store.reclaim_jobs(queue, [die(claim_one(store, queue, now=due), dead)], now=dead)
+    dead = due + 10_001
+    reclaim(store, die(claim_one(store, queue, now=due), dead), now=dead)
     last = claim_one(store, queue, now=dead)
     finish(store, fail(last, dead), now=dead)
 
@@ -128,7 +129,7 @@ def test_a_retried_job_has_no_request_to_cancel(store: Store) -> None:
     store.retry_jobs([claimed.spec.id], now=NOW)
 
     again = claim_one(store, queue, node=node)
-    renewal = store.renew_claims(queue, node, {again.spec.id: again.token}, lease_ms=LEASE_MS, now=NOW)
+    renewal = renew(store, queue, node, again)
     assert find(store, claimed.spec.id).cancel_requested is False
     assert renewal.cancelled == []
 

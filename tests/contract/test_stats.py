@@ -4,7 +4,6 @@ from rota.model.job import JobState
 from rota.store import Store
 from rota.store.store import STATS_KEPT_MS, STATS_STEP_MS, Stats
 from tests.contract.building import (
-    LEASE_MS,
     claim,
     claim_one,
     ended_job,
@@ -121,7 +120,7 @@ def test_a_lost_claim_that_was_to_be_cancelled_counts_as_cancelled(store: Store)
     first, _second = claim(store, queue, node=node, now=now)
     store.cancel_jobs([first.spec.id], now=now)
 
-    store.recover_claims(queue, node, {}, now=now)
+    store.recover_claims(queue, node, {}, floor=0, now=now)
 
     assert store.read_totals(queue) == Stats(enqueued=2, cancelled=1)
 
@@ -131,7 +130,7 @@ def test_finishing_and_claiming_together_counts_too(store: Store) -> None:
     enqueue(store, spec(queue, now=now), now=now)
     held = claim_one(store, queue, node=node, now=now)
 
-    store.finish_and_claim_jobs(queue, [succeed(held, now)], token=token_of(node), limit=1, lease_ms=LEASE_MS, now=now)
+    store.finish_and_claim_jobs(queue, [succeed(held, now)], token=token_of(node), limit=1, now=now)
 
     assert store.read_totals(queue) == Stats(enqueued=1, succeeded=1)
 

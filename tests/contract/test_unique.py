@@ -10,7 +10,7 @@ from rota.model.settlement import Settlement
 from rota.store import Store
 from rota.store.store import Admission
 from tests.contract.building import (
-    LEASE_MS,
+    LATER,
     NOW,
     claim_one,
     counts,
@@ -23,6 +23,7 @@ from tests.contract.building import (
     given,
     interrupt,
     new_queue,
+    reclaim,
     settled,
     spec,
     succeed,
@@ -120,8 +121,8 @@ def test_a_job_keeps_its_key_when_its_node_dies(store: Store) -> None:
     queue = new_queue()
     (first,) = enqueue(store, spec(queue, unique_key="k"))
     claimed = claim_one(store, queue)
-    later = NOW + LEASE_MS + 1
-    store.reclaim_jobs(queue, [die(claimed, later)], now=later)
+    later = LATER
+    reclaim(store, die(claimed, later), now=later)
 
     assert enqueue(store, spec(queue, unique_key="k"), now=later) == [first]
 

@@ -14,7 +14,7 @@ from rota.store import Store
 from rota.store.store import Waker
 from tests.conftest import OpenStore
 from tests.contract.building import (
-    LEASE_MS,
+    LATER,
     NOW,
     claim,
     claim_one,
@@ -26,6 +26,7 @@ from tests.contract.building import (
     interrupt,
     new_node,
     new_queue,
+    reclaim,
     spec,
     succeed,
 )
@@ -134,15 +135,15 @@ def prepare_held_lock(store: Store, queue: str) -> Callable[[Store], object]:
 
 def prepare_dead_node(store: Store, queue: str) -> Callable[[Store], object]:
     enqueue(store, spec(queue))
-    claimed, later = claim_one(store, queue), NOW + LEASE_MS + 1
-    return lambda other: other.reclaim_jobs(queue, [die(claimed, later)], now=later)
+    claimed, later = claim_one(store, queue), LATER
+    return lambda other: reclaim(other, die(claimed, later), now=later)
 
 
 def prepare_forgetful_node(store: Store, queue: str) -> Callable[[Store], object]:
     enqueue(store, spec(queue))
     node = new_node()
     claim_one(store, queue, node=node)
-    return lambda other: other.recover_claims(queue, node, {}, now=NOW)
+    return lambda other: other.recover_claims(queue, node, {}, floor=0, now=NOW)
 
 
 Prepare = Callable[[Store, str], Callable[[Store], object]]
@@ -169,7 +170,7 @@ def test_a_node_is_woken_when(store: Store, prepare: Prepare) -> None:
         act(store)
 
         assert waiting.ends()
-    assert len(given(store, queue, now=NOW + LEASE_MS + 1)) == 1
+    assert len(given(store, queue, now=LATER)) == 1
 
 
 @pytest.mark.parametrize("prepare", REASONS.values(), ids=REASONS.keys())
@@ -184,7 +185,7 @@ def test_a_node_is_woken_through_another_handle_when(store: Store, open_again: O
         act(other)
 
         assert waiting.ends()
-    assert len(given(store, queue, now=NOW + LEASE_MS + 1)) == 1
+    assert len(given(store, queue, now=LATER)) == 1
 
 
 def test_a_job_that_came_just_before_the_wait_ends_it(store: Store, open_again: OpenStore) -> None:

@@ -4,7 +4,9 @@ Jobs run in the test's own process and loop, so a test can watch them here and l
 """
 
 import asyncio
+import os
 import time
+from contextlib import suppress
 
 from rota.engine.executors.executor import Run
 from rota.engine.executors.python import current_run
@@ -78,6 +80,29 @@ def block(seconds: float) -> None:
     """Holds its thread."""
     stage.started.append("block")
     time.sleep(seconds)
+
+
+async def block_the_loop(seconds: float) -> None:
+    """Holds the event loop, as a coroutine must not."""
+    block(seconds)
+
+
+async def swallow_cancellation() -> None:
+    """Goes on whatever it is asked, until the gate is open."""
+    stage.enter("stubborn")
+    while not stage.gate.is_set():
+        with suppress(asyncio.CancelledError):
+            await stage.gate.wait()
+    stage.leave("stubborn")
+
+
+async def tell_fencing_number() -> int:
+    return current_run().fencing_number
+
+
+async def tell_process() -> int:
+    """The process in which it runs."""
+    return os.getpid()
 
 
 async def fail() -> None:

@@ -69,7 +69,7 @@ class World:
         self._serial += 1
         token = make_token(NODE, self._serial)
         now = self.clock.now()
-        return self.store.claim_jobs(self.queue, token=token, limit=limit, lease_ms=20_000, now=now).claims
+        return self.store.claim_jobs(self.queue, token=token, limit=limit, now=now).claims
 
     def end(self, claim: Claim, *, well: bool = True) -> None:
         outcome = succeeded() if well else failed("no")

@@ -5,10 +5,12 @@ from msgspec import structs
 
 from rota.engine.file_definitions import FileDefinitions, Wanted
 from rota.errors import Conflict, InvalidInput
+from rota.model.configuration_request import read_configuration
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.schedule_request import ScheduleRequest
 from rota.store import Store
+from tests.contract.racing import in_threads
 from tests.engine.scheduling import MINUTE, START, World
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
@@ -132,3 +134,20 @@ def test_a_line_whose_time_is_over_does_not_stop_the_file_from_loading(world: Fi
     world.apply(structs.replace(NIGHTLY, cron="0 0 0 1 1 ? 2020"))
 
     assert world.schedules.find("nightly").state.due is None
+
+
+def test_nodes_that_start_at_the_same_time_with_the_same_file_agree(world: FileWorld) -> None:
+    schedules = tuple(structs.replace(NIGHTLY, name=f"nightly-{number}") for number in range(8))
+    dependency = {"type": "FILE", "resourceId": "/in/", "lifeDuration": 0}
+    configurations = tuple(
+        read_configuration({"name": f"rule-{number}", "dependencies": [dependency]}, ()) for number in range(8)
+    )
+    wanted = Wanted((), (REPORT,), schedules, configurations)
+    nodes = [FileWorld(world.store) for _ in range(6)]
+
+    in_threads(lambda number: nodes[number].file.apply(wanted), len(nodes))
+
+    assert world.names() == [request.name for request in schedules]
+    names = [entry.configuration.name for entry in world.store.list_configurations(limit=100).entries]
+    assert names == [request.name for request in configurations]
+    assert world.file.diff(wanted) == []

@@ -3,9 +3,18 @@
 import asyncio
 
 import pytest
+from msgspec import structs
 
 from rota.clock import ManualClock
-from rota.engine.log_stream import MAX_PENDING_CHARS, MAX_PENDING_LINES, MOST_PER_BATCH, LogStream
+from rota.engine.log_stream import (
+    CROWDED_LINES,
+    MAX_PENDING_CHARS,
+    MAX_PENDING_LINES,
+    PATIENCE_S,
+    SHARE_CHARS,
+    SHARE_LINES,
+    LogStream,
+)
 from rota.model.job import Claim, JobState
 from rota.store import Store
 from rota.store.store import LogBatch
@@ -26,6 +35,15 @@ def messages(batches: list[LogBatch]) -> list[str]:
     return [entry.message for batch in batches for entry in batch.entries]
 
 
+def take_all(lines: LogStream) -> list[LogBatch]:
+    """Share after share, all of them written."""
+    taken: list[LogBatch] = []
+    while batches := lines.take():
+        lines.written(batches)
+        taken += batches
+    return taken
+
+
 def test_lines_are_taken_once_in_order_and_with_the_claims_token() -> None:
     lines, claim = stream(), some_claim()
     lines.add(claim, "one", "info")
@@ -38,55 +56,187 @@ def test_lines_are_taken_once_in_order_and_with_the_claims_token() -> None:
         ("one", "info", NOW),
         ("two", "error", NOW),
     ]
-    assert not lines.has_lines()
     assert lines.take() == []
+    assert lines.has_lines(), "until they are written"
+    lines.written([batch])
+    assert not lines.has_lines()
 
 
-def test_many_lines_are_cut_into_batches() -> None:
+def test_many_lines_are_taken_in_small_shares() -> None:
     lines, claim = stream(), some_claim()
-    for number in range(MOST_PER_BATCH + 1):
+    count = SHARE_LINES * 3 + 1
+    for number in range(count):
         lines.add(claim, str(number), "info")
 
-    batches = lines.take()
+    batches = take_all(lines)
 
-    assert [len(batch.entries) for batch in batches] == [MOST_PER_BATCH, 1]
-    assert messages(batches) == [str(number) for number in range(MOST_PER_BATCH + 1)]
+    assert [len(batch.entries) for batch in batches] == [SHARE_LINES] * 3 + [1]
+    assert messages(batches) == [str(number) for number in range(count)]
+
+
+def test_a_share_of_long_lines_has_few_of_them() -> None:
+    lines, claim = stream(), some_claim()
+    for _ in range(20):
+        lines.add(claim, "x" * 16_000, "info")
+
+    shares = take_all(lines)
+
+    assert len(shares) > 3
+    assert max(sum(len(entry.message) for entry in share.entries) for share in shares) < SHARE_CHARS + 16_000
+
+
+def test_a_flood_leaves_its_neighbours_their_part_of_every_share() -> None:
+    lines, flood = stream(), some_claim()
+    neighbours = [some_claim() for _ in range(4)]
+    for number in range(CROWDED_LINES):
+        lines.add(flood, str(number), "info")
+    for claim in neighbours:
+        lines.add(claim, "hello", "info")
+
+    share = lines.take()
+
+    assert {batch.job_id for batch in share} == {claim.spec.id for claim in [flood, *neighbours]}
+    assert sum(len(batch.entries) for batch in share) <= SHARE_LINES
+
+
+def test_more_jobs_than_a_share_has_lines_take_turns() -> None:
+    lines, claims = stream(), [some_claim() for _ in range(SHARE_LINES + 50)]
+    for claim in claims:
+        for number in range(2):
+            lines.add(claim, str(number), "info")
+
+    first = lines.take()
+    lines.written(first)
+    second = lines.take()
+
+    assert len(first) == SHARE_LINES
+    assert {batch.job_id for batch in second} >= {claim.spec.id for claim in claims[SHARE_LINES:]}
+
+
+def test_lines_behind_those_that_are_being_written_wait() -> None:
+    lines, claim = stream(), some_claim()
+    lines.add(claim, "one", "info")
+    batches = lines.take()
+    lines.add(claim, "two", "info")
+
+    assert lines.take() == []
+    lines.written(batches)
+    assert messages(lines.take()) == ["two"]
 
 
 def test_lines_that_were_put_back_come_before_later_ones() -> None:
     lines, claim = stream(), some_claim()
-    for number in range(MOST_PER_BATCH + 1):
+    for number in range(3):
         lines.add(claim, str(number), "info")
     batches = lines.take()
     lines.add(claim, "later", "info")
 
-    lines.put_back(batches, {claim.spec.id: claim})
+    lines.put_back(batches)
 
-    assert messages(lines.take()) == [*(str(number) for number in range(MOST_PER_BATCH + 1)), "later"]
+    assert messages(take_all(lines)) == ["0", "1", "2", "later"]
 
 
-def test_lines_of_a_job_that_is_no_longer_held_are_not_put_back() -> None:
+def test_two_attempts_at_one_job_are_kept_apart() -> None:
+    lines, first = stream(), some_claim()
+    second = structs.replace(first, token="node/2")
+    lines.add(first, "old", "info")
+    lines.add(second, "new", "info")
+
+    assert {(batch.token, batch.entries[0].message) for batch in lines.take()} == {("node/1", "old"), ("node/2", "new")}
+
+
+def test_the_last_lines_of_a_job_go_with_its_end() -> None:
+    lines, ended, running = stream(), some_claim(), some_claim()
+    lines.add(ended, "last", "info")
+    lines.add(running, "not yet", "info")
+
+    batches, late = lines.last_lines([ended, some_claim()])
+
+    assert messages(batches) == ["last"]
+    assert late == set()
+
+
+def test_the_end_of_a_job_with_more_lines_than_a_share_waits_for_them() -> None:
+    lines, flood, quiet = stream(), some_claim(), some_claim()
+    for number in range(SHARE_LINES + 1):
+        lines.add(flood, str(number), "info")
+    lines.add(quiet, "last", "info")
+
+    batches, late = lines.last_lines([flood, quiet])
+
+    assert messages(batches) == ["last"]
+    assert late == {flood.spec.id}
+    lines.written(batches)
+    lines.written(lines.take())
+    batches, late = lines.last_lines([flood])
+    assert messages(batches) == [str(SHARE_LINES)]
+    assert late == set()
+
+
+def test_the_end_of_a_job_whose_lines_are_being_written_waits_for_them() -> None:
     lines, claim = stream(), some_claim()
     lines.add(claim, "one", "info")
+    batches = lines.take()
 
-    lines.put_back(lines.take(), {})
+    assert lines.last_lines([claim], at_once=True) == ([], {claim.spec.id})
+    lines.written(batches)
+    assert lines.last_lines([claim]) == ([], set())
 
-    assert not lines.has_lines()
+
+def test_at_once_all_lines_go_with_the_end() -> None:
+    lines, flood = stream(), some_claim()
+    for number in range(SHARE_LINES * 2):
+        lines.add(flood, str(number), "info")
+
+    batches, late = lines.last_lines([flood], at_once=True)
+
+    assert len(messages(batches)) == SHARE_LINES * 2
+    assert late == set()
 
 
-def test_more_lines_than_may_wait_are_dropped_and_the_log_says_how_many() -> None:
+def test_a_job_that_writes_a_lot_is_asked_to_wait_and_its_neighbours_are_not() -> None:
+    lines, flood, neighbour = stream(), some_claim(), some_claim()
+    lines.add(neighbour, "hello", "info")
+    for _ in range(CROWDED_LINES):
+        lines.add(flood, "x", "info")
+
+    assert lines.is_crowded(flood)
+    assert not lines.is_crowded(neighbour)
+    take_all(lines)
+    assert not lines.is_crowded(flood)
+
+
+def test_nobody_is_asked_to_wait_for_a_store_that_is_away() -> None:
+    clock, flood = ManualClock(NOW), some_claim()
+    lines = LogStream(clock)
+    for _ in range(CROWDED_LINES + SHARE_LINES):
+        lines.add(flood, "x", "info")
+    share = lines.take()
+    assert lines.is_crowded(flood)
+
+    lines.put_back(share)
+    clock.advance(int(PATIENCE_S * 1000) + 1)
+
+    assert not lines.is_crowded(flood)
+    lines.written(lines.take())
+    assert lines.is_crowded(flood)
+
+
+def test_more_lines_than_may_wait_are_dropped_and_the_log_says_how_many_and_where() -> None:
     lines, first, late = stream(), some_claim(), some_claim()
     for _ in range(MAX_PENDING_LINES + 5):
         lines.add(first, "x", "info")
     lines.add(late, "a job whose only line found no room", "info")
+    taken = lines.take()
+    lines.written(taken)
+    lines.add(first, "room again", "info")
 
-    batches = lines.take()
+    taken += take_all(lines)
 
-    assert messages(batches).count("x") == MAX_PENDING_LINES
-    assert [(batch.job_id, batch.entries[-1].message) for batch in batches[-2:]] == [
-        (first.spec.id, "[5 lines dropped: the store was too slow]"),
-        (late.spec.id, "[1 lines dropped: the store was too slow]"),
-    ]
+    of_first = [entry.message for batch in taken if batch.job_id == first.spec.id for entry in batch.entries]
+    assert of_first[-3:] == ["x", "[5 lines dropped: the store was too slow]", "room again"]
+    of_late = [entry.message for batch in taken if batch.job_id == late.spec.id for entry in batch.entries]
+    assert of_late == ["[1 lines dropped: the store was too slow]"]
 
 
 def test_long_lines_take_the_room_of_many() -> None:
@@ -96,21 +246,9 @@ def test_long_lines_take_the_room_of_many() -> None:
     for _ in range(MAX_PENDING_CHARS // length + 10):
         lines.add(claim, "x" * length, "info")
 
-    taken = messages(lines.take())
+    taken = messages(take_all(lines))
     assert sum(map(len, taken)) <= MAX_PENDING_CHARS + 100
     assert taken[-1] == "[10 lines dropped: the store was too slow]"
-
-
-def test_lines_that_find_no_room_when_they_are_put_back_are_counted() -> None:
-    lines, claim = stream(), some_claim()
-    lines.add(claim, "early", "info")
-    early = lines.take()
-    for _ in range(MAX_PENDING_LINES):
-        lines.add(claim, "x", "info")
-
-    lines.put_back(early, {claim.spec.id: claim})
-
-    assert messages(lines.take())[-1] == "[1 lines dropped: the store was too slow]"
 
 
 @pytest.mark.stores("sqlite-file", "redis")

@@ -4,7 +4,7 @@ import pytest
 
 from rota.engine.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.retention import EVERY_S, Retention
+from rota.engine.retention import AGAIN_S, EVERY_S, Retention
 from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.store import Store
@@ -44,6 +44,7 @@ def test_what_ended_too_long_ago_is_forgotten_with_its_log(store: Store) -> None
     finish(store, succeed(held))
     young = ended_job(store, queue, JobState.SUCCEEDED, now=NOW + 1)
 
+    assert keeper.run_once(NOW + DAY_MS + 1) == AGAIN_S
     assert keeper.run_once(NOW + DAY_MS + 1) == EVERY_S
 
     assert states_of(store, [old, young]) == [None, JobState.SUCCEEDED]

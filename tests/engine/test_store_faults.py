@@ -15,7 +15,7 @@ from tests.engine.jobs import new_stage
 from tests.engine.working import DEADLINE_S, Faults, Shop, until, working
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
-pytestmark = pytest.mark.stores("sqlite-file", "redis")
+pytestmark = pytest.mark.stores("sqlite-file", "redis", "redis-cluster")
 
 HOUR_LEASE_MS = 4 * 3_600_000
 """Beats and watchdog are an hour away, so that the worker has to help itself."""
@@ -120,6 +120,31 @@ def test_log_lines_of_a_job_that_ended_while_they_could_not_be_written_are_kept(
     asyncio.run(scene())
 
 
+def test_jobs_end_although_the_store_has_no_room_for_their_log_lines(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        stage.gate.set()
+        shop, faults = Shop(store), Faults(store)
+        shop.python("speak_and_wait")
+        async with working(faults.store, dead_after_ms=HOUR_LEASE_MS) as node:
+            faults.before("append_logs", be_full, be_full)
+            first = await shop.ended(shop.enqueue("speak_and_wait", {"lines": 3}))
+            second = await shop.ended(shop.enqueue("speak_and_wait", {"lines": 3}))
+            third = await shop.ended(shop.enqueue("speak_and_wait", {"lines": 3}))
+
+            assert {job.state for job in first + second + third} == {JobState.SUCCEEDED}
+            assert shop.messages(first[0].id) == []
+            assert shop.messages(third[0].id) == ["line 0", "line 1", "line 2"]
+            assert node.health() is None
+
+    with caplog.at_level(logging.WARNING, "rota.worker"):
+        asyncio.run(scene())
+    assert caplog.text.count("log lines are dropped: the store is full") == 1
+    assert caplog.text.count("log lines are written again") == 1
+
+
 def test_a_node_whose_store_stays_away_can_still_be_stopped_at_once(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
@@ -129,7 +154,7 @@ def test_a_node_whose_store_stays_away_can_still_be_stopped_at_once(store: Store
         run = asyncio.create_task(node.run())
         job_id = shop.enqueue("pass_gate")
         await until(lambda: stage.inside == 1, "the job to run")
-        for name in ("finish_jobs", "finish_and_claim_jobs", "append_logs", "recover_claims", "drop_lease"):
+        for name in ("finish_jobs", "finish_and_claim_jobs", "append_logs", "recover_claims", "leave_queue"):
             faults.before(name, *[be_away] * 1_000)
 
         node.request_stop(at_once=True)
@@ -161,9 +186,9 @@ def test_a_duty_that_fails_is_done_again(store: Store, caplog: pytest.LogCapture
             raise RuntimeError("a bug")
 
         faults = Faults(store)
-        faults.before("lost_claims", be_away, break_down)
+        faults.before("read_pulses", be_away, break_down)
         async with working(faults.store, dead_after_ms=200):
-            await until(lambda: faults.calls.count("lost_claims") > 3, "further rounds")
+            await until(lambda: faults.calls.count("read_pulses") > 3, "further rounds")
 
     asyncio.run(scene())
     assert "duty failed" in caplog.text

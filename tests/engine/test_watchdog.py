@@ -1,22 +1,23 @@
-"""The watchdog: what dead nodes left is settled on their behalf, by the rules of the job's type."""
+"""The watchdog: what dead nodes left is settled on their behalf, by the rules of the job's type; and nobody is taken
+for dead who was not seen to be silent."""
 
-from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from rota.clock import ManualClock
 from rota.engine.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.watchdog import Watchdog
+from rota.engine.presence import Presence
 from rota.model.ids import new_id
-from rota.model.job import JobState
+from rota.model.job import Claim, JobState
 from rota.model.job_type import JobType, OnNodeDeath
 from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
-from rota.model.settlement import POISON_DEATHS
+from rota.model.settlement import MOST_DEATHS
 from rota.store import Store
 from tests.contract.building import (
     NOW,
+    beat,
     claim,
     claim_one,
     counts,
@@ -24,10 +25,12 @@ from tests.contract.building import (
     find,
     finish,
     new_node,
+    renew,
     spec,
     state_of,
     succeed,
 )
+from tests.engine.watching import LOOK_MS, Watch
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 
@@ -36,203 +39,285 @@ SECOND_QUEUE = new_id(NOW)
 GOES_BACK = new_id(NOW)
 FAILS = new_id(NOW)
 
-Round = Callable[[], float]
-
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
-
-
-@pytest.fixture
-def definitions(store: Store) -> Definitions:
-    made = Definitions(store, ExecutorRegistry())
-    made.define(
+def watch(store: Store) -> Watch:
+    definitions = Definitions(store, ExecutorRegistry())
+    definitions.define(
         [NodeType(uuid=QUEUE, name="default"), NodeType(uuid=SECOND_QUEUE, name="second")],
         [
             JobType(uuid=GOES_BACK, name="goes_back", executor="log"),
             JobType(uuid=FAILS, name="fails", executor="log", on_node_death=OnNodeDeath.FAIL),
         ],
     )
-    return made
+    return Watch(store)
 
 
-@pytest.fixture
-def watch(store: Store, definitions: Definitions, clock: ManualClock) -> Round:
-    """One round of a watchdog at the present time."""
-    watchdog = Watchdog(store, definitions)
-    return lambda: watchdog.run_once(clock.now())
+def running_job(store: Store, *, node: str | None = None, job_type: str = GOES_BACK) -> Claim:
+    enqueue(store, spec(QUEUE, job_type=job_type))
+    return claim_one(store, QUEUE, node=node)
 
 
-def run_on_a_node_that_dies(store: Store, clock: ManualClock, watch: Round) -> None:
-    claim_one(store, QUEUE, lease_ms=DEAD_AFTER_MS, now=clock.now())
-    clock.advance(DEAD_AFTER_MS)
-    watch()
+# -- who is dead ---------------------------------------------------------------------------------------------------
 
 
-def test_a_living_nodes_jobs_are_left_to_it(store: Store, clock: ManualClock, watch: Round) -> None:
-    (job_id,) = enqueue(store, spec(QUEUE, job_type=GOES_BACK))
-    claim_one(store, QUEUE, lease_ms=DEAD_AFTER_MS)
-    clock.advance(DEAD_AFTER_MS - 1)
+def test_a_node_is_left_alone_until_it_was_seen_silent_for_the_whole_dead_time(store: Store, watch: Watch) -> None:
+    held = running_job(store)
+    watch.look()
 
-    watch()
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.RUNNING
 
-    assert state_of(store, job_id) is JobState.RUNNING
-
-
-def test_a_dead_nodes_job_goes_back_and_only_the_death_counts(store: Store, clock: ManualClock, watch: Round) -> None:
-    (job_id,) = enqueue(store, spec(QUEUE, job_type=GOES_BACK))
-
-    run_on_a_node_that_dies(store, clock, watch)
-
-    job = find(store, job_id)
-    assert job.state is JobState.QUEUED
-    assert job.attempts == 0
-    assert job.deaths == 1
+    watch.watch(LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.QUEUED
 
 
-def test_a_dead_nodes_job_fails_if_its_type_says_so(store: Store, clock: ManualClock, watch: Round) -> None:
-    (job_id,) = enqueue(store, spec(QUEUE, job_type=FAILS))
+def test_a_node_that_gives_signs_of_life_keeps_its_jobs(store: Store, watch: Watch) -> None:
+    node = new_node()
+    held = running_job(store, node=node)
+    watch.look()
 
-    run_on_a_node_that_dies(store, clock, watch)
+    for _ in range(4):
+        watch.watch(DEAD_AFTER_MS - LOOK_MS)
+        renew(store, QUEUE, node, held)
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
 
-    job = find(store, job_id)
-    assert job.state is JobState.FAILED
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+
+def test_a_watchdog_that_comes_late_must_first_watch(store: Store, watch: Watch) -> None:
+    """However old the last sign of life is by any clock."""
+    held = running_job(store)
+    watch.clock.advance(1_000 * DEAD_AFTER_MS)
+
+    watch.look()
+
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+
+def test_after_a_gap_the_observation_begins_anew(store: Store, watch: Watch) -> None:
+    """The store was away, or this machine asleep: the others could not be heard."""
+    held = running_job(store)
+    watch.look()
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+    watch.clock.advance(2 * DEAD_AFTER_MS)
+
+    watch.look()
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+    watch.watch(LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+def test_whoever_cannot_write_may_not_judge(store: Store, watch: Watch) -> None:
+    """A foreign lock on the file: it can be read, but nobody can renew."""
+    held = running_job(store)
+    watch.look()
+
+    watch.watch(3 * DEAD_AFTER_MS, can_write=False)
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+    watch.watch(2 * LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+def test_a_step_of_the_wall_clock_kills_nobody(store: Store, watch: Watch) -> None:
+    held = running_job(store)
+    watch.look()
+
+    for step in (3_600_000, -7_200_000):
+        watch.clock.set(watch.clock.now() + step)
+        watch.look()
+
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+
+def test_nobody_takes_jobs_from_himself(store: Store, watch: Watch) -> None:
+    held = running_job(store, node=watch.node)
+
+    watch.watch_it_die()
+
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+
+def test_only_the_silent_node_loses_its_jobs(store: Store, watch: Watch) -> None:
+    alive, silent = new_node(), new_node()
+    kept, gone = running_job(store, node=alive), running_job(store, node=silent)
+    watch.look()
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+    renew(store, QUEUE, alive, kept)
+
+    watch.watch(LOOK_MS)
+
+    assert state_of(store, kept.spec.id) is JobState.RUNNING
+    assert state_of(store, gone.spec.id) is JobState.QUEUED
+    assert store.read_pulses(QUEUE).keys() == {alive}
+
+
+def test_a_process_that_is_known_to_be_gone_is_dead_at_once(store: Store, watch: Watch, tmp_path: Path) -> None:
+    here, elsewhere = Presence(tmp_path), Presence(tmp_path)
+    living, dead, foreign = new_node(), new_node(), new_node()
+    here.hold(living)
+    (tmp_path / dead).touch()
+    kept, gone, unknown = (running_job(store, node=node) for node in (living, dead, foreign))
+
+    Watch(store, elsewhere).look()
+
+    assert state_of(store, kept.spec.id) is JobState.RUNNING
+    assert state_of(store, gone.spec.id) is JobState.QUEUED
+    assert state_of(store, unknown.spec.id) is JobState.RUNNING
+    here.release(living)
+
+
+def test_claims_without_any_pulse_are_found(store: Store, watch: Watch) -> None:
+    node = new_node()
+    held = running_job(store, node=node)
+    store.forget_pulse(QUEUE, node, pulse=store.read_pulses(QUEUE)[node])
+
+    # They are looked for once in a while, by chance.
+    for _ in range(2_000):
+        watch.look()
+        if node in store.read_pulses(QUEUE):
+            break
+    watch.watch_it_die()
+
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+# -- what becomes of their jobs ------------------------------------------------------------------------------------
+
+
+def test_a_dead_nodes_job_goes_back_and_only_the_death_counts(store: Store, watch: Watch) -> None:
+    held = running_job(store)
+
+    watch.watch_it_die()
+
+    job = find(store, held.spec.id)
+    assert (job.state, job.attempts, job.deaths) == (JobState.QUEUED, 0, 1)
+
+
+def test_a_dead_nodes_job_fails_if_its_type_says_so(store: Store, watch: Watch) -> None:
+    held = running_job(store, job_type=FAILS)
+
+    watch.watch_it_die()
+
+    job = find(store, held.spec.id)
+    assert (job.state, job.deaths) == (JobState.FAILED, 1)
     assert isinstance(job.errors, dict)
     assert job.errors["type"] == "node_lost"
-    assert job.deaths == 1
 
 
-def test_a_job_of_a_type_that_is_gone_goes_back(store: Store, clock: ManualClock, watch: Round) -> None:
-    (job_id,) = enqueue(store, spec(QUEUE, job_type=new_id(NOW)))
+def test_a_job_of_a_type_that_is_gone_goes_back(store: Store, watch: Watch) -> None:
+    held = running_job(store, job_type=new_id(NOW))
 
-    run_on_a_node_that_dies(store, clock, watch)
+    watch.watch_it_die()
 
-    assert state_of(store, job_id) is JobState.QUEUED
+    assert state_of(store, held.spec.id) is JobState.QUEUED
 
 
-def test_a_job_that_outlived_its_nodes_too_often_is_quarantined(store: Store, clock: ManualClock, watch: Round) -> None:
+def test_a_job_that_outlived_its_nodes_again_and_again_is_not_run_any_more(store: Store, watch: Watch) -> None:
     (job_id,) = enqueue(store, spec(QUEUE, job_type=GOES_BACK))
 
-    for deaths in range(1, POISON_DEATHS):
-        run_on_a_node_that_dies(store, clock, watch)
-        assert find(store, job_id).deaths == deaths
-        assert state_of(store, job_id) is JobState.QUEUED
-    run_on_a_node_that_dies(store, clock, watch)
+    for deaths in range(1, MOST_DEATHS):
+        claim_one(store, QUEUE)
+        watch.watch_it_die()
+        assert (find(store, job_id).state, find(store, job_id).deaths) == (JobState.QUEUED, deaths)
+    claim_one(store, QUEUE)
+    watch.watch_it_die()
 
     job = find(store, job_id)
-    assert job.state is JobState.FAILED
+    assert (job.state, job.deaths) == (JobState.FAILED, MOST_DEATHS)
     assert isinstance(job.errors, dict)
     assert job.errors["type"] == "poison"
-    assert job.deaths == POISON_DEATHS
 
 
-def test_a_rule_that_was_changed_a_moment_ago_is_obeyed(
-    store: Store, definitions: Definitions, clock: ManualClock, watch: Round
-) -> None:
-    (job_id,) = enqueue(store, spec(QUEUE, job_type=GOES_BACK))
-    watch()
+def test_a_rule_that_was_changed_a_moment_ago_is_obeyed(store: Store, watch: Watch) -> None:
+    held = running_job(store)
+    watch.look()
     elsewhere = Definitions(store, ExecutorRegistry())
     elsewhere.define_job_type(JobType(uuid=GOES_BACK, name="goes_back", executor="log", on_node_death=OnNodeDeath.FAIL))
 
-    run_on_a_node_that_dies(store, clock, watch)
+    watch.watch(DEAD_AFTER_MS)
 
-    assert state_of(store, job_id) is JobState.FAILED
-
-
-def test_a_node_that_renewed_its_lease_keeps_its_jobs(store: Store, clock: ManualClock, watch: Round) -> None:
-    (job_id,) = enqueue(store, spec(QUEUE, job_type=GOES_BACK))
-    node = new_node()
-    held = claim_one(store, QUEUE, node=node, lease_ms=DEAD_AFTER_MS)
-    clock.advance(DEAD_AFTER_MS)
-
-    store.renew_claims(QUEUE, node, {job_id: held.token}, lease_ms=DEAD_AFTER_MS, now=clock.now())
-    watch()
-
-    assert state_of(store, job_id) is JobState.RUNNING
-    assert finish(store, succeed(held, clock.now()), now=clock.now()) == frozenset()
+    assert state_of(store, held.spec.id) is JobState.FAILED
 
 
-def test_a_node_that_was_only_slow_cannot_end_a_job_that_was_taken_from_it(
-    store: Store, clock: ManualClock, watch: Round
-) -> None:
-    (job_id,) = enqueue(store, spec(QUEUE, job_type=GOES_BACK))
-    slow = claim_one(store, QUEUE, lease_ms=DEAD_AFTER_MS)
-    clock.advance(DEAD_AFTER_MS)
-    watch()
-    now = clock.now()
+def test_a_node_that_was_only_slow_cannot_end_a_job_that_was_taken_from_it(store: Store, watch: Watch) -> None:
+    slow = running_job(store)
+    watch.watch_it_die()
+    now = watch.clock.now()
     second = claim_one(store, QUEUE, now=now)
 
     refused = finish(store, succeed(slow, now, results="too late"), now=now)
 
-    assert refused == {job_id}
+    assert refused == {slow.spec.id}
     assert finish(store, succeed(second, now, results="in time"), now=now) == frozenset()
-    assert find(store, job_id).results == "in time"
+    assert find(store, slow.spec.id).results == "in time"
 
 
-def test_claims_without_any_lease_are_taken_back(store: Store, watch: Round) -> None:
-    (job_id,) = enqueue(store, spec(QUEUE, job_type=GOES_BACK))
-    node = new_node()
-    claim_one(store, QUEUE, node=node, lease_ms=DEAD_AFTER_MS)
-    store.drop_lease(QUEUE, node)
-
-    watch()
-
-    assert state_of(store, job_id) is JobState.QUEUED
-
-
-def test_every_queue_is_watched(store: Store, clock: ManualClock, watch: Round) -> None:
+def test_every_queue_is_watched(store: Store, watch: Watch) -> None:
     ids = enqueue(store, spec(QUEUE, job_type=GOES_BACK), spec(SECOND_QUEUE, job_type=GOES_BACK))
-    claim(store, QUEUE, lease_ms=DEAD_AFTER_MS)
-    claim(store, SECOND_QUEUE, lease_ms=DEAD_AFTER_MS)
-    clock.advance(DEAD_AFTER_MS)
+    claim(store, QUEUE)
+    claim(store, SECOND_QUEUE)
 
-    watch()
+    watch.watch_it_die()
 
     assert [state_of(store, job_id) for job_id in ids] == [JobState.QUEUED] * 2
 
 
 def test_a_round_that_leaves_something_is_followed_by_another_at_once(
-    store: Store, clock: ManualClock, watch: Round
+    store: Store, watch: Watch, tmp_path: Path
 ) -> None:
+    node = new_node()
+    (tmp_path / node).touch()
     enqueue(store, *(spec(QUEUE, job_type=GOES_BACK) for _ in range(1_200)))
-    assert len(claim(store, QUEUE, limit=1_000, lease_ms=DEAD_AFTER_MS)) == 1_000
-    clock.advance(DEAD_AFTER_MS)
+    assert len(claim(store, QUEUE, node=node, limit=1_000)) == 1_000
+    here = Watch(store, Presence(tmp_path))
 
     rounds = 1
-    while watch() == 0.0:
+    while here.look() == 0.0:
         rounds += 1
 
     assert rounds == 3
     assert counts(store, QUEUE) == {JobState.QUEUED: 1_200}
 
 
-def test_with_nothing_to_do_a_tenth_of_the_lease_passes_between_two_rounds(
-    store: Store, definitions: Definitions, watch: Round
-) -> None:
-    assert watch() == pytest.approx(2.0)
-    assert Watchdog(store, definitions, dead_after_ms=1_000).run_once(NOW) == pytest.approx(0.1)
+def test_two_watchdogs_count_a_death_once(store: Store, watch: Watch) -> None:
+    held = running_job(store)
+    other = Watch(store)
+
+    watch.watch_it_die()
+    other.watch_it_die()
+
+    assert find(store, held.spec.id).deaths == 1
 
 
-def test_a_dead_node_is_shown_for_a_while_and_then_forgotten(store: Store, clock: ManualClock, watch: Round) -> None:
-    store.beat(NodeRecord(uuid=new_node(), node_type=QUEUE, last_ping=NOW))
+# -- records of nodes ----------------------------------------------------------------------------------------------
 
-    clock.advance(10 * DEAD_AFTER_MS)
-    watch()
+
+def test_with_nothing_to_do_a_twentieth_of_the_dead_time_passes_between_two_looks(watch: Watch) -> None:
+    assert watch.look() == pytest.approx(1.0)
+
+
+def test_a_dead_node_is_shown_for_a_while_and_then_forgotten(store: Store, watch: Watch) -> None:
+    beat(store, NodeRecord(uuid=new_node(), node_type=QUEUE, last_ping=0))
+    watch.look()
+
+    watch.watch(10 * DEAD_AFTER_MS - LOOK_MS)
     assert len(store.list_nodes(since=0)) == 1
 
-    clock.advance(1)
-    watch()
+    watch.watch(LOOK_MS)
     assert store.list_nodes(since=0) == []
 
 
-def test_two_watchdogs_count_a_death_once(
-    store: Store, definitions: Definitions, clock: ManualClock, watch: Round
-) -> None:
-    (job_id,) = enqueue(store, spec(QUEUE, job_type=GOES_BACK))
-    other = Watchdog(store, definitions)
+def test_the_record_of_a_node_that_beats_stays(store: Store, watch: Watch) -> None:
+    node = new_node()
+    watch.look()
 
-    run_on_a_node_that_dies(store, clock, watch)
-    other.run_once(clock.now())
+    for minute in range(8):
+        beat(store, NodeRecord(uuid=node, node_type=QUEUE, last_ping=minute))
+        watch.watch(60_000)
 
-    assert find(store, job_id).deaths == 1
+    assert [one.uuid for one in store.list_nodes(since=0)] == [node]

@@ -9,11 +9,10 @@ from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import Unique
 from rota.model.retry import RetryPolicy
-from rota.model.settlement import POISON_DEATHS
 from rota.store import Store
-from tests.contract.building import claim, die, enqueue, finish, spec
+from tests.contract.building import enqueue, spec
 from tests.engine.jobs import new_stage
-from tests.engine.working import Shop, until, working
+from tests.engine.working import Faults, Shop, until, working
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
@@ -338,26 +337,6 @@ def test_what_was_claimed_ahead_of_slots_that_are_stuck_goes_to_another_node(
     asyncio.run(scene())
 
 
-def test_jobs_whose_next_death_would_be_their_last_are_not_in_one_nodes_hands_together(store: Store) -> None:
-    async def scene() -> None:
-        stage = new_stage()
-        shop = Shop(store, threads=8)
-        shop.python("take_a_moment")
-        suspects = [shop.enqueue("take_a_moment", {"text": "suspect"}) for _ in range(6)]
-        for _ in range(POISON_DEATHS - 1):
-            finish(store, *(die(held) for held in claim(store, shop.queue, now=shop.clock.now())))
-        assert {shop.job(job_id).deaths for job_id in suspects} == {POISON_DEATHS - 1}
-        async with working(store):
-            jobs = await shop.ended(*suspects)
-
-            assert stage.most_inside == 1
-            assert {job.state for job in jobs} == {JobState.SUCCEEDED}
-            assert {job.attempts for job in jobs} == {1}
-            assert {job.deaths for job in jobs} == {POISON_DEATHS - 1}
-
-    asyncio.run(scene())
-
-
 def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,5 +356,25 @@ def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(
                 stage.gate.set()
                 await shop.ended(*holding)
                 stage.gate.clear()
+
+    asyncio.run(scene())
+
+
+def test_a_worker_of_a_paused_queue_does_not_ask_for_what_is_overdue_again_and_again(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop, counted = Shop(store), Faults(store)
+        shop.python("note")
+        store.pause_queue(shop.queue)
+        job_id = shop.enqueue("note", {"text": "x"}, delay_ms=1)
+        async with working(counted.store, dead_after_ms=1_000):
+            beats = counted.calls.count("beat")
+            await until(lambda: counted.calls.count("beat") >= beats + 4, "some beats")
+            claims = sum(counted.calls.count(name) for name in ("claim_jobs", "finish_and_claim_jobs"))
+            store.resume_queue(shop.queue)
+            await shop.ended(job_id)
+
+        assert claims <= 10
+        assert stage.started == ["x"]
 
     asyncio.run(scene())

@@ -1,6 +1,7 @@
 """A small installation in this process: a store, somebody who hands jobs in, and nodes that run them."""
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,11 +13,13 @@ from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.executors.registry import GROUP, ExecutorRegistry
 from rota.engine.intake import Intake, JobRequest
 from rota.engine.node import Node, NodeOptions
+from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store import Store
+from rota.store.store import Lifeline
 from tests.contract.building import find
 
 DEADLINE_S = 60.0
@@ -101,11 +104,19 @@ async def working(store: Store, **options: object) -> AsyncIterator[Node]:
 class Faults:
     """Makes calls of a store go wrong: before they happen, or after, when only the answer is lost."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: object) -> None:
         self._store = store
         self._before: dict[str, deque[Callable[[], None]]] = {}
         self._after: dict[str, deque[Callable[[], None]]] = {}
+        self._is_cut = threading.Event()
         self.calls: list[str] = []
+
+    def cut_off(self) -> None:
+        """Nothing gets through any more, until `reconnect`."""
+        self._is_cut.set()
+
+    def reconnect(self) -> None:
+        self._is_cut.clear()
 
     @property
     def store(self) -> Store:
@@ -120,6 +131,12 @@ class Faults:
         """The next calls of an operation happen, and then do this."""
         self._after.setdefault(name, deque()).extend(faults)
 
+    def lifeline(self, *, timeout_s: float) -> Lifeline:
+        """A line with the same faults."""
+        line = Faults(cast(Store, self._store).lifeline(timeout_s=timeout_s))
+        line._before, line._after, line.calls, line._is_cut = self._before, self._after, self.calls, self._is_cut
+        return cast(Lifeline, line)
+
     def __getattr__(self, name: str) -> object:
         real = getattr(self._store, name)
         if not callable(real):
@@ -127,6 +144,8 @@ class Faults:
 
         def call(*args: object, **options: object) -> object:
             self.calls.append(name)
+            if self._is_cut.is_set() and name != "close":
+                raise StoreUnavailable("cut off")
             if self._before.get(name):
                 self._before[name].popleft()()
             answer = real(*args, **options)

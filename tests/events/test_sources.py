@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rota.clock import SystemClock
+from rota.clock import NodeClock
 from rota.engine.configurations import Configurations
 from rota.engine.dependencies import Events
 from rota.engine.file_definitions import FileDefinitions, Wanted
@@ -239,7 +239,7 @@ def in_node(store: Store, is_done: Callable[[], bool], *, deadline_s: float = 30
 
 @pytest.mark.stores("sqlite-file", "redis")  # a whole node per store
 def test_a_schedule_emits_events_and_the_end_of_a_job_is_one_in_a_living_node(store: Store) -> None:
-    clock = SystemClock()
+    clock = NodeClock()
     node = Node(store, NodeOptions(), clock=clock)
     node.definitions.ensure_node_type(NodeType(uuid=new_id(1), name="default"))
     configurations = Configurations(store, node.definitions, clock)

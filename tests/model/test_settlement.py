@@ -6,7 +6,15 @@ from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, rank_of
 from rota.model.job_type import OnNodeDeath
 from rota.model.outcome import INTERRUPTED, Outcome, cancelled, failed, refused, succeeded, timed_out
 from rota.model.retry import RetryPolicy
-from rota.model.settlement import POISON_DEATHS, Settlement, settle, settle_death, was_carried_out
+from rota.model.settlement import (
+    MOST_DEATHS,
+    SUSPECT_DEATHS,
+    Settlement,
+    is_suspect,
+    settle,
+    settle_death,
+    was_carried_out,
+)
 
 NOW = 1_700_000_000_000
 SPEC = JobSpec(id="job", job_type="type", queue="queue", enqueued_at=NOW, priority=3)
@@ -77,8 +85,32 @@ def test_a_job_type_may_ask_to_fail_when_the_node_dies() -> None:
     assert settlement.ending.errors["type"] == "node_lost"
 
 
-def test_the_third_death_quarantines() -> None:
-    settlement = settle_death(claim(deaths=POISON_DEATHS - 1), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
+def test_a_job_that_was_there_at_two_deaths_is_suspect() -> None:
+    assert [is_suspect(claim(deaths=deaths)) for deaths in range(SUSPECT_DEATHS + 2)] == [False, False, True, True]
+
+
+def test_a_suspect_goes_back_when_its_node_dies_once_more() -> None:
+    settlement = settle_death(claim(deaths=MOST_DEATHS - 2), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
+
+    assert (settlement.state, settlement.deaths) == (JobState.QUEUED, MOST_DEATHS - 1)
+
+
+def test_a_suspect_that_only_failed_is_cleared() -> None:
+    suspect = claim(deaths=SUSPECT_DEATHS)
+    settlement = settle(suspect, failed("no"), policy=THREE, started_at=NOW, now=NOW, chance=0.5)
+
+    assert (settlement.state, settlement.deaths) == (JobState.DELAYED, 0)
+
+
+def test_an_interrupted_suspect_stays_one() -> None:
+    suspect = claim(deaths=SUSPECT_DEATHS)
+    settlement = settle(suspect, INTERRUPTED, policy=THREE, started_at=NOW, now=NOW, chance=0.5)
+
+    assert (settlement.state, settlement.deaths) == (JobState.QUEUED, SUSPECT_DEATHS)
+
+
+def test_a_job_that_outlived_its_nodes_again_and_again_is_not_run_any_more() -> None:
+    settlement = settle_death(claim(deaths=MOST_DEATHS - 1), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
 
     assert settlement.state is JobState.FAILED
     assert settlement.ending is not None

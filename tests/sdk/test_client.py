@@ -61,7 +61,7 @@ def job_type(client: Client) -> str:
 
 
 def claim(store: Store, now: int) -> Claim:
-    return store.claim_jobs(QUEUE, token="n/1", limit=1, lease_ms=60_000, now=now).claims[0]
+    return store.claim_jobs(QUEUE, token="n/1", limit=1, now=now).claims[0]
 
 
 def run(store: Store, now: int, *messages: str) -> None:

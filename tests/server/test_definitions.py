@@ -14,6 +14,7 @@ from rota.model.node import Node as NodeRecord
 from rota.model.node import NodeType
 from rota.server.api import Api
 from rota.store import Store
+from tests.contract.building import beat
 from tests.servers import wait_until
 
 REPORT: dict[str, Any] = {"name": "report", "executor": "log", "metadata": {"message": "hello"}}
@@ -145,8 +146,8 @@ def test_only_nodes_of_the_last_twenty_seconds_are_listed(admin: TestClient, api
     now = api.clock.now()
     queue = api.definitions.node_type("default").uuid
     alive, silent = (NodeRecord(uuid=new_id(now), node_type=queue, last_ping=now - ms) for ms in (15_000, 21_000))
-    kept.beat(alive)
-    kept.beat(silent)
+    beat(kept, alive)
+    beat(kept, silent)
 
     assert [one["uuid"] for one in admin.get("/api/nodes").json()["nodes"]] == [alive.uuid]
     shown = admin.get(f"/api/nodes/{silent.uuid}").json()

@@ -44,7 +44,7 @@ def run(store: Store, api: Api, *, fails: bool = False, limit: int = 1) -> list[
     """Run the next jobs as a node would; returns their ids."""
     queue, now = api.definitions.node_type("default").uuid, api.clock.now()
     token = make_token(new_id(now), 1)
-    claims = store.claim_jobs(queue, token=token, limit=limit, lease_ms=10_000, now=now).claims
+    claims = store.claim_jobs(queue, token=token, limit=limit, now=now).claims
     outcome = failed("no") if fails else succeeded({"said": "yes"})
     settlements = [settle(one, outcome, policy=RetryPolicy(), started_at=now, now=now, chance=0.0) for one in claims]
     assert store.finish_jobs(queue, settlements, now=now) == frozenset()

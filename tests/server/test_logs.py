@@ -37,9 +37,7 @@ class RunningJob:
         spec = api.intake.make_spec(JobRequest(job_type="talker"), now)
         api.store.enqueue_jobs([spec], now=now)
         self.id = spec.id
-        self._claim: Claim = api.store.claim_jobs(
-            self.queue, token=f"{new_id(now)}/1", limit=1, lease_ms=60_000, now=now
-        ).claims[0]
+        self._claim: Claim = api.store.claim_jobs(self.queue, token=f"{new_id(now)}/1", limit=1, now=now).claims[0]
 
     def say(self, *messages: str, level: str = "info", time: int = NOW) -> None:
         entries = [LogEntry(time, message, level) for message in messages]

@@ -60,6 +60,9 @@ class WorkerProcess:
     def terminate(self) -> None:
         self._process.send_signal(signal.SIGTERM)
 
+    def send_signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
     def kill9(self) -> None:
         """Without warning; returns when it is dead."""
         self._process.kill()
@@ -98,10 +101,13 @@ class Crew:
             for worker in self.workers:
                 print(f"--- worker {worker.pid}\n{worker.output[-3000:]}")
 
-    def hire(self, *, threads: int = 4, grace_s: float = 25.0, dead_after_ms: int = 20_000) -> WorkerProcess:
+    def hire(
+        self, *, threads: int = 4, grace_s: float = 25.0, dead_after_ms: int = 20_000, descriptors: int | None = None
+    ) -> WorkerProcess:
         """Start a worker; it may take a moment until it beats."""
         output = self._folder / f"worker-{len(self.workers)}.log"
         options = [f"--threads={threads}", f"--grace-s={grace_s}", f"--dead-after-ms={dead_after_ms}"]
+        options += [f"--descriptors={descriptors}"] if descriptors else []
         process = run_python(
             "tests.system.worker_main", self._url, *options, output=output, environment=self._environment
         )

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 
 from rota.engine.executors.python import current_run
 from tests.system.ledger import write_line
@@ -25,6 +26,15 @@ async def kill_process(ledger: str) -> None:
     """Takes its whole node along, as the kernel does when memory is short."""
     _tell(ledger, "start")
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def sleep_in_process() -> None:
+    """Lasts, and has a child of its own."""
+    subprocess.run(["sleep", "600"], check=True)
+
+
+def quick_in_process() -> None:
+    """Takes no longer than its process."""
 
 
 async def nothing() -> None:

@@ -15,10 +15,16 @@ class Line(Struct, frozen=True):
 
 
 def write_line(path: str, event: str, job_id: str, attempt: int) -> None:
-    """One line in one write, which the kernel appends whole, however many processes write."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    append_lines(path, f"{event} {job_id} {attempt} {os.getpid()}\n")
+
+
+def append_lines(path: str | Path, lines: str, *, is_synced: bool = False) -> None:
+    """Lines in one write, which the kernel appends whole, however many processes write."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
-        os.write(file, f"{event} {job_id} {attempt} {os.getpid()}\n".encode())
+        os.write(file, lines.encode())
+        if is_synced:
+            os.fsync(file)
     finally:
         os.close(file)
 

@@ -14,3 +14,22 @@ def processes_with(marker: str) -> list[int]:
             except OSError:
                 continue  # it ended meanwhile, or is not ours
     return found
+
+
+def keepers_of(parent: int) -> list[int]:
+    """The keepers that this process has started and that are alive."""
+    return [pid for pid in _children_of(parent) if b"\0rota-keeper\0" in _read(pid, "cmdline")]
+
+
+def _children_of(parent: int) -> list[int]:
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    # The name before the last parenthesis may hold anything; then come the state and the parent.
+    facts = {pid: _read(pid, "stat").rpartition(b")")[2].split() for pid in pids}
+    return [pid for pid, fields in facts.items() if fields and int(fields[1]) == parent]
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""  # it ended meanwhile

@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a server, which breaks connections in the ways that networks do."""
+"""A TCP proxy in front of servers, which breaks connections in the ways that networks do."""
 
 import asyncio
 import socket
@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -15,18 +16,18 @@ _CHUNK = 1 << 16
 
 
 class Proxy:
-    """Runs in a thread of its own while it is entered."""
+    """Runs in a thread of its own while it is entered. Has one port for each of the servers'."""
 
-    def __init__(self, port: int) -> None:
-        self._target = port
+    def __init__(self, *targets: int) -> None:
+        self._targets = list(targets)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._connections: set[_Connection] = set()
         self._pumps: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._marker: bytes | None = None
         self._swallows_left = 0
-        self.port = 0
+        self.ports: list[int] = []
         self.swallowed = 0
         """Replies that the server gave and nobody got."""
 
@@ -56,6 +57,11 @@ class Proxy:
 
         self._run(freeze_all()).result()
 
+    def turn_to(self, *targets: int) -> None:
+        """Lead new connections to other servers; the present ones are broken."""
+        self._targets = list(targets)
+        self.reset_all()
+
     def reset_all(self) -> None:
         """Break all connections, as a fire wall does that forgot them."""
 
@@ -75,19 +81,21 @@ class Proxy:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     async def _start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, HOST, 0)
-        self.port = self._server.sockets[0].getsockname()[1]
+        for number in range(len(self._targets)):
+            server = await asyncio.start_server(partial(self._serve, number), HOST, 0)
+            self._servers.append(server)
+            self.ports.append(server.sockets[0].getsockname()[1])
 
     async def _stop(self) -> None:
-        assert self._server is not None
-        self._server.close()
+        for server in self._servers:
+            server.close()
         for connection in tuple(self._connections):
             connection.reset()
         await asyncio.gather(*self._pumps)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            upstream = await asyncio.open_connection(HOST, self._target)
+            upstream = await asyncio.open_connection(HOST, self._targets[number])
         except OSError:
             writer.transport.abort()
             return

@@ -30,6 +30,7 @@ class Site:
         definitions = Definitions(store, ExecutorRegistry())
         self.queue = definitions.ensure_node_type(NodeType(uuid=self._new_id(), name=DEFAULT_NODE_TYPE)).uuid
         definitions.define([], [self._python(name) for name in ("work", "exit_process", "kill_process", "nothing")])
+        definitions.define([], [self._python(name, process=True) for name in ("sleep_in_process", "quick_in_process")])
         definitions.define_job_type(JobType(uuid=self._new_id(), name="note", executor="log"))
         self.definitions = definitions
         self.intake = Intake(store, definitions, self._clock)
@@ -74,9 +75,7 @@ class Site:
 
     def running_on(self, node: str) -> set[str]:
         """The jobs that the store holds for a node."""
-        now = self.store.now() + 1_000_000_000
-        claims = self.store.lost_claims(self.queue, now=now, limit=100_000)
-        return {claim.spec.id for claim in claims if claim.token.startswith(f"{node}/")}
+        return {claim.spec.id for claim in self.store.claims_of_node(self.queue, node, limit=100_000)}
 
     def await_end(self, *, deadline_s: float = 90.0) -> None:
         """Wait until no job is live."""
@@ -99,8 +98,8 @@ class Site:
         assert set(self.ledger.ends()) == {job.id for job in jobs if job.spec.arguments}
         return jobs
 
-    def _python(self, name: str) -> JobType:
-        metadata: dict[str, object] = {"function": f"tests.system.jobs:{name}"}
+    def _python(self, name: str, **options: object) -> JobType:
+        metadata: dict[str, object] = {"function": f"tests.system.jobs:{name}", **options}
         return JobType(uuid=self._new_id(), name=name, executor="python", metadata=metadata)
 
     def _new_id(self) -> str:

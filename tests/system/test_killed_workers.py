@@ -6,7 +6,7 @@ import time
 import pytest
 
 from rota.model.job import JobState
-from rota.model.settlement import POISON_DEATHS
+from rota.model.settlement import SUSPECT_DEATHS
 from tests.system.crew import Crew
 from tests.system.site import Site
 
@@ -87,8 +87,10 @@ def test_a_job_that_kills_its_node_is_quarantined_and_its_neighbours_survive(
 
     job = site.job(bad)
     assert job.state is JobState.FAILED
-    assert job.deaths == POISON_DEATHS
+    assert job.deaths == SUSPECT_DEATHS
     assert isinstance(job.errors, dict)
     assert job.errors["type"] == "poison"
-    assert site.ledger.starts()[bad] == POISON_DEATHS
+    # The third time it ran where it could kill nobody but itself.
+    assert site.ledger.starts()[bad] == SUSPECT_DEATHS + 1
+    assert sum(not worker.is_running for worker in crew.workers) == SUSPECT_DEATHS
     assert {one.state for one in site.jobs(before + after)} == {JobState.SUCCEEDED}

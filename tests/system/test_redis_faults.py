@@ -1,19 +1,27 @@
-"""Redis that is killed, hangs, forgets its scripts or its data, or answers into the void."""
+"""Redis that is killed, hangs, forgets its scripts or its data, or answers into the void: one server, or a cluster."""
 
 import os
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
+import msgspec
 import pytest
+from redis.exceptions import ResponseError
 
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.store import open_store
-from rota.store.redis.store import SCRIPTS
-from tests.servers import RedisSentinel, RedisServer, raw_command
+from rota.store.redis.connection import ANSWER_TIMEOUT_S
+from rota.store.redis.keys import QueueKeys
+from rota.store.redis.scripts import SCRIPTS
+from tests.contract.building import claim, spec
+from tests.servers import RedisCluster, RedisSentinel, RedisServer, raw_command
+from tests.system.conftest import DURABLE
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.producer import Producer
 from tests.system.proxy import Proxy
@@ -23,16 +31,40 @@ HOUR_LEASE_MS = 4 * 3_600_000
 """No watchdog helps: the workers have to find by themselves what was lost on the way."""
 
 
+DurableRedis = RedisServer | RedisCluster
+
+
+@pytest.fixture(params=["single", "cluster"])
+def durable_redis(request: pytest.FixtureRequest) -> Iterator[DurableRedis]:
+    with RedisServer(DURABLE) if request.param == "single" else RedisCluster(DURABLE) as servers:
+        yield servers
+
+
 @pytest.fixture
-def url(durable_redis: RedisServer) -> str:
+def url(durable_redis: DurableRedis) -> str:
     return durable_redis.url
 
 
 @contextmanager
-def proxied(server: RedisServer) -> Iterator[tuple[Proxy, str]]:
-    """A way to the server that can be broken, and its address."""
-    with Proxy(server.port) as proxy:
-        yield proxy, f"redis://127.0.0.1:{proxy.port}/0"
+def proxied(redis: DurableRedis) -> Iterator[tuple[Proxy, str]]:
+    """A way to the servers that can be broken, and its address."""
+    with Proxy(*(server.port for server in redis.servers)) as proxy:
+        hosts = ",".join(f"127.0.0.1:{port}" for port in proxy.ports)
+        if isinstance(redis, RedisCluster):
+            redis.announce(proxy.ports)
+        yield proxy, f"redis+cluster://{hosts}" if isinstance(redis, RedisCluster) else f"redis://{hosts}/0"
+
+
+@contextmanager
+def hanging(servers: Sequence[RedisServer]) -> Iterator[None]:
+    """Servers that neither answer nor hang up."""
+    for server in servers:
+        os.kill(server.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for server in servers:
+            os.kill(server.pid, signal.SIGCONT)
 
 
 def await_words(site: Site, workers: list[WorkerProcess], words: str, times: int) -> None:
@@ -41,7 +73,7 @@ def await_words(site: Site, workers: list[WorkerProcess], words: str, times: int
 
 
 def test_a_redis_that_is_killed_and_comes_back_loses_no_accepted_job(
-    durable_redis: RedisServer, site: Site, crew: Crew
+    durable_redis: DurableRedis, site: Site, crew: Crew
 ) -> None:
     workers = [crew.hire(), crew.hire()]
     crew.await_beats(site.store)
@@ -65,20 +97,17 @@ def test_a_redis_that_is_killed_and_comes_back_loses_no_accepted_job(
 
 @pytest.mark.timeout(240)
 def test_a_redis_that_hangs_accepts_nothing_and_is_served_again_when_it_goes_on(
-    durable_redis: RedisServer, site: Site, crew: Crew
+    durable_redis: DurableRedis, site: Site, crew: Crew
 ) -> None:
     worker = crew.hire()
     crew.await_beats(site.store)
     with Producer(site) as producer:
         producer.await_more(100)
 
-        os.kill(durable_redis.pid, signal.SIGSTOP)
-        try:
+        with hanging(durable_redis.servers):
             accepted = len(producer.accepted)
             site.wait(lambda: bool(producer.errors), "the producer to be told")
             assert len(producer.accepted) <= accepted + 5  # one answer may have been on its way
-        finally:
-            os.kill(durable_redis.pid, signal.SIGCONT)
         resumed_at = site.store.now()
         producer.await_more(100)
     site.await_end()
@@ -88,7 +117,7 @@ def test_a_redis_that_hangs_accepts_nothing_and_is_served_again_when_it_goes_on(
 
 
 def test_scripts_that_are_forgotten_under_load_are_noticed_by_nobody(
-    durable_redis: RedisServer, site: Site, crew: Crew
+    durable_redis: DurableRedis, site: Site, crew: Crew
 ) -> None:
     worker = crew.hire()
     crew.await_beats(site.store)
@@ -96,7 +125,8 @@ def test_scripts_that_are_forgotten_under_load_are_noticed_by_nobody(
 
     def flush_scripts() -> None:
         while not is_over.is_set():
-            raw_command(durable_redis.port, "SCRIPT", "FLUSH")
+            for server in durable_redis.servers:
+                raw_command(server.port, "SCRIPT", "FLUSH")
 
     flusher = threading.Thread(target=flush_scripts, daemon=True)
     flusher.start()
@@ -116,7 +146,7 @@ def test_scripts_that_are_forgotten_under_load_are_noticed_by_nobody(
 
 @pytest.mark.parametrize("script", ["claim_jobs", "finish_jobs"])
 def test_answers_that_are_lost_on_the_way_leave_no_job_stuck(
-    durable_redis: RedisServer, site: Site, tmp_path: Path, script: str
+    durable_redis: DurableRedis, site: Site, tmp_path: Path, script: str
 ) -> None:
     with proxied(durable_redis) as (proxy, url), Crew(url, tmp_path) as crew:
         crew.hire(dead_after_ms=HOUR_LEASE_MS)
@@ -133,7 +163,7 @@ def test_answers_that_are_lost_on_the_way_leave_no_job_stuck(
 
 
 def test_an_enqueue_whose_answer_is_lost_is_repeated_and_makes_no_second_job(
-    durable_redis: RedisServer, tmp_path: Path
+    durable_redis: DurableRedis, tmp_path: Path
 ) -> None:
     with proxied(durable_redis) as (proxy, url), Crew(durable_redis.url, tmp_path) as crew:
         store = open_store(url)
@@ -151,8 +181,31 @@ def test_an_enqueue_whose_answer_is_lost_is_repeated_and_makes_no_second_job(
         store.close()
 
 
+def test_a_job_whose_acceptance_was_lost_on_the_way_is_new_to_its_caller_and_known_to_the_next(
+    durable_redis: DurableRedis, tmp_path: Path
+) -> None:
+    with proxied(durable_redis) as (proxy, url):
+        store = open_store(url)
+        site = Site(store, tmp_path)
+        site.enqueue([site.work(1)])  # so that the servers know the script
+        known, now = spec(site.queue), store.now()
+        store.enqueue_jobs([known], now=now)
+        jobs = [spec(site.queue, job_id=str(uuid4())), spec(site.queue, unique_key="one"), spec(site.queue)]
+        proxy.swallow_replies(SCRIPTS["enqueue_jobs"].sha.encode(), 1)
+
+        again = msgspec.structs.replace(known, enqueued_at=known.enqueued_at + 1)
+        first = store.enqueue_jobs([*jobs, again, jobs[0]], now=now)
+        second = store.enqueue_jobs(jobs, now=now)
+
+        assert proxy.swallowed == 1
+        assert [one.is_new for one in first] == [True, True, True, False, False]
+        assert [one.is_new for one in second] == [False, False, False]
+        assert store.count_jobs(site.queue)[JobState.QUEUED] == 5
+        store.close()
+
+
 def test_connections_that_are_reset_again_and_again_stop_nobody(
-    durable_redis: RedisServer, site: Site, tmp_path: Path
+    durable_redis: DurableRedis, site: Site, tmp_path: Path
 ) -> None:
     with proxied(durable_redis) as (proxy, url), Crew(url, tmp_path) as crew:
         worker = crew.hire(dead_after_ms=HOUR_LEASE_MS)
@@ -168,7 +221,7 @@ def test_connections_that_are_reset_again_and_again_stop_nobody(
 
 
 def test_a_connection_that_goes_dead_without_a_word_does_not_leave_a_worker_waiting_for_ever(
-    durable_redis: RedisServer, site: Site, tmp_path: Path
+    durable_redis: DurableRedis, site: Site, tmp_path: Path
 ) -> None:
     with proxied(durable_redis) as (proxy, url), Crew(url, tmp_path) as crew:
         crew.hire(dead_after_ms=HOUR_LEASE_MS)
@@ -219,8 +272,118 @@ def test_after_a_fail_over_jobs_are_accepted_and_run_again(tmp_path: Path) -> No
         store.close()
 
 
+@pytest.mark.timeout(240)
+def test_after_a_replica_took_over_a_shard_jobs_are_accepted_and_run_again(tmp_path: Path) -> None:
+    with RedisCluster(DURABLE) as cluster, Crew(cluster.url, tmp_path) as crew:
+        store = open_store(cluster.url)
+        site = Site(store, tmp_path)
+        worker = crew.hire(dead_after_ms=3_000)
+        crew.await_beats(store)
+        with Producer(site) as producer:
+            producer.await_more(100)
+            cluster.take_over(shard_of(cluster, site.queue))
+            before = len(producer.accepted)
+            producer.await_more(100)
+        after = producer.accepted[before + 5 :]
+
+        site.wait(lambda: all(job is not None and job.state.is_final for job in store.find_jobs(after)), "new jobs")
+        assert {job.state for job in site.jobs(after)} == {JobState.SUCCEEDED}
+        assert worker.is_running
+        store.close()
+
+
+def test_a_slot_that_moves_to_another_shard_is_found_there(tmp_path: Path) -> None:
+    with RedisCluster() as cluster:
+        store = open_store(cluster.url)
+        site = Site(store, tmp_path)
+        slot = int(raw_command(cluster.servers[0].port, "CLUSTER", "KEYSLOT", QueueKeys(site.queue).jobs))
+        old = shard_of(cluster, site.queue)
+        new = next(server for server in cluster.servers if server is not old)
+        for server in (new, old, *cluster.servers):
+            raw_command(server.port, "CLUSTER", "SETSLOT", slot, "NODE", raw_command(new.port, "CLUSTER", "MYID"))
+
+        (job_id,) = site.enqueue([site.work(1)])
+
+        assert site.job(job_id).state is JobState.QUEUED
+        assert raw_command(new.port, "HLEN", QueueKeys(site.queue).jobs) == "1"
+        store.close()
+
+
+@pytest.mark.parametrize("primaries", [1, 3])
+def test_a_cluster_of_any_size_is_opened_and_used(tmp_path: Path, primaries: int) -> None:
+    with RedisCluster(primaries=primaries) as cluster:
+        store = open_store(cluster.url)
+        site = Site(store, tmp_path)
+
+        (job_id,) = site.enqueue([site.work(1)])
+
+        assert site.job(job_id).state is JobState.QUEUED
+        assert any("set appendonly yes" in one for one in store.problems())
+        store.close()
+
+
+def test_a_claim_whose_answer_is_lost_is_not_repeated_unseen(durable_redis: DurableRedis, tmp_path: Path) -> None:
+    with proxied(durable_redis) as (proxy, url):
+        store = open_store(url)
+        site = Site(store, tmp_path)
+        claim(store, site.queue, limit=2, now=store.now())  # so that the servers know the script
+        site.enqueue(site.works(4, 1, 1))
+        proxy.swallow_replies(SCRIPTS["claim_jobs"].sha.encode(), 1)
+
+        with pytest.raises(StoreUnavailable):
+            claim(store, site.queue, limit=2, now=store.now())
+
+        counts = store.count_jobs(site.queue)
+        assert (counts[JobState.RUNNING], counts[JobState.QUEUED]) == (2, 2)
+        store.close()
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_shards_that_hang_hold_their_caller_no_longer_than_a_single_server(tmp_path: Path, shards: int) -> None:
+    with RedisCluster() as cluster:
+        store = open_store(cluster.url)
+        site = Site(store, tmp_path)
+        hung = [shard_of(cluster, site.queue)] if shards == 1 else cluster.servers
+
+        with hanging(hung):
+            began = time.monotonic()
+            with pytest.raises(StoreUnavailable):
+                store.count_jobs(site.queue)
+            took_s = time.monotonic() - began
+
+        assert took_s < 2 * ANSWER_TIMEOUT_S  # with the driver's retries it is eleven times as long as a time-out
+        assert store.count_jobs(site.queue)[JobState.QUEUED] == 0
+        store.close()
+
+
+def test_sentinels_that_are_gone_hold_their_caller_for_a_moment_only() -> None:
+    with RedisSentinel() as sentinel:
+        store = open_store(sentinel.url)
+        for server in (*sentinel.sentinels, sentinel.primary):
+            server.kill9()
+
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable):
+            store.now()
+
+        assert time.monotonic() - began < ANSWER_TIMEOUT_S  # with the driver's retries it is more than twice that
+        store.close()
+
+
+def shard_of(cluster: RedisCluster, queue: str) -> RedisServer:
+    """The server that has the keys of a queue."""
+    key = QueueKeys(queue).jobs
+    for server in cluster.servers:
+        try:
+            raw_command(server.port, "HLEN", key)
+        except ResponseError:
+            continue
+        return server
+    raise AssertionError(f"nobody has {key}")
+
+
 def test_a_store_that_is_away_is_an_error_to_the_caller_and_not_a_silent_loss(
-    durable_redis: RedisServer, site: Site
+    durable_redis: DurableRedis, site: Site
 ) -> None:
     durable_redis.kill9()
 

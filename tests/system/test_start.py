@@ -1,6 +1,8 @@
 """A store that cannot be used is told in one clear line, at the start."""
 
 import sqlite3
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,24 @@ def test_an_empty_file_is_brought_up_to_date(tmp_path: Path) -> None:
     database = sqlite3.connect(path)
     assert database.execute("PRAGMA user_version").fetchone()[0] >= 1
     database.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc for open files")
+def test_a_file_that_is_refused_is_not_left_open(tmp_path: Path) -> None:
+    newer, no_database = tmp_path / "newer.db", tmp_path / "no-database.db"
+    open_store(f"sqlite:///{newer}").close()
+    with closing(sqlite3.connect(newer)) as database:
+        database.execute("PRAGMA user_version = 999")
+    no_database.write_text("not a database" * 1000)
+
+    for path in (newer, no_database):
+        with pytest.raises(StoreRefused):
+            open_store(f"sqlite:///{path}")
+
+        assert not [name for name in open_files() if str(path) in name]
+
+
+def open_files() -> list[str]:
+    """What this process has open; a descriptor that is gone meanwhile is not."""
+    folder = Path("/proc/self/fd")
+    return [str(entry.readlink()) for entry in folder.iterdir() if entry.is_symlink()]

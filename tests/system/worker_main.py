@@ -7,6 +7,7 @@ code, as the command line has it.
 import argparse
 import asyncio
 import logging
+import resource
 import signal
 import sys
 from collections.abc import Callable
@@ -23,7 +24,10 @@ def main() -> int:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--grace-s", type=float, default=NodeOptions().stop_grace_s)
     parser.add_argument("--dead-after-ms", type=int, default=NodeOptions().dead_after_ms)
+    parser.add_argument("--descriptors", type=int, help="the most that it may have open")
     arguments = parser.parse_args()
+    if arguments.descriptors:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (arguments.descriptors, arguments.descriptors))
     options = NodeOptions(
         node_type=arguments.node_type,
         threads=arguments.threads,

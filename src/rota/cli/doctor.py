@@ -8,6 +8,7 @@ import msgspec
 
 from rota.cli.finding import Finding, Level, problem, warning
 from rota.cli.machine_checks import check_machine
+from rota.cli.record_checks import check_records
 from rota.cli.show import coloured, print_json, talk, visible
 from rota.cli.store_checks import check_store, reachable
 from rota.cli.target import Target, store_file, takes_target
@@ -19,11 +20,14 @@ FOUND_PROBLEMS = 7
 
 
 @click.command(short_help="Look for problems and say how to fix them.")
+@click.option(
+    "--forget-unreadable", is_flag=True, help="Delete jobs, schedules, configurations and events that cannot be read."
+)
 @takes_target
-def doctor(target: Target) -> int:
+def doctor(target: Target, *, forget_unreadable: bool) -> int:
     """Check this machine, the store and what is in it. Exit code 7 if something is wrong."""
     findings: list[Finding] = []
-    for finding in _examine(target, target.settings()):
+    for finding in _examine(target, target.settings(), forgets=forget_unreadable):
         findings.append(finding)
         if not target.as_json:
             _show(finding)
@@ -35,7 +39,7 @@ def doctor(target: Target) -> int:
     return FOUND_PROBLEMS if problems else 0
 
 
-def _examine(target: Target, settings: Settings) -> Iterator[Finding]:
+def _examine(target: Target, settings: Settings, *, forgets: bool) -> Iterator[Finding]:
     yield from check_machine(settings)
     path = store_file(settings.store)
     if path is not None and not path.exists():
@@ -45,6 +49,7 @@ def _examine(target: Target, settings: Settings) -> Iterator[Finding]:
         with target.open() as rota:
             yield reachable(rota)
             yield from check_store(rota)
+            yield from check_records(rota, forgets=forgets)
     except StoreError as error:
         yield problem("store", str(error), f"see that {mask_url(settings.store)} is right and running, or use --store")
 

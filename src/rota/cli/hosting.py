@@ -1,25 +1,29 @@
 """One node in this process: its store, its server, its signals, from start to end.
 
 first TERM or INT    claim nothing more, let running jobs end within the grace
-second               interrupt them now; they go back to their queue and no attempt is counted
+second               interrupt them now; they go back to their queue and no attempt is counted. What will not end, or
+                     keeps this process from hearing, is left behind: the process ends all the same
+HUP                  as the first; unless it is ignored from the start, as `nohup` has it
 """
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from rota.cli.log_format import set_up_logging
 from rota.cli.target import store_url
-from rota.clock import SystemClock
+from rota.clock import NodeClock
 from rota.dialects.registry import open_dialects
 from rota.engine.definitions import DEFAULT_NODE_TYPE
-from rota.engine.executors.http import HttpExecutor
+from rota.engine.executors.options import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.file_definitions import FileDefinitions, Wanted
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
@@ -36,6 +40,9 @@ SERVER = "server"
 _DAY_MS = 24 * 3600 * 1000
 _EMPTY_CHECK_S = 0.1
 _AFTER_ERROR_S = 5.0
+_LAST_RESORT_S = 12.0
+"""After the second signal the process ends within this time, whatever runs in it."""
+_GIVE_UP_S = 5.0
 _logger = logging.getLogger("rota.node")
 
 
@@ -57,8 +64,9 @@ class Host:
         self.settings = settings
         self.store = store
         self.roles = roles
-        self.clock = SystemClock()
-        executors = ExecutorRegistry({"http": HttpExecutor(settings.http_allow)})
+        self.clock = NodeClock()
+        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
+        executors.get("http")  # so that a bad entry in `http_allow` is told at the start
         self.node = Node(
             store,
             _node_options(settings, roles),
@@ -71,11 +79,16 @@ class Host:
         self.duty: Duty | None = None
         self.stops_when_empty = False
         self._signals = 0
+        self._has_ended = threading.Event()
 
     def run(self, announce: Callable[[], None]) -> None:
         """Live until a signal, or an empty queue, ends it. `announce` is called once signals are heard."""
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(self._live(announce))
+            self._has_ended.set()
+            if self.node.has_abandoned_runs:
+                # The loop would wait for them for ever, and so would the end of the interpreter.
+                _exit_now()
 
     async def _live(self, announce: Callable[[], None]) -> None:
         stopping = asyncio.Event()
@@ -111,14 +124,37 @@ class Host:
             self.node.request_stop()
 
     def _listen_to_signals(self) -> None:
+        """By plain handlers: those of the loop would not be called while a job's code blocks it."""
+        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._on_signal)
+            signal.signal(number, lambda *_: self._on_signal(loop))
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, lambda *_: self._on_hang_up(loop))
 
-    def _on_signal(self) -> None:
+    def _on_hang_up(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The terminal is gone, which the kernel and the shell may both say: that is one request, not two."""
+        if not self._signals:
+            self._on_signal(loop)
+
+    def _on_signal(self, loop: asyncio.AbstractEventLoop) -> None:
         self._signals += 1
-        at_once = self._signals > 1
+        if self._signals == 2:
+            threading.Thread(target=self._end_by_force, name="rota-last-resort", daemon=True).start()
+        loop.call_soon_threadsafe(self._stop, self._signals > 1)
+
+    def _stop(self, at_once: bool) -> None:
         _logger.info("stopping now" if at_once else "stopping; a second signal interrupts running jobs")
         self.node.request_stop(at_once=at_once)
+
+    def _end_by_force(self) -> None:
+        """The node must go and has not gone: give back what it holds, and end the process under whatever runs in it."""
+        if self._has_ended.wait(_LAST_RESORT_S):
+            return
+        _logger.error("the node does not stop; ending the process")
+        leaving = threading.Thread(target=self.node.give_up, name="rota-give-up", daemon=True)
+        leaving.start()
+        leaving.join(_GIVE_UP_S)
+        _exit_now()
 
     async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
         from rota.server.api import Api, ServerOptions
@@ -244,6 +280,12 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
+
+
+def _exit_now() -> NoReturn:
+    """End the process under whatever still runs in it. Its children end with it, and the kernel frees its locks."""
+    logging.shutdown()
+    os._exit(1)
 
 
 async def _wait(stopping: asyncio.Event, seconds: float) -> None:

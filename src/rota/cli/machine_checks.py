@@ -8,6 +8,7 @@ import shutil
 import socket
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,6 +66,18 @@ def _file(settings: Settings) -> Iterator[Finding]:
     for place in [place for place in (folder, path, *_side_files(path)) if place.exists()]:
         if not os.access(place, os.W_OK):
             yield problem("file", f"{place} cannot be written", f"give this user the right to write {place}")
+    yield from _disk(folder)
+
+
+def _disk(folder: Path) -> Iterator[Finding]:
+    """Whether the disk keeps what is written, and has room."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"written by rota doctor")
+            probe.flush()
+            os.fsync(probe.fileno())
+    except OSError as error:
+        yield problem("disk", f"nothing can be written to {folder}: {error}", "free some space, or see to the disk")
     free = shutil.disk_usage(folder).free
     if free < LEAST_FREE_BYTES:
         yield problem("disk", f"{free // 2**20} MiB are free at {folder}", "free some space, or move the store")

@@ -35,9 +35,14 @@ def _show(found: list[Node], names: dict[str, str], now: int) -> None:
     ]
     headers = ("NODE", "TYPE", "STATE", "RUNNING", "ROLES", "PROCESS", "LAST BEAT")
     print_table(headers, rows, nothing="No nodes. Start one with: rota up, or rota worker")
+    for one in found:
+        if one.trouble and one.is_alive(now):
+            click.echo(f"{one.uuid}: {one.trouble}")
 
 
 def _state(node: Node, now: int) -> str:
     if not node.is_alive(now):
         return "dead"
-    return "draining" if node.draining else "alive"
+    if node.draining:
+        return "draining"
+    return "in trouble" if node.trouble else "alive"

@@ -2,19 +2,23 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from enum import Enum, auto
 
 from rota.engine.definitions import Definitions
+from rota.engine.executors.checking import checked
 from rota.engine.executors.executor import Run
 from rota.engine.executors.function import outcome_of_error
+from rota.engine.executors.isolated import run_isolated
 from rota.engine.executors.output import LogCap
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.log_stream import LogStream
 from rota.engine.store_thread import StoreThread
-from rota.errors import InvalidInput, NotFound, StoreError
-from rota.model.job import Claim
-from rota.model.limits import MAX_RESULT_BYTES, encode_json
-from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, failed, refused, timed_out
+from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
+from rota.model.job import Claim, JobSpec
+from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, timed_out
+from rota.model.settlement import is_suspect
+from rota.store.unreadable import UNREADABLE
 
 _logger = logging.getLogger("rota.worker")
 
@@ -33,7 +37,7 @@ class Stop(Enum):
 class Attempt:
     """A claimed job in this worker's hands."""
 
-    __slots__ = ("claim", "claimed_at", "reason", "run", "started_at", "task")
+    __slots__ = ("claim", "claimed_at", "heir", "reason", "run", "started_at", "task")
 
     def __init__(self, claim: Claim, claimed_at: float) -> None:
         self.claim = claim
@@ -42,6 +46,13 @@ class Attempt:
         self.task: asyncio.Task[None] | None = None
         self.run: Run | None = None
         self.reason: Stop | None = None
+        self.heir: Attempt | None = None
+        """The next attempt at the same job in this worker, which waits for the end of this one."""
+
+    def shorten_grace(self, grace_s: float) -> None:
+        """Whatever was asked to end must have ended after so long."""
+        if self.run is not None:
+            self.run.stop_grace_s = min(self.run.stop_grace_s, grace_s)
 
     def stop(self, reason: Stop) -> None:
         """End the run; a second reason changes nothing. A run that has not begun will not."""
@@ -55,12 +66,19 @@ class Runner:
     """Runs attempts. What comes of one is always an outcome."""
 
     def __init__(
-        self, definitions: Definitions, executors: ExecutorRegistry, logs: LogStream, thread: StoreThread
+        self,
+        definitions: Definitions,
+        executors: ExecutorRegistry,
+        logs: LogStream,
+        thread: StoreThread,
+        *,
+        on_strain: Callable[[NodeStrained], None],
     ) -> None:
         self._definitions = definitions
         self._executors = executors
         self._logs = logs
         self._thread = thread
+        self._on_strain = on_strain
 
     async def run(self, attempt: Attempt) -> Outcome:
         """One attempt, from the job type to an outcome. Never raises, unless the slot itself is cancelled."""
@@ -68,6 +86,9 @@ class Runner:
             outcome = await self._execute(attempt)
         except asyncio.CancelledError as error:
             outcome = self._after_cancel(attempt, error)
+        except NodeStrained as error:
+            self._on_strain(error)
+            outcome = INTERRUPTED  # it has not begun, and is not to blame
         except (Exception, SystemExit) as error:
             _logger.warning("executor failed", extra={"job_id": attempt.claim.spec.id, "error": type(error).__name__})
             outcome = outcome_of_error(error)
@@ -85,18 +106,31 @@ class Runner:
                 job_type = await self._thread.call(lambda: self._definitions.job_type(spec.job_type))
             executor = self._executors.get(job_type.executor)
         except (NotFound, InvalidInput) as error:
-            return refused("definition", str(error))
+            return self._cannot_run(spec, error)
         except StoreError:
             return INTERRUPTED  # it has not begun, and is not to blame
-        attempt.run = Run(spec, job_type, attempt.claim.attempt, self._log_of(attempt.claim))
-        timeout_ms = _timeout_of(attempt.run)
+        claim = attempt.claim
+        run = attempt.run = Run(spec, job_type, claim.attempt, self._log_of(claim), fencing_number=claim.fence)
+        # What may have killed its nodes runs where it can hurt nobody else.
+        execution = run_isolated(run, self._executors) if is_suspect(claim) else executor.run(run)
+        timeout_ms = _timeout_of(run)
         if timeout_ms is None:
-            return _checked(await executor.run(attempt.run))
+            return checked(await execution)
         timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, attempt.stop, Stop.TIMEOUT)
         try:
-            return _checked(await executor.run(attempt.run))
+            return checked(await execution)
         finally:
             timer.cancel()
+
+    def _cannot_run(self, spec: JobSpec, error: NotFound | InvalidInput) -> Outcome:
+        """It has no job type, or one that nobody here can run; perhaps because a record cannot be read."""
+        if spec.cause is not None and spec.cause.kind == UNREADABLE:
+            return refused(UNREADABLE, f"its record cannot be read: {spec.cause.name}")
+        job_type = self._definitions.known_job_type(spec.job_type)
+        if job_type is not None and job_type.managed_by == UNREADABLE:
+            reason = job_type.metadata.get("reason")
+            return refused(UNREADABLE, f"its job type {job_type.name!r} cannot be read: {reason}")
+        return refused("definition", str(error))
 
     def _after_cancel(self, attempt: Attempt, error: asyncio.CancelledError) -> Outcome:
         """Somebody stopped the run, or the slot; or the executor raised this by itself, which is an error like any."""
@@ -121,22 +155,9 @@ class Runner:
 
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
-        return LogCap(lambda message, level: self._logs.add(claim, message, level))
+        logs = self._logs
+        return LogCap(lambda message, level: logs.add(claim, message, level), lambda: logs.is_crowded(claim))
 
 
 def _timeout_of(run: Run) -> int | None:
     return run.spec.timeout_ms if run.spec.timeout_ms is not None else run.job_type.timeout_ms
-
-
-def _checked(outcome: object) -> Outcome:
-    """An outcome that the store can carry: a third-party executor may return anything."""
-    if not isinstance(outcome, Outcome) or not isinstance(outcome.kind, OutcomeKind):
-        return failed({"type": "outcome", "message": f"the executor returned {outcome!r:.200}, which is no outcome"})
-    if outcome.results is None and outcome.errors is None:
-        return outcome
-    try:
-        encode_json("results", outcome.results, MAX_RESULT_BYTES)
-        encode_json("errors", outcome.errors, MAX_RESULT_BYTES)
-    except InvalidInput as error:
-        return failed({"type": "result", "message": str(error)})
-    return outcome

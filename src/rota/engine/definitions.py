@@ -19,6 +19,7 @@ from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.model.schedule import Schedule
 from rota.store.store import Store
+from rota.store.unreadable import UNREADABLE
 
 DEFAULT_NODE_TYPE = "default"
 MANAGED_BY_FILE = "file"
@@ -259,7 +260,8 @@ class Definitions:
     def _owned(self, one: Definition, known: dict[str, Definition]) -> Definition:
         """The definition as the file's own, under the uuid that its name already has there."""
         there = known.get(one.name)
-        if there is not None and there.managed_by != MANAGED_BY_FILE and not _is_default_node_type(there):
+        owners = (MANAGED_BY_FILE, UNREADABLE)
+        if there is not None and there.managed_by not in owners and not _is_default_node_type(there):
             raise Conflict(f"{one.name!r} stands in the configuration file, but was defined in another way before")
         uuid = there.uuid if there is not None else one.uuid
         return structs.replace(one, uuid=uuid, managed_by=MANAGED_BY_FILE)

@@ -82,8 +82,23 @@ class FileDefinitions:
         return found + [Difference("configuration", *one) for one in self._configurations.diff(wanted.configurations)]
 
     def apply(self, wanted: Wanted) -> list[Difference]:
-        """Make the store agree with the file; returns what changed. Bad input changes nothing."""
+        """Make the store agree with the file; returns what changed. Bad input changes nothing.
+
+        Others may do the same at the same time, as nodes that start together do. Whoever finds that another was faster
+        begins again; there is one difference less each time.
+        """
         differences = self.diff(wanted)
+        for _ in differences:
+            try:
+                self._carry_out(wanted)
+            except Conflict:
+                self.diff(wanted)  # which raises if it is a conflict with something else
+            else:
+                return differences
+        self._carry_out(wanted)
+        return differences
+
+    def _carry_out(self, wanted: Wanted) -> None:
         kept = self._definitions.put_from_file(wanted.node_types, wanted.job_types)
         before = self._owned_schedules()
         self._remember([entry.schedule.uuid for entry in before], wanted.schedules)
@@ -95,7 +110,6 @@ class FileDefinitions:
         self._remember([], wanted.schedules)
         self._configurations.apply(wanted.configurations)
         self._definitions.drop_from_file(kept)
-        return differences
 
     def _checked(self, wanted: Wanted) -> Sequence[ScheduleRequest]:
         """The schedules of the file, if their job types exist then and their names are free."""

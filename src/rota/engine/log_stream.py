@@ -1,6 +1,12 @@
-"""Log lines on their way from running jobs to the store: gathered from any thread, written in batches."""
+"""Log lines on their way from running jobs to the store: gathered from any thread, given out in small shares.
+
+What one job writes is nobody else's trouble: a share is small, goes round among the jobs, and takes no longer than a
+claim, which so never waits behind more than one. A job that writes faster than that is slowed down by whoever reads its
+output, as long as the store answers; lines are dropped, counted and marked only when there is no room for them.
+"""
 
 import threading
+from collections.abc import Callable, Iterable, Sequence
 
 from rota.clock import Clock
 from rota.model.job import Claim
@@ -8,88 +14,175 @@ from rota.model.log import LogEntry
 from rota.store.store import LogBatch
 
 MAX_PENDING_LINES = 20_000
-MAX_PENDING_CHARS = 32 * 1024 * 1024
-"""What waits while the store is slow or away. Further lines are dropped, counted and marked: memory stays bounded."""
-MOST_PER_BATCH = 500
+MAX_PENDING_CHARS = 8 * 1024 * 1024
+"""What waits while the store is slow or away. Further lines are dropped: memory stays bounded."""
+CROWDED_LINES = 2_000
+CROWDED_CHARS = 512 * 1024
+"""With so much waiting, a job's output is read slowly."""
+PATIENCE_S = 1.0
+"""A store that needs longer for a share has troubles of its own."""
+SHARE_LINES = 200
+SHARE_CHARS = 64 * 1024
+"""What is given out at a time, the last line apart."""
+
+_Key = tuple[str, str]
+"""An attempt: the job's id, and the attempt token."""
 
 
 class _Pending:
     """Lines of one attempt, and how many had to be dropped behind them."""
 
-    __slots__ = ("claim", "dropped", "entries")
+    __slots__ = ("chars", "claim", "dropped", "entries", "is_under_way")
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
         self.entries: list[LogEntry] = []
+        self.chars = 0
         self.dropped = 0
+        self.is_under_way = False
+        """Some of its lines are being written: those behind them have to wait."""
 
 
 class LogStream:
     """The log lines of one worker that are not in the store yet."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, on_lines: Callable[[], None] = lambda: None) -> None:
+        """`on_lines` is called, from any thread, when there are lines after there were none."""
         self._clock = clock
+        self._on_lines = on_lines
         self._lock = threading.Lock()
-        self._pending: dict[str, _Pending] = {}
+        self._pending: dict[_Key, _Pending] = {}
         self._lines = 0
         self._chars = 0
+        self._taken_at: float | None = None
+        """When the share was taken that is not written yet, or the first of those that could not be."""
 
     def add(self, claim: Claim, message: str, level: str) -> None:
         """A line of a job. Called from any thread."""
         entry = LogEntry(self._clock.now(), message, level, claim.attempt)
         with self._lock:
+            is_first = not self._pending
             pending = self._of(claim)
-            if self._has_room([entry]):
-                self._count([entry])
-                pending.entries.append(entry)
+            if self._lines < MAX_PENDING_LINES and self._chars + len(message) <= MAX_PENDING_CHARS:
+                self._mark_dropped(pending)
+                self._put(pending, entry)
             else:
                 pending.dropped += 1
+        if is_first:
+            self._on_lines()
 
     def has_lines(self) -> bool:
+        """Whether any line is not in the store yet."""
         return bool(self._pending)
 
-    def take(self) -> list[LogBatch]:
-        """Everything that waits, for one call of `append_logs` each."""
-        with self._lock:
-            taken, self._pending = self._pending, {}
-            self._lines = self._chars = 0
-        return [batch for pending in taken.values() for batch in self._batches_of(pending)]
+    def is_crowded(self, claim: Claim) -> bool:
+        """Whether whoever adds lines of this job should wait a little. Not while the store does not answer: a job has
+        no part in that, and goes on."""
+        if self._taken_at is not None and self._clock.monotonic() - self._taken_at > PATIENCE_S:
+            return False
+        pending = self._pending.get((claim.spec.id, claim.token))
+        return pending is not None and (len(pending.entries) >= CROWDED_LINES or pending.chars >= CROWDED_CHARS)
 
-    def put_back(self, batches: list[LogBatch], claims: dict[str, Claim]) -> None:
-        """Lines that could not be written go back to the front. Without a claim nobody may write them any more."""
+    def take(self) -> list[LogBatch]:
+        """A share of what waits, a part of it from each job in turn. Each batch has to be told of: `written`, or
+        `put_back`."""
+        with self._lock:
+            if self._taken_at is None:
+                self._taken_at = self._clock.monotonic()
+            free = [key for key, pending in self._pending.items() if not pending.is_under_way]
+            batches: list[LogBatch] = []
+            lines, chars = SHARE_LINES, SHARE_CHARS
+            each = max(SHARE_LINES // max(len(free), 1), 1)
+            for key in free:
+                if lines <= 0 or chars <= 0:
+                    break
+                batch = self._cut(self._pending[key], min(each, lines), chars)
+                self._pending[key] = self._pending.pop(key)  # the last in turn now
+                batches.append(batch)
+                lines -= len(batch.entries)
+                chars -= _chars(batch.entries)
+            return batches
+
+    def last_lines(self, claims: Iterable[Claim], *, at_once: bool = False) -> tuple[list[LogBatch], set[str]]:
+        """What is left of jobs that have ended, up to a share, to be written before their ends are told; and the ids of
+        those that have more, whose ends must wait. With `at_once` nobody waits who need not."""
+        late: set[str] = set()
+        batches: list[LogBatch] = []
+        with self._lock:
+            lines, chars = SHARE_LINES, SHARE_CHARS
+            for claim in claims:
+                pending = self._pending.get((claim.spec.id, claim.token))
+                if pending is None:
+                    continue
+                size = pending.chars
+                if pending.is_under_way or not (at_once or (len(pending.entries) <= lines and size <= chars)):
+                    late.add(claim.spec.id)
+                else:
+                    lines -= len(pending.entries)
+                    chars -= size
+                    batches.append(self._cut(pending, len(pending.entries) + 1, size + 1))
+        return batches, late
+
+    def written(self, batches: Sequence[LogBatch]) -> None:
+        """These are in the store, or will never be."""
+        with self._lock:
+            self._taken_at = None
+            for batch in batches:
+                pending = self._pending.get((batch.job_id, batch.token))
+                if pending is not None:
+                    pending.is_under_way = False
+                    if not pending.entries and not pending.dropped:
+                        del self._pending[batch.job_id, batch.token]
+
+    def put_back(self, batches: Sequence[LogBatch]) -> None:
+        """These could not be written: they come before later lines of their jobs."""
         with self._lock:
             for batch in reversed(batches):
-                claim = claims.get(batch.job_id)
-                if claim is None:
-                    continue
-                pending = self._of(claim)
-                if self._has_room(batch.entries):
-                    self._count(batch.entries)
+                pending = self._pending.get((batch.job_id, batch.token))
+                if pending is not None:
+                    pending.is_under_way = False
                     pending.entries[:0] = batch.entries
-                else:
-                    pending.dropped += len(batch.entries)
+                    self._count(pending, len(batch.entries), _chars(batch.entries))
 
     def _of(self, claim: Claim) -> _Pending:
-        pending = self._pending.get(claim.spec.id)
+        key = claim.spec.id, claim.token
+        pending = self._pending.get(key)
         if pending is None:
-            pending = self._pending[claim.spec.id] = _Pending(claim)
+            pending = self._pending[key] = _Pending(claim)
         return pending
 
-    def _has_room(self, entries: list[LogEntry]) -> bool:
-        return self._lines + len(entries) <= MAX_PENDING_LINES and self._chars + _chars(entries) <= MAX_PENDING_CHARS
+    def _put(self, pending: _Pending, entry: LogEntry) -> None:
+        self._count(pending, 1, len(entry.message))
+        pending.entries.append(entry)
 
-    def _count(self, entries: list[LogEntry]) -> None:
-        self._lines += len(entries)
-        self._chars += _chars(entries)
+    def _count(self, pending: _Pending, lines: int, chars: int) -> None:
+        self._lines += lines
+        self._chars += chars
+        pending.chars += chars
 
-    def _batches_of(self, pending: _Pending) -> list[LogBatch]:
-        claim, entries = pending.claim, pending.entries
+    def _mark_dropped(self, pending: _Pending) -> None:
+        """Say where lines are missing, once there is room again."""
         if pending.dropped:
             text = f"[{pending.dropped} lines dropped: the store was too slow]"
-            entries.append(LogEntry(self._clock.now(), text, "warning", claim.attempt))
-        parts = (entries[start : start + MOST_PER_BATCH] for start in range(0, len(entries), MOST_PER_BATCH))
-        return [LogBatch(claim.spec.queue, claim.spec.id, claim.token, part) for part in parts]
+            self._put(pending, LogEntry(self._clock.now(), text, "warning", pending.claim.attempt))
+            pending.dropped = 0
+
+    def _cut(self, pending: _Pending, lines: int, chars: int) -> LogBatch:
+        """The first lines of an attempt, at least one."""
+        if len(pending.entries) < lines:
+            self._mark_dropped(pending)
+        count, size = 0, 0
+        for entry in pending.entries[:lines]:
+            count += 1
+            size += len(entry.message)
+            if size >= chars:
+                break
+        entries, pending.entries = pending.entries[:count], pending.entries[count:]
+        self._count(pending, -count, -size)
+        pending.is_under_way = True
+        claim = pending.claim
+        return LogBatch(claim.spec.queue, claim.spec.id, claim.token, entries)
 
 
-def _chars(entries: list[LogEntry]) -> int:
+def _chars(entries: Sequence[LogEntry]) -> int:
     return sum(len(entry.message) for entry in entries)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from rota import __version__
-from rota.clock import SystemClock
+from rota.clock import STEP_MS, NodeClock
 from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.dependencies import Events
 from rota.engine.dialect import Dialect, Engine
@@ -25,8 +25,10 @@ from rota.engine.duty import Duty
 from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
+from rota.engine.heart import Heart
 from rota.engine.intake import Intake
 from rota.engine.outbox import Outbox
+from rota.engine.presence import Presence, run_folder
 from rota.engine.retention import Retention
 from rota.engine.schedules import Schedules
 from rota.engine.store_thread import StoreThread
@@ -35,14 +37,15 @@ from rota.engine.watchdog import Watchdog
 from rota.engine.worker import Worker
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
-from rota.model.node import BEAT_MS, DEAD_AFTER_MS, NodeType
+from rota.model.liveness import BEATS_PER_DEATH, contact_of_node
+from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
 from rota.store.store import Store
 
 WORKER = "worker"
 SCHEDULER = "scheduler"
-_BEATS_PER_LEASE = DEAD_AFTER_MS // BEAT_MS
-"""All but one of them may be lost before a node is taken for dead."""
+_TIMEOUTS_PER_DEATH = 8
+_SHORTEST_TIMEOUT_S = 1.0
 _AFTER_ERROR_S = 1.0
 _logger = logging.getLogger("rota.node")
 
@@ -71,14 +74,17 @@ class Node:
         options: NodeOptions,
         *,
         executors: ExecutorRegistry | None = None,
-        clock: SystemClock | None = None,
+        clock: NodeClock | None = None,
         dialects: Sequence[Dialect] = (),
+        presence: Presence | None = None,
     ) -> None:
         self._store = store
         self._options = options
         self._executors = executors or ExecutorRegistry()
-        self._clock = clock or SystemClock()
+        self._clock = clock or NodeClock()
         self._health = Health()
+        self._presence = presence or Presence(run_folder())
+        self._contact = contact_of_node(options.dead_after_ms / 1000)
         self._clock.follow(store.now())
         self._started_at = self._clock.now()
         self.uuid = new_id(self._started_at)
@@ -96,19 +102,22 @@ class Node:
         self._epoch = store.put_setting("epoch", self.uuid, only_if_absent=True)
 
     async def run(self) -> None:
-        """Live until stopped. Leaves no job, lease or record behind."""
+        """Live until stopped. Leaves no job, pulse or record behind."""
         node_type = self._find_node_type()
-        beats, duties = StoreThread("rota-beat"), StoreThread("rota-duties")
+        # Before anybody can know of this node: whoever finds the lock free takes it for dead.
+        self._presence.hold(self.uuid)
+        news, duties = StoreThread("rota-news"), StoreThread("rota-duties")
         # What is on time has a thread of its own: a long round of housekeeping must not make it late.
         ticks, foreign = StoreThread("rota-ticker"), StoreThread("rota-dialects")
         background = [asyncio.create_task(self._drive(duty, duties)) for duty in self._duties()]
         background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
+        background.append(asyncio.create_task(self._keep_listening(news)))
+        if WORKER in self._options.roles:
+            self._worker = self._make_worker(node_type)
+        heart = self._make_heart(node_type)
+        heart.start()
         try:
-            if WORKER in self._options.roles:
-                self._worker = self._make_worker(node_type)
-            await self._try_to_beat(node_type, beats)
-            background.append(asyncio.create_task(self._keep_beating(node_type, beats)))
             await self._work_until_stopped()
         finally:
             for task in background:
@@ -117,9 +126,11 @@ class Node:
             for dialect in self._dialects:
                 dialect.leave()
             await self._executors.close()
-            await self._leave(node_type, beats)
-            for thread in (beats, duties, ticks, foreign):
+            await asyncio.to_thread(heart.stop)
+            await news.call(lambda: self._leave(node_type))
+            for thread in (news, duties, ticks, foreign):
                 thread.close()
+            self._presence.release(self.uuid)
 
     def request_stop(self, *, at_once: bool = False) -> None:
         """Stop after the running jobs have ended or the grace is over; `at_once` interrupts them now."""
@@ -130,6 +141,17 @@ class Node:
 
     def _stop_worker(self, worker: Worker) -> None:
         worker.stop() if self._at_once else worker.drain()
+
+    @property
+    def has_abandoned_runs(self) -> bool:
+        """Whether it stopped although some runs would not end."""
+        return self._worker is not None and self._worker.has_abandoned
+
+    def give_up(self) -> None:
+        """Leave the store, from any thread: the loop of this node does not answer, and the process is to end."""
+        node_type = self.definitions.known_node_type(self._options.node_type)
+        if node_type is not None:
+            self._leave(node_type)
 
     def health(self) -> str | None:
         """None when all is well, else what is wrong, in one line."""
@@ -166,7 +188,7 @@ class Node:
     def _duties(self) -> list[Duty]:
         duties: list[Duty] = []
         if self._options.roles & {WORKER, SCHEDULER}:
-            duties.append(Watchdog(self._store, self.definitions, dead_after_ms=self._options.dead_after_ms))
+            duties.append(self._make_watchdog())
         if SCHEDULER in self._options.roles:
             options = self._options
             duties.append(
@@ -178,6 +200,31 @@ class Node:
                 )
             )
         return duties
+
+    def _make_watchdog(self) -> Watchdog:
+        return Watchdog(
+            self._store,
+            self.definitions,
+            node=self.uuid,
+            clock=self._clock,
+            contact=self._contact,
+            presence=self._presence,
+            dead_after_ms=self._options.dead_after_ms,
+        )
+
+    def _make_heart(self, node_type: NodeType) -> Heart:
+        timeout_s = max(self._options.dead_after_ms / 1000 / _TIMEOUTS_PER_DEATH, _SHORTEST_TIMEOUT_S)
+        return Heart(
+            self._store.lifeline(timeout_s=timeout_s),
+            node=self.uuid,
+            queue=node_type.uuid,
+            record=lambda: self._record(node_type),
+            holder=self._worker,
+            clock=self._clock,
+            contact=self._contact,
+            health=self._health,
+            dead_after_ms=self._options.dead_after_ms,
+        )
 
     def _prompt_duties(self) -> list[Duty]:
         if SCHEDULER not in self._options.roles:
@@ -213,32 +260,36 @@ class Node:
                 wait_s = _AFTER_ERROR_S
             await asyncio.sleep(wait_s)
 
-    async def _keep_beating(self, node_type: NodeType, thread: StoreThread) -> None:
+    async def _keep_listening(self, thread: StoreThread) -> None:
+        """Hear what changed, as often as the heart beats."""
         while True:
-            await asyncio.sleep(self._options.dead_after_ms / 1000 / _BEATS_PER_LEASE)
-            await self._try_to_beat(node_type, thread)
+            try:
+                is_to_drain = await thread.call(self._hear_news)
+            except StoreError as error:
+                self._health.store_failed(error)
+            except Exception:
+                _logger.exception("listening for news failed")
+            else:
+                if is_to_drain and not self._stop_requested.is_set():
+                    _logger.info("asked to drain; stopping after the running jobs")
+                    self.request_stop()
+            await asyncio.sleep(self._options.dead_after_ms / 1000 / BEATS_PER_DEATH)
 
-    async def _try_to_beat(self, node_type: NodeType, thread: StoreThread) -> None:
-        try:
-            await self._beat(node_type, thread)
-        except StoreError as error:
-            self._health.store_failed(error)
-        except Exception:
-            _logger.exception("beat failed")
+    def _hear_news(self) -> bool:
+        """Follow the store's clock and the definitions; tells whether the node is asked to drain."""
+        self._health.report("store", self._store.troubles())
+        self._follow_clock()
+        self.definitions.refresh()
+        self._check_epoch()
+        return is_to_drain(self._store, self.uuid)
 
-    async def _beat(self, node_type: NodeType, thread: StoreThread) -> None:
-        """Say that this node lives, follow the store's clock, and hear what changed."""
-        record = self._record(node_type)
-        self._clock.follow(await thread.call(self._store.now))
-        await thread.call(lambda: self._store.beat(record))
-        await thread.call(self.definitions.refresh)
-        if self._worker is not None:
-            await self._worker.renew_claims(self._clock.now())
-        await thread.call(self._check_epoch)
-        if await thread.call(lambda: is_to_drain(self._store, self.uuid)) and not self._stop_requested.is_set():
-            _logger.info("asked to drain; stopping after the running jobs")
-            self.request_stop()
-        self._health.store_answered()
+    def _follow_clock(self) -> None:
+        before = self._clock.offset_ms
+        self._clock.follow(self._store.now())
+        if self._clock.step_ms:
+            _logger.warning("the store's clock jumped; waiting for a second look", extra={"ms": self._clock.step_ms})
+        elif abs(self._clock.offset_ms - before) >= STEP_MS:
+            _logger.warning("following the store's clock", extra={"ms": self._clock.offset_ms - before})
 
     def _check_epoch(self) -> None:
         """A store that forgot who founded it was emptied or exchanged: say so, rather than pretend nothing happened.
@@ -262,13 +313,15 @@ class Node:
             slots=(self._options.threads or node_type.thread_count) if self._worker else 0,
             running=self._worker.running if self._worker else 0,
             draining=self._stop_requested.is_set(),
+            trouble=self._health.trouble,
         )
 
-    async def _leave(self, node_type: NodeType, thread: StoreThread) -> None:
+    def _leave(self, node_type: NodeType) -> None:
         """Take leave, if the store still answers; otherwise the watchdog of another node cleans up."""
+        floor = self._worker.serial if self._worker else 0
         try:
-            await thread.call(lambda: self._store.drop_lease(node_type.uuid, self.uuid))
-            await thread.call(lambda: self._store.remove_nodes(uuid=self.uuid))
-            await thread.call(lambda: forget_drain(self._store, self.uuid))
+            self._store.leave_queue(node_type.uuid, self.uuid, floor=floor, now=self._clock.now())
+            self._store.remove_nodes(uuid=self.uuid)
+            forget_drain(self._store, self.uuid)
         except StoreError as error:
             _logger.warning("could not take leave of the store", extra={"error": str(error)})

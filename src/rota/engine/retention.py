@@ -7,8 +7,10 @@ from rota.engine.definitions import Definitions
 from rota.store.store import Store
 
 EVERY_S = 60.0
+AGAIN_S = 0.5
+"""After a round that forgot some, but not as many as it may: long logs may have taken its time."""
 _PER_ROUND = 1_000
-"""Jobs forgotten in one step, so that nobody waits long for the store."""
+"""Jobs of a queue forgotten in one round, so that no other duty waits long."""
 _logger = logging.getLogger("rota.retention")
 
 
@@ -22,14 +24,16 @@ class Retention:
         self._max_count = max_count
 
     def run_once(self, now: int) -> float:
-        """Forget what is too old or too much. Returns the seconds until the next round: none if there may be more."""
+        """Forget what is too old or too much. Returns the seconds until the next round: few until nothing is left."""
         queues = self._store.list_queues()
         defined = {node_type.uuid for node_type in self._definitions.node_types()}
         trimmed = [self._trim(queue, now) for queue in queues]
         for queue in queues:
             if queue not in defined and self._store.forget_queue(queue):
                 _logger.info("queue of a deleted node type forgotten", extra={"queue": queue})
-        return 0.0 if any(count >= _PER_ROUND for count in trimmed) else EVERY_S
+        if any(count >= _PER_ROUND for count in trimmed):
+            return 0.0
+        return AGAIN_S if any(trimmed) else EVERY_S
 
     def _trim(self, queue: str, now: int) -> int:
         count = self._store.trim_history(

@@ -13,7 +13,7 @@ import asyncio
 import logging
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rota.clock import Clock
 from rota.engine.appetite import Appetite
@@ -22,23 +22,24 @@ from rota.engine.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.listener import Listener
-from rota.engine.log_stream import LogStream
+from rota.engine.log_writer import LOG_DELAY_S, LogWriter
 from rota.engine.store_thread import StoreThread
-from rota.errors import StoreError
+from rota.engine.strain import Strain
+from rota.errors import NodeStrained, StoreError
 from rota.model.job import Claim, make_token
+from rota.model.liveness import let_go_grace_s
 from rota.model.outcome import INTERRUPTED, Outcome, cancelled
 from rota.model.retry import RetryPolicy
-from rota.model.settlement import Settlement, is_last_chance, postpone, settle
-from rota.store.store import Claims, LogBatch, Store
+from rota.model.settlement import Settlement, settle
+from rota.store.store import Claims, LogBatch, Renewal, Store
 
-LOG_DELAY_S = 0.1
-"""Log lines of running jobs reach the store at least this often."""
 MAX_BUFFERED_S = 0.25
 """A job that was claimed ahead and found no free slot for so long goes back, because others may be idle."""
 IDLE_CHECK_S = 5.0
 """A waiting worker asks for jobs at least this often, should ever a wake-up be lost."""
-_POSTPONED_S = 2.0
-_POSTPONED_PER_JOB_S = 0.1
+ABANDON_S = 7.0
+"""Runs that do not end so long after they were told to, when the node must go, are left behind. Longer than the grace
+that executors give to what they stop."""
 _RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _logger = logging.getLogger("rota.worker")
 _job_logger = logging.getLogger("rota.jobs")
@@ -69,16 +70,21 @@ class Worker:
         self._clock = clock
         self._health = health
         self._stop_grace_s = stop_grace_s
-        self._lease_ms = dead_after_ms
+        self._dead_after_s = dead_after_ms / 1000
+        self._loop = asyncio.get_running_loop()
         self._thread = StoreThread("rota-store")
         self._listener = Listener(store.waker(queue, node), on_news=self._on_news)
-        self._logs = LogStream(clock)
-        self._runner = Runner(definitions, executors, self._logs, self._thread)
+        self._log_writer = LogWriter(store, clock=clock, health=health, on_written=self._on_lines_written)
+        self._logs = self._log_writer.logs
+        self._runner = Runner(definitions, executors, self._logs, self._thread, on_strain=self._ran_short)
+        self._strain = Strain(slots)
         self._appetite = Appetite(slots)
         self._attempts: dict[str, Attempt] = {}
         self._buffer: deque[Attempt] = deque()
         self._idle_slots: deque[asyncio.Future[Attempt]] = deque()
         self._settled: list[Settlement] = []
+        self._held_back = 0
+        """How many of them wait until the log lines of their jobs are written."""
         self._serial = 0
         self._may_have_jobs = True
         self._last_asked = clock.monotonic()
@@ -87,6 +93,7 @@ class Worker:
         self._changed = asyncio.Event()
         self._is_draining = False
         self._stopping_at_once = False
+        self._has_abandoned = False
 
     # -- what the node asks ----------------------------------------------------------------------------------------
 
@@ -95,9 +102,20 @@ class Worker:
         """Jobs in this worker's hands."""
         return len(self._attempts)
 
+    @property
+    def serial(self) -> int:
+        """Of the last claim."""
+        return self._serial
+
+    @property
+    def has_abandoned(self) -> bool:
+        """Whether it ended with runs that would not end."""
+        return self._has_abandoned
+
     async def run(self) -> None:
         """Work until `drain` or `stop` was called and nothing is left in hand."""
         slots = [asyncio.create_task(self._serve(), name=f"rota-slot-{n}") for n in range(self._slots)]
+        slots.append(asyncio.create_task(self._log_writer.run(), name="rota-logs"))
         self._listener.start()
         try:
             await self._exchange_until_done()
@@ -105,7 +123,8 @@ class Worker:
             self._listener.stop()
             for slot in slots:
                 slot.cancel()
-            await asyncio.gather(*slots, return_exceptions=True)
+            # A run that was left behind has a slot which never ends.
+            await asyncio.wait(slots, timeout=0 if self._has_abandoned else None)
             self._thread.close()
 
     def drain(self) -> None:
@@ -114,28 +133,59 @@ class Worker:
         if not self._is_draining:
             self._is_draining = True
             self._give_back(list(self._buffer))
-            asyncio.get_running_loop().call_later(self._stop_grace_s, self.stop)
+            self._loop.call_later(self._stop_grace_s, self.stop)
             self._changed.set()
 
     def stop(self) -> None:
         """Interrupt what runs, now. The jobs go back to their queue; their attempts do not count."""
+        if self._stopping_at_once:
+            return
         self._is_draining = self._stopping_at_once = True
+        self._log_writer.stop()
+        self._held_back = 0
         self._give_back(list(self._buffer))
         for attempt in list(self._attempts.values()):
             attempt.stop(Stop.INTERRUPTED)
+        self._loop.call_later(ABANDON_S, self._abandon)
         self._changed.set()
 
-    async def renew_claims(self, now: int) -> None:
-        """Tell the store that this node lives; hear which jobs are to be cancelled and which are no longer ours."""
-        held = {job_id: attempt.claim.token for job_id, attempt in self._attempts.items()}
-        renewal = await self._thread.call(
-            lambda: self._store.renew_claims(self._queue, self._node, held, lease_ms=self._lease_ms, now=now)
-        )
+    def _abandon(self) -> None:
+        """Give up on runs that swallow their cancellation; the process ends, and they with it."""
+        for attempt in list(self._attempts.values()):
+            _logger.error("run does not end, left behind", extra={"job_id": attempt.claim.spec.id})
+            self._has_abandoned = True
+            self._settle(attempt, INTERRUPTED)
+
+    # -- what the heart asks, from its own thread ------------------------------------------------------------------
+
+    def held(self) -> dict[str, str]:
+        """The jobs in hand, id to token."""
+        return {job_id: attempt.claim.token for job_id, attempt in list(self._attempts.items())}
+
+    def renewed(self, held: dict[str, str], renewal: Renewal) -> None:
+        """The store was told what is held; hear which jobs are to be cancelled and which are no longer ours."""
+        if renewal.cancelled or renewal.lost:
+            self._loop.call_soon_threadsafe(self._obey, held, renewal)
+
+    def let_go(self) -> None:
+        """The store has not heard of this node for long: end the runs that promise to be the only ones."""
+        self._loop.call_soon_threadsafe(self._stop_locked_runs)
+
+    def _obey(self, held: dict[str, str], renewal: Renewal) -> None:
         self._cancel(renewal.cancelled)
         for job_id in renewal.lost:
-            if attempt := self._attempts.get(job_id):
+            attempt = self._attempts.get(job_id)
+            # What was lost is the attempt that the store was told of. This node may have been given the job again.
+            if attempt is not None and attempt.claim.token == held[job_id]:
                 _logger.warning("claim lost, run stopped", extra={"job_id": job_id, "node": self._node})
                 self._stop_attempt(attempt, Stop.LOST)
+
+    def _stop_locked_runs(self) -> None:
+        locked = [attempt for attempt in self._attempts.values() if attempt.claim.spec.lock_key is not None]
+        for attempt in locked:
+            _logger.warning("store not reached, run under a lock stopped", extra={"job_id": attempt.claim.spec.id})
+            attempt.shorten_grace(let_go_grace_s(self._dead_after_s))
+            self._stop_attempt(attempt, Stop.INTERRUPTED)
 
     # -- claim -----------------------------------------------------------------------------------------------------
 
@@ -144,8 +194,7 @@ class Worker:
         last_end, failures = self._clock.monotonic(), 0
         while not self._is_done(failures):
             await self._wait_for_reason()
-            settlements, self._settled = self._settled, []
-            batches = self._logs.take() if self._logs.has_lines() else []
+            settlements, batches = self._take_settled()
             wanted = self._wanted()
             if not (settlements or batches or wanted or self._word_to_pass_on):
                 continue
@@ -164,6 +213,7 @@ class Worker:
             failures = 0
             last_end = self._clock.monotonic()
             self._health.store_answered()
+            self._logs.written(batches)
             self._receive(settlements, answer, wanted)
 
     def _is_done(self, failures: int) -> bool:
@@ -174,7 +224,7 @@ class Worker:
 
     async def _wait_for_reason(self) -> None:
         """Wait until something ended or was logged, or jobs may be had."""
-        if self._settled or self._word_to_pass_on or self._wanted():
+        if len(self._settled) > self._held_back or self._word_to_pass_on or self._wanted():
             self._changed.clear()
             return
         if self._listener.listen(wants_jobs=self._room() > 0, timeout_s=self._longest_wait()):
@@ -186,6 +236,23 @@ class Worker:
         self._changed.clear()
         if self._is_time_to_ask():
             self._may_have_jobs = True
+
+    def _take_settled(self) -> tuple[list[Settlement], list[LogBatch]]:
+        """The ends that can be told now, and the last log lines of their jobs. One who wrote a lot waits until the
+        lines are in the store, and keeps nobody else waiting."""
+        settled, self._settled = self._settled, []
+        if not self._logs.has_lines():
+            self._held_back = 0
+            return settled, []
+        batches, late = self._logs.last_lines((one.claim for one in settled), at_once=self._stopping_at_once)
+        self._settled = [one for one in settled if one.claim.spec.id in late]
+        self._held_back = len(self._settled)
+        return [one for one in settled if one.claim.spec.id not in late], batches
+
+    def _on_lines_written(self) -> None:
+        if self._held_back:
+            self._held_back = 0
+            self._changed.set()
 
     def _is_time_to_ask(self) -> bool:
         """Whether jobs may be there of which the listener has not heard: one became due, or a wake-up was lost."""
@@ -207,7 +274,24 @@ class Worker:
         """How many more jobs this worker can take."""
         if self._is_draining:
             return 0
-        return max(self._appetite.most_held - len(self._attempts), 0)
+        most_held = self._appetite.most_held
+        if self._strain.is_on:
+            most_held = min(most_held, self._strained_limit())
+        return max(most_held - len(self._attempts), 0)
+
+    def _strained_limit(self) -> int:
+        limit = self._strain.most_held(self._clock.monotonic())
+        if not self._strain.is_on:
+            self._health.strain_ended()
+        return limit
+
+    def _ran_short(self, error: NodeStrained) -> None:
+        """A job could not be started for want of something that is this process's. Those that wait would fare no
+        better."""
+        running = len(self._attempts) - len(self._buffer) - 1
+        self._strain.ran_short(running, self._clock.monotonic())
+        self._health.strained(error)
+        self._give_back(list(self._buffer))
 
     def _wanted(self) -> int:
         """How many jobs to ask for now. Half a batch or more at a time, unless slots are free."""
@@ -219,25 +303,24 @@ class Worker:
     def _exchange(
         self, settlements: Sequence[Settlement], batches: Sequence[LogBatch], wanted: int, *, after_failure: bool
     ) -> Callable[[], Claims]:
-        """One conversation with the store: log lines first, since only a running job may have more of them."""
+        """One conversation with the store: last log lines first, since only a running job may have more of them."""
         self._serial += 1
-        token, now = make_token(self._node, self._serial), self._clock.now()
-        held = {job_id: attempt.claim.token for job_id, attempt in self._attempts.items()} if after_failure else {}
-        held |= {one.claim.spec.id: one.claim.token for one in settlements} if after_failure else {}
+        token, now, floor = make_token(self._node, self._serial), self._clock.now(), self._serial - 1
+        # What has ended is in hand until the store knows it, also if its end waits for the lines of its log.
+        untold = {one.claim.spec.id: one.claim.token for one in [*settlements, *self._settled]}
+        held = untold | self.held() if after_failure else {}
         next_due = self._next_due
         passes_on, self._word_to_pass_on = self._word_to_pass_on, False
 
         def talk() -> Claims:
             if after_failure:
                 # The answer to the failed claim may have been lost on its way, and its jobs with it.
-                self._store.recover_claims(self._queue, self._node, held, now=now)
+                self._store.recover_claims(self._queue, self._node, held, floor=floor, now=now)
             if batches:
-                self._store.append_logs(batches)
+                self._log_writer.write(batches)
             if wanted or passes_on:
                 # Even a claim of none leaves word for another node, if there is something to be had.
-                return self._store.finish_and_claim_jobs(
-                    self._queue, settlements, token=token, limit=wanted, lease_ms=self._lease_ms, now=now
-                )
+                return self._store.finish_and_claim_jobs(self._queue, settlements, token=token, limit=wanted, now=now)
             refused = self._store.finish_jobs(self._queue, settlements, now=now) if settlements else frozenset()
             return Claims([], next_due, refused)
 
@@ -254,36 +337,25 @@ class Worker:
             self._may_have_jobs = len(answer.claims) >= wanted
             if not answer.claims and not self._attempts:
                 self._appetite.rest()
-        for claim in self._without_suspects(answer.claims):
-            self._hand_over(Attempt(claim, now))
+        for claim in answer.claims:
+            self._receive_attempt(Attempt(claim, now))
 
-    def _without_suspects(self, claims: list[Claim]) -> list[Claim]:
-        """What may be run now. Jobs on their last chance go back for a moment, unless there is only one in hand.
-
-        When a node dies, everything in its hands is under suspicion. The job that is the cause is told from its
-        neighbours, who may have been with it every time, by not having them there at the last. So it must not begin
-        before the store knows that they went back.
-        """
-        suspects = [claim for claim in claims if is_last_chance(claim)]
-        if not suspects or (len(suspects) == 1 and not self._holds_suspect()):
-            return claims
-        within_ms = (_POSTPONED_S + _POSTPONED_PER_JOB_S * len(suspects)) * 1000
-        for claim in suspects:
-            self._settled.append(postpone(claim, self._clock.now() + round(random.random() * within_ms)))
-        self._changed.set()
-        return [claim for claim in claims if not is_last_chance(claim)]
-
-    def _holds_suspect(self) -> bool:
-        """As the store sees it: what has ended and was not told yet is in hand too."""
-        held = [attempt.claim for attempt in self._attempts.values()] + [one.claim for one in self._settled]
-        return any(map(is_last_chance, held))
+    def _receive_attempt(self, attempt: Attempt) -> None:
+        """Take a claimed job in hand. If an earlier attempt at it still runs here, that one is lost: it is stopped, and
+        the new one begins when it has ended."""
+        earlier = self._attempts.get(attempt.claim.spec.id)
+        self._attempts[attempt.claim.spec.id] = attempt
+        if earlier is None:
+            self._hand_over(attempt)
+        else:
+            earlier.heir = attempt
+            self._stop_attempt(earlier, Stop.LOST)
 
     def _hand_over(self, attempt: Attempt) -> None:
         """Give a claimed job to a free slot, or let it wait for one. A worker that stops meanwhile gives it back."""
         if self._is_draining:
             self._settle(attempt, INTERRUPTED)
             return
-        self._attempts[attempt.claim.spec.id] = attempt
         while self._idle_slots:
             slot = self._idle_slots.popleft()
             if not slot.done():
@@ -294,9 +366,7 @@ class Worker:
     def _take_back(self, settlements: list[Settlement], batches: list[LogBatch]) -> None:
         """The store did not answer: keep what was to be told, and claim anew."""
         self._settled = settlements + self._settled
-        claims = {job_id: attempt.claim for job_id, attempt in self._attempts.items()}
-        claims |= {one.claim.spec.id: one.claim for one in self._settled}
-        self._logs.put_back(batches, claims)
+        self._logs.put_back(batches)
         self._may_have_jobs = True
 
     def _give_back_stale(self) -> None:
@@ -336,8 +406,14 @@ class Worker:
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
         """The outcome of an attempt becomes a settlement, to be told with the next exchange."""
         claim = attempt.claim
-        self._attempts.pop(claim.spec.id, None)
+        if self._attempts.get(claim.spec.id) is attempt:
+            del self._attempts[claim.spec.id]
+        elif attempt.heir is None:
+            return  # it was left behind, and its end comes too late
         self._changed.set()
+        if attempt.heir is not None:
+            self._hand_over(attempt.heir)
+            return
         if attempt.reason is Stop.LOST:
             return
         settlement = settle(
@@ -378,7 +454,7 @@ class Worker:
         self._word_to_pass_on = self._room() == 0
         self._changed.set()
 
-    def _cancel(self, job_ids: Sequence[str]) -> None:
+    def _cancel(self, job_ids: Iterable[str]) -> None:
         for job_id in job_ids:
             if attempt := self._attempts.get(job_id):
                 self._stop_attempt(attempt, Stop.CANCELLED)

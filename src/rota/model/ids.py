@@ -32,6 +32,11 @@ def numbered_id(ms: int, series: str, number: int) -> str:
     return _spelled((ms << 80) | (0x7000 | counter) << 64 | 0x8000_0000_0000_0000 | noise & 0x3FFF_FFFF_FFFF_FFFF)
 
 
+def ids_between(first_ms: int, last_ms: int) -> tuple[str, str]:
+    """Where ids lie that were made in these milliseconds: not below the first text, and below the second."""
+    return _spelled(first_ms << 80), _spelled(last_ms + 1 << 80)
+
+
 def _spelled(value: int) -> str:
     text = f"{value:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
@@ -48,6 +53,11 @@ def _next_place(now_ms: int, start: int) -> tuple[int, int]:
             if _counter >> _COUNTER_BITS:
                 _last_ms, _counter = _last_ms + 1, start
         return _last_ms, _counter
+
+
+def new_pulse() -> str:
+    """A text that was never used before, for a node's sign of life."""
+    return os.urandom(8).hex()
 
 
 def check_id(field: str, value: str) -> str:

@@ -43,7 +43,9 @@ cancelled job back; a succeeded one is enqueued anew instead, so that its succes
 
 
 class Cause(Struct, frozen=True, omit_defaults=True):
-    """What made a job: a schedule's tick, an event, another job, a person."""
+    """What made a job: a schedule's tick, an event, another job, a person.
+
+    The kind `unreadable` stands for a record that this version cannot read; the name then says why."""
 
     kind: str
     name: str = ""
@@ -131,6 +133,8 @@ class Claim(Struct, frozen=True):
     attempts: int
     """Attempts used up before this one."""
     deaths: int
+    fence: int = 0
+    """For a job under a lock a number that is greater than that of any run before it; 0 for others."""
 
     @property
     def attempt(self) -> int:
@@ -145,6 +149,11 @@ def make_token(node: str, serial: int) -> str:
 
 def node_of_token(token: str) -> str:
     return token.partition("/")[0]
+
+
+def serial_of_token(token: str) -> int:
+    """Which of its node's claim calls a token is of."""
+    return int(token.rpartition("/")[2])
 
 
 _RANK_STEP_MS = 16

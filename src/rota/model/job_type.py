@@ -29,7 +29,7 @@ class OnNodeDeath(StrEnum):
     FAIL = "fail"
 
 
-class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What to run. Jobs refer to it by uuid, people by name."""
 
     uuid: str

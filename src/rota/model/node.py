@@ -4,14 +4,12 @@ from msgspec import Struct
 
 from rota.model.limits import check_name, check_range
 
-BEAT_MS = 5_000
-"""A node says that it lives this often."""
 DEAD_AFTER_MS = 20_000
-"""A node that was silent for so long is dead, and its jobs are taken from it (seed 001)."""
+"""A node that was seen to be silent for so long is dead, and its jobs are taken from it (seed 001)."""
 MAX_THREADS = 10_000
 
 
-class NodeType(Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+class NodeType(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A queue, and how many jobs one node of this type runs at a time."""
 
     uuid: str
@@ -40,6 +38,8 @@ class Node(Struct, frozen=True, omit_defaults=True, kw_only=True):
     slots: int = 0
     running: int = 0
     draining: bool = False
+    trouble: str | None = None
+    """What is wrong with it, in its own words."""
 
     def is_alive(self, now: int, dead_after_ms: int = DEAD_AFTER_MS) -> bool:
         return now - self.last_ping < dead_after_ms

@@ -8,7 +8,7 @@ MAX_ATTEMPTS = 1_000
 MAX_DELAY_MS = 30 * 24 * 3600 * 1000
 
 
-class RetryPolicy(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class RetryPolicy(Struct, frozen=True, omit_defaults=True):
     """Exponential back-off with jitter. The default is one attempt, that is no retry, as seed 001 has it."""
 
     attempts: int = 1

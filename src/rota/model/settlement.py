@@ -8,8 +8,10 @@ from rota.model.job_type import OnNodeDeath
 from rota.model.outcome import Outcome, OutcomeKind, cancelled
 from rota.model.retry import RetryPolicy
 
-POISON_DEATHS = 3
-"""A job whose node died this often is taken for the cause and is not run again."""
+SUSPECT_DEATHS = 2
+"""A job that was in hand at this many deaths of nodes may be the cause, and runs where it can hurt nobody else."""
+MOST_DEATHS = 10
+"""A job that was in hand at this many deaths is not run again, whatever their cause."""
 
 
 class Settlement(Struct, frozen=True):
@@ -50,7 +52,8 @@ def settle(
         return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths)
     if kind is OutcomeKind.FAILED and claim.attempt < policy.attempts:
         run_at = now + policy.delay_after(claim.attempt, chance)
-        return Settlement(claim, JobState.DELAYED, claim.attempt, claim.deaths, run_at=run_at)
+        # It ran to an end and killed nobody, so what it was suspected of is forgotten.
+        return Settlement(claim, JobState.DELAYED, claim.attempt, 0, run_at=run_at)
     ending = Ending(
         state=_FINAL_STATE[kind],
         ended_at=now,
@@ -67,26 +70,21 @@ def settle(
 def settle_death(claim: Claim, *, on_node_death: OnNodeDeath, now: int) -> Settlement:
     """The next state of a job whose node died while it held the claim. The attempt is not counted, the death is."""
     deaths = claim.deaths + 1
-    if on_node_death is OnNodeDeath.REQUEUE and deaths < POISON_DEATHS:
+    if on_node_death is OnNodeDeath.REQUEUE and deaths < MOST_DEATHS:
         return Settlement(claim, JobState.QUEUED, claim.attempts, deaths)
     if on_node_death is OnNodeDeath.FAIL:
         errors = {"type": "node_lost", "message": "the node that ran it died; its job type says: fail then"}
     else:
-        errors = {"type": "poison", "message": f"its node died {deaths} times; quarantined as the likely cause"}
+        errors = {"type": "poison", "message": f"its node died {deaths} times in a row; it is not run again by itself"}
     ending = Ending(
         state=JobState.FAILED, ended_at=now, token=claim.token, attempts=claim.attempts, deaths=deaths, errors=errors
     )
     return Settlement(claim, JobState.FAILED, claim.attempts, deaths, ending)
 
 
-def is_last_chance(claim: Claim) -> bool:
-    """Whether one more death of its node would have the job quarantined."""
-    return claim.deaths >= POISON_DEATHS - 1
-
-
-def postpone(claim: Claim, run_at: int) -> Settlement:
-    """Put a job off that has not begun. Nothing is counted."""
-    return Settlement(claim, JobState.DELAYED, claim.attempts, claim.deaths, run_at=run_at)
+def is_suspect(claim: Claim) -> bool:
+    """Whether the job may have killed the nodes that ran it."""
+    return claim.deaths >= SUSPECT_DEATHS
 
 
 def end_event(claim: Claim, ending: Ending, job_type: str) -> Event:

@@ -68,6 +68,7 @@ class Node(Struct, frozen=True, kw_only=True):
     running: int = 0
     alive: bool | None = None
     draining: bool = False
+    trouble: str | None = None
 
 
 class Job(Struct, frozen=True, kw_only=True):

@@ -61,6 +61,8 @@ def text(api: Api) -> str:
             for one in node_types
         ]
         lines += _metric(name, "gauge", help_text, samples)
+    troubles: list[Sample] = [({}, len(api.store.troubles()))]
+    lines += _metric("rota_store_troubles", "gauge", "What is wrong with the store right now, as one number.", troubles)
     lines += _metric(
         "rota_http_requests_total",
         "counter",
@@ -79,7 +81,7 @@ def _metric(name: str, kind: str, help_text: str, samples: Iterable[Sample]) -> 
 
 def _line(name: str, labels: Labels, value: int) -> str:
     inner = ",".join(f'{label}="{_escaped(str(text))}"' for label, text in labels.items())
-    return f"{name}{{{inner}}} {value}"
+    return f"{name}{{{inner}}} {value}" if inner else f"{name} {value}"
 
 
 def _escaped(text: str) -> str:

@@ -13,6 +13,7 @@ from rota.model.limits import check_name
 from rota.server.access import Caller, Role, Scope
 from rota.server.hashes import hash_made_key, matches_hash
 from rota.store.store import Store
+from rota.store.unreadable import UnreadableRecords
 
 PREFIX = "rota_"
 _SETTING = "key:"
@@ -38,6 +39,7 @@ class NamedKey(Struct, frozen=True, kw_only=True):
 
 
 _decode = msgspec.json.Decoder(NamedKey).decode
+_records = UnreadableRecords()
 
 
 def make_key(
@@ -63,8 +65,9 @@ def make_key(
 
 
 def list_keys(store: Store) -> list[NamedKey]:
-    """All of them, expired ones too, by name."""
-    return sorted(map(_decode, store.list_settings(_SETTING).values()), key=lambda one: one.name)
+    """All of them, expired ones too, by name. One that cannot be read opens nothing, and keeps nobody else out."""
+    found = _records.read_all("keys of", store.url, _decode, list(store.list_settings(_SETTING).values()))
+    return sorted(found, key=lambda one: one.name)
 
 
 def revoke_key(store: Store, name: str) -> NamedKey:

@@ -78,6 +78,8 @@ class NodeShape(Struct, frozen=True, kw_only=True):
     running: int
     alive: bool
     draining: bool
+    trouble: str | None
+    """What is wrong with it, in its own words; null when all is well."""
 
 
 class JobShape(Struct, frozen=True, kw_only=True):
@@ -181,6 +183,7 @@ def node_shape(node: Node, queue_names: Mapping[str, str], now: int) -> NodeShap
         running=node.running,
         alive=node.is_alive(now),
         draining=node.draining,
+        trouble=node.trouble,
     )
 
 

@@ -1,6 +1,11 @@
-"""Between model values and the JSON that stores keep."""
+"""Between model values and the JSON that stores keep.
+
+Fields that are not known are passed over: a newer version may share the store. What users hand in is another matter and
+is read strictly, where it comes in.
+"""
 
 import msgspec
+from msgspec import Struct
 
 from rota.model.configuration import Configuration, ConfigurationState
 from rota.model.evaluation import Evaluation
@@ -25,3 +30,15 @@ decode_configuration = msgspec.json.Decoder(Configuration).decode
 decode_configuration_state = msgspec.json.Decoder(ConfigurationState).decode
 decode_evaluation = msgspec.json.Decoder(Evaluation).decode
 decode_event = msgspec.json.Decoder(Event).decode
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def encode_over(new: Struct, old: bytes | None) -> bytes:
+    """A definition that takes the place of a stored one. Fields of the old one that this version does not know stay."""
+    encoded = encode(new)
+    try:
+        fields = _decode_fields(old) if old else {}
+    except msgspec.MsgspecError:
+        return encoded  # what cannot be read is replaced whole
+    unknown = {name: value for name, value in fields.items() if name not in new.__struct_fields__}
+    return encode(_decode_fields(encoded) | unknown) if unknown else encoded

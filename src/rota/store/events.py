@@ -38,6 +38,10 @@ class ConfigurationEntry(Struct, frozen=True):
     known_events: frozenset[str] = frozenset()
     """Those of the ids that were asked about which validated something here."""
 
+    def __post_init__(self) -> None:
+        if len(self.state.evidence) != len(self.configuration.dependencies):
+            raise ValueError("its state has evidence of other dependencies than it has")
+
 
 class ConfigurationChange(Struct, frozen=True):
     """A configuration as it is to be."""

@@ -13,6 +13,9 @@ Errors: `StoreUnavailable` when the store cannot be reached, `StoreFull` when it
 not know whether the operation happened, and may repeat it: jobs are enqueued once, and a settlement that took effect is
 recognised. The jobs of a repeated claim are others; `recover_claims` puts back those whose answer was lost. Log lines
 that are repeated stand twice.
+
+Who lives is not decided here, and no time in a store says it. A node's *pulse* on a queue is a text that is another one
+after each of its claims and renewals; whoever watched it stay the same may act on that, by naming the pulse it saw.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,12 +31,15 @@ from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement
 from rota.store.events import EventStore
 from rota.store.schedules import ScheduleStore
+from rota.store.unreadable import Unreadable
 
 STATS_STEP_MS = 60_000
 STATS_KEPT_MS = 48 * 3600 * 1000
 """Stats of minutes are forgotten after so long; those of all time stay."""
 MAX_PROMOTED = 1_000
 """Delayed jobs that one claim makes ready at most, so that no single step takes long."""
+MAX_SCANNED = 1_000
+"""Ready jobs that one claim looks at at most, for the same reason: those whose lock is taken are set aside."""
 
 
 class Admission(Struct, frozen=True):
@@ -50,7 +56,7 @@ class Claims(Struct, frozen=True):
     claims: list[Claim]
     """In the order in which they are to run."""
     next_due: int | None = None
-    """When the next delayed job of the queue becomes ready, if one is known."""
+    """When the next delayed job of the queue becomes ready, if one is known; `now` if more may be ready already."""
     refused: frozenset[str] = frozenset()
     """Ids from `finish_and_claim_jobs` whose settlement was refused, because their token no longer holds the job."""
 
@@ -110,6 +116,10 @@ class Stats(Struct, frozen=True, kw_only=True):
     cancelled: int = 0
 
 
+STATS_WORDS = frozenset(Stats.__struct_fields__) - {"minute"}
+"""What is counted; a newer version may count more."""
+
+
 class LogPage(Struct, frozen=True):
     entries: list[LogEntry]
     next: int
@@ -146,6 +156,23 @@ class Waker(Protocol):
         ...
 
 
+class Lifeline(Protocol):
+    """One node's own line to a store, for its signs of life: a connection that nobody else occupies, and a short
+    patience. Used by one thread."""
+
+    def renew_claims(self, queue: str, node: str, held: dict[str, str]) -> Renewal:
+        """Say that the node lives and holds these jobs (id to token): it has a new pulse on the queue."""
+        ...
+
+    def beat(self, node: Node) -> None:
+        """Write a node's record; its `last_ping` says when."""
+        ...
+
+    def close(self) -> None:
+        """Give up the connection."""
+        ...
+
+
 class Store(ScheduleStore, EventStore, Protocol):
     """Everything Rota remembers."""
 
@@ -162,6 +189,21 @@ class Store(ScheduleStore, EventStore, Protocol):
 
     def problems(self) -> list[str]:
         """What an operator should know about this store's set-up, one sentence each, such as that nothing persists."""
+        ...
+
+    def troubles(self) -> list[str]:
+        """What is wrong with the store right now, one sentence each: refused writes, failed syncs, a log that only
+        grows. Cheap: asked with every beat."""
+
+    def unreadable_records(self) -> list[Unreadable]:
+        """Records that this handle came across and could not read: broken ones, and kinds that only a newer version
+        knows. They stay as they are and stop nobody.
+
+        Fields that are not known make no record unreadable. A job without a readable record has a spec of cause
+        `unreadable`, which fails when it is run; a node type or job type is managed by `unreadable`; a line of a log
+        says that it cannot be read. Everything else is left out, an event in an outbox for good: it is kept as a
+        setting instead.
+        """
         ...
 
     def close(self) -> None:
@@ -219,20 +261,27 @@ class Store(ScheduleStore, EventStore, Protocol):
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         """Accept jobs, each as delayed (if `run_at` is after `now`) or queued. One answer per spec, in order.
 
-        A job whose id is known already is not stored again. A job whose unique key belongs to a live job of its queue
-        is not stored; the answer names that job. The same holds between specs of one call. Atomic per queue.
+        A job whose id is known already, in whichever queue, is not stored again. A job whose unique key belongs to a
+        live job of its queue is not stored; the answer names that job. The same holds between specs of one call. Atomic
+        per queue: all of a queue's jobs are accepted, or none. A store may refuse a call with more jobs than it can
+        take in one step (`InvalidInput`); it takes 100,000.
         """
         ...
 
-    def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
-        """Hand up to `limit` ready jobs to the node of `token`: pop, token and lease in one atomic step. Fewer may come
-        than there are; only none means that there is none.
+    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
+        """Hand up to `limit` ready jobs to the node of `token`: pop, token and pulse in one atomic step. Fewer may come
+        than there are; only none means that there is none, unless `next_due` is not after `now`: then `MAX_SCANNED`
+        jobs were looked at, all of them waiting for a lock, and the caller asks again at once.
 
         First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then
         id, and each is given to one node only. A job whose lock is held by a running job is set aside until that lock
-        is free, and another is given instead; it keeps its place among those that wait for the lock. A paused queue
-        gives nothing. When jobs are handed out, the node's lease on the queue is extended to `now + lease_ms`; a claim
-        of nothing writes nothing.
+        is free, and another is given instead; it keeps its place among those that wait for the lock. A job with a lock
+        is given with a fencing number that is greater than any before in its queue. A paused queue gives nothing,
+        and names no time that has passed. When jobs are handed out, the node has a new pulse on the queue; a claim of
+        nothing writes nothing.
+
+        A claim that comes late takes nothing: one whose serial is not above the floor that `recover_claims` set for
+        its node. A store whose clock is its own makes nothing ready before that clock says so, whatever `now` is.
         """
         ...
 
@@ -251,34 +300,51 @@ class Store(ScheduleStore, EventStore, Protocol):
         ...
 
     def finish_and_claim_jobs(
-        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, lease_ms: int, now: int
+        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
     ) -> Claims:
         """`finish_jobs`, then `claim_jobs`, in one round trip where the store can."""
         ...
 
-    def renew_claims(self, queue: str, node: str, held: dict[str, str], *, lease_ms: int, now: int) -> Renewal:
-        """Say that the node lives and holds these jobs (id to token). Extends its lease on the queue to `now +
-        lease_ms`."""
+    def lifeline(self, *, timeout_s: float) -> Lifeline:
+        """A node's own line to the store, whose calls give up after about `timeout_s`."""
         ...
 
-    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, now: int) -> int:
+    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, floor: int, now: int) -> int:
         """Put back jobs that the store holds for the node, but of which the node knows nothing; returns how many.
 
         That is what a claim leaves whose answer was lost on the way. They return as they were: no attempt, no death
-        counted. One whose cancellation was asked for is cancelled.
+        counted. One whose cancellation was asked for is cancelled. From then on claims of the node up to the serial
+        `floor` take nothing, so that one which is still on its way cannot leave more of the kind. Need not be one
+        step: nobody but the node claims for it.
         """
         ...
 
-    def drop_lease(self, queue: str, node: str) -> None:
-        """The node leaves the queue and holds nothing there any more."""
+    def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
+        """The node leaves the queue: what it still holds there goes back as in `recover_claims`, and it has no pulse
+        any more."""
         ...
 
-    def lost_claims(self, queue: str, *, now: int, limit: int) -> list[Claim]:
-        """Claims of nodes whose lease on the queue is over, or who hold claims without any lease."""
+    def read_pulses(self, queue: str) -> dict[str, str]:
+        """The pulse of each node that claimed or renewed on the queue and has not left."""
         ...
 
-    def reclaim_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
-        """`finish_jobs` on behalf of dead nodes: also refused if the node's lease was renewed meanwhile."""
+    def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
+        """What the node holds. Costs as much as the queue has running jobs, so it is asked for dead nodes only."""
+        ...
+
+    def reclaim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, node: str, pulse: str, now: int
+    ) -> frozenset[str]:
+        """`finish_jobs` on behalf of a dead node: everything is refused if its pulse is no longer the one given."""
+        ...
+
+    def forget_pulse(self, queue: str, node: str, *, pulse: str) -> None:
+        """Forget a dead node, unless it has another pulse now."""
+        ...
+
+    def mark_orphans(self, queue: str) -> int:
+        """Give nodes that hold claims without having a pulse one that never changes, so that they are found dead;
+        returns how many. No operation here leaves such a node, but people and restored backups do."""
         ...
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
@@ -292,7 +358,7 @@ class Store(ScheduleStore, EventStore, Protocol):
         ...
 
     def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
-        """Forget ended jobs with their logs. False: unknown or not ended."""
+        """Forget ended jobs with their logs. False: unknown or not ended. May be many steps, like `trim_history`."""
         ...
 
     # -- queues ----------------------------------------------------------------------------------------------------
@@ -342,8 +408,12 @@ class Store(ScheduleStore, EventStore, Protocol):
         ...
 
     def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
-        """Forget ended jobs with their logs: those that ended before an instant, and the oldest beyond `keep`. At most
-        `limit` in one call; returns how many."""
+        """Forget ended jobs with their logs: those that ended before an instant, and the oldest beyond `keep`.
+
+        At most `limit` in one call; returns how many. Fewer may be forgotten than there are; only 0 means that nothing
+        is left to forget. The call may be many steps, so that others need not wait for it: a long log is forgotten
+        piece by piece, from its beginning, and its job with the last piece.
+        """
         ...
 
     # -- logs ------------------------------------------------------------------------------------------------------
@@ -358,10 +428,6 @@ class Store(ScheduleStore, EventStore, Protocol):
         ...
 
     # -- nodes -----------------------------------------------------------------------------------------------------
-
-    def beat(self, node: Node) -> None:
-        """Write a node's record; its `last_ping` says when."""
-        ...
 
     def list_nodes(self, *, since: int) -> list[Node]:
         """Nodes whose last beat was at `since` or later."""

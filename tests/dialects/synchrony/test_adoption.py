@@ -48,7 +48,7 @@ def adopt_all(speaker: Speaker) -> None:
 
 
 def claim_all(speaker: Speaker) -> list[str]:
-    claims = speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, lease_ms=1000, now=speaker.clock.now()).claims
+    claims = speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, now=speaker.clock.now()).claims
     return [claim.spec.id for claim in claims]
 
 
@@ -125,7 +125,7 @@ def run_all(speaker: Speaker) -> list[str]:
     """Run what is there; returns the ids in the order of their runs."""
     ran: list[str] = []
     now = speaker.clock.now()
-    while claims := speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, lease_ms=1000, now=now).claims:
+    while claims := speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, now=now).claims:
         ran += [claim.spec.id for claim in claims]
         speaker.store.finish_jobs(QUEUE, [succeed(claim, now) for claim in claims], now=now)
     return ran

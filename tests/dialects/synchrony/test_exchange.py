@@ -12,6 +12,7 @@ from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import Node, NodeType
 from rota.model.schedule_request import ScheduleRequest
 from rota.store import Store
+from tests.contract.building import beat
 from tests.dialects.synchrony.speaking import Speaker
 
 pytestmark = pytest.mark.stores("redis")
@@ -193,7 +194,7 @@ def test_a_key_that_others_use_for_something_else_is_named_once_and_left_alone(
     speaker: Speaker, key: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     define_natively(speaker)
-    speaker.store.beat(Node(uuid=OTHER, node_type=NODE_TYPE, last_ping=speaker.clock.now()))
+    beat(speaker.store, Node(uuid=OTHER, node_type=NODE_TYPE, last_ping=speaker.clock.now()))
     speaker.access.ask("set", key, "1")
 
     speaker.round()
@@ -258,7 +259,7 @@ def test_what_a_file_owns_is_put_back_when_it_is_changed_there(
 
 def test_nodes_are_shown_and_those_of_others_are_left_alone(speaker: Speaker) -> None:
     speaker.write("nodes", "theirs", {"uuid": "theirs"})
-    speaker.store.beat(Node(uuid=OTHER, node_type=NODE_TYPE, last_ping=speaker.clock.now()))
+    beat(speaker.store, Node(uuid=OTHER, node_type=NODE_TYPE, last_ping=speaker.clock.now()))
     speaker.round()
     assert speaker.shown("nodes")[OTHER] == {
         "uuid": OTHER,

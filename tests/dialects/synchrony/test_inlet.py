@@ -27,7 +27,7 @@ def test_a_connection_that_goes_dead_without_a_word_does_not_leave_an_entry_unre
         return store.count_jobs(QUEUE)[JobState.QUEUED] == count
 
     with Proxy(urlsplit(store_url).port or 0) as proxy:
-        through = RedisStore.open(f"redis://{HOST}:{proxy.port}/0")
+        through = RedisStore.open(f"redis://{HOST}:{proxy.ports[0]}/0")
         listener = ListListener(through.access(), KEY, speaker.adoption)
         try:
             push(speaker, 1)

@@ -230,6 +230,14 @@ def pid_then_sleep(path: str) -> None:
         Path(path).write_text("cleaned up")
 
 
+async def pid_then_sleep_async(path: str) -> None:
+    try:
+        print(f"pid {os.getpid()}", flush=True)
+        await asyncio.Event().wait()
+    finally:
+        Path(path).write_text("cleaned up")  # noqa: ASYNC240, the loop has nothing else to do
+
+
 def die(code: int) -> None:
     os._exit(code)
 

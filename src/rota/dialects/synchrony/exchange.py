@@ -49,7 +49,9 @@ class Exchange:
             Agreement(access, NodeTypes(engine.definitions)),
             Agreement(access, JobTypes(engine.definitions)),
         ]
-        self._schedules = Agreement(access, ScheduleItems(engine.schedules, self._all_schedules))
+        self._schedules = Agreement(
+            access, ScheduleItems(engine.schedules, self._all_schedules, self._unreadable_schedules)
+        )
         self._schedule_count = 0
         self._round, self._schedules_round, self._nodes_round = Every(), Every(), Every()
         self._has_turn = False
@@ -100,6 +102,9 @@ class Exchange:
             if cursor is None:
                 self._schedule_count = count
                 return
+
+    def _unreadable_schedules(self) -> list[str]:
+        return [one.id for one in self._store.unreadable_records() if one.kind == "schedule"]
 
     def _show_nodes(self) -> None:
         """Nodes of the original program may stand there too: only those are removed that were written here."""

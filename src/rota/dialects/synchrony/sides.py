@@ -30,6 +30,7 @@ from rota.model.node import NodeType
 from rota.model.schedule import Schedule
 from rota.model.schedule_request import ScheduleRequest
 from rota.store.schedules import ScheduleEntry
+from rota.store.unreadable import UNREADABLE
 
 OWNER = "synchrony"
 
@@ -48,6 +49,8 @@ class NodeTypes:
         for one in self._definitions.node_types():
             field, uuid = known_as.get(one.name, (one.name, one.uuid))
             texts[field] = node_type_text(one, uuid)
+            if one.managed_by == UNREADABLE and field in theirs:
+                texts[field] = theirs[field]  # nobody changed it
         return texts
 
     def take(self, field: str, text: bytes) -> None:
@@ -92,7 +95,11 @@ class JobTypes:
         self._definitions = definitions
 
     def ours(self, theirs: Mapping[str, bytes]) -> dict[str, bytes]:
-        return {one.uuid: job_type_text(one) for one in self._definitions.job_types()}
+        found = self._definitions.job_types()
+        unreadable = {
+            one.uuid: theirs[one.uuid] for one in found if one.managed_by == UNREADABLE and one.uuid in theirs
+        }
+        return {one.uuid: job_type_text(one) for one in found if one.managed_by != UNREADABLE} | unreadable
 
     def take(self, field: str, text: bytes) -> None:
         record = read_record(text, JobTypeRecord)
@@ -134,13 +141,21 @@ class ScheduleItems:
 
     key = keys.SCHEDULE_ITEMS
 
-    def __init__(self, schedules: Schedules, entries: Callable[[], Iterable[ScheduleEntry]]) -> None:
+    def __init__(
+        self,
+        schedules: Schedules,
+        entries: Callable[[], Iterable[ScheduleEntry]],
+        unreadable: Callable[[], Iterable[str]] = tuple,
+    ) -> None:
+        """`unreadable` has the uuids of schedules that are there, but cannot be read."""
         self._schedules = schedules
         self._entries = entries
+        self._unreadable = unreadable
 
     def ours(self, theirs: Mapping[str, bytes]) -> dict[str, bytes]:
         texts = {entry.schedule.uuid: schedule_text(entry.schedule, entry.state) for entry in self._entries()}
-        return {uuid: text for uuid, text in texts.items() if text is not None}
+        unchanged = {uuid: theirs[uuid] for uuid in self._unreadable() if uuid in theirs}
+        return {uuid: text for uuid, text in texts.items() if text is not None} | unchanged
 
     def take(self, field: str, text: bytes) -> None:
         record = read_record(text, ScheduleRecord)

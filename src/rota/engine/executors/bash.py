@@ -14,6 +14,7 @@ from rota.engine.executors.environment import (
     job_variables,
 )
 from rota.engine.executors.executor import Run
+from rota.engine.executors.keeper import retire_keeper
 from rota.engine.executors.metadata import check_flag, check_keys, check_text
 from rota.engine.executors.output import Stream, capped_log
 from rota.errors import InvalidInput
@@ -63,7 +64,8 @@ class BashExecutor:
         return await _outcome_of(child, streams, run)
 
     async def close(self) -> None:
-        """Nothing to give up: a command ends with its run."""
+        """Commands have ended with their runs."""
+        retire_keeper()
 
     def _environment_of(self, run: Run) -> dict[str, str]:
         metadata = run.job_type.metadata
@@ -78,7 +80,7 @@ class BashExecutor:
 
 async def _outcome_of(child: Child, streams: tuple[Stream, Stream], run: Run) -> Outcome:
     try:
-        exit_code = await run_child(child, run.stop_grace_s)
+        exit_code = await run_child(child, lambda: run.stop_grace_s)
     finally:
         # Stopped from outside, this is what there is to show.
         run.partial_results = results = _results(streams[0].finish(), streams[1].finish(), child.exit_code)

@@ -3,17 +3,20 @@
 asyncio's own subprocess is not used: its `wait` lasts until the pipes close, so a background grandchild would hold a
 slot for ever, and under uvloop a start costs a millisecond. Here the end of the *process* ends the run: what it wrote
 is read, its group is killed, it is reaped, and nothing stays open. A grandchild that makes a session of its own
-leaves the group and escapes; only the operating system's means (a control group, a container) hold such a one.
+leaves the group and escapes; only the operating system's means (a control group, a container) hold such a one. If
+this process is killed itself, its keeper ends the group.
 """
 
 import asyncio
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rota.engine.executors.environment import RESULT_FD
-from rota.engine.executors.exit_watch import reap_in_background, watch_exit
+from rota.engine.executors.exit_watch import ExitWatch, reap, reap_in_background, watch_exit
+from rota.engine.executors.keeper import CHILD_NAME, KeptGroup, keep_group
 from rota.engine.executors.pipe import Pipe, Sink, open_pipes
 from rota.engine.executors.process_group import has_living_member, signal_group
+from rota.engine.executors.shortage import raise_if_short
 from rota.engine.executors.spawn import spawn
 
 DRAIN_S = 0.2
@@ -26,6 +29,7 @@ class Child:
     """A running process group. Made by `start_child`, awaited by `run_child`."""
 
     __slots__ = (
+        "_group",
         "_has_exited",
         "_is_over",
         "_kill_at",
@@ -38,19 +42,21 @@ class Child:
         "pid",
     )
 
-    def __init__(self, pid: int, pipes: list[Pipe]) -> None:
+    def __init__(self, pid: int, pipes: list[Pipe], group: KeptGroup) -> None:
         self.pid = pid
         self.exit_code: int | None = None
         """Minus the signal's number when a signal ended it. None while it runs."""
         self._loop = asyncio.get_running_loop()
         self._pipes = pipes
+        self._group = group
         self._has_exited = False
         self._is_over = False
         self._kill_at: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._watch = watch_exit(pid, self._loop, self._on_exit)
+        self._watch: ExitWatch | None = None
         try:
+            self._watch = watch_exit(pid, self._loop, self._on_exit)
             for pipe in pipes:
                 pipe.listen(self._loop, self._on_pipe_end)
         except BaseException:
@@ -84,16 +90,17 @@ class Child:
         if self._is_over:
             return
         self._is_over = True
-        self._watch.close()
+        self._close_watch()
         self._release(drain=False)
         signal_group(self.pid, signal.SIGKILL)
+        self._group.ended()
         if self.exit_code is None:
             self.exit_code = -signal.SIGKILL
             reap_in_background(self.pid)
 
     def _on_exit(self) -> None:
         self._has_exited = True
-        self._watch.close()
+        self._close_watch()
         if self._kill_at is not None:
             self._await_group()
             return
@@ -134,6 +141,7 @@ class Child:
         self._release(drain=True)
         # Swept before it is reaped: until then the group's number cannot belong to anybody else.
         signal_group(self.pid, signal.SIGKILL)
+        self._group.ended()
         self._reap()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
@@ -142,9 +150,13 @@ class Child:
         self._cancel_timer()
         for pipe in tuple(self._pipes):
             if drain:
-                pipe.drain()
+                pipe.drain_whole()
             pipe.close()
         self._pipes.clear()
+
+    def _close_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -153,7 +165,7 @@ class Child:
 
     def _reap(self) -> None:
         if self.exit_code is None:
-            self.exit_code = self._watch.reap()
+            self.exit_code = self._watch.reap() if self._watch is not None else reap(self.pid)
 
     def _signal(self, number: int) -> None:
         if not self._is_over:
@@ -170,19 +182,36 @@ def start_child(
     stdin: int | None = None,
     cwd: str | None = None,
 ) -> Child:
-    """Start a program in a group of its own; `OSError` says why it cannot be started.
+    """Start a program in a group of its own; `OSError` says why it cannot be started, `NodeStrained` what this process
+    lacks for it.
 
     Each chunk it writes goes to a sink, on the loop. With `result` it also has a pipe under the number in
     ROTA_RESULT_FD. `stdin` is a descriptor to read from, by default nothing.
     """
-    pipes = open_pipes([stdout, stderr] if result is None else [stdout, stderr, result])
-    extra = None if result is None else pipes[2].write_end
-    if extra is not None:
-        environment = {**environment, RESULT_FD: str(extra)}
     try:
+        return _start(
+            argv, environment, [stdout, stderr] if result is None else [stdout, stderr, result], stdin=stdin, cwd=cwd
+        )
+    except (OSError, RuntimeError, MemoryError) as error:
+        raise_if_short(error, of_processes=True)
+        raise
+
+
+def _start(
+    argv: Sequence[str], environment: Mapping[str, str], sinks: list[Sink], *, stdin: int | None, cwd: str | None
+) -> Child:
+    """The third sink, if there is one, is for the result."""
+    group = keep_group()
+    variables = {**environment, CHILD_NAME: group.name}
+    pipes: list[Pipe] = []
+    try:
+        pipes += open_pipes(sinks)
+        extra = pipes[2].write_end if len(pipes) > 2 else None
+        if extra is not None:
+            variables[RESULT_FD] = str(extra)
         pid = spawn(
             argv,
-            environment=environment,
+            environment=variables,
             stdin=stdin,
             stdout=pipes[0].write_end,
             stderr=pipes[1].write_end,
@@ -190,15 +219,17 @@ def start_child(
             cwd=cwd,
         )
     except BaseException:
+        group.ended()
         for pipe in pipes:
             pipe.close()
         raise
+    group.started(pid)
     for pipe in pipes:
         pipe.close_write_end()
-    return Child(pid, pipes)
+    return Child(pid, pipes, group)
 
 
-async def run_child(child: Child, stop_grace_s: float) -> int:
+async def run_child(child: Child, stop_grace_s: float | Callable[[], float]) -> int:
     """Await a child's end; its exit code. Cancelled, it stops the group within the grace and re-raises.
 
     Cancelled once more, or torn down with the loop, it kills the group at once. Nothing is left behind in any case.
@@ -206,7 +237,8 @@ async def run_child(child: Child, stop_grace_s: float) -> int:
     try:
         return await child.wait()
     except asyncio.CancelledError:
-        await child.stop(stop_grace_s)
+        # Asked for only now: why a run is stopped decides how long it may take.
+        await child.stop(stop_grace_s() if callable(stop_grace_s) else stop_grace_s)
         raise
     finally:
         child.abandon()

@@ -34,6 +34,8 @@ def base_environment() -> dict[str, str]:
 def job_variables(run: Run) -> dict[str, str]:
     """What tells a command which job it is. Nobody can set these to anything else."""
     found = {"ROTA_JOB_ID": run.spec.id, "ROTA_JOB_ATTEMPT": str(run.attempt), "ROTA_JOB_TYPE": run.job_type.name}
+    if run.fencing_number:
+        found["ROTA_FENCING_NUMBER"] = str(run.fencing_number)
     cause = run.spec.cause
     if cause is not None and cause.instant is not None:
         found["ROTA_NOMINAL_INSTANT"] = str(cause.instant)  # the tick that it is for, in epoch milliseconds

@@ -11,10 +11,17 @@ from rota.model.outcome import Outcome
 class Run:
     """One attempt at a job, as its executor sees it."""
 
-    __slots__ = ("attempt", "job_type", "log", "partial_results", "spec", "stop_grace_s")
+    __slots__ = ("attempt", "fencing_number", "job_type", "log", "partial_results", "spec", "stop_grace_s")
 
     def __init__(
-        self, spec: JobSpec, job_type: JobType, attempt: int, log: Callable[[str, str], None], stop_grace_s: float = 5.0
+        self,
+        spec: JobSpec,
+        job_type: JobType,
+        attempt: int,
+        log: Callable[[str, str], None],
+        stop_grace_s: float = 5.0,
+        *,
+        fencing_number: int = 0,
     ) -> None:
         self.spec = spec
         self.job_type = job_type
@@ -24,6 +31,10 @@ class Run:
         long."""
         self.stop_grace_s = stop_grace_s
         """How long work may take to end after it was asked to, before it is killed."""
+        self.fencing_number = fencing_number
+        """For a job that must not run twice at a time (`unique: while_running`) a number greater than that of any run
+        before it; 0 for others. What the job writes to can refuse a smaller number than it has seen, and so be sure
+        that no older run writes after a newer one, whatever was suspended or cut off meanwhile."""
         self.partial_results: object = None
         """What there is to show when the run is stopped from outside; set by the executor before it re-raises."""
 
@@ -39,8 +50,8 @@ class Executor(Protocol):
         """Run one attempt to its end.
 
         Timeouts, cancellation and a stopping node reach it as `asyncio.CancelledError`: stop the work, leave nothing
-        behind, put what there is into `run.partial_results`, and re-raise. Any other exception becomes a failed
-        outcome.
+        behind, put what there is into `run.partial_results`, and re-raise. `NodeStrained` says that this process lacks
+        something for it and that nothing was begun: the job goes back. Any other exception becomes a failed outcome.
         """
         ...
 

@@ -105,4 +105,7 @@ def reap_in_background(pid: int) -> None:
     """Collect a child that was killed, without waiting here and without needing an event loop."""
     with suppress(ChildProcessError):
         if os.waitpid(pid, os.WNOHANG)[0] == 0:
-            threading.Thread(target=reap, args=(pid,), name=f"rota-reap-{pid}", daemon=True).start()
+            try:
+                threading.Thread(target=reap, args=(pid,), name=f"rota-reap-{pid}", daemon=True).start()
+            except RuntimeError:  # the system gives no more threads; a killed process ends soon
+                reap(pid)

@@ -17,6 +17,7 @@ from rota.engine.executors.http_plan import Plan, check_url, fill_request, read_
 from rota.engine.executors.http_target import AllowList, Resolve, Resolver, check_addresses, resolve, to_try
 from rota.engine.executors.http_url import TargetRefused, Url, join_url
 from rota.engine.executors.output import capped_log
+from rota.engine.executors.shortage import raise_if_no_descriptor
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType
 from rota.model.outcome import Outcome, failed, refused, succeeded
@@ -116,6 +117,7 @@ class _Visit:
         try:
             addresses = await self._resolver.addresses_of(url.host)
         except OSError as error:
+            raise_if_no_descriptor()
             raise HttpFailure("connect", f"cannot find the host {url.host!r}: {error.strerror or error}") from None
         check_addresses(url.host, addresses, self._allow_lists)
         return to_try(addresses)
@@ -152,6 +154,7 @@ class _Visit:
 def tls_context(verify: bool) -> ssl.SSLContext:
     """Made once, because reading the system's certificates takes a while."""
     context = ssl.create_default_context()
+    raise_if_no_descriptor()  # or it may have found no certificates, and would be kept so
     if not verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

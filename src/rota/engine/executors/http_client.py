@@ -14,6 +14,7 @@ from typing import Self
 from msgspec import Struct
 
 from rota.engine.executors.http_url import Url
+from rota.engine.executors.shortage import raise_if_short
 
 MAX_HEAD_BYTES = 32 * 1024
 _MAX_HEADERS = 200
@@ -60,7 +61,7 @@ class Answer:
 
 
 async def connect(url: Url, addresses: list[str], tls: ssl.SSLContext | None, deadline: float) -> "Connection":
-    """Connect to the first address that answers; `HttpFailure` when none does.
+    """Connect to the first address that answers; `HttpFailure` when none does, `NodeStrained` without a descriptor.
 
     An address but the last gets its share of the time that is left, so that a silent one does not take it all.
     """
@@ -74,6 +75,7 @@ async def connect(url: Url, addresses: list[str], tls: ssl.SSLContext | None, de
         except ssl.SSLError as error:
             raise HttpFailure("tls", f"no trusted TLS connection to {url.authority}: {_reason_of(error)}") from None
         except OSError as error:
+            raise_if_short(error)
             reasons.append(f"{address}: {error.strerror or error or 'no answer'}")
     raise HttpFailure("connect", f"cannot connect to {url.authority}: {'; '.join(reasons)}")
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from rota.engine.executors.executor import Run
+from rota.engine.executors.pipe import WAIT
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES
 from rota.model.log import LEVELS
 
@@ -23,16 +24,24 @@ Log = Callable[[str, str], None]
 class LogCap:
     """A job's log that takes no more than an attempt may write; then one entry says so. Call it from any thread."""
 
-    __slots__ = ("_left", "_log", "_said")
+    __slots__ = ("_is_crowded", "_left", "_log", "_said")
 
-    def __init__(self, log: Log, limit: int = MAX_LOG_ATTEMPT_BYTES) -> None:
+    def __init__(
+        self, log: Log, is_crowded: Callable[[], bool] = lambda: False, *, limit: int = MAX_LOG_ATTEMPT_BYTES
+    ) -> None:
+        """`is_crowded` tells whether the next lines should come a little later."""
         self._log = log
+        self._is_crowded = is_crowded
         self._left = limit
         self._said = threading.Lock()
 
     @property
     def is_full(self) -> bool:
         return self._left < 0
+
+    @property
+    def is_crowded(self) -> bool:
+        return self._left >= 0 and self._is_crowded()
 
     def __call__(self, message: str, level: str = "info") -> None:
         if self._left < 0:
@@ -78,15 +87,17 @@ class LineLog:
         self._is_cut = False
         """The rest of the present line is dropped."""
 
-    def feed(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> int:
+        """Log the lines that end with this chunk. Returns how many, or `WAIT` if the next should come later."""
         if self._log.is_full:
-            return
+            return 0
         *lines, part = chunk.split(b"\n")
         if lines:
             self._end_line(lines[0])
             for line in lines[1:]:
                 self._say(line)
         self._keep(part)
+        return WAIT if self._log.is_crowded else len(lines)
 
     def finish(self) -> None:
         """The stream has ended: a last line without a line end is a line too."""
@@ -152,9 +163,10 @@ class Stream:
         self._ends = Ends()
         self._lines = LineLog(log, level)
 
-    def feed(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> int:
+        """Take what came; the answer is for the pipe that reads it."""
         self._ends.feed(chunk)
-        self._lines.feed(chunk)
+        return self._lines.feed(chunk)
 
     def finish(self) -> str:
         """The stream has ended; its text for the result."""

@@ -7,22 +7,32 @@ from contextlib import suppress
 
 CHUNK = 64 * 1024
 """A read takes at most what a pipe holds by default, so that a flood from one child cannot keep the loop."""
+LEAST_CHUNK = 256
+FIRST_CHUNK = 4 * 1024
+MOST_LINES = 200
+"""More lines than this from one chunk keep the loop too long: the next one is smaller."""
+WAIT = -1
+"""A sink's answer: read on a little later."""
+WAIT_S = 0.01
 MAX_DRAIN = 16
 """Chunks read in one go at the end: the most a pipe can hold, which is 1 MiB on Linux."""
 
-Sink = Callable[[bytes], None]
+Sink = Callable[[bytes], object]
+"""Takes a chunk. It may answer how many lines came of it, or `WAIT`; it is asked again with an empty chunk then."""
 
 
 class Pipe:
     """Gives each chunk to `sink`. The writing end belongs to the child and is closed here once the child has it."""
 
-    __slots__ = ("_loop", "_on_end", "read_end", "sink", "write_end")
+    __slots__ = ("_loop", "_on_end", "_size", "_timer", "read_end", "sink", "write_end")
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
         self.read_end, self.write_end = os.pipe()
         os.set_blocking(self.read_end, False)
+        self._size = FIRST_CHUNK
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._on_end: Callable[[Pipe], None] | None = None
 
     def listen(self, loop: asyncio.AbstractEventLoop, on_end: "Callable[[Pipe], None]") -> None:
@@ -33,24 +43,62 @@ class Pipe:
 
     def read(self) -> bool:
         """Take one chunk; whether there may be more at once."""
+        came, answer = self._take(self._size)
+        return came and self._heed(answer)
+
+    def _take(self, size: int) -> tuple[bool, object]:
+        """Give one chunk to the sink; whether there was one, and the sink's answer."""
         if self.read_end < 0:
-            return False
+            return False, None
         try:
-            chunk = os.read(self.read_end, CHUNK)
+            chunk = os.read(self.read_end, size)
         except BlockingIOError:
-            return False
+            return False, None
         if chunk:
-            self.sink(chunk)
-            return True
+            return True, self.sink(chunk)
         self.close()
         if self._on_end is not None:
             self._on_end(self)
-        return False
+        return False, None
+
+    def _heed(self, answer: object) -> bool:
+        """Choose the size of the next chunk by what came of the last; whether to read it at once."""
+        if answer == WAIT:
+            self._pause()
+            return False
+        if isinstance(answer, int) and answer > MOST_LINES:
+            self._size = max(self._size // 2, LEAST_CHUNK)
+            return False
+        self._size = min(self._size * 2, CHUNK)
+        return True
+
+    def _pause(self) -> None:
+        """Leave what comes in the pipe, which slows the writer down, until the sink wants to go on."""
+        if self._loop is not None and self._timer is None:
+            self._loop.remove_reader(self.read_end)
+            self._timer = self._loop.call_later(WAIT_S, self._read_on)
+
+    def _read_on(self) -> None:
+        self._timer = None
+        if self._loop is None or self.read_end < 0:
+            return
+        if self.sink(b"") == WAIT:
+            self._timer = self._loop.call_later(WAIT_S, self._read_on)
+        else:
+            self._loop.add_reader(self.read_end, self.read)
 
     def drain(self) -> None:
-        """Take all that a pipe can hold, but no more: somebody may still be writing."""
+        """Take what is there, but no more than a pipe can hold: somebody may still be writing. Many lines are left to
+        the loop."""
         for _ in range(MAX_DRAIN):
             if not self.read():
+                return
+
+    def drain_whole(self) -> None:
+        """As `drain`, but for the last time: nothing is left to the loop."""
+        for _ in range(MAX_DRAIN):
+            came, _answer = self._take(CHUNK)
+            if not came:
                 return
 
     def close_write_end(self) -> None:
@@ -61,6 +109,8 @@ class Pipe:
     def close(self) -> None:
         """Give up both ends. May be called twice."""
         self.close_write_end()
+        if self._timer is not None:
+            self._timer.cancel()
         if self.read_end >= 0:
             if self._loop is not None:
                 with suppress(RuntimeError):  # the loop was closed before us

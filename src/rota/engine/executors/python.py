@@ -7,18 +7,11 @@ the start of an interpreter. Functions are imported once; changed code needs a n
 """
 
 import asyncio
-import os
-import signal
 import sys
-import tempfile
 from collections.abc import Coroutine
 from contextvars import Context
 from functools import partial
 
-import msgspec
-
-from rota.engine.executors.child import run_child, start_child
-from rota.engine.executors.environment import job_variables
 from rota.engine.executors.executor import Run
 from rota.engine.executors.function import (
     SUCCEEDED,
@@ -28,10 +21,11 @@ from rota.engine.executors.function import (
     outcome_of_error,
     outcome_of_value,
 )
+from rota.engine.executors.interpreter import Interpreter
 from rota.engine.executors.job_context import context_for, copy_logging_to_jobs, current_run, drive
+from rota.engine.executors.keeper import retire_keeper
 from rota.engine.executors.metadata import check_flag, check_keys
-from rota.engine.executors.output import LineLog, capped_log
-from rota.engine.executors.python_call import MessageReader, Request
+from rota.engine.executors.options import ExecutorOptions
 from rota.engine.executors.threads import Threads
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType
@@ -40,11 +34,7 @@ from rota.model.outcome import Outcome, failed, refused
 __all__ = ["PythonExecutor", "current_run"]
 
 _KEYS = ("function", "process")
-_BOOT = (
-    "import sys; sys.path[:] = sys.argv[1:]; del sys.argv[1:];"
-    "from rota.engine.executors.python_child import main; main()"
-)
-"""The child finds modules exactly where this process does."""
+_CHILD = "rota.engine.executors.python_child"
 
 
 class PythonExecutor:
@@ -80,6 +70,7 @@ class PythonExecutor:
 
     async def close(self) -> None:
         self._threads.close()
+        retire_keeper()
 
     async def _find(self, run: Run) -> Function | Outcome:
         """Import the function of a run, away from the loop, since a module may take seconds to import."""
@@ -105,29 +96,11 @@ class PythonExecutor:
             self.check(run.job_type)
         except InvalidInput as error:
             return refused("function", str(error))
-        log = capped_log(run)
-        reader = MessageReader(log)
-        streams = LineLog(log, "info"), LineLog(log, "error")
-        request = _open_request(run)
+        interpreter = Interpreter(run, _CHILD, ExecutorOptions())
         try:
-            child = start_child(
-                [sys.executable, "-c", _BOOT, *sys.path],
-                environment={**os.environ, **job_variables(run)},
-                stdout=streams[0].feed,
-                stderr=streams[1].feed,
-                result=reader.feed,
-                stdin=request,
-            )
+            return await interpreter.run() or _died(interpreter)
         except OSError as error:
             return failed({"type": "spawn", "message": f"cannot start {sys.executable!r}: {error}"})
-        finally:
-            os.close(request)
-        try:
-            exit_code = await run_child(child, run.stop_grace_s)
-        finally:
-            for stream in streams:
-                stream.finish()
-        return reader.outcome or _died(exit_code)
 
 
 async def _run_coroutine(coroutine: Coroutine[object, object, object], context: Context) -> Outcome:
@@ -161,26 +134,7 @@ def _call(
     return value if asyncio.iscoroutine(value) else outcome_of_value(value)
 
 
-def _open_request(run: Run) -> int:
-    """A descriptor to read the call from: nameless memory, or a nameless file. A pipe could block."""
-    request = msgspec.json.encode(Request(run.spec, run.job_type, run.attempt))
-    if hasattr(os, "memfd_create"):
-        fd = os.memfd_create("rota-call")
-    else:
-        with tempfile.TemporaryFile() as file:
-            fd = os.dup(file.fileno())
-    with open(fd, "wb", closefd=False) as writer:
-        writer.write(request)
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd
-
-
-def _died(exit_code: int) -> Outcome:
+def _died(interpreter: Interpreter) -> Outcome:
     """The child ended without an outcome: killed, or `os._exit` in the job's code."""
-    how = f"exit code {exit_code}"
-    if exit_code < 0:
-        how = f"signal {-exit_code}"
-        if -exit_code in signal.valid_signals():
-            how += f" ({signal.strsignal(-exit_code)})"
-    message = f"its process ended with {how} before it had a result"
-    return failed({"type": "process", "message": message, "exit_code": exit_code})
+    message = f"its process ended with {interpreter.how_it_ended()} before it had a result"
+    return failed({"type": "process", "message": message, "exit_code": interpreter.exit_code})

@@ -12,6 +12,8 @@ from importlib.metadata import EntryPoint, entry_points
 
 from rota.engine.executors.executor import Executor
 from rota.engine.executors.metadata import did_you_mean
+from rota.engine.executors.options import ExecutorOptions
+from rota.engine.executors.shortage import raise_if_short
 from rota.errors import InvalidInput
 
 GROUP = "rota.executors"
@@ -29,9 +31,11 @@ _logger = logging.getLogger(__name__)
 class ExecutorRegistry:
     """The executors of one process, each made once. May be asked from any thread."""
 
-    def __init__(self, made: Mapping[str, Executor] | None = None) -> None:
-        """`made` holds executors that need settings, ready to use."""
+    def __init__(self, made: Mapping[str, Executor] | None = None, *, options: ExecutorOptions | None = None) -> None:
+        """`made` holds executors that were made elsewhere, ready to use."""
+        self.options = options or ExecutorOptions()
         self._executors: dict[str, Executor] = dict(made or {})
+        self._made_elsewhere = set(self._executors)
         self._plug_ins: dict[str, list[EntryPoint]] | None = None
         self._lock = threading.RLock()
 
@@ -40,11 +44,16 @@ class ExecutorRegistry:
         return sorted({*BUILT_IN, *self._find_plug_ins()})
 
     def get(self, name: str) -> Executor:
-        """The executor of this name; `InvalidInput` when there is none or its plug-in is broken."""
+        """The executor of this name; `InvalidInput` when there is none or its plug-in is broken, `NodeStrained` when
+        there is no descriptor for the files of its module."""
         executor = self._executors.get(name)
         if executor is None:
             with self._lock:
-                executor = self._executors.get(name) or self._make(name)
+                try:
+                    executor = self._executors.get(name) or self._make(name)
+                except OSError as error:
+                    raise_if_short(error)
+                    raise
                 self._executors[name] = executor
         return executor
 
@@ -52,6 +61,11 @@ class ExecutorRegistry:
         """Use an executor that was made elsewhere, because it needs more than its name."""
         with self._lock:
             self._executors[name] = executor
+            self._made_elsewhere.add(name)
+
+    def can_make(self, name: str) -> bool:
+        """Whether another process with the same packages and options has the same executor of this name."""
+        return name not in self._made_elsewhere
 
     async def close(self) -> None:
         """Close every executor that was made; one that fails to close does not keep the others from it."""
@@ -65,7 +79,8 @@ class ExecutorRegistry:
     def _make(self, name: str) -> Executor:
         if name in BUILT_IN:
             module, _, attribute = BUILT_IN[name].partition(":")
-            executor: Executor = getattr(importlib.import_module(module), attribute)()
+            make = getattr(importlib.import_module(module), attribute)
+            executor: Executor = make(self.options.http_allow) if name == "http" else make()
             return executor
         plug_ins = self._find_plug_ins().get(name)
         if not plug_ins:
@@ -101,6 +116,7 @@ def _load(entry_point: EntryPoint) -> Executor:
     try:
         executor = entry_point.load()()
     except Exception as error:
+        raise_if_short(error)
         raise InvalidInput("executor", f"{broken} cannot be loaded: {type(error).__name__}: {error}") from error
     missing = [part for part in ("check", "run", "close") if not callable(getattr(executor, part, None))]
     if missing:

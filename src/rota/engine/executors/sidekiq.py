@@ -12,7 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rota.engine.executors.executor import Run
+from rota.engine.executors.keeper import retire_keeper
 from rota.engine.executors.output import LogCap, capped_log
+from rota.engine.executors.shortage import raise_if_short
 from rota.engine.executors.sidekiq_job import (
     Completion,
     PushedJob,
@@ -24,7 +26,7 @@ from rota.engine.executors.sidekiq_job import (
 from rota.engine.executors.sidekiq_rails import check_rails, is_rails, push_by_rails
 from rota.engine.executors.sidekiq_watch import Watch
 from rota.engine.executors.threads import Threads
-from rota.errors import InvalidInput
+from rota.errors import InvalidInput, NodeStrained
 from rota.model.job_type import JobType
 from rota.model.outcome import Outcome, failed, refused, succeeded
 
@@ -58,6 +60,9 @@ class SidekiqExecutor:
             connection = self._connect(plan.redis)
         except InvalidInput as error:
             return refused("arguments", str(error))
+        except OSError as error:  # the driver is imported here
+            raise_if_short(error)
+            raise
         except ImportError:
             message = "the executor sidekiq needs the Redis driver; install it with: pip install 'rota[redis]'"
             return failed({"type": "driver", "message": message})
@@ -68,6 +73,7 @@ class SidekiqExecutor:
         connections, self._connections = self._connections, {}
         for connection in connections.values():
             connection.close()
+        retire_keeper()
 
     def _connect(self, url: str) -> "SidekiqRedis":
         """The connections to one Redis; they open when they are used."""
@@ -92,20 +98,20 @@ class SidekiqExecutor:
             log(str(error), "error")
             return failed({"type": "redis", "message": str(error)})
         except asyncio.CancelledError:
-            with suppress(SidekiqError):
+            with suppress(SidekiqError, NodeStrained):
                 await self._withdraw(connection, await push, log)
             raise
 
     async def _look_after(self, connection: "SidekiqRedis", job: PushedJob, log: LogCap) -> Outcome:
-        """Look for the job now and then, until it has ended. Redis may be away for a while: the job is pushed, and to
-        fail now would run it twice."""
+        """Look for the job now and then, until it has ended. Redis may be away for a while, or this process short of
+        something: the job is pushed, and to fail now would run it twice."""
         watch = Watch(job, log)
         is_away = False
         while True:
             await asyncio.sleep(job.plan.poll_ms / 1000)
             try:
                 sighting = await self._threads.call(partial(connection.look_for, job))
-            except SidekiqError as error:
+            except (SidekiqError, NodeStrained) as error:
                 if not is_away:
                     log(f"{error}; looking for the job goes on", "warning")
                 is_away = True

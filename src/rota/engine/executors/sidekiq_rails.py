@@ -5,7 +5,6 @@ result is that of a command: `{stdout, stderr, exit_code}`.
 """
 
 import os
-import tempfile
 
 from rota.engine.executors.child import run_child, start_child
 from rota.engine.executors.environment import (
@@ -16,6 +15,7 @@ from rota.engine.executors.environment import (
 )
 from rota.engine.executors.executor import Run
 from rota.engine.executors.metadata import check_keys, check_text
+from rota.engine.executors.nameless_file import open_input
 from rota.engine.executors.output import Stream, capped_log
 from rota.engine.executors.sidekiq_job import check_class, read_arguments
 from rota.errors import InvalidInput
@@ -45,7 +45,7 @@ async def push_by_rails(run: Run) -> Outcome:
     try:
         args = read_arguments(run.spec.arguments, "environment")
         environment = _environment_of(run)
-        request = _open_input(encode_json("arguments", args, MAX_PAYLOAD_BYTES))
+        request = open_input(encode_json("arguments", args, MAX_PAYLOAD_BYTES))
     except InvalidInput as error:
         return refused("arguments", str(error))
     ruby = str(metadata.get("ruby_executable", "ruby"))
@@ -65,7 +65,7 @@ async def push_by_rails(run: Run) -> Outcome:
     finally:
         os.close(request)
     try:
-        exit_code = await run_child(child, run.stop_grace_s)
+        exit_code = await run_child(child, lambda: run.stop_grace_s)
     finally:
         stdout, stderr = streams[0].finish(), streams[1].finish()
         run.partial_results = results = {"stdout": stdout, "stderr": stderr, "exit_code": child.exit_code}
@@ -81,13 +81,3 @@ def _environment_of(run: Run) -> dict[str, str]:
     own = check_environment("metadata.environment", run.job_type.metadata.get("environment"))
     added = check_job_environment("arguments.environment", run.spec.arguments.get("environment"), own)
     return {**base_environment(), **own, **added, **job_variables(run)}
-
-
-def _open_input(content: bytes) -> int:
-    """A descriptor to read this from. A pipe could block, and an environment variable could be too long."""
-    with tempfile.TemporaryFile() as file:
-        file.write(content)
-        file.flush()
-        fd = os.dup(file.fileno())
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd

@@ -13,6 +13,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from rota.engine.executors.executor import Run
+from rota.engine.executors.shortage import raise_if_short
 from rota.engine.executors.sidekiq_job import Completion, PushedJob, SidekiqError, SidekiqPlan, make_job, stamp
 from rota.engine.executors.sidekiq_watch import Sighting
 
@@ -130,4 +131,5 @@ def _errors() -> Iterator[None]:
     try:
         yield
     except (redis.RedisError, OSError) as error:
+        raise_if_short(error)  # then there was no connection, and nothing was sent
         raise SidekiqError(f"Sidekiq's Redis: {error or type(error).__name__}") from error

@@ -13,6 +13,8 @@ from enum import Enum, auto
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
+from rota.engine.executors.shortage import raise_if_short
+
 Value = TypeVar("Value")
 
 
@@ -56,7 +58,8 @@ class Threads:
         """Calls that somebody awaits."""
 
     async def call(self, work: Callable[[], Value]) -> Value:
-        """Run `work` in a thread. Cancelled, it returns at once, and the thread's value is dropped when it comes."""
+        """Run `work` in a thread; `NodeStrained` when there is no more of them. Cancelled, it returns at once, and the
+        thread's value is dropped when it comes."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
         call: _Call[Value] = _Call(work, self._loop.create_future())
@@ -83,10 +86,10 @@ class Threads:
             return
         try:
             threading.Thread(target=self._serve, name="rota-job", daemon=True).start()
-            self.thread_count += 1
-        except RuntimeError:  # the system gives no more threads: the call waits for one of those there are
-            if not self.thread_count:
-                raise
+        except (RuntimeError, MemoryError) as error:
+            raise_if_short(error)
+            raise
+        self.thread_count += 1
 
     def _abandon(self, call: _Call[Value]) -> None:
         with self._lock:

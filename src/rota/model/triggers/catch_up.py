@@ -37,7 +37,7 @@ class CatchUpMode(StrEnum):
     """Each one within the window, oldest first; over the cap, the oldest are dropped."""
 
 
-class CatchUp(Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+class CatchUp(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The policy of a schedule."""
 
     mode: CatchUpMode = CatchUpMode.LAST

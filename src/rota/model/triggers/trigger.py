@@ -28,7 +28,7 @@ class Progress(Struct, frozen=True, kw_only=True):
     """When the last run of such a job ended."""
 
 
-class TriggerBase(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
+class TriggerBase(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     """What every kind has. Bounds are inclusive."""
 
     start: int | None = None

@@ -1,9 +1,10 @@
 """From a URL to a Redis client, and Redis's errors as ours.
 
 redis-py's own retries are off: a claim whose answer was lost must not be repeated unseen (its jobs would have an owner
-that does not know of them), so every caller decides for itself.
+that does not know of them), so every caller decides for itself. `cluster.py` does the same for a Redis Cluster.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,8 +12,9 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
-from redis.cluster import ClusterNode, RedisCluster
+from redis.cluster import RedisCluster
 from redis.exceptions import (
+    AskError,
     AuthenticationError,
     BusyLoadingError,
     ClusterDownError,
@@ -35,13 +37,16 @@ from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel
 
 from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, StoreUnavailable
+from rota.store.redis.cluster import Cluster
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 10.0
 _OLDEST_SERVER = (6, 2)
+_CODE = re.compile(r"^[A-Z]+(?= )|(?<=: )-[A-Z]+ ")
 _PASSING = (
     RedisConnectionError,
     RedisTimeoutError,
+    AskError,
     BusyLoadingError,
     ClusterDownError,
     ClusterError,
@@ -68,6 +73,10 @@ class Address:
         path = [part for part in parts.path.split("/") if part]
         self.service = path.pop(0) if self.kind == "sentinel" and path else "mymaster"
         self.database = _database(url, path)
+        self.wait_replicas = _count(url, "wait_replicas", self.options.get("wait_replicas", "0"))
+        """So many replicas confirm an enqueue before it is acknowledged."""
+        self.history_max_bytes = _count(url, "history_max_bytes", self.options.get("history_max_bytes", "0"))
+        """What the ended jobs of one queue may take, about; 0 is no limit."""
         if self.kind == "cluster" and self.database:
             raise InvalidInput("store", f"{self.shown!r}: a Redis Cluster has database 0 only")
 
@@ -86,18 +95,19 @@ class Address:
             "username": self.username,
             "password": self.password,
             "socket_timeout": answer_timeout_s,
-            "socket_connect_timeout": CONNECT_TIMEOUT_S,
+            "socket_connect_timeout": min(CONNECT_TIMEOUT_S, answer_timeout_s or CONNECT_TIMEOUT_S),
             "socket_keepalive": True,
             "client_name": "rota",
+            "protocol": 2,
         }
         if self.is_tls:
             options |= {"ssl": True} | ({"ssl_ca_certs": ca} if (ca := self.options.get("ssl_ca_certs")) else {})
         if self.kind == "cluster":
-            nodes = [ClusterNode(host, port) for host, port in self.hosts]  # type: ignore[no-untyped-call]
-            return RedisCluster(startup_nodes=nodes, **options)
-        options |= {"db": self.database, "retry": Retry(NoBackoff(), 0), "protocol": 2}
+            return Cluster(self.hosts, options)
+        options |= {"db": self.database, "retry": Retry(NoBackoff(), 0)}
         if self.kind == "sentinel":
-            sentinels: Any = Sentinel(self.hosts, socket_timeout=CONNECT_TIMEOUT_S, protocol=2)  # type: ignore[no-untyped-call]
+            ways = {"socket_timeout": CONNECT_TIMEOUT_S, "retry": Retry(NoBackoff(), 0), "protocol": 2}
+            sentinels: Any = Sentinel(self.hosts, sentinel_kwargs=ways)  # type: ignore[no-untyped-call]
             return sentinels.master_for(self.service, redis_class=redis.Redis, **options)
         host, port = self.hosts[0]
         return redis.Redis(host=host, port=port, **options)
@@ -108,26 +118,33 @@ def translated_errors(where: str) -> Iterator[None]:
     """Redis's errors as ours: what may pass is `StoreUnavailable`."""
     try:
         yield
-    except RedisError as error:
+    except (RedisError, RedisClusterException) as error:
         raise _translate(where, error) from error
     except OSError as error:
         raise StoreUnavailable(f"{where}: {error}") from error
 
 
-def _translate(where: str, error: RedisError) -> StoreError:
+def _translate(where: str, error: RedisError | RedisClusterException) -> StoreError:
     text = str(error)
-    if isinstance(error, OutOfMemoryError) or text.startswith(("OOM", "MISCONF")):
+    code = code_of(text)
+    if isinstance(error, OutOfMemoryError) or code in ("OOM", "MISCONF"):
         return StoreFull(f"{where}: {text}; nothing was written, give the server room and try again")
-    if isinstance(error, AuthenticationError) or text.startswith(("NOAUTH", "WRONGPASS", "NOPERM")):
+    if isinstance(error, AuthenticationError) or code in ("NOAUTH", "WRONGPASS", "NOPERM"):
         return StoreRefused(f"{where}: {text}; check the user and password in the store URL")
-    if isinstance(error, _PASSING) or text.startswith(("LOADING", "CLUSTERDOWN", "READONLY", "NOREPLICAS")):
+    if isinstance(error, _PASSING) or code in ("LOADING", "CLUSTERDOWN", "READONLY", "NOREPLICAS"):
         return StoreUnavailable(f"{where}: {text or type(error).__name__}")
     return StoreError(f"{where}: {text}")
 
 
+def code_of(text: str) -> str:
+    """The word with which Redis names an error. Before Redis 7, one that a script met is told within another's text."""
+    found = _CODE.search(text)
+    return found[0].strip(" -") if found else ""
+
+
 def check_server(client: Any, where: str) -> list[str]:
     """Refuse a server that would lose jobs by itself; returns what an operator should know."""
-    infos = _infos(client)
+    infos = infos_of(client)
     for info in infos:
         version = tuple(int(part) for part in str(info.get("redis_version", "0")).split(".")[:2])
         if version < _OLDEST_SERVER:
@@ -141,9 +158,12 @@ def check_server(client: Any, where: str) -> list[str]:
     return _persistence_problems(client, infos)
 
 
-def _infos(client: Any) -> list[dict[str, Any]]:
+def infos_of(client: Any) -> list[dict[str, Any]]:
+    """What each primary says of itself."""
     if isinstance(client, RedisCluster):
-        return list(client.info(target_nodes=RedisCluster.PRIMARIES).values())
+        # One by one: asked together, a single one answers in another shape.
+        primaries: list[Any] = client.get_primaries()  # type: ignore[no-untyped-call]
+        return [client.info(target_nodes=one) for one in primaries]
     return [client.info()]
 
 
@@ -169,6 +189,12 @@ def _host(text: str, default_port: int) -> tuple[str, int]:
         return parts.hostname or "127.0.0.1", parts.port or default_port
     except ValueError:
         raise InvalidInput("store", f"{text!r} is not host:port") from None
+
+
+def _count(url: str, name: str, text: str) -> int:
+    if not text.isdigit():
+        raise InvalidInput("store", f"{url!r}: {name} must be a number, such as 1")
+    return int(text)
 
 
 def _database(url: str, path: list[str]) -> int:

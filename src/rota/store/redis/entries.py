@@ -31,6 +31,6 @@ def settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:
 
 
 def claims(raw: list[bytes], token: str) -> Claims:
-    parts = zip(raw[1::3], raw[2::3], raw[3::3], strict=True)
-    claims = [claim_of(spec, token, rank, mark) for spec, rank, mark in parts]
+    parts = zip(raw[1::4], raw[2::4], raw[3::4], raw[4::4], strict=True)
+    claims = [claim_of(spec, token, rank, mark, fence) for spec, rank, mark, fence in parts]
     return Claims(claims, int(raw[0]) if raw[0] else None)

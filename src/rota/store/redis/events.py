@@ -1,7 +1,9 @@
 """The configurations of the Redis store, and what events did to them. They live with their queue; one index knows their
 names and where each lives."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,6 +18,7 @@ from rota.store.codec import (
     decode_evaluation,
     decode_event,
     encode,
+    encode_over,
 )
 from rota.store.events import (
     MAX_EVALUATIONS,
@@ -49,10 +52,12 @@ from rota.store.redis.keys import (
     JOB_RULES_VERSION,
     NODE_TYPES,
     PENDING_JOB_RULES,
+    SETTINGS,
     QueueKeys,
 )
 from rota.store.redis.scripts import Value
 from rota.store.redis.stats import stats_args, stats_keys
+from rota.store.unreadable import SET_ASIDE_EVENT, UNREADABLE_ERRORS, UnreadableRecords, set_aside_text
 
 _INDEX = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER]
 _RULES = [JOB_RULES_VERSION, PENDING_JOB_RULES]
@@ -83,6 +88,7 @@ class RedisEvents:
     """Of the definitions, when `_awaited` was read."""
     _seen_version = 0
     """Of the definitions, as this process saw it last."""
+    _unreadable: UnreadableRecords
 
     def put_configurations(
         self, changes: Sequence[ConfigurationChange], *, rules_version: int | None = None
@@ -128,13 +134,15 @@ class RedisEvents:
     ) -> list[bool]:
         keys = self._of(queue)
         args: list[Value] = []
-        for change, old in pairs:
+        bodies = self._ask("hmget", keys.configurations, [change.configuration.uuid for change, _ in pairs])
+        for (change, old), body in zip(pairs, bodies, strict=True):
             one, state = change.configuration, change.state
             expected = "" if change.expected is None else change.expected
             stayed = old is not None and old.configuration.queue == queue
             before, after = places_of(old.configuration) if old and stayed else set(), places_of(one)
             gone, new = before - after, after - before
-            args += [one.uuid, expected, encode(one), state.version, encode(state), len(gone), *gone, len(new), *new]
+            places: list[Value] = [len(gone), *gone, len(new), *new]
+            args += [one.uuid, expected, encode_over(one, body), state.version, encode(state), *places]
         done = self._run(
             "put_configurations", [keys.configurations, keys.configuration_states, keys.dependency_index], args
         )
@@ -160,9 +168,26 @@ class RedisEvents:
             deleted |= self._forget_configurations_in(queue, some)
         names = [(one.configuration.uuid, one.configuration.name) for one in found if one]
         self._run("unname_configurations", _INDEX, [part for pair in names for part in pair])
-        if any_waits(found):
+        unreadable = [uuid for uuid, entry in zip(uuids, found, strict=True) if entry is None]
+        forgotten = {uuid for uuid in unreadable if self._delete_unreadable_configuration(uuid)}
+        if forgotten or any_waits(found):
             self._change_awaited()
-        return [uuid in deleted for uuid in uuids]
+        return [uuid in deleted | forgotten for uuid in uuids]
+
+    def _delete_unreadable_configuration(self, uuid: str) -> bool:
+        """Forget a configuration whose record does not say what it is called and waits for; both are looked for."""
+        queue = self._ask("hget", CONFIGURATION_QUEUES, uuid)
+        if queue is None:
+            return False
+        k = self._of(queue.decode())
+        members = self._ask("zrange", k.dependency_index, 0, -1)
+        places = [member for member in members if member.rpartition(b"\0")[2].decode() == uuid]
+        keys = [k.configurations, k.configuration_states, k.dependency_index, *histories_of(k, uuid)]
+        (is_deleted,) = self._run("delete_configurations", keys, [uuid, len(places), *places])
+        names = [name for name, owner in self._ask("hgetall", CONFIGURATION_NAMES).items() if owner.decode() == uuid]
+        for name in names:
+            self._run("unname_configurations", _INDEX, [uuid, name])
+        return bool(is_deleted)
 
     def _forget_configurations_in(self, queue: str, some: Sequence[Configuration]) -> set[str]:
         k = self._of(queue)
@@ -207,14 +232,15 @@ class RedisEvents:
             members = self._ask("zrangebylex", keys.dependency_index, f"[{JOB}\0", f"({JOB}\1")
             uuids = list(dict.fromkeys(member.rpartition(b"\0")[2] for member in members))
             bodies = self._ask("hmget", keys.configurations, uuids) if uuids else []
-            found += [decode_configuration(body) for body in bodies if body]
+            records = [body for body in bodies if body]
+            found += self._unreadable.read_all("listening configuration of queue", queue, decode_configuration, records)
         return sorted(found, key=lambda one: one.name)
 
     def read_job_rules(self) -> JobRules:
         # What is being put is read first: whatever leaves there meanwhile is found where it lives.
         version, *pending = self._run("read_job_rules", _RULES, [_PENDING_MS])
         found = {one.uuid: one for one in self.listening_configurations()}
-        announced = [decode_configuration(body) for body in pending]
+        announced = self._unreadable.read_all("announced configuration", "job rules", decode_configuration, pending)
         return JobRules(int(version), [*found.values(), *announced])
 
     def _change_awaited(self) -> None:
@@ -276,8 +302,11 @@ class RedisEvents:
             part = uuids[start : start + _MOST_PER_CALL]
             keys = [k.configurations, k.configuration_states, *map(k.event_ids, part)]
             raw = self._run("load_configurations", keys, [len(event_ids), *event_ids, *part])
-            found += [configuration_entry(one) if one else None for one in raw]
+            found += [self._configuration(uuid, one) if one else None for uuid, one in zip(part, raw, strict=True)]
         return found
+
+    def _configuration(self, uuid: str, raw: list[bytes]) -> ConfigurationEntry | None:
+        return self._unreadable.read("configuration", uuid, partial(configuration_entry, raw))
 
     def apply_verdicts(self, queue: str, verdicts: Sequence[Verdicts], *, now: int) -> list[Applied]:
         answers: list[Applied] = []
@@ -301,21 +330,52 @@ class RedisEvents:
         if queue is None or limit < 1:
             return []
         rows = self._ask("lrange", self._of(queue.decode()).evaluations(uuid), 0, limit - 1)
-        return [decode_evaluation(row) for row in rows]
+        return self._unreadable.read_all("evaluation of configuration", uuid, decode_evaluation, rows)
 
     def list_validations(self, uuid: str, *, limit: int) -> list[Validation]:
         queue = self._ask("hget", CONFIGURATION_QUEUES, uuid)
         if queue is None or limit < 1:
             return []
         rows = self._ask("zrevrange", self._of(queue.decode()).validations(uuid), 0, limit - 1)
-        return [_decode_validation(row) for row in rows]
+        return self._unreadable.read_all("validation of configuration", uuid, _decode_validation, rows)
 
     def read_outbox(self, queue: str, *, limit: int) -> list[Event]:
-        return [decode_event(raw) for raw in self._ask("zrange", self._of(queue).outbox, 0, limit - 1)]
+        records = self._ask("zrange", self._of(queue).outbox, 0, limit - 1)
+        try:
+            return [decode_event(raw) for raw in records]
+        except UNREADABLE_ERRORS:
+            return self._without_unreadable(queue, records)
+
+    def _without_unreadable(self, queue: str, records: list[bytes]) -> list[Event]:
+        """The events among some records. What is none is set aside, or it would be in the way for ever."""
+        events: list[Event] = []
+        for raw in records:
+            name = hashlib.sha256(raw).hexdigest()[:16]
+            event = self._unreadable.read("event", name, partial(decode_event, raw))
+            if event:
+                events.append(event)
+            else:
+                self._ask("hset", SETTINGS, SET_ASIDE_EVENT + name, set_aside_text(raw))
+                self._ask("zrem", self._of(queue).outbox, raw)
+        return events
 
     def clear_outbox(self, queue: str, events: Sequence[Event]) -> None:
-        if events:
-            self._ask("zrem", self._of(queue).outbox, *map(encode, events))
+        if not events:
+            return
+        outbox = self._of(queue).outbox
+        if self._ask("zrem", outbox, *map(encode, events)) < len(events):
+            # Somebody else took them, or a newer version wrote them with more than is known here.
+            ids = {event.id for event in events}
+            left = [raw for raw in self._ask("zrange", outbox, 0, len(events) - 1) if _event_id(raw) in ids]
+            if left:
+                self._ask("zrem", outbox, *left)
+
+
+def _event_id(raw: bytes) -> str | None:
+    try:
+        return decode_event(raw).id
+    except UNREADABLE_ERRORS:
+        return None
 
 
 def _decoded(raw: Iterable[bytes]) -> tuple[str, ...]:

@@ -21,19 +21,22 @@ class QueueKeys:
         "dependency_index",
         "ended",
         "failed",
+        "fence",
+        "floors",
         "held",
         "jobs",
-        "leases",
         "locks",
         "marks",
         "outbox",
         "paused",
+        "pulses",
         "ready",
         "running",
         "schedule_due",
         "schedule_states",
         "schedules",
         "succeeded",
+        "synced",
         "totals",
         "unique",
         "wake",
@@ -66,12 +69,18 @@ class QueueKeys:
         """sorted set: id by end time; the same for the next two."""
         self.failed = self._base + "failed"
         self.cancelled = self._base + "cancelled"
-        self.leases = self._base + "leases"
-        """sorted set: node by the end of its lease."""
+        self.pulses = self._base + "pulses"
+        """hash: node -> its last sign of life, a text that changes with each."""
+        self.floors = self._base + "floors"
+        """hash: node -> serial up to which its claims come too late."""
+        self.fence = self._base + "fence"
+        """string: the last number that a run under a lock was given."""
         self.paused = self._base + "paused"
         """string: there while the queue is paused."""
         self.totals = self._base + "totals"
         """hash: how many jobs were enqueued, succeeded, failed and cancelled in all."""
+        self.synced = self._base + "synced"
+        """string: a number that grows each time somebody waits until replicas have what was written before it."""
         self.wake = self._base + "wake"
         """list: holds one item when jobs became ready that no waiting node has been told of."""
 
@@ -164,6 +173,8 @@ EVENT_QUEUES = f"{PREFIX}:{{configurations}}:event_queues"
 """set: every queue that ever had configurations."""
 QUEUES = f"{PREFIX}:queues"
 """set: every queue that ever had jobs, so that those of a deleted node type are found."""
+PROBE = f"{PREFIX}:probe"
+"""string: a number that grows each time somebody tries whether the store can be written."""
 SETTINGS = f"{PREFIX}:settings"
 """hash: small values of the installation."""
 NODES = f"{PREFIX}:{{nodes}}:nodes"

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from rota.model.job import Claim, Job, JobSpec, JobState, available_at_of_rank
+from rota.model.job import Claim, Ending, Job, JobSpec, JobState, available_at_of_rank
 from rota.store.codec import decode_ending, decode_spec, encode
+from rota.store.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
 
 class Mark(Struct, frozen=True, omit_defaults=True):
@@ -48,19 +49,21 @@ def rank_of_held(text: bytes) -> float:
     return rank + int(part) / (1 << 15) if part else rank
 
 
-def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes) -> Claim:
+def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes, fence: bytes = b"") -> Claim:
     past = decode_mark(mark) if mark else NO_MARK
     place = int(rank) if rank.isdigit() else whole_rank(rank)  # nearly all are digits, and this is done for every job
-    return Claim(decode_spec(spec), token, place, past.attempts, past.deaths)
+    return Claim(decode_spec(spec), token, place, past.attempts, past.deaths, int(fence) if fence else 0)
 
 
-def job_of(spec: bytes, place: bytes, there: bytes, mark: bytes, cancelling: bytes) -> Job | None:
+def job_of(
+    queue: str, job_id: str, spec: bytes | None, place: bytes, there: bytes, mark: bytes, cancelling: bytes
+) -> Job | None:
     """A job from what `find_jobs` returns for it."""
-    if not spec:
+    if spec is None:
         return None
-    past = decode_mark(mark) if mark else NO_MARK
+    past, found = _past_and_spec(queue, job_id, spec, mark)
     base: dict[str, Any] = {
-        "spec": decode_spec(spec),
+        "spec": found,
         "attempts": past.attempts,
         "deaths": past.deaths,
         "token": past.token,
@@ -81,8 +84,25 @@ def job_of(spec: bytes, place: bytes, there: bytes, mark: bytes, cancelling: byt
     return Job(**base, state=JobState.QUEUED, available_at=available_at_of_rank(whole_rank(there)))
 
 
+def _past_and_spec(queue: str, job_id: str, spec: bytes, mark: bytes) -> tuple[Mark, JobSpec]:
+    """What is known of a job, or what stands for it if one of the two cannot be read."""
+    past = NO_MARK
+    try:
+        past = decode_mark(mark) if mark else NO_MARK
+        return past, decode_spec(spec)
+    except UNREADABLE_ERRORS as error:
+        return past, unreadable_spec(job_id, queue, reason_of(error), lock_key=past.lock, unique_key=past.unique)
+
+
+def _ending_of(there: bytes) -> Ending:
+    try:
+        return decode_ending(there)
+    except UNREADABLE_ERRORS as error:
+        return Ending(state=JobState.FAILED, ended_at=0, errors=unreadable_errors(reason_of(error)))
+
+
 def _ended(base: dict[str, Any], there: bytes) -> Job:
-    ending = decode_ending(there)
+    ending = _ending_of(there)
     spec: JobSpec = base["spec"]
     return Job(
         spec=spec,

@@ -1,6 +1,7 @@
 """The schedules of the Redis store. They live with their queue; one index knows their names and where each lives."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import structs
@@ -8,7 +9,7 @@ from msgspec import structs
 from rota.errors import Conflict
 from rota.model.schedule import Tick, TickStatus
 from rota.model.settlement import cancelled_before_run
-from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode
+from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
 from rota.store.redis.entries import new_entry
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.scripts import Value
@@ -23,6 +24,7 @@ from rota.store.schedules import (
     SchedulePage,
     in_steps,
 )
+from rota.store.unreadable import UnreadableRecords
 
 _INDEX = [SCHEDULE_QUEUES, SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_USERS]
 _ASLEEP_MS = 60_000
@@ -44,6 +46,7 @@ class RedisSchedules:
     _remember_queue: Callable[[str], None]
     _tell_to_cancel: Callable[[str, str, str], None]
     now: Callable[[], int]
+    _unreadable: UnreadableRecords
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
         known = self.find_schedules([change.schedule.uuid for change in changes])
@@ -84,7 +87,8 @@ class RedisSchedules:
 
     def _is_left_over(self, name: str) -> bool:
         uuid = self.schedule_uuid(name)
-        if uuid is not None and self.find_schedules([uuid])[0] is not None:
+        queue = self._queue_of_schedule(uuid) if uuid is not None else None
+        if queue is not None and self._ask("hexists", self._of(queue).schedules, uuid):
             return False
         self._run("unname_schedules", _INDEX, [uuid or "", name, ""])
         return True
@@ -92,10 +96,12 @@ class RedisSchedules:
     def _put_in(self, queue: str, changes: Sequence[ScheduleChange]) -> list[bool]:
         keys = self._of(queue)
         args: list[Value] = []
-        for one in changes:
+        there = self._ask("hmget", keys.schedules, [one.schedule.uuid for one in changes])
+        for one, old in zip(changes, there, strict=True):
             expected = "" if one.expected is None else one.expected
             due = "" if one.state.due is None else one.state.due
-            args += [one.schedule.uuid, expected, encode(one.schedule), one.state.version, encode(one.state), due]
+            body = encode_over(one.schedule, old)
+            args += [one.schedule.uuid, expected, body, one.state.version, encode(one.state), due]
         return [
             bool(done)
             for done in self._run("put_schedules", [keys.schedules, keys.schedule_states, keys.schedule_due], args)
@@ -130,7 +136,27 @@ class RedisSchedules:
         schedules = [entry.schedule for entry in found if entry]
         args = [part for one in schedules for part in (one.uuid, one.name, one.job_type)]
         self._run("unname_schedules", _INDEX, args)
+        unreadable = [uuid for uuid, entry in zip(uuids, found, strict=True) if entry is None]
+        deleted |= {uuid for uuid in unreadable if self._delete_unreadable(uuid)}
         return [uuid in deleted for uuid in uuids]
+
+    def _delete_unreadable(self, uuid: str) -> bool:
+        """Forget a schedule whose record does not say what it is called; its name is looked for among all."""
+        queue = self._queue_of_schedule(uuid)
+        if queue is None:
+            return False
+        is_deleted = bool(self._forget_in(queue, [uuid]))
+        owners = self._ask("hgetall", SCHEDULE_NAMES).items()
+        names = [name.decode() for name, owner in owners if owner.decode() == uuid]
+        users = [raw.decode() for raw in self._ask("zrange", SCHEDULE_USERS, 0, -1)]
+        for name in names:
+            types = [job_type for job_type, _, user in (one.partition(" ") for one in users) if user == name]
+            self._run("unname_schedules", _INDEX, [uuid, name, types[0] if types else ""])
+        return is_deleted
+
+    def _queue_of_schedule(self, uuid: str) -> str | None:
+        queue = self._ask("hget", SCHEDULE_QUEUES, uuid)
+        return queue.decode() if queue is not None else None
 
     def _forget_in(self, queue: str, uuids: list[str]) -> set[str]:
         k = self._of(queue)
@@ -149,10 +175,9 @@ class RedisSchedules:
         for queue, some in by_queue.items():
             k = self._of(queue)
             keys = [k.schedules, k.schedule_states, k.running, k.ended, k.jobs]
-            for raw in self._run("find_schedules", keys, some):
-                if raw:
-                    entry = _entry(raw)
-                    found[entry.schedule.uuid] = entry
+            for uuid, raw in zip(some, self._run("find_schedules", keys, some), strict=True):
+                if raw and (entry := self._unreadable.read("schedule", uuid, partial(_entry, raw))):
+                    found[uuid] = entry
         return [found.get(uuid) for uuid in uuids]
 
     def schedule_uuid(self, name: str) -> str | None:
@@ -179,7 +204,8 @@ class RedisSchedules:
         args = [now, lease_ms, min(limit, _MOST_PER_CALL), MOST_LOOKED_UP]
         answer = self._run("claim_due_schedules", keys, args)
         judged_at, next_due, *entries = answer
-        return DueSchedules([_entry(raw) for raw in entries], int(float(next_due)) if next_due else None, judged_at)
+        found = self._unreadable.read_all("due schedule of queue", queue, _entry, entries)
+        return DueSchedules(found, int(float(next_due)) if next_due else None, judged_at)
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         return [done for some in in_steps(firings) for done in self._fire(queue, some, now)]
@@ -207,7 +233,7 @@ class RedisSchedules:
             return []
         latest = "+inf" if before is None else f"({before}"
         rows = self._ask("zrevrangebyscore", self._of(queue.decode()).ticks(uuid), latest, "-inf", start=0, num=limit)
-        return [decode_tick(row) for row in rows]
+        return self._unreadable.read_all("tick of schedule", uuid, decode_tick, rows)
 
 
 def _stays(change: ScheduleChange, old: ScheduleEntry | None, queue: str) -> bool:

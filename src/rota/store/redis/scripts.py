@@ -6,15 +6,20 @@ hash; a server that does not know the hash (new, restarted, SCRIPT FLUSH) is sen
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
 from redis.exceptions import NoScriptError
 
 _INCLUDE = re.compile(r"^-- include: (\w+)$", re.MULTILINE)
 
+Item = TypeVar("Item")
 Value = str | bytes | int
+MOST_PER_CALL = 1_000
+"""Lua can unpack about 8,000 values; entries take up to two each. And no step is to take long."""
+ScriptCall = tuple[str, Sequence[str], Sequence[Value]]
+"""A script by name, its keys and its arguments."""
 
 
 class Script:
@@ -33,6 +38,11 @@ class Script:
             return client.eval(self.text, len(keys), *keys, *args)
 
 
+def parts_of(items: Sequence[Item], most: int = MOST_PER_CALL) -> Iterator[Sequence[Item]]:
+    """As many items at a time as one call takes."""
+    return (items[start : start + most] for start in range(0, len(items), most))
+
+
 def load_scripts(package: str = __package__) -> dict[str, Script]:
     """All scripts of a package by name. Those of a dialect may include ours."""
     folder = resources.files(package).joinpath("scripts")
@@ -44,3 +54,7 @@ def _with_includes(text: str) -> str:
     folder = resources.files(__package__).joinpath("scripts").joinpath("includes")
     includes = [folder.joinpath(f"{name}.lua").read_text() for name in _INCLUDE.findall(text)]
     return "\n".join([*includes, text])
+
+
+SCRIPTS = load_scripts()
+"""The store's own, by name."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.scripts import Value
-from rota.store.store import STATS_KEPT_MS, STATS_STEP_MS, Stats
+from rota.store.store import STATS_KEPT_MS, STATS_STEP_MS, STATS_WORDS, Stats
 
 HOUR_MS = 3_600_000
 _EXPIRY_S = (STATS_KEPT_MS + HOUR_MS) // 1000
@@ -31,11 +31,11 @@ def stats_of(raw: Mapping[bytes, bytes], since: int, until: int) -> list[Stats]:
     """The minutes of one hour that lie in a range, in order."""
     minutes: dict[int, dict[str, int]] = {}
     for field, jobs in raw.items():
-        minute, word = field.decode().split(" ")
-        if since <= int(minute) < until:
+        minute, _, word = field.decode().partition(" ")
+        if word in STATS_WORDS and since <= int(minute) < until:
             minutes.setdefault(int(minute), {})[word] = int(jobs)
     return [Stats(minute=minute, **minutes[minute]) for minute in sorted(minutes)]
 
 
 def totals_of(raw: Mapping[bytes, bytes]) -> Stats:
-    return Stats(**{word.decode(): int(jobs) for word, jobs in raw.items()})
+    return Stats(**{word.decode(): int(jobs) for word, jobs in raw.items() if word.decode() in STATS_WORDS})

@@ -1,45 +1,120 @@
-"""Bringing what was written from the write-ahead log into the database file, beside the writer and not in its way.
+"""Bringing what was written from the write-ahead log into the database file, and on to the disk, beside the writer and
+not in its way.
 
 SQLite does this by itself within some commit, which then takes as long as the disk needs, while everybody waits. A
 checkpoint of another connection takes nothing from the writer. SQLite's own stays as a backstop.
+
+With `synchronous = FULL` SQLite syncs every commit, and one that fails is an error of that commit. With `NORMAL` it
+syncs in checkpoints only; so here the log is synced within `SYNC_WITHIN_S` of a commit, and after a sync that failed
+nothing more is accepted. The kernel forgets what it could not write, so that a later sync may succeed and prove
+nothing. A whole checkpoint does: it writes everything once more, and syncs that.
 """
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
-_EVERY_CHANGES = 2_000
+EVERY_CHANGES = 2_000
 """Rows changed between two checkpoints: some megabytes of log. More makes the stalls of a slow disk rarer, but longer.
 """
+SYNC_WITHIN_S = 1.0
+"""How long a commit may stay unsynced where commits are not synced themselves; also the pause after a failure."""
+MOST_LOG_BYTES = 256 * 1024 * 1024
+"""A longer log is trouble. A busy store stays far below it, as long as nobody reads for minutes."""
 
 
 class Checkpoints:
-    """Starts a checkpoint in a thread of its own whenever enough was changed, one at a time."""
+    """Checkpoints and syncs of one database, in a thread that lives while there is something to do."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, path: str, connect: Callable[[], sqlite3.Connection], *, syncs: bool) -> None:
+        self._path = path
+        self._log = Path(f"{path}-wal")
         self._connect = connect
+        self._syncs = syncs
         self._last_changes = 0
+        self._failure: str | None = None
+        self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._has_commits = False
+        self._has_enough = threading.Event()
+        self._is_closing = False
+
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing may be accepted now: what was accepted last may not reach the disk."""
+        return f"{self._failure}; nothing is accepted until one succeeds" if self._failure and self._syncs else None
+
+    def troubles(self) -> list[str]:
+        """What is wrong with the log and its syncs."""
+        found = [self._failure] if self._failure else []
+        size = self._log.stat().st_size if self._log.exists() else 0
+        if size > MOST_LOG_BYTES:
+            found.append(
+                f"{self._log} has grown to {size >> 20} MiB, because something keeps an old view of the store open; "
+                "end long transactions of other programs, such as a backup or a forgotten sqlite3 shell"
+            )
+        return found
 
     def after_commit(self, total_changes: int) -> None:
         """Called by the writer, which holds its lock."""
-        if total_changes - self._last_changes < _EVERY_CHANGES or (self._thread and self._thread.is_alive()):
+        has_enough = total_changes - self._last_changes >= EVERY_CHANGES
+        if not (has_enough or self._syncs):
             return
-        self._last_changes = total_changes
-        self._thread = threading.Thread(target=self._run, name="rota-checkpoint", daemon=True)
-        self._thread.start()
+        with self._guard:
+            self._has_commits = True
+            if has_enough:
+                self._last_changes = total_changes
+                self._has_enough.set()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="rota-checkpoint", daemon=True)
+                self._thread.start()
 
     def close(self) -> None:
-        """Wait for the one under way."""
-        if self._thread is not None:
-            self._thread.join()
+        """Finish what is under way."""
+        with self._guard:
+            self._is_closing = True
+            self._has_enough.set()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
 
     def _run(self) -> None:
+        while True:
+            if self._syncs or self._failure:
+                self._has_enough.wait(SYNC_WITHIN_S)
+            self._has_commits, is_long = False, self._has_enough.is_set()
+            if not self._is_closing:
+                self._has_enough.clear()
+            self._bring(is_long or self._failure is not None)
+            with self._guard:
+                if self._is_closing or not (self._has_commits or self._failure):
+                    self._thread = None
+                    return
+
+    def _bring(self, is_long: bool) -> None:
+        """Sync the log, and bring it into the database file if it is long."""
         try:
-            connection = self._connect()
-            try:
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-            finally:
-                connection.close()
-        except sqlite3.Error:
-            return  # the file is busy or gone; the writer will hear of it itself
+            if self._syncs and self._log.exists():
+                _sync(self._log)
+            if is_long and self._checkpoint():
+                self._failure = None
+        except (sqlite3.Error, OSError) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                self._failure = f"{self._path}: the last checkpoint or sync failed: {error}"
+
+    def _checkpoint(self) -> bool:
+        """Whether everything is now in the database file, and synced."""
+        with closing(self._connect()) as connection:
+            busy, frames, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        return not busy and frames == moved
+
+
+def _sync(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

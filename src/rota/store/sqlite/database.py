@@ -7,8 +7,9 @@ not wait for it. An in-memory database has a single connection for both.
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import resources
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,6 +19,9 @@ from rota.store.sqlite.checkpoints import Checkpoints
 MEMORY = ":memory:"
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING, and the UPSERT forms used here
 _BUSY_TIMEOUT_MS = 10_000
+_GIVE_WAY_S = 0.005
+_KEPT_LOG_BYTES = 64 * 1024 * 1024
+"""A log that once was longer gives back the rest of its room when it begins anew."""
 
 
 class Database:
@@ -29,11 +33,14 @@ class Database:
         self.path = path
         self._synchronous = synchronous
         self._write_lock = threading.RLock()
-        with translated_errors(path):
+        with translated_errors(path), ExitStack() as undoing:
             self._writer = self.connect()
+            undoing.callback(self._writer.close)
             self._migrate()
             self._reader = self._writer if self.in_memory else self.connect()
-        self._checkpoints = Checkpoints(self.connect)
+            undoing.pop_all()
+        self._checkpoints = Checkpoints(path, self.connect, syncs=synchronous != "FULL" and not self.in_memory)
+        self._failed_write: str | None = None
         self._read_lock = self._write_lock if self.in_memory else threading.RLock()
 
     @property
@@ -49,27 +56,39 @@ class Database:
             check_same_thread=False,
             cached_statements=256,
         )
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
-        connection.execute("PRAGMA cache_size = -16000")
-        connection.execute("PRAGMA wal_autocheckpoint = 20000")
+        with ExitStack() as undoing:
+            undoing.callback(connection.close)
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+            connection.execute("PRAGMA cache_size = -16000")
+            connection.execute("PRAGMA wal_autocheckpoint = 20000")
+            connection.execute(f"PRAGMA journal_size_limit = {_KEPT_LOG_BYTES}")
+            undoing.pop_all()
         return connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction that holds the write lock from its start: all of it is committed, or nothing."""
-        with self._write_lock, translated_errors(self.path):
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
+        with self._write_lock, translated_errors(self.path), self._remembered_failure():
+            if refusal := self._checkpoints.refusal:
+                raise StoreUnavailable(refusal)
+            with _transaction(self._writer):
                 yield self._writer
-                self._writer.execute("COMMIT")
-            except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
+            self._failed_write = None
             if not self.in_memory:
                 self._checkpoints.after_commit(self._writer.total_changes)
+
+    @contextmanager
+    def _remembered_failure(self) -> Iterator[None]:
+        """A write that SQLite refused is known until one succeeds."""
+        try:
+            yield
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.OperationalError as error:
+            self._failed_write = f"{self.path}: the last write failed: {error}"
+            raise
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -83,6 +102,22 @@ class Database:
                 yield self._reader
             finally:
                 self._reader.execute("ROLLBACK")
+
+    def private_writer(self, timeout_s: float) -> "PrivateWriter":
+        """A connection for short writes that wait for nobody in this process, and not long for others."""
+        return PrivateWriter(self, timeout_s)
+
+    def give_way(self) -> None:
+        """Let others write before the next of many transactions: the lock goes to whoever is quickest, and other
+        processes ask for it every few milliseconds."""
+        time.sleep(_GIVE_WAY_S)
+
+    def troubles(self) -> list[str]:
+        """What is wrong right now: refused writes, failed syncs, a log that only grows."""
+        if self.in_memory:
+            return []
+        failed_write = self._failed_write
+        return self._checkpoints.troubles() + ([failed_write] if failed_write else [])
 
     def close(self) -> None:
         self._checkpoints.close()
@@ -101,7 +136,7 @@ class Database:
                 raise StoreRefused(
                     f"{self.path} was written by a newer Rota (layout {version}, this one knows {newest}); upgrade Rota"
                 )
-            for number in range(version + 1, newest + 1):
+            for number in sorted(number for number in scripts if number > version):
                 for statement in _statements(scripts[number]):
                     self._writer.execute(statement)
                 self._writer.execute(f"PRAGMA user_version = {number}")
@@ -109,6 +144,42 @@ class Database:
         except BaseException:
             self._writer.execute("ROLLBACK")
             raise
+
+
+class PrivateWriter:
+    """Writes beside the writer of a database, over a connection of its own. In memory there is only the one."""
+
+    def __init__(self, database: Database, timeout_s: float) -> None:
+        self._database = database
+        self._connection = None if database.in_memory else database.connect()
+        if self._connection is not None:
+            self._connection.execute(f"PRAGMA busy_timeout = {round(timeout_s * 1000)}")
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """See `Database.write`."""
+        if self._connection is None:
+            with self._database.write() as db:
+                yield db
+            return
+        with translated_errors(self._database.path), _transaction(self._connection):
+            yield self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def parse_url(url: str) -> tuple[str, str]:

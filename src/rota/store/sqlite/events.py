@@ -1,7 +1,8 @@
 """The configurations of the SQLite store, and what events did to them."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -10,13 +11,14 @@ from rota.model.configuration import Configuration
 from rota.model.evaluation import Evaluation
 from rota.model.event import JOB, Event
 from rota.model.job import JobSpec
+from rota.model.job_type import JobType
 from rota.store.codec import (
     decode_configuration,
     decode_configuration_state,
     decode_evaluation,
     decode_event,
-    decode_job_type,
     encode,
+    encode_over,
 )
 from rota.store.events import (
     BEGINNING,
@@ -44,6 +46,7 @@ from rota.store.sqlite.database import Database
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import json_array, new_row
 from rota.store.sqlite.waker import Changes
+from rota.store.unreadable import SET_ASIDE_EVENT, UNREADABLE_ERRORS, UnreadableRecords, set_aside_text
 
 _decode_validation = msgspec.json.Decoder(Validation).decode
 
@@ -54,6 +57,8 @@ class SqliteEvents:
     _database: Database
     _changes: Changes
     _awaited = Awaited(-1)
+    _unreadable: UnreadableRecords
+    _job_types_in: Callable[[sqlite3.Connection], list[JobType]]
 
     def put_configurations(
         self, changes: Sequence[ConfigurationChange], *, rules_version: int | None = None
@@ -70,7 +75,10 @@ class SqliteEvents:
     def find_configurations(self, uuids: Sequence[str]) -> list[ConfigurationEntry | None]:
         with self._database.read() as db:
             rows = [db.execute(SQL["find_configuration"], {"uuid": uuid}).fetchone() for uuid in uuids]
-        return [_entry(row) if row else None for row in rows]
+        return [self._configuration(row) if row else None for row in rows]
+
+    def _configuration(self, row: sqlite3.Row, known: frozenset[str] = frozenset()) -> ConfigurationEntry | None:
+        return self._unreadable.read("configuration", row["uuid"], lambda: _entry(row, known))
 
     def configuration_uuid(self, name: str) -> str | None:
         with self._database.read() as db:
@@ -80,23 +88,28 @@ class SqliteEvents:
     def list_configurations(self, *, limit: int, cursor: str | None = None) -> ConfigurationPage:
         with self._database.read() as db:
             rows = db.execute(SQL["list_configurations"], {"after": cursor or "", "limit": limit}).fetchall()
-        entries = [_entry(row) for row in rows]
-        return ConfigurationPage(entries, entries[-1].configuration.name if len(entries) == limit else None)
+        entries = [entry for row in rows if (entry := self._configuration(row))]
+        return ConfigurationPage(entries, rows[-1]["name"] if len(rows) == limit else None)
 
     def listening_configurations(self) -> list[Configuration]:
         with self._database.read() as db:
-            return _listening(db)
+            return self._listening(db)
 
     def read_job_rules(self) -> JobRules:
         with self._database.read() as db:
-            return JobRules(_definitions_version(db), _listening(db))
+            return JobRules(_definitions_version(db), self._listening(db))
+
+    def _listening(self, db: sqlite3.Connection) -> list[Configuration]:
+        rows = db.execute(SQL["listening_configurations"], {"type": JOB}).fetchall()
+        read = self._unreadable.read
+        found = [read("configuration", row["uuid"], partial(decode_configuration, row["body"])) for row in rows]
+        return [one for one in found if one]
 
     def _awaited_in(self, db: sqlite3.Connection) -> Awaited:
         """Which ends are to be told, within the step that ends jobs: read anew if anything was defined since."""
         version = _definitions_version(db)
         if version != self._awaited.version:
-            job_types = [decode_job_type(one["body"]) for one in db.execute(SQL["list_job_types"])]
-            self._awaited = awaited_ends(version, _listening(db), job_types)
+            self._awaited = awaited_ends(version, self._listening(db), self._job_types_in(db))
         return self._awaited
 
     def match_events(self, events: Sequence[Event]) -> list[list[Place]]:
@@ -115,7 +128,7 @@ class SqliteEvents:
         with self._database.read() as db:
             rows = [db.execute(SQL["find_configuration"], {"uuid": uuid}).fetchone() for uuid in uuids]
             known = [_known_events(db, row, ids) if row and event_ids else frozenset() for row in rows]
-        return [_entry(row, ids) if row else None for row, ids in zip(rows, known, strict=True)]
+        return [self._configuration(row, ids) if row else None for row, ids in zip(rows, known, strict=True)]
 
     def apply_verdicts(self, queue: str, verdicts: Sequence[Verdicts], *, now: int) -> list[Applied]:
         with self._database.write() as db:
@@ -130,17 +143,40 @@ class SqliteEvents:
     def list_evaluations(self, uuid: str, *, limit: int) -> list[Evaluation]:
         with self._database.read() as db:
             rows = db.execute(SQL["list_evaluations"], {"uuid": uuid, "limit": limit}).fetchall()
-        return [decode_evaluation(row["body"]) for row in rows]
+        return self._unreadable.read_all(
+            "evaluation of configuration", uuid, decode_evaluation, [row["body"] for row in rows]
+        )
 
     def list_validations(self, uuid: str, *, limit: int) -> list[Validation]:
         with self._database.read() as db:
             rows = db.execute(SQL["list_validations"], {"uuid": uuid, "limit": limit}).fetchall()
-        return [_decode_validation(row["body"]) for row in rows]
+        return self._unreadable.read_all(
+            "validation of configuration", uuid, _decode_validation, [row["body"] for row in rows]
+        )
 
     def read_outbox(self, queue: str, *, limit: int) -> list[Event]:
         with self._database.read() as db:
             rows = db.execute(SQL["read_outbox"], {"queue": queue, "limit": limit}).fetchall()
-        return [decode_event(row["body"]) for row in rows]
+        try:
+            return [decode_event(row["body"]) for row in rows]
+        except UNREADABLE_ERRORS:
+            return self._without_unreadable(queue, rows)
+
+    def _without_unreadable(self, queue: str, rows: list[sqlite3.Row]) -> list[Event]:
+        """The events among some rows. What is none is set aside, or it would be in the way for ever."""
+        events: list[Event] = []
+        for row in rows:
+            event = self._unreadable.read("event", row["event"], partial(decode_event, row["body"]))
+            if event:
+                events.append(event)
+            else:
+                with self._database.write() as db:
+                    db.execute(
+                        SQL["put_setting"],
+                        {"name": SET_ASIDE_EVENT + row["event"], "value": set_aside_text(row["body"])},
+                    )
+                    db.execute(SQL["clear_outbox"], {"events": json_array([row["event"]])})
+        return events
 
     def clear_outbox(self, queue: str, events: Sequence[Event]) -> None:
         with self._database.write() as db:
@@ -157,20 +193,15 @@ def _definitions_version(db: sqlite3.Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def _listening(db: sqlite3.Connection) -> list[Configuration]:
-    rows = db.execute(SQL["listening_configurations"], {"type": JOB}).fetchall()
-    return [decode_configuration(row["body"]) for row in rows]
-
-
 def _put(db: sqlite3.Connection, change: ConfigurationChange) -> bool:
     one, state = change.configuration, change.state
     old = db.execute(SQL["find_configuration"], {"uuid": one.uuid}).fetchone()
-    row = {
+    row: dict[str, object] = {
         "uuid": one.uuid,
         "name": one.name,
         "queue": one.queue,
         "version": state.version,
-        "body": encode(one),
+        "body": encode_over(one, old["body"] if old else None),
         "state": encode(state),
         "expected": change.expected,
     }
@@ -199,10 +230,19 @@ def _delete(db: sqlite3.Connection, uuid: str) -> bool:
     row = db.execute(SQL["find_configuration"], {"uuid": uuid}).fetchone()
     if row is None:
         return False
-    _index(db, row["seq"], decode_configuration(row["body"]), None)
+    _unindex(db, row)
     for query in ("delete_configuration", "delete_validations", "delete_evaluations"):
         db.execute(SQL[query], {"seq": row["seq"]})
     return True
+
+
+def _unindex(db: sqlite3.Connection, row: sqlite3.Row) -> None:
+    try:
+        _index(db, row["seq"], decode_configuration(row["body"]), None)
+    except UNREADABLE_ERRORS:
+        # Looks at the whole index, since nobody can tell under which keys it is.
+        db.execute(SQL["unindex_configuration"], {"seq": row["seq"]})
+        db.execute(SQL["raise_definitions_version"])
 
 
 def _entry(row: sqlite3.Row, known_events: frozenset[str] = frozenset()) -> ConfigurationEntry:

@@ -24,10 +24,12 @@ def watch_file(path: str) -> int | None:
     return descriptor
 
 
-def drain(descriptor: int) -> None:
-    """Forget what was reported so far."""
+def drain(descriptor: int) -> bool:
+    """Forget what was reported so far; tells whether there was anything."""
+    reported = False
     try:
         while os.read(descriptor, 65536):
-            pass
+            reported = True
     except BlockingIOError:
-        return
+        pass  # nothing more
+    return reported

@@ -36,7 +36,11 @@ ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, body = excluded.body;
 
 -- name: list_node_types
 -- All node types.
-SELECT body FROM node_types ORDER BY name;
+SELECT uuid, name, body FROM node_types ORDER BY name;
+
+-- name: body_of_node_type
+-- A definition as it is stored.
+SELECT body FROM node_types WHERE uuid = :uuid;
 
 -- name: delete_node_types
 -- Remove the definition.
@@ -49,7 +53,11 @@ ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, body = excluded.body;
 
 -- name: list_job_types
 -- All job types.
-SELECT body FROM job_types ORDER BY name;
+SELECT uuid, name, body FROM job_types ORDER BY name;
+
+-- name: body_of_job_type
+-- A definition as it is stored.
+SELECT body FROM job_types WHERE uuid = :uuid;
 
 -- name: delete_job_types
 -- Remove the definition.
@@ -93,6 +101,10 @@ UPDATE jobs SET state = 'queued', due = NULL WHERE seq IN (
 SELECT seq, spec, rank, attempts, deaths, lock_key FROM jobs
 WHERE queue = :queue AND state = 'queued' AND held = 0 ORDER BY rank, id LIMIT :limit;
 
+-- name: claimed_jobs
+-- Jobs by their numbers, whole, in order: for the rare claim with a record that cannot be read.
+SELECT * FROM jobs WHERE seq IN (SELECT value FROM json_each(:seqs)) ORDER BY rank, id;
+
 -- name: is_locked
 -- Whether a running job holds a lock.
 SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND lock_key = :lock_key AND state = 'running');
@@ -110,18 +122,48 @@ UPDATE jobs SET state = 'running', token = :token, claimed_at = :now WHERE seq I
 UPDATE jobs SET held = 0 WHERE seq = (
   SELECT seq FROM jobs WHERE queue = :queue AND lock_key = :lock_key AND held = 1 ORDER BY rank, id LIMIT 1);
 
--- name: extend_lease
--- A node owns its claims on a queue until then.
-INSERT INTO leases (queue, node, until) VALUES (:queue, :node, :until)
-ON CONFLICT (queue, node) DO UPDATE SET until = excluded.until;
+-- name: set_pulse
+-- A node lives.
+INSERT INTO pulses (queue, node, pulse) VALUES (:queue, :node, :pulse)
+ON CONFLICT (queue, node) DO UPDATE SET pulse = excluded.pulse;
 
--- name: drop_lease
--- A node leaves a queue.
-DELETE FROM leases WHERE queue = :queue AND node = :node;
+-- name: raise_floor
+-- Claims of a node up to a serial take nothing.
+INSERT INTO pulses (queue, node, floor) VALUES (:queue, :node, :floor)
+ON CONFLICT (queue, node) DO UPDATE SET floor = MAX(floor, excluded.floor);
 
--- name: lease_until
--- When a node's lease on a queue ends.
-SELECT until FROM leases WHERE queue = :queue AND node = :node;
+-- name: floor_of_node
+-- Up to which serial claims of a node take nothing.
+SELECT floor FROM pulses WHERE queue = :queue AND node = :node;
+
+-- name: read_pulses
+-- The nodes of a queue.
+SELECT node, pulse FROM pulses WHERE queue = :queue AND pulse IS NOT NULL;
+
+-- name: has_pulse
+-- Whether a node is as it was seen.
+SELECT EXISTS (SELECT 1 FROM pulses WHERE queue = :queue AND node = :node AND pulse = :pulse);
+
+-- name: forget_node
+-- A node left a queue.
+DELETE FROM pulses WHERE queue = :queue AND node = :node;
+
+-- name: forget_pulse
+-- A node that is as it was seen is no more.
+DELETE FROM pulses WHERE queue = :queue AND node = :node AND pulse = :pulse;
+
+-- name: mark_orphans
+-- Nodes that hold claims and have no pulse.
+INSERT INTO pulses (queue, node, pulse)
+SELECT DISTINCT queue, substr(token, 1, instr(token, '/') - 1), '' FROM jobs WHERE queue = :queue AND state = 'running'
+ON CONFLICT (queue, node) DO UPDATE SET pulse = '' WHERE pulse IS NULL;
+
+-- name: next_fence
+-- The last fencing number of a queue, raised by so many. It never falls behind the time, so that it goes on growing in a
+-- store that was emptied.
+INSERT INTO fences (queue, number) VALUES (:queue, :now + :jobs)
+ON CONFLICT (queue) DO UPDATE SET number = MAX(number, :now) + :jobs
+RETURNING number;
 
 -- name: finish_ended
 -- End a job that this token holds.
@@ -145,9 +187,9 @@ SELECT id, token, cancel_requested FROM jobs
 WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
 
 -- name: claims_of_node
--- All claims of one node on a queue.
-SELECT seq, id, token, lock_key, cancel_requested FROM jobs
-WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high;
+-- Claims of one node on a queue.
+SELECT seq, id, queue, token, spec, rank, attempts, deaths, lock_key, unique_key, cancel_requested FROM jobs
+WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high LIMIT :limit;
 
 -- name: recover_claims
 -- Put jobs back as they were; those that were to be cancelled are cancelled now.
@@ -157,14 +199,6 @@ UPDATE jobs SET
   ending = CASE cancel_requested WHEN 1 THEN :ending END,
   token = '', claimed_at = NULL, cancel_requested = 0
 WHERE seq IN (SELECT value FROM json_each(:seqs));
-
--- name: lost_claims
--- Claims without a valid lease.
-SELECT spec, token, rank, attempts, deaths FROM jobs
-WHERE queue = :queue AND state = 'running' AND NOT EXISTS (
-  SELECT 1 FROM leases
-  WHERE leases.queue = jobs.queue AND node = substr(jobs.token, 1, instr(jobs.token, '/') - 1) AND until > :now)
-ORDER BY claimed_at LIMIT :limit;
 
 -- name: find_job
 -- One job, whole.
@@ -189,25 +223,38 @@ UPDATE OR IGNORE jobs SET state = 'queued', rank = :rank, attempts = 0, deaths =
   ending = NULL
 WHERE id = :id AND state IN ('failed', 'cancelled');
 
--- name: delete_logs
--- Forget the lines of jobs.
-DELETE FROM logs WHERE job_id IN (SELECT value FROM json_each(:ids));
+-- name: first_lines
+-- The first lines of the logs of some jobs, and how long they are.
+SELECT job_id, position, length(entry) AS bytes FROM logs
+WHERE job_id IN (SELECT value FROM json_each(:ids)) ORDER BY job_id, position LIMIT :limit;
+
+-- name: delete_lines
+-- Forget lines of a job up to a position.
+DELETE FROM logs WHERE job_id = ? AND position <= ?;
 
 -- name: delete_jobs
 -- Forget ended jobs.
 DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at IS NOT NULL;
 
 -- name: ended_jobs
--- Those of some jobs that are over.
-SELECT id FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at IS NOT NULL;
+-- Those of some jobs that are over, and were by an instant.
+SELECT id, queue, state FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at <= :until;
+
+-- name: count_forgotten
+-- So many ended jobs are over no more: forgotten, or brought back.
+INSERT INTO forgotten (queue, state, jobs) VALUES (:queue, :state, :jobs)
+ON CONFLICT (queue, state) DO UPDATE SET jobs = jobs + excluded.jobs;
 
 -- name: trim_by_age
 -- Jobs of one final state that ended before an instant, oldest first.
 SELECT ended_at, id FROM jobs WHERE queue = :queue AND state = :state AND ended_at < :before ORDER BY ended_at, id LIMIT :limit;
 
 -- name: count_ended
--- How many jobs of a queue ended in one state.
-SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = :state AND ended_at IS NOT NULL;
+-- How many jobs of a queue are over, by state: every end was counted, and so was what became of them.
+SELECT state, SUM(jobs) AS jobs FROM (
+  SELECT word AS state, jobs FROM stats WHERE queue = :queue AND minute = 0
+  UNION ALL SELECT state, -jobs FROM forgotten WHERE queue = :queue)
+GROUP BY state;
 
 -- name: pause_queue
 -- Give out nothing.
@@ -325,9 +372,12 @@ WHERE queue = :queue AND state = :state AND ended_at IS NOT NULL AND (ended_at, 
 ORDER BY ended_at DESC, id DESC LIMIT :limit;
 
 -- name: append_logs
--- One more line, behind the last.
-INSERT INTO logs (job_id, position, entry)
-VALUES (:job_id, COALESCE((SELECT MAX(position) FROM logs WHERE job_id = :job_id), -1) + 1, :entry);
+-- One more line.
+INSERT INTO logs (job_id, position, entry) VALUES (:job_id, :position, :entry);
+
+-- name: next_position
+-- Where the next line of a job goes.
+SELECT COALESCE(MAX(position), -1) + 1 FROM logs WHERE job_id = :job_id;
 
 -- name: read_logs
 -- Lines from a position on.
@@ -338,9 +388,22 @@ SELECT position, entry FROM logs WHERE job_id = :job_id AND position >= :after O
 INSERT INTO nodes (uuid, last_ping, body) VALUES (:uuid, :last_ping, :body)
 ON CONFLICT (uuid) DO UPDATE SET last_ping = excluded.last_ping, body = excluded.body;
 
+-- name: put_clock
+-- What a process reads from its clock, and when, by the time since the machine was started.
+INSERT INTO clocks (process, uptime, reading) VALUES (:process, :uptime, :reading)
+ON CONFLICT (process) DO UPDATE SET uptime = excluded.uptime, reading = excluded.reading;
+
+-- name: trim_clocks
+-- Forget processes that are long gone, and those from before the machine was started.
+DELETE FROM clocks WHERE uptime < :uptime - 3600000 OR uptime > :uptime;
+
+-- name: read_clocks
+-- What other processes read.
+SELECT reading FROM clocks WHERE process <> :process AND uptime >= :since;
+
 -- name: list_nodes
 -- Nodes that beat lately.
-SELECT body FROM nodes WHERE last_ping >= :since ORDER BY uuid;
+SELECT uuid, last_ping, body FROM nodes WHERE last_ping >= :since ORDER BY uuid;
 
 -- name: remove_node
 -- Forget one node.
@@ -371,7 +434,7 @@ DELETE FROM ticks WHERE schedule IN (SELECT value FROM json_each(:uuids));
 
 -- name: find_schedule
 -- One schedule.
-SELECT body, state FROM schedules WHERE uuid = :uuid;
+SELECT uuid, body, state FROM schedules WHERE uuid = :uuid;
 
 -- name: schedule_uuid
 -- A schedule by its name.
@@ -379,11 +442,11 @@ SELECT uuid FROM schedules WHERE name = :name;
 
 -- name: list_schedules
 -- Schedules by name.
-SELECT body, state FROM schedules WHERE name > :after ORDER BY name LIMIT :limit;
+SELECT uuid, name, body, state FROM schedules WHERE name > :after ORDER BY name LIMIT :limit;
 
 -- name: list_schedules_of_job_type
 -- Schedules of one job type, by name.
-SELECT body, state FROM schedules WHERE job_type = :job_type AND name > :after ORDER BY name LIMIT :limit;
+SELECT uuid, name, body, state FROM schedules WHERE job_type = :job_type AND name > :after ORDER BY name LIMIT :limit;
 
 -- name: next_due_schedule
 -- When the first schedule of a queue is due.
@@ -391,7 +454,7 @@ SELECT due FROM schedules WHERE queue = :queue AND due IS NOT NULL ORDER BY due 
 
 -- name: due_schedules
 -- Schedules whose time has come.
-SELECT rowid AS seq, body, state FROM schedules
+SELECT rowid AS seq, uuid, body, state FROM schedules
 WHERE queue = :queue AND due IS NOT NULL AND due <= :now ORDER BY due LIMIT :limit;
 
 -- name: claim_due_schedules
@@ -431,7 +494,7 @@ WHERE uuid = :uuid AND version = :expected;
 
 -- name: find_configuration
 -- One configuration.
-SELECT seq, body, state FROM configurations WHERE uuid = :uuid;
+SELECT seq, uuid, body, state FROM configurations WHERE uuid = :uuid;
 
 -- name: configuration_uuid
 -- A configuration by its name.
@@ -439,12 +502,16 @@ SELECT uuid FROM configurations WHERE name = :name;
 
 -- name: list_configurations
 -- Configurations by name.
-SELECT seq, body, state FROM configurations WHERE name > :after ORDER BY name LIMIT :limit;
+SELECT seq, uuid, name, body, state FROM configurations WHERE name > :after ORDER BY name LIMIT :limit;
 
 -- name: listening_configurations
 -- Those with a dependency of one type.
-SELECT body FROM configurations
+SELECT uuid, body FROM configurations
 WHERE seq IN (SELECT configuration FROM dependency_index WHERE type = :type) ORDER BY name;
+
+-- name: unindex_configuration
+-- Forget all dependencies of a configuration.
+DELETE FROM dependency_index WHERE configuration = :seq;
 
 -- name: delete_configuration
 -- Forget a configuration.
@@ -520,7 +587,7 @@ INSERT INTO outbox (queue, event, body) VALUES (:queue, :event, :body) ON CONFLI
 
 -- name: read_outbox
 -- What is yet to be taken, oldest first.
-SELECT body FROM outbox WHERE queue = :queue ORDER BY seq LIMIT :limit;
+SELECT event, body FROM outbox WHERE queue = :queue ORDER BY seq LIMIT :limit;
 
 -- name: clear_outbox
 -- Forget what was taken.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rota.model.job import Claim, Ending, Job, JobSpec, JobState, available_at_of_rank, rank_of
 from rota.model.settlement import Settlement, cancelled_ending
 from rota.store.codec import decode_ending, decode_spec, encode
+from rota.store.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
 
 def new_row(spec: JobSpec, now: int) -> dict[str, object]:
@@ -48,15 +49,29 @@ def returned_row(one: Settlement, now: int) -> dict[str, object]:
     }
 
 
-def claim_of(row: sqlite3.Row, token: str) -> Claim:
-    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"])
+def claim_of(row: sqlite3.Row, token: str, fence: int = 0) -> Claim:
+    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"], fence)
+
+
+def readable_claim(row: sqlite3.Row, token: str, fence: int = 0) -> Claim:
+    """As `claim_of`, from a whole row, also for a job whose record cannot be read."""
+    return Claim(spec_of(row), token, row["rank"], row["attempts"], row["deaths"], fence)
+
+
+def spec_of(row: sqlite3.Row) -> JobSpec:
+    """What was asked for, or what stands for it."""
+    try:
+        return decode_spec(row["spec"])
+    except UNREADABLE_ERRORS as error:
+        keys = {"lock_key": row["lock_key"], "unique_key": row["unique_key"]}
+        return unreadable_spec(row["id"], row["queue"], reason_of(error), **keys)
 
 
 def job_of(row: sqlite3.Row) -> Job:
-    ending = decode_ending(row["ending"]) if row["ending"] else None
+    ending = _ending_of(row) if row["ending"] is not None else None
     state = JobState(row["state"])
     return Job(
-        spec=decode_spec(row["spec"]),
+        spec=spec_of(row),
         state=state,
         attempts=row["attempts"] + (state is JobState.RUNNING),
         deaths=row["deaths"],
@@ -68,6 +83,14 @@ def job_of(row: sqlite3.Row) -> Job:
         errors=ending.errors if ending else None,
         cancel_requested=bool(row["cancel_requested"]),
     )
+
+
+def _ending_of(row: sqlite3.Row) -> Ending:
+    try:
+        return decode_ending(row["ending"])
+    except UNREADABLE_ERRORS as error:
+        state, ended_at = JobState(row["state"]), row["ended_at"]
+        return Ending(state=state, ended_at=ended_at, errors=unreadable_errors(reason_of(error)))
 
 
 def token_range(node: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from rota.errors import Conflict
 from rota.model.job import JobSpec
 from rota.model.schedule import Tick, TickStatus
-from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode
+from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
 from rota.store.schedules import (
     MAX_TICKS,
     MOST_LOOKED_UP,
@@ -23,6 +23,7 @@ from rota.store.sqlite.inserts import insert_rows
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import json_array, new_row
 from rota.store.sqlite.waker import Changes
+from rota.store.unreadable import UnreadableRecords
 
 _TRIM_SLACK = 100
 """Ticks are trimmed when so many are over the limit, not one by one."""
@@ -34,6 +35,7 @@ class SqliteSchedules:
     _database: Database
     _changes: Changes
     _cancel: Callable[[sqlite3.Connection, str, int], object]
+    _unreadable: UnreadableRecords
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
         with self._database.write() as db:
@@ -48,7 +50,10 @@ class SqliteSchedules:
     def find_schedules(self, uuids: Sequence[str]) -> list[ScheduleEntry | None]:
         with self._database.read() as db:
             rows = [db.execute(SQL["find_schedule"], {"uuid": uuid}).fetchone() for uuid in uuids]
-            return [_entry(db, row) if row else None for row in rows]
+            return [self._schedule(db, row) if row else None for row in rows]
+
+    def _schedule(self, db: sqlite3.Connection, row: sqlite3.Row) -> ScheduleEntry | None:
+        return self._unreadable.read("schedule", row["uuid"], lambda: _entry(db, row))
 
     def schedule_uuid(self, name: str) -> str | None:
         with self._database.read() as db:
@@ -60,8 +65,8 @@ class SqliteSchedules:
         query = "list_schedules" if job_type is None else "list_schedules_of_job_type"
         with self._database.read() as db:
             rows = db.execute(SQL[query], conditions).fetchall()
-            entries = [_entry(db, row) for row in rows]
-        return SchedulePage(entries, entries[-1].schedule.name if len(entries) == limit else None)
+            entries = [entry for row in rows if (entry := self._schedule(db, row))]
+        return SchedulePage(entries, rows[-1]["name"] if len(rows) == limit else None)
 
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         with self._database.read() as db:
@@ -71,10 +76,25 @@ class SqliteSchedules:
                 return DueSchedules([], due, now)
         with self._database.write() as db:
             rows = db.execute(SQL["due_schedules"], {"queue": queue, "now": now, "limit": limit}).fetchall()
-            entries = _look_up(db, rows)
-            seqs = json_array([row["seq"] for row in rows[: len(entries)]])
+            entries, looked_at = self._look_up(db, rows)
+            seqs = json_array([row["seq"] for row in looked_at])
             db.execute(SQL["claim_due_schedules"], {"seqs": seqs, "until": now + lease_ms})
             return DueSchedules(entries, _next_due(db, queue), now)
+
+    def _look_up(
+        self, db: sqlite3.Connection, rows: Sequence[sqlite3.Row]
+    ) -> tuple[list[ScheduleEntry], Sequence[sqlite3.Row]]:
+        """The schedules of these rows, up to the one with which too many of their jobs were looked up; and their rows,
+        those included that cannot be read."""
+        entries: list[ScheduleEntry] = []
+        looked_up = 0
+        for number, row in enumerate(rows, 1):
+            if entry := self._schedule(db, row):
+                entries.append(entry)
+                looked_up += len(entry.state.jobs)
+            if looked_up >= MOST_LOOKED_UP:
+                return entries, rows[:number]
+        return entries, rows
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         return [done for some in in_steps(firings) for done in self._fire(queue, some, now)]
@@ -97,11 +117,13 @@ class SqliteSchedules:
     def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
         conditions = {"schedule": uuid, "limit": limit, "before": 1 << 62 if before is None else before}
         with self._database.read() as db:
-            return [decode_tick(row["body"]) for row in db.execute(SQL["list_ticks"], conditions)]
+            rows = db.execute(SQL["list_ticks"], conditions).fetchall()
+        return self._unreadable.read_all("tick of schedule", uuid, decode_tick, [row["body"] for row in rows])
 
 
 def _put(db: sqlite3.Connection, change: ScheduleChange) -> bool:
     schedule, state = change.schedule, change.state
+    old = db.execute(SQL["find_schedule"], {"uuid": schedule.uuid}).fetchone()
     row = {
         "uuid": schedule.uuid,
         "name": schedule.name,
@@ -109,7 +131,7 @@ def _put(db: sqlite3.Connection, change: ScheduleChange) -> bool:
         "job_type": schedule.job_type,
         "due": state.due,
         "version": state.version,
-        "body": encode(schedule),
+        "body": encode_over(schedule, old["body"] if old else None),
         "state": encode(state),
         "expected": change.expected,
     }
@@ -123,18 +145,6 @@ def _put(db: sqlite3.Connection, change: ScheduleChange) -> bool:
 def _next_due(db: sqlite3.Connection, queue: str) -> int | None:
     row = db.execute(SQL["next_due_schedule"], {"queue": queue}).fetchone()
     return int(row["due"]) if row else None
-
-
-def _look_up(db: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> list[ScheduleEntry]:
-    """The schedules of these rows, up to the one with which too many of their jobs were looked up."""
-    entries: list[ScheduleEntry] = []
-    looked_up = 0
-    for row in rows:
-        entries.append(_entry(db, row))
-        looked_up += len(entries[-1].state.jobs)
-        if looked_up >= MOST_LOOKED_UP:
-            break
-    return entries
 
 
 def _entry(db: sqlite3.Connection, row: sqlite3.Row) -> ScheduleEntry:

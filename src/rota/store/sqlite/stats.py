@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from rota.store.sqlite.queries import SQL
-from rota.store.store import STATS_KEPT_MS, STATS_STEP_MS, Stats
+from rota.store.store import STATS_KEPT_MS, STATS_STEP_MS, STATS_WORDS, Stats
 
 
 def count_up(db: sqlite3.Connection, queue: str, word: str, jobs: int, now: int) -> None:
@@ -29,5 +29,6 @@ def gathered(rows: Iterable[tuple[int, str, int]]) -> list[Stats]:
     """One per minute from rows of minute, word and count."""
     minutes: dict[int, dict[str, int]] = {}
     for minute, word, jobs in rows:
-        minutes.setdefault(minute, {})[word] = jobs
+        if word in STATS_WORDS:
+            minutes.setdefault(minute, {})[word] = jobs
     return [Stats(minute=minute, **minutes[minute]) for minute in sorted(minutes)]

@@ -1,31 +1,44 @@
 """The SQLite store. Each operation is one transaction; the SQL is in `queries.sql` under the operation's name."""
 
-import heapq
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Self
 
-from rota.clock import Clock, SystemClock
 from rota.errors import Conflict
 from rota.model.event import Event
-from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
+from rota.model.job import Claim, Job, JobSpec, JobState, node_of_token, rank_of
 from rota.model.job_type import JobType
+from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
 from rota.store import listing
-from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, decode_spec, encode
-from rota.store.sqlite import stats
+from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode, encode_over
+from rota.store.sqlite import pulses, stats
 from rota.store.sqlite.database import Database, parse_url
 from rota.store.sqlite.events import SqliteEvents, put_outbox
+from rota.store.sqlite.history import SqliteHistory, count_ended, count_forgotten
 from rota.store.sqlite.inserts import insert_rows
+from rota.store.sqlite.lifeline import SqliteLifeline
+from rota.store.sqlite.machine_clock import MachineClock
 from rota.store.sqlite.queries import SQL
-from rota.store.sqlite.rows import claim_of, ended_row, job_of, json_array, new_row, returned_row, token_range
+from rota.store.sqlite.rows import (
+    claim_of,
+    ended_row,
+    job_of,
+    json_array,
+    new_row,
+    readable_claim,
+    returned_row,
+    spec_of,
+    token_range,
+)
 from rota.store.sqlite.schedules import SqliteSchedules
 from rota.store.sqlite.waker import Changes, SqliteWaker
 from rota.store.store import (
     MAX_PROMOTED,
+    MAX_SCANNED,
     Admission,
     CancelAnswer,
     Claims,
@@ -33,18 +46,27 @@ from rota.store.store import (
     JobQuery,
     LogBatch,
     LogPage,
-    Renewal,
     Stats,
+)
+from rota.store.unreadable import (
+    UNREADABLE_ERRORS,
+    Unreadable,
+    UnreadableRecords,
+    unreadable_job_type,
+    unreadable_line,
+    unreadable_node,
+    unreadable_node_type,
 )
 
 
-class SqliteStore(SqliteSchedules, SqliteEvents):
+class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
     """See `rota.store.store.Store` for what each method promises."""
 
-    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._clock = clock or SystemClock()
+        self._clock = MachineClock(database)
         self._changes = Changes()
+        self._unreadable = UnreadableRecords()
 
     @classmethod
     def open(cls, url: str) -> Self:
@@ -63,33 +85,58 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def problems(self) -> list[str]:
         return ["everything is in memory and is gone when the process ends"] if self._database.in_memory else []
 
+    def troubles(self) -> list[str]:
+        return self._database.troubles()
+
+    def unreadable_records(self) -> list[Unreadable]:
+        return self._unreadable.all()
+
     def close(self) -> None:
         self._database.close()
 
     # -- definitions -----------------------------------------------------------------------------------------------
 
     def put_node_types(self, node_types: Sequence[NodeType]) -> None:
-        self._put_definitions("put_node_types", "node type", node_types)
+        self._put_definitions("node_type", node_types)
 
     def put_job_types(self, job_types: Sequence[JobType]) -> None:
-        self._put_definitions("put_job_types", "job type", job_types)
+        self._put_definitions("job_type", job_types)
 
-    def _put_definitions(self, query: str, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]) -> None:
+    def _put_definitions(self, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]) -> None:
         with self._database.write() as db:
             for one in definitions:
+                old = db.execute(SQL[f"body_of_{kind}"], {"uuid": one.uuid}).fetchone()
+                body = encode_over(one, old["body"] if old else None)
                 try:
-                    db.execute(SQL[query], {"uuid": one.uuid, "name": one.name, "body": encode(one)})
+                    db.execute(SQL[f"put_{kind}s"], {"uuid": one.uuid, "name": one.name, "body": body})
                 except sqlite3.IntegrityError:
-                    raise Conflict(f"another {kind} has the name {one.name!r}") from None
+                    raise Conflict(f"another {kind.replace('_', ' ')} has the name {one.name!r}") from None
             db.execute(SQL["raise_definitions_version"])
 
     def list_node_types(self) -> list[NodeType]:
         with self._database.read() as db:
-            return [decode_node_type(row["body"]) for row in db.execute(SQL["list_node_types"])]
+            return [self._node_type(row) for row in db.execute(SQL["list_node_types"])]
+
+    def _node_type(self, row: sqlite3.Row) -> NodeType:
+        try:
+            return decode_node_type(row["body"])
+        except UNREADABLE_ERRORS as error:
+            self._unreadable.note("node type", row["name"], error)
+            return unreadable_node_type(row["uuid"], row["name"])
 
     def list_job_types(self) -> list[JobType]:
         with self._database.read() as db:
-            return [decode_job_type(row["body"]) for row in db.execute(SQL["list_job_types"])]
+            return self._job_types_in(db)
+
+    def _job_types_in(self, db: sqlite3.Connection) -> list[JobType]:
+        return [self._job_type(row) for row in db.execute(SQL["list_job_types"])]
+
+    def _job_type(self, row: sqlite3.Row) -> JobType:
+        try:
+            return decode_job_type(row["body"])
+        except UNREADABLE_ERRORS as error:
+            reason = self._unreadable.note("job type", row["name"], error)
+            return unreadable_job_type(row["uuid"], row["name"], reason)
 
     def delete_node_types(self, uuids: Iterable[str]) -> int:
         with self._database.write() as db:
@@ -159,54 +206,83 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         ).fetchone()
         return Admission(str(holder["id"]), False)
 
-    def claim_jobs(self, queue: str, *, token: str, limit: int, lease_ms: int, now: int) -> Claims:
+    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
         if not self._has_ready_jobs(queue, now):
             # Idle nodes ask often; without anything to take there is no need to write.
             with self._database.read() as db:
-                return Claims([], self._next_due(db, queue))
+                return _none_but(self._next_due(db, queue), now)
         with self._database.write() as db:
-            return self._claim(db, queue, token, limit, lease_ms, now)
+            return self._claim(db, queue, token, limit, now)
 
-    def _claim(self, db: sqlite3.Connection, queue: str, token: str, limit: int, lease_ms: int, now: int) -> Claims:
+    def _claim(self, db: sqlite3.Connection, queue: str, token: str, limit: int, now: int) -> Claims:
         due = self._next_due(db, queue)
         if due is not None and due <= now:
             db.execute(SQL["promote_due_jobs"], {"queue": queue, "now": now, "limit": MAX_PROMOTED})
             due = self._next_due(db, queue)
         if limit < 1 or db.execute(SQL["is_paused"], {"queue": queue}).fetchone()[0]:
+            return _none_but(due, now)
+        if pulses.is_late(db, queue, token):
             return Claims([], due)
         claims: list[Claim] = []
+        scanned, locks = 0, set[str]()
         while len(claims) < limit:
-            wanted = limit - len(claims)
+            if scanned >= MAX_SCANNED:
+                due = due if claims else now
+                break
+            wanted = min(limit - len(claims), MAX_SCANNED - scanned)
             candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": wanted}).fetchall()
-            taken, held = self._split_by_lock(db, queue, candidates)
+            scanned += len(candidates)
+            taken, held = self._split_by_lock(db, queue, candidates, locks)
             db.execute(
                 SQL["claim_jobs"], {"token": token, "now": now, "seqs": json_array([row["seq"] for row in taken])}
             )
-            claims += [claim_of(row, token) for row in taken]
+            claims += self._claims_of(db, queue, taken, token, now)
             if not held:
                 break
             db.execute(SQL["hold_jobs"], {"seqs": json_array(held)})
         if claims:
-            self._extend_lease(db, queue, node_of_token(token), now + lease_ms)
+            pulses.set_pulse(db, queue, node_of_token(token), token)
         return Claims(claims, due)
 
+    def _claims_of(
+        self, db: sqlite3.Connection, queue: str, rows: list[sqlite3.Row], token: str, now: int
+    ) -> list[Claim]:
+        """Claims of rows that were just handed out; those under a lock have a fencing number."""
+        fences = self._fences_of(db, queue, rows, now)
+        try:
+            return [claim_of(row, token, fence) for row, fence in zip(rows, fences, strict=True)]
+        except UNREADABLE_ERRORS:
+            whole = db.execute(SQL["claimed_jobs"], {"seqs": json_array([row["seq"] for row in rows])}).fetchall()
+            return [readable_claim(row, token, fence) for row, fence in zip(whole, fences, strict=True)]
+
+    def _fences_of(self, db: sqlite3.Connection, queue: str, rows: list[sqlite3.Row], now: int) -> list[int]:
+        locked = sum(row["lock_key"] is not None for row in rows)
+        if not locked:
+            return [0] * len(rows)
+        last = db.execute(SQL["next_fence"], {"queue": queue, "now": now, "jobs": locked}).fetchone()[0]
+        numbers = iter(range(last - locked + 1, last + 1))
+        return [0 if row["lock_key"] is None else next(numbers) for row in rows]
+
     def _split_by_lock(
-        self, db: sqlite3.Connection, queue: str, candidates: list[sqlite3.Row]
+        self, db: sqlite3.Connection, queue: str, candidates: list[sqlite3.Row], locks: set[str]
     ) -> tuple[list[sqlite3.Row], list[int]]:
-        """Candidates whose lock is free, and the numbers of those that must wait for theirs."""
-        taken, held, locks = [], [], set()
+        """Candidates whose lock is free, and the numbers of those that must wait for theirs. `locks` are known to be
+        taken, and become more."""
+        taken, held = [], []
         for row in candidates:
             lock_key = row["lock_key"]
             if lock_key is None:
                 taken.append(row)
-            elif (
-                lock_key in locks or db.execute(SQL["is_locked"], {"queue": queue, "lock_key": lock_key}).fetchone()[0]
-            ):
+                continue
+            if lock_key in locks or self._is_locked(db, queue, lock_key):
                 held.append(row["seq"])
             else:
-                locks.add(lock_key)
                 taken.append(row)
+            locks.add(lock_key)
         return taken, held
+
+    def _is_locked(self, db: sqlite3.Connection, queue: str, lock_key: object) -> bool:
+        return bool(db.execute(SQL["is_locked"], {"queue": queue, "lock_key": lock_key}).fetchone()[0])
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
         with self._database.write() as db:
@@ -215,13 +291,13 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         return frozenset() if all_done else self._refused(settlements)
 
     def finish_and_claim_jobs(
-        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, lease_ms: int, now: int
+        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
     ) -> Claims:
         if not settlements:
-            return self.claim_jobs(queue, token=token, limit=limit, lease_ms=lease_ms, now=now)
+            return self.claim_jobs(queue, token=token, limit=limit, now=now)
         with self._database.write() as db:
             all_done = self._finish(db, queue, settlements, now)
-            answer = self._claim(db, queue, token, limit, lease_ms, now)
+            answer = self._claim(db, queue, token, limit, now)
         self._announce_returns(settlements)
         return answer if all_done else Claims(answer.claims, answer.next_due, self._refused(settlements))
 
@@ -278,57 +354,67 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         return frozenset(one.claim.spec.id for one, job in pairs if not was_carried_out(one, job))
 
     def _free_lock(self, db: sqlite3.Connection, queue: str, lock_key: object) -> None:
-        if not db.execute(SQL["is_locked"], {"queue": queue, "lock_key": lock_key}).fetchone()[0]:
+        if not self._is_locked(db, queue, lock_key):
             db.execute(SQL["free_lock"], {"queue": queue, "lock_key": lock_key})
 
     def _announce_returns(self, settlements: Sequence[Settlement]) -> None:
         if any(one.ending is None or one.claim.spec.lock_key is not None for one in settlements):
             self._changes.announce()
 
-    def renew_claims(self, queue: str, node: str, held: dict[str, str], *, lease_ms: int, now: int) -> Renewal:
-        with self._database.write() as db:
-            self._extend_lease(db, queue, node, now + lease_ms)
-            rows = db.execute(SQL["held_claims"], {"ids": json_array(list(held))}).fetchall()
-        mine = {row["id"]: row["cancel_requested"] for row in rows if row["token"] == held[row["id"]]}
-        return Renewal([id for id, asked in mine.items() if asked], [id for id in held if id not in mine])
+    def lifeline(self, *, timeout_s: float) -> SqliteLifeline:
+        return SqliteLifeline(self._database.private_writer(timeout_s), self._clock.reading)
 
-    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, now: int) -> int:
+    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, floor: int, now: int) -> int:
         with self._database.write() as db:
-            rows = db.execute(SQL["claims_of_node"], {"queue": queue, **token_range(node)}).fetchall()
-            orphans = [row for row in rows if held.get(row["id"]) != row["token"]]
-            seqs = json_array([row["seq"] for row in orphans])
-            db.execute(SQL["recover_claims"], {"seqs": seqs, "now": now, "ending": encode(cancelled_before_run(now))})
-            stats.count_up(db, queue, JobState.CANCELLED, sum(row["cancel_requested"] for row in orphans), now)
-            for lock_key in {row["lock_key"] for row in orphans} - {None}:
-                self._free_lock(db, queue, lock_key)
+            recovered = self._recover(db, queue, node, held, floor, now)
         self._changes.announce()
+        return recovered
+
+    def _recover(
+        self, db: sqlite3.Connection, queue: str, node: str, held: dict[str, str], floor: int, now: int
+    ) -> int:
+        db.execute(SQL["raise_floor"], {"queue": queue, "node": node, "floor": floor})
+        rows = db.execute(SQL["claims_of_node"], {"queue": queue, **token_range(node), "limit": -1}).fetchall()
+        orphans = [row for row in rows if held.get(row["id"]) != row["token"]]
+        seqs = json_array([row["seq"] for row in orphans])
+        db.execute(SQL["recover_claims"], {"seqs": seqs, "now": now, "ending": encode(cancelled_before_run(now))})
+        stats.count_up(db, queue, JobState.CANCELLED, sum(row["cancel_requested"] for row in orphans), now)
+        for lock_key in {row["lock_key"] for row in orphans} - {None}:
+            self._free_lock(db, queue, lock_key)
         return len(orphans)
 
-    def drop_lease(self, queue: str, node: str) -> None:
+    def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
         with self._database.write() as db:
-            db.execute(SQL["drop_lease"], {"queue": queue, "node": node})
+            self._recover(db, queue, node, {}, floor, now)
+            db.execute(SQL["forget_node"], {"queue": queue, "node": node})
+        self._changes.announce()
 
-    def lost_claims(self, queue: str, *, now: int, limit: int) -> list[Claim]:
+    def read_pulses(self, queue: str) -> dict[str, str]:
         with self._database.read() as db:
-            rows = db.execute(SQL["lost_claims"], {"queue": queue, "now": now, "limit": limit}).fetchall()
-        return [claim_of(row, row["token"]) for row in rows]
+            return {row["node"]: row["pulse"] for row in db.execute(SQL["read_pulses"], {"queue": queue})}
 
-    def reclaim_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
+    def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
+        with self._database.read() as db:
+            rows = db.execute(SQL["claims_of_node"], {"queue": queue, **token_range(node), "limit": limit}).fetchall()
+        return [readable_claim(row, row["token"]) for row in rows]
+
+    def reclaim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, node: str, pulse: str, now: int
+    ) -> frozenset[str]:
         with self._database.write() as db:
-            nodes = {node_of_token(one.claim.token) for one in settlements}
-            alive = {node for node in nodes if self._lease_until(db, queue, node) > now}
-            lost = [one for one in settlements if node_of_token(one.claim.token) not in alive]
-            all_done = self._finish(db, queue, lost, now)
-        self._announce_returns(lost)
-        refused = frozenset() if all_done else self._refused(lost)
-        return refused | {one.claim.spec.id for one in settlements if node_of_token(one.claim.token) in alive}
+            if not pulses.has_pulse(db, queue, node, pulse):
+                return frozenset(one.claim.spec.id for one in settlements)
+            all_done = self._finish(db, queue, settlements, now)
+        self._announce_returns(settlements)
+        return frozenset() if all_done else self._refused(settlements)
 
-    def _lease_until(self, db: sqlite3.Connection, queue: str, node: str) -> int:
-        row = db.execute(SQL["lease_until"], {"queue": queue, "node": node}).fetchone()
-        return int(row["until"]) if row else 0
+    def forget_pulse(self, queue: str, node: str, *, pulse: str) -> None:
+        with self._database.write() as db:
+            db.execute(SQL["forget_pulse"], {"queue": queue, "node": node, "pulse": pulse})
 
-    def _extend_lease(self, db: sqlite3.Connection, queue: str, node: str, until: int) -> None:
-        db.execute(SQL["extend_lease"], {"queue": queue, "node": node, "until": until})
+    def mark_orphans(self, queue: str) -> int:
+        with self._database.write() as db:
+            return db.execute(SQL["mark_orphans"], {"queue": queue}).rowcount
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         with self._database.write() as db:
@@ -362,18 +448,11 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         row = db.execute(SQL["find_job"], {"id": job_id}).fetchone()
         if row is None:
             return False
-        rank = rank_of(decode_spec(row["spec"]).priority, now)
-        return db.execute(SQL["retry_job"], {"id": job_id, "rank": rank}).rowcount == 1
-
-    def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
-        with self._database.write() as db:
-            ended = {row["id"] for row in db.execute(SQL["ended_jobs"], {"ids": json_array(job_ids)})}
-            self._delete(db, list(ended))
-        return [job_id in ended for job_id in job_ids]
-
-    def _delete(self, db: sqlite3.Connection, job_ids: list[str]) -> None:
-        db.execute(SQL["delete_logs"], {"ids": json_array(job_ids)})
-        db.execute(SQL["delete_jobs"], {"ids": json_array(job_ids)})
+        rank = rank_of(spec_of(row).priority, now)
+        if db.execute(SQL["retry_job"], {"id": job_id, "rank": rank}).rowcount != 1:
+            return False
+        count_forgotten(db, [(row["queue"], row["state"])])
+        return True
 
     # -- queues ----------------------------------------------------------------------------------------------------
 
@@ -393,14 +472,14 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def count_jobs(self, queue: str) -> dict[JobState, int]:
         with self._database.read() as db:
 
-            def count(query: str, **conditions: object) -> int:
-                return int(db.execute(SQL[query], {"queue": queue, **conditions}).fetchone()[0])
+            def count(query: str) -> int:
+                return int(db.execute(SQL[query], {"queue": queue}).fetchone()[0])
 
             return {
                 JobState.DELAYED: count("count_delayed"),
                 JobState.QUEUED: count("count_ready") + count("count_held"),
                 JobState.RUNNING: count("count_running"),
-                **{state: count("count_ended", state=state) for state in sorted(FINAL_STATES)},
+                **count_ended(db, queue),
             }
 
     def read_stats(self, queue: str, *, since: int, until: int) -> list[Stats]:
@@ -447,50 +526,33 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
         rows.sort(key=lambda row: (row["place"], row["id"]), reverse=True)
         return [((row["place"], row["id"]), job_of(row)) for row in rows[:limit]]
 
-    def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
-        with self._database.write() as db:
-            counts = (db.execute(SQL["count_ended"], {"queue": queue, "state": state}) for state in FINAL_STATES)
-            surplus = sum(int(row.fetchone()[0]) for row in counts) - keep
-            old = self._oldest(db, queue, ended_before, limit)
-            if len(old) < min(surplus, limit):
-                old = self._oldest(db, queue, 1 << 62, min(surplus, limit))
-            self._delete(db, old)
-            return len(old)
-
-    def _oldest(self, db: sqlite3.Connection, queue: str, before: int, limit: int) -> list[str]:
-        conditions = {"queue": queue, "before": before, "limit": limit}
-        rows = [
-            (row["ended_at"], str(row["id"]))
-            for state in FINAL_STATES
-            for row in db.execute(SQL["trim_by_age"], {**conditions, "state": state})
-        ]
-        return [job_id for _, job_id in heapq.nsmallest(limit, rows)]
-
     # -- logs ------------------------------------------------------------------------------------------------------
 
     def append_logs(self, batches: Sequence[LogBatch]) -> frozenset[str]:
         ids = json_array([batch.job_id for batch in batches])
+        # Encoded before the transaction begins, since others wait for its end.
+        encoded = [[encode(entry) for entry in batch.entries] for batch in batches]
         with self._database.write() as db:
             tokens = {row["id"]: row["token"] for row in db.execute(SQL["held_claims"], {"ids": ids})}
-            accepted = [batch for batch in batches if tokens.get(batch.job_id) == batch.token]
-            rows = [{"job_id": batch.job_id, "entry": encode(entry)} for batch in accepted for entry in batch.entries]
-            db.executemany(SQL["append_logs"], rows)
+            for batch, entries in zip(batches, encoded, strict=True):
+                if tokens.get(batch.job_id) == batch.token:
+                    _append_lines(db, batch.job_id, entries)
         return frozenset(batch.job_id for batch in batches if tokens.get(batch.job_id) != batch.token)
 
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         with self._database.read() as db:
             rows = db.execute(SQL["read_logs"], {"job_id": job_id, "after": after, "limit": limit}).fetchall()
-        return LogPage([decode_log_entry(row["entry"]) for row in rows], rows[-1]["position"] + 1 if rows else after)
+        return LogPage([_log_entry(row) for row in rows], rows[-1]["position"] + 1 if rows else after)
 
     # -- nodes -----------------------------------------------------------------------------------------------------
 
-    def beat(self, node: Node) -> None:
-        with self._database.write() as db:
-            db.execute(SQL["beat"], {"uuid": node.uuid, "last_ping": node.last_ping, "body": encode(node)})
-
     def list_nodes(self, *, since: int) -> list[Node]:
         with self._database.read() as db:
-            return [decode_node(row["body"]) for row in db.execute(SQL["list_nodes"], {"since": since})]
+            return [self._node(row) for row in db.execute(SQL["list_nodes"], {"since": since})]
+
+    def _node(self, row: sqlite3.Row) -> Node:
+        found = self._unreadable.read("node", row["uuid"], lambda: decode_node(row["body"]))
+        return found or unreadable_node(row["uuid"], row["last_ping"])
 
     def remove_nodes(self, *, uuid: str | None = None, silent_since: int | None = None) -> int:
         with self._database.write() as db:
@@ -530,3 +592,21 @@ class SqliteStore(SqliteSchedules, SqliteEvents):
     def _next_due(self, db: sqlite3.Connection, queue: str) -> int | None:
         row = db.execute(SQL["next_due"], {"queue": queue}).fetchone()
         return int(row["due"]) if row else None
+
+
+def _append_lines(db: sqlite3.Connection, job_id: str, entries: Sequence[bytes]) -> None:
+    first = db.execute(SQL["next_position"], {"job_id": job_id}).fetchone()[0]
+    rows = [{"job_id": job_id, "position": place, "entry": entry} for place, entry in enumerate(entries, first)]
+    insert_rows(db, SQL["append_logs"], rows)
+
+
+def _log_entry(row: sqlite3.Row) -> LogEntry:
+    try:
+        return decode_log_entry(row["entry"])
+    except UNREADABLE_ERRORS as error:
+        return unreadable_line(error)
+
+
+def _none_but(due: int | None, now: int) -> Claims:
+    """Nothing now. What is overdue and yet not given is held back by a pause, and asking again does not help."""
+    return Claims([], due if due is not None and due > now else None)

@@ -20,6 +20,8 @@
 -- ARGV[4] expiry  of the stats, in seconds
 -- ARGV[5...] ids
 -- Returns per id: 'unknown', 'final', 'cancelled', or the token that holds the running job.
+-- include: although_full
+-- include: records
 -- include: locks
 -- include: wake
 -- include: stats
@@ -30,6 +32,7 @@ local cancelled, cancelling, wake = KEYS[10], KEYS[11], KEYS[12]
 local stats, totals = KEYS[13], KEYS[14]
 local now, ending, minute, expiry = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
+write_although_full(running)
 local answer, count = {}, 0
 for i = 5, #ARGV do
   local word = cancel(

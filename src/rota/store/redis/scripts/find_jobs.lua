@@ -8,8 +8,9 @@
 -- KEYS[6] marks       hash: job id -> mark
 -- KEYS[7] cancelling  hash: running jobs that are to be cancelled
 -- ARGV[1...] ids
--- Returns per id: spec or '', place ('ended', 'running', 'delayed', 'queued'), what is there (ending, hold, due time or
+-- Returns per id: spec or nothing, place ('ended', 'running', 'delayed', 'queued'), what is there (ending, hold, due time or
 --   rank), mark or '', '1' if it is to be cancelled.
+-- include: records
 local jobs, ready, delayed, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local ended, marks, cancelling = KEYS[5], KEYS[6], KEYS[7]
 
@@ -22,15 +23,15 @@ local function place_of(id, mark)
   if due then return 'delayed', due end
   local rank = redis.call('ZSCORE', ready, id)
   -- Held jobs are in no list by id; their mark knows the rank.
-  return 'queued', rank or cjson.decode(mark).rank
+  return 'queued', rank or mark_of(mark).rank or '0'
 end
 
 local answer = {}
 for _, id in ipairs(ARGV) do
-  local spec = redis.call('HGET', jobs, id) or ''
+  local spec = redis.call('HGET', jobs, id)
   local mark = redis.call('HGET', marks, id) or ''
   local place, there = '', ''
-  if spec ~= '' then place, there = place_of(id, mark) end
+  if spec then place, there = place_of(id, mark) end
   answer[#answer + 1] = spec
   answer[#answer + 1] = place
   answer[#answer + 1] = there

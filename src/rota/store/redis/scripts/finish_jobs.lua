@@ -12,38 +12,43 @@
 -- KEYS[10] unique      hash: unique key -> id of the live job that has it
 -- KEYS[11] marks       hash: job id -> mark
 -- KEYS[12] cancelling  hash: running jobs that are to be cancelled
--- KEYS[13] leases      sorted set: node by the end of its lease
+-- KEYS[13] pulses      hash: node -> its last sign of life
 -- KEYS[14] wake        list: word for a waiting node
 -- KEYS[15] stats       hash: minute and word -> how many jobs, of an hour
 -- KEYS[16] totals      hash: word -> how many jobs in all
 -- KEYS[17] outbox      sorted set: ends of jobs that are yet to be taken as events, by time
 -- KEYS[18] awaited_since  string: the version of the definitions that the caller must know
 -- ARGV[1] now         epoch milliseconds
--- ARGV[2] only_dead   '1': also refuse what a node holds whose lease is not over
--- ARGV[3] minute      epoch milliseconds
--- ARGV[4] expiry      of the stats, in seconds
--- ARGV[5] event_count  how many of the ends are events
--- ARGV[6] known        the version of the definitions by which the events were chosen
--- ARGV[7...] entries  per such end: job id, time, event;
+-- ARGV[2] node        on whose behalf: refuse everything if it has another pulse than the next; '' for one's own
+-- ARGV[3] pulse       that was seen of that node
+-- ARGV[4] minute      epoch milliseconds
+-- ARGV[5] expiry      of the stats, in seconds
+-- ARGV[6] event_count  how many of the ends are events
+-- ARGV[7] known       the version of the definitions by which the events were chosen
+-- ARGV[8...] entries  per such end: job id, time, event;
 --   per job: id, token, new state, its score (end time, due time or rank), ending (final) or mark (returning),
 --   and for a returning job its ending in case it is to be cancelled, else ''
 -- Returns the ids that were not carried out; or, and nothing happened, the version that must be known.
+-- include: although_full
+-- include: records
 -- include: locks
 -- include: wake
 -- include: stats
 local running, ended, ready, delayed, held = KEYS[1], KEYS[2], KEYS[6], KEYS[7], KEYS[8]
 local locks, unique, marks, cancelling = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
-local leases, wake = KEYS[13], KEYS[14]
+local pulses, wake = KEYS[13], KEYS[14]
 local succeeded, failed, cancelled = KEYS[3], KEYS[4], KEYS[5]
 local stats, totals, outbox, awaited_since = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local now, only_dead, minute, expiry = ARGV[1], ARGV[2] == '1', ARGV[3], ARGV[4]
-local event_count, known = tonumber(ARGV[5]), tonumber(ARGV[6])
+local now, node, pulse, minute, expiry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local event_count, known = tonumber(ARGV[6]), tonumber(ARGV[7])
 local WIDTH = 6
-local first = 7 + event_count * 3
+local first = 8 + event_count * 3
+local is_allowed = node == '' or redis.call('HGET', pulses, node) == pulse
 
 local since = redis.call('GET', awaited_since)
 if since and tonumber(since) > known then return tonumber(since) end
 
+write_although_full(running)
 local ids = {}
 for i = first, #ARGV, WIDTH do ids[#ids + 1] = ARGV[i] end
 local holds = redis.call('HMGET', running, unpack(ids))
@@ -51,10 +56,7 @@ local old_marks = redis.call('HMGET', marks, unpack(ids))
 local some_cancelling = redis.call('EXISTS', cancelling) == 1
 
 local function is_held(hold, token)
-  if not hold or string.sub(hold, 1, #token + 1) ~= token .. ' ' then return false end
-  if not only_dead then return true end
-  local lease = redis.call('ZSCORE', leases, string.match(token, '^(.*)/'))
-  return not lease or tonumber(lease) <= tonumber(now)
+  return is_allowed and hold and string.sub(hold, 1, #token + 1) == token .. ' '
 end
 
 local left, over, freed_marks, freed_locks, refused = {}, {}, {}, {}, {}
@@ -85,7 +87,7 @@ for n, id in ipairs(ids) do
   else
     done[id] = true
     left[#left + 1] = id
-    local mark = old_marks[n] and cjson.decode(old_marks[n])
+    local mark = old_marks[n] and mark_of(old_marks[n])
     local to_cancel = some_cancelling and redis.call('HDEL', cancelling, id) == 1
     if if_cancelled == '' then
       finish(id, state, score, body, mark)
@@ -102,7 +104,7 @@ for n, id in ipairs(ids) do
   end
 end
 
-for i = 7, first - 1, 3 do
+for i = 8, first - 1, 3 do
   local id, time, event = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   if done[id] then redis.call('ZADD', outbox, time, event) end
 end

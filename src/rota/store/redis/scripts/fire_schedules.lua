@@ -34,6 +34,7 @@
 -- include: admit
 -- include: stats
 -- include: locks
+-- include: records
 -- include: cancel
 local states, schedule_due, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local unique, marks, wake, stats, totals = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]

@@ -13,7 +13,7 @@ local answer = {}
 for i = 2 + id_count, #ARGV do
   local uuid, known = ARGV[i], KEYS[#answer + 3]
   local body, state = redis.call('HGET', configurations, uuid), redis.call('HGET', states, uuid)
-  local entry = body and {body, string.match(state, '^%d+ (.*)$')} or {}
+  local entry = body and {body, string.match(state or '', '^%d+ (.*)$') or ''} or {}
   if body and id_count > 0 and redis.call('EXISTS', known) == 1 then
     for n = 2, 1 + id_count do
       if redis.call('ZSCORE', known, ARGV[n]) then entry[#entry + 1] = ARGV[n] end

@@ -5,6 +5,8 @@
 -- KEYS[3] version  string: grows with every change
 -- ARGV[1...] entries  per definition: uuid, name, body
 -- Returns the first name that belongs to another uuid, or nothing.
+-- include: records
+-- include: names
 local bodies, names, version = KEYS[1], KEYS[2], KEYS[3]
 
 local claimed = {}
@@ -17,7 +19,7 @@ end
 for i = 1, #ARGV, 3 do
   local uuid, name, body = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local old = redis.call('HGET', bodies, uuid)
-  if old then redis.call('HDEL', names, cjson.decode(old).name) end
+  if old then forget_name(names, uuid, old) end
   redis.call('HSET', bodies, uuid, body)
   redis.call('HSET', names, name, uuid)
 end

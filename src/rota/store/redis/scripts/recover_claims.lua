@@ -1,5 +1,4 @@
--- Put back what the store holds for a node, but of which the node knows nothing. Reads every running job of the queue,
--- which is why it is called after a lost answer only.
+-- Put back claims of which their node knows nothing, each if it is still the one that was seen.
 --
 -- KEYS[1] running     hash: job id -> token, rank, claim time
 -- KEYS[2] ready       sorted set: queued jobs by rank
@@ -13,21 +12,22 @@
 -- KEYS[10] unique     hash: unique key -> id of the live job that has it
 -- KEYS[11] stats      hash: minute and word -> how many jobs, of an hour
 -- KEYS[12] totals     hash: word -> how many jobs in all
--- ARGV[1] node
--- ARGV[2] now     epoch milliseconds
--- ARGV[3] ending  for a job that was to be cancelled
--- ARGV[4] minute  epoch milliseconds
--- ARGV[5] expiry  of the stats, in seconds
--- ARGV[6...] held  per job that the node knows of: id, token
+-- ARGV[1] now     epoch milliseconds
+-- ARGV[2] ending  for a job that was to be cancelled
+-- ARGV[3] minute  epoch milliseconds
+-- ARGV[4] expiry  of the stats, in seconds
+-- ARGV[5...] claims  per claim: id, token
 -- Returns how many were put back.
+-- include: although_full
+-- include: records
 -- include: locks
 -- include: wake
 -- include: stats
 local running, ready, held, locks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local marks, cancelling, wake = KEYS[5], KEYS[6], KEYS[7]
 local ended, cancelled, unique = KEYS[8], KEYS[9], KEYS[10]
-local stats, totals, minute, expiry = KEYS[11], KEYS[12], ARGV[4], ARGV[5]
-local prefix, now, ending = ARGV[1] .. '/', ARGV[2], ARGV[3]
+local stats, totals, minute, expiry = KEYS[11], KEYS[12], ARGV[3], ARGV[4]
+local now, ending = ARGV[1], ARGV[2]
 
 local function put_back(id, rank, mark)
   if redis.call('HDEL', cancelling, id) == 0 then
@@ -40,16 +40,15 @@ local function put_back(id, rank, mark)
   if mark and mark.unique then redis.call('HDEL', unique, mark.unique) end
 end
 
-local known = {}
-for i = 6, #ARGV, 2 do known[ARGV[i]] = ARGV[i + 1] end
-local all, recovered = redis.call('HGETALL', running), 0
-for n = 1, #all, 2 do
-  local id = all[n]
-  local token, rank = string.match(all[n + 1], '^(.*) (%S+) %S+$')
-  if string.sub(token, 1, #prefix) == prefix and known[id] ~= token then
+write_although_full(running)
+local recovered = 0
+for i = 5, #ARGV, 2 do
+  local id, token = ARGV[i], ARGV[i + 1]
+  local holder, rank = string.match(redis.call('HGET', running, id) or '', '^(.*) (%S+) %S+$')
+  if holder == token then
     redis.call('HDEL', running, id)
     local text = redis.call('HGET', marks, id)
-    local mark = text and cjson.decode(text)
+    local mark = text and mark_of(text)
     put_back(id, rank, mark)
     if mark and mark.lock then
       redis.call('HDEL', locks, mark.lock)

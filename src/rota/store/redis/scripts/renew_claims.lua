@@ -1,16 +1,18 @@
--- Extend a node's lease and tell it which of its claims are lost or to be cancelled.
+-- Give a node a new pulse and tell it which of its claims are lost or to be cancelled.
 --
 -- KEYS[1] running     hash: job id -> token, rank, claim time
 -- KEYS[2] cancelling  hash: running jobs that are to be cancelled
--- KEYS[3] leases      sorted set: node by the end of its lease
+-- KEYS[3] pulses      hash: node -> its last sign of life
 -- ARGV[1] node
--- ARGV[2] lease_until  epoch milliseconds
--- ARGV[3...] held      per job: id, token
+-- ARGV[2] pulse
+-- ARGV[3...] held     per job: id, token
 -- Returns two lists of ids: to be cancelled, lost.
-local running, cancelling, leases = KEYS[1], KEYS[2], KEYS[3]
-local node, lease_until = ARGV[1], ARGV[2]
+-- include: although_full
+local running, cancelling, pulses = KEYS[1], KEYS[2], KEYS[3]
+local node, pulse = ARGV[1], ARGV[2]
 
-redis.call('ZADD', leases, lease_until, node)
+write_although_full(pulses)
+redis.call('HSET', pulses, node, pulse)
 local to_cancel, lost = {}, {}
 for i = 3, #ARGV, 2 do
   local id, token = ARGV[i], ARGV[i + 1]

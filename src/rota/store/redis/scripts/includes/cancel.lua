@@ -1,5 +1,5 @@
 -- Cancel one job of a queue. Returns 'unknown', 'final', 'cancelled', or the token that holds the running job, which is
--- only marked. The caller counts those that were cancelled. Needs locks and wake.
+-- only marked. The caller counts those that were cancelled. Needs records, locks and wake.
 local function cancel_waiting(ready, delayed, held, locks, unique, marks, ended, cancelled, wake, id, now, ending)
   redis.call('ZREM', ready, id)
   redis.call('ZREM', delayed, id)
@@ -7,9 +7,9 @@ local function cancel_waiting(ready, delayed, held, locks, unique, marks, ended,
   redis.call('ZADD', cancelled, now, id)
   local text = redis.call('HGET', marks, id)
   if not text then return end
-  local mark = cjson.decode(text)
+  local mark = mark_of(text)
   if mark.unique and redis.call('HGET', unique, mark.unique) == id then redis.call('HDEL', unique, mark.unique) end
-  if mark.lock then
+  if mark.lock and mark.rank then
     redis.call('ZREM', held, held_member(mark.lock, mark.rank, id))
     -- It may have been the one that was made ready when the lock became free.
     if free_lock(locks, held, ready, mark.lock) then leave_word(wake) end

@@ -1,10 +1,11 @@
-"""What is said between a node and the child process that runs a Python function: JSON lines, never pickle."""
+"""What is said between a node and a Python process that it has run a job: JSON lines, never pickle."""
 
 from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
 
+from rota.engine.executors.options import ExecutorOptions
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.model.limits import MAX_RESULT_BYTES
@@ -20,21 +21,36 @@ class Request(Struct, frozen=True):
     spec: JobSpec
     job_type: JobType
     attempt: int
+    stop_grace_s: float
+    options: ExecutorOptions = ExecutorOptions()
+    fencing_number: int = 0
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
-    """Child to node, on the result pipe: a line for the log, or the outcome."""
+    """Child to node, on the result pipe: a line for the log, or one of the others."""
 
     log: str = ""
     level: str = "info"
+    has_begun: bool = False
+    """From here on it is the job's own code that runs."""
     outcome: Outcome | None = None
+    was_stopped: bool = False
+    """The run ended because the child was asked to stop."""
+    partial_results: object = None
+    """What there is to show of it then."""
+    lacks: str = ""
+    """Nothing has begun, because the child found no more of this."""
 
 
 class MessageReader:
     """Puts the chunks of the result pipe together again."""
 
     def __init__(self, log: Callable[[str, str], None]) -> None:
+        self.has_begun = False
         self.outcome: Outcome | None = None
+        self.was_stopped = False
+        self.partial_results: object = None
+        self.lacks = ""
         self._log = log
         self._part = b""
         self._decoder = msgspec.json.Decoder(Message)
@@ -54,7 +70,13 @@ class MessageReader:
             message = self._decoder.decode(line)
         except msgspec.DecodeError:
             return  # the job's own code wrote into our pipe
-        if message.outcome is None:
-            self._log(message.log, message.level)
-        else:
+        self.has_begun |= message.has_begun
+        if message.outcome is not None:
             self.outcome = message.outcome
+        elif message.was_stopped:
+            self.was_stopped = True
+            self.partial_results = message.partial_results
+        elif message.lacks:
+            self.lacks = message.lacks
+        elif not message.has_begun:
+            self._log(message.log, message.level)

@@ -1,0 +1,123 @@
+"""The heart of a node: gives its signs of life, in a thread of its own and over a connection of its own.
+
+Nothing that runs in the node can hold it up: not user code that blocks the event loop, not a slow round of
+housekeeping, not another call to the store. The claims are renewed before anything else is done.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from rota.clock import Clock
+from rota.engine.health import Health
+from rota.errors import StoreError
+from rota.model.liveness import BEATS_PER_DEATH, Contact, must_let_go
+from rota.model.node import Node as NodeRecord
+from rota.store.store import Lifeline, Renewal
+
+_TRIES_PER_BEAT = 5
+"""After a failure it tries again so much sooner."""
+_STEP_S = 1.0
+_logger = logging.getLogger("rota.node")
+
+
+class ClaimHolder(Protocol):
+    """What a worker is to the heart. Called from the heart's thread."""
+
+    def held(self) -> dict[str, str]:
+        """The jobs in hand, id to token."""
+        ...
+
+    def renewed(self, held: dict[str, str], renewal: Renewal) -> None:
+        """The store heard of these, and this is what it said."""
+        ...
+
+    def let_go(self) -> None:
+        """The store has not heard of this node for so long that others may soon take its jobs."""
+        ...
+
+
+class Heart:
+    """Beats until it is stopped."""
+
+    def __init__(
+        self,
+        lifeline: Lifeline,
+        *,
+        node: str,
+        queue: str,
+        record: Callable[[], NodeRecord],
+        holder: ClaimHolder | None,
+        clock: Clock,
+        contact: Contact,
+        health: Health,
+        dead_after_ms: int,
+    ) -> None:
+        self._lifeline = lifeline
+        self._node = node
+        self._record = record
+        self._queue = queue
+        self._holder = holder
+        self._clock = clock
+        self._contact = contact
+        self._health = health
+        self._dead_after_s = dead_after_ms / 1000
+        self._last_heard = clock.monotonic()
+        self._has_let_go = False
+        self._is_stopped = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="rota-heart", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; a call that is under way takes at most its time-out."""
+        self._is_stopped.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._lifeline.close()
+
+    def beat(self) -> float:
+        """One sign of life; returns how many seconds the next one can wait."""
+        # First of all: whoever was suspended, or could not be heard, may wake up beside his successor.
+        self._let_go_if_unheard()
+        pause_s = self._dead_after_s / BEATS_PER_DEATH
+        try:
+            self._renew()
+            self._lifeline.beat(self._record())
+        except StoreError as error:
+            self._health.store_failed(error)
+            self._let_go_if_unheard()
+            return pause_s / _TRIES_PER_BEAT
+        self._contact.made(self._clock.monotonic())
+        self._health.store_answered()
+        return pause_s
+
+    def _renew(self) -> None:
+        if self._holder is None:
+            return
+        at, held = self._clock.monotonic(), self._holder.held()
+        renewal = self._lifeline.renew_claims(self._queue, self._node, held)
+        self._last_heard, self._has_let_go = at, False
+        self._holder.renewed(held, renewal)
+
+    def _serve(self) -> None:
+        while not self._is_stopped.is_set():
+            try:
+                pause_s = self.beat()
+            except Exception:
+                _logger.exception("beat failed")
+                pause_s = self._dead_after_s / BEATS_PER_DEATH / _TRIES_PER_BEAT
+            self._rest_until(self._clock.monotonic() + pause_s)
+
+    def _rest_until(self, at: float) -> None:
+        """In short steps: a wait does not count the time for which the machine was suspended, the clock does."""
+        while (left_s := at - self._clock.monotonic()) > 0 and not self._is_stopped.wait(min(left_s, _STEP_S)):
+            continue
+
+    def _let_go_if_unheard(self) -> None:
+        silent_s = self._clock.monotonic() - self._last_heard
+        if self._holder is not None and not self._has_let_go and must_let_go(silent_s, self._dead_after_s):
+            self._has_let_go = True
+            self._holder.let_go()

@@ -1,0 +1,111 @@
+"""What the kernel knows of the nodes of this machine: a process that is gone has let go of its lock.
+
+Every node holds an exclusive lock on a small file, from before it is known to the store until it ends, however it ends.
+Whoever can take that lock knows at once that the node is dead. The files lie in a folder of this user and of this start
+of the machine; where it cannot be used, or a node's file is not in it (another machine, a container, another user),
+nothing is known, and the node is judged by its silence.
+"""
+
+import fcntl
+import logging
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_logger = logging.getLogger("rota.node")
+
+
+class Presence:
+    """The lock files of this machine's nodes. `folder` is None where there is no place for them."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._held: dict[str, int] = {}
+
+    def hold(self, node: str) -> None:
+        """Show that a node of this process lives, until `release` or the end of the process."""
+        if self._folder is None:
+            return
+        try:
+            descriptor = os.open(self._folder / node, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            _logger.info("no lock file; others will judge this node by its silence", extra={"error": str(error)})
+            return
+        self._held[node] = descriptor
+        # A child that is forked without exec would hold the lock too, and outlive the node with it.
+        os.register_at_fork(after_in_child=lambda: _close(descriptor))
+
+    def release(self, node: str) -> None:
+        """The node ends in good order."""
+        descriptor = self._held.pop(node, None)
+        if descriptor is not None:
+            self.forget(node)
+            _close(descriptor)
+
+    def gone(self, nodes: Iterable[str]) -> list[str]:
+        """Those nodes whose process is known to have ended."""
+        return [node for node in nodes if node not in self._held and self._is_gone(node)]
+
+    def forget(self, node: str) -> None:
+        """Remove the file of a node that is no more."""
+        if self._folder is not None:
+            with suppress(OSError):
+                (self._folder / node).unlink()
+
+    def _is_gone(self, node: str) -> bool:
+        if self._folder is None:
+            return False
+        try:
+            descriptor = os.open(self._folder / node, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False  # not of this machine, or of another user
+        try:
+            # Shared, so that two who look at the same time do not take each other for the node.
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+
+def run_folder() -> Path | None:
+    """The folder for lock files, made if need be; None where none can be trusted.
+
+    Named after this start of the machine: a folder that several machines share must not let one judge another's nodes.
+    """
+    boot = _boot_id()
+    if boot is None:
+        return None
+    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    folder = Path(base) / f"rota-{os.getuid()}-{boot}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        _logger.info("no folder for lock files", extra={"folder": str(folder), "error": str(error)})
+        return None
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return folder if is_ours else None
+
+
+def _boot_id() -> str | None:
+    try:
+        if sys.platform == "darwin":
+            command = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
+            return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or None
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return None
+
+
+def _close(descriptor: int) -> None:
+    with suppress(OSError):
+        os.close(descriptor)

@@ -1,0 +1,55 @@
+"""redis-py's client of a Redis Cluster, made to fail like that of a single server.
+
+By itself it repeats a call ten times and looks up the cluster's layout before it reports an error, asking one server
+after the other, each with the full time-out. A claim that is repeated unseen leaves jobs with an owner that does not
+know of them, and a cluster that hangs would hold its caller for minutes. So nothing is repeated here: every caller
+decides for itself. Redirections are followed, for a redirected call was not carried out. The layout is looked up
+beside the caller, who waits a moment for it.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode, RedisCluster
+from redis.retry import Retry
+
+REFRESH_PATIENCE_S = 1.0
+"""How long a failed or redirected call waits for the new layout. A server that is well answers within milliseconds."""
+_logger = logging.getLogger("rota.store")
+
+
+class Cluster(RedisCluster):
+    """A client that tries once."""
+
+    def __init__(self, hosts: list[tuple[str, int]], options: dict[str, Any]) -> None:
+        nodes = [ClusterNode(host, port) for host, port in hosts]  # type: ignore[no-untyped-call]
+        super().__init__(startup_nodes=nodes, retry=Retry(NoBackoff(), 0), **options)
+        self.nodes_manager.initialize = _Refresh(self.nodes_manager.initialize)  # type: ignore[method-assign]
+
+
+class _Refresh:
+    """Looks up the layout in a thread of its own, one at a time."""
+
+    def __init__(self, look_up: Callable[..., None]) -> None:
+        self._look_up = look_up
+        self._lock = threading.Lock()
+        self._under_way: threading.Thread | None = None
+
+    def __call__(self, *args: Any, **options: Any) -> None:
+        with self._lock:
+            if self._under_way is None or not self._under_way.is_alive():
+                self._under_way = threading.Thread(
+                    target=self._try, args=(args, options), name="rota-cluster-layout", daemon=True
+                )
+                self._under_way.start()
+            thread = self._under_way
+        thread.join(REFRESH_PATIENCE_S)
+
+    def _try(self, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        try:
+            self._look_up(*args, **options)
+        except Exception as error:  # the driver raises many kinds; the caller is told of the one that led here
+            _logger.debug("no server told the cluster's layout", extra={"error": str(error)})

@@ -1,0 +1,99 @@
+"""The records of a store as they lie there, so that tests can spoil them as a crash or another version would."""
+
+import sqlite3
+from collections.abc import Callable
+
+import msgspec
+
+from rota.store import Store
+from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES
+from rota.store.redis.store import RedisStore
+from rota.store.sqlite.store import SqliteStore
+
+Change = Callable[[bytes], bytes]
+FREE = frozenset({"arguments", "metadata", "results", "errors", "counts"})
+"""Fields whose content is the user's, or has names of its own."""
+
+_SQLITE = {
+    "spec": ("jobs", "spec", "id"),
+    "ending": ("jobs", "ending", "id"),
+    "node type": ("node_types", "body", "uuid"),
+    "job type": ("job_types", "body", "uuid"),
+    "node": ("nodes", "body", "uuid"),
+    "schedule": ("schedules", "body", "uuid"),
+    "schedule state": ("schedules", "state", "uuid"),
+    "tick": ("ticks", "body", "schedule"),
+    "configuration": ("configurations", "body", "uuid"),
+    "configuration state": ("configurations", "state", "uuid"),
+    "event": ("outbox", "body", "queue"),
+    "log line": ("logs", "entry", "job_id"),
+}
+_OF_CONFIGURATIONS = {"evaluation": "evaluations", "validation": "validations"}
+
+
+def change_records(store: Store, kind: str, key: str, change: Change, *, queue: str = "") -> None:
+    """Put something else in the place of the records of one kind that belong to a key. In Redis, what belongs to a
+    queue is found by that."""
+    if isinstance(store, SqliteStore):
+        with store._database.write() as db:
+            _change_rows(db, kind, key, change)
+    else:
+        assert isinstance(store, RedisStore)
+        _change_values(store, kind, key, change, queue)
+
+
+def _change_rows(db: sqlite3.Connection, kind: str, key: str, change: Change) -> None:
+    if kind in _OF_CONFIGURATIONS:
+        table, column = _OF_CONFIGURATIONS[kind], "body"
+        where = "configuration = (SELECT seq FROM configurations WHERE uuid = ?)"
+    else:
+        table, column, name = _SQLITE[kind]
+        where = f"{name} = ?"
+    records = {bytes(row[0]) for row in db.execute(f"SELECT {column} FROM {table} WHERE {where}", (key,))}
+    assert records, f"there is no {kind} {key}"
+    for record in records:
+        found = (change(record), record, key)
+        db.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ? AND {where}", found)
+
+
+def _change_values(store: RedisStore, kind: str, key: str, change: Change, queue: str) -> None:
+    k = store._of(queue)
+    hashes = {
+        "spec": k.jobs,
+        "mark": k.marks,
+        "ending": k.ended,
+        "node type": NODE_TYPES.bodies,
+        "job type": JOB_TYPES.bodies,
+        "node": NODES,
+        "schedule": k.schedules,
+        "configuration": k.configurations,
+    }
+    states = {"schedule state": k.schedule_states, "configuration state": k.configuration_states}
+    sorted_sets = {"tick": k.ticks(key), "validation": k.validations(key), "event": k.outbox}
+    if kind in hashes:
+        store._ask("hset", hashes[kind], key, change(store._ask("hget", hashes[kind], key)))
+    elif kind in states:
+        version, _, state = store._ask("hget", states[kind], key).partition(b" ")
+        store._ask("hset", states[kind], key, version + b" " + change(state))
+    elif kind in sorted_sets:
+        for member, score in store._ask("zrange", sorted_sets[kind], 0, -1, withscores=True):
+            store._ask("zrem", sorted_sets[kind], member)
+            store._ask("zadd", sorted_sets[kind], {change(member): score})
+    else:
+        name = {"evaluation": k.evaluations(key), "log line": k.log(key)}[kind]
+        for n, record in enumerate(store._ask("lrange", name, 0, -1)):
+            store._ask("lset", name, n, change(record))
+
+
+def with_unknown_fields(record: bytes) -> bytes:
+    """The record as a newer version would write it: every object in it has fields that nobody knows yet."""
+    return msgspec.json.encode(_grown(msgspec.json.decode(record)))
+
+
+def _grown(value: object) -> object:
+    if isinstance(value, list):
+        return [_grown(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    known = {name: one if name in FREE else _grown(one) for name, one in value.items()}
+    return {**known, "from_the_future": {"deep": [1, None, {"er": "x"}]}, "also": "new"}

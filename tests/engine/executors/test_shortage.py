@@ -1,0 +1,196 @@
+"""An executor whose process has run out of something says so, and does not blame the job."""
+
+import asyncio
+import errno
+import os
+import resource
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rota.engine.executors.bash import BashExecutor
+from rota.engine.executors.executor import Executor
+from rota.engine.executors.http import HttpExecutor
+from rota.engine.executors.python import PythonExecutor
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.executors.shortage import raise_if_short
+from rota.engine.executors.sidekiq import SidekiqExecutor
+from rota.errors import NodeStrained
+from rota.model.outcome import OutcomeKind
+
+from .hearing import open_descriptors
+from .python_runs import JOBS
+from .runs import LoggedRun, make_run
+from .web import WebServer, answer
+
+
+@contextmanager
+def no_descriptors() -> Iterator[None]:
+    """Nothing more can be opened in this process."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@contextmanager
+def no_threads() -> Iterator[None]:
+    """No thread can be started: each would need more memory than there are addresses."""
+    before = threading.stack_size(1 << 46)
+    try:
+        yield
+    finally:
+        threading.stack_size(before)
+
+
+async def run_strained(executor: Executor, run: LoggedRun, what: str) -> None:
+    """Run without descriptors, which must fail for that reason and leave nothing open; then with them."""
+    before = open_descriptors()
+    with no_descriptors(), pytest.raises(NodeStrained) as raised:
+        await executor.run(run)
+
+    assert raised.value.what == what
+    assert open_descriptors() == before
+
+
+COMMANDS: list[tuple[type[BashExecutor] | type[PythonExecutor], dict[str, object]]] = [
+    (BashExecutor, {"command": ["true"]}),
+    (BashExecutor, {"command": ["true"], "cwd": "/"}),
+    (PythonExecutor, {"function": f"{JOBS}:nothing", "process": True}),
+]
+
+
+@pytest.mark.parametrize(("make", "metadata"), COMMANDS)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_process_cannot_be_started_without_descriptors(
+    runner: asyncio.Runner,
+    make: type[BashExecutor] | type[PythonExecutor],
+    metadata: dict[str, object],
+    is_first: bool,
+) -> None:
+    async def scenario() -> None:
+        executor = make()
+        if not is_first:
+            await executor.run(make_run(metadata))
+
+        await run_strained(executor, make_run(metadata), "file descriptors")
+
+        assert (await executor.run(make_run(metadata))).kind is OutcomeKind.SUCCEEDED
+        await executor.close()
+
+    runner.run(scenario())
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_request_cannot_be_sent_without_a_descriptor(runner: asyncio.Runner, host: str) -> None:
+    async def scenario() -> None:
+        async with WebServer(lambda seen: answer()) as server:
+            metadata: dict[str, object] = {"url": server.url.replace("127.0.0.1", host)}
+            executor = HttpExecutor(["127.0.0.0/8", "::1"])
+
+            await run_strained(executor, make_run(metadata), "file descriptors")
+
+            assert (await executor.run(make_run(metadata))).kind is OutcomeKind.SUCCEEDED
+            await executor.close()
+
+    runner.run(scenario())
+
+
+@pytest.mark.parametrize("is_imported", [False, True])
+def test_a_sidekiq_job_cannot_be_pushed_without_a_descriptor(
+    runner: asyncio.Runner, is_imported: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("redis")
+    if not is_imported:
+        monkeypatch.delitem(sys.modules, "rota.engine.executors.sidekiq_redis", raising=False)
+
+    async def scenario() -> None:
+        executor = SidekiqExecutor()
+        run = make_run({"class": "Report", "redis": "redis://127.0.0.1:1/0"})
+        if is_imported:
+            assert (await executor.run(run)).kind is OutcomeKind.FAILED, "nobody listens there"
+
+        await run_strained(executor, run, "file descriptors")
+        await executor.close()
+
+    runner.run(scenario())
+
+
+def test_a_module_cannot_be_imported_without_descriptors(
+    runner: asyncio.Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "module_of_a_strained_node.py").write_text("def work(): return 5\n")
+    monkeypatch.delitem(sys.modules, "module_of_a_strained_node", raising=False)
+
+    async def scenario() -> None:
+        executor = PythonExecutor()
+        run = make_run({"function": "module_of_a_strained_node:work"})
+
+        await run_strained(executor, run, "file descriptors")
+
+        assert (await executor.run(run)).results == 5
+        await executor.close()
+
+    runner.run(scenario())
+
+
+def test_an_executor_cannot_be_imported_without_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "rota.engine.executors.log", raising=False)
+    executors = ExecutorRegistry()
+
+    with no_descriptors(), pytest.raises(NodeStrained):
+        executors.get("log")
+
+    executors.get("log")
+
+
+def test_a_function_cannot_be_called_without_a_thread(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        executor = PythonExecutor()
+        run = make_run({"function": f"{JOBS}:add_in_thread"}, {"a": 1})
+
+        with no_threads(), pytest.raises(NodeStrained, match="out of threads"):
+            await executor.run(run)
+
+        assert (await executor.run(run)).kind is OutcomeKind.SUCCEEDED
+        await executor.close()
+
+    runner.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("error", "what"),
+    [
+        (OSError(errno.EMFILE, "x"), "file descriptors"),
+        (OSError(errno.ENFILE, "x"), "file descriptors of the whole system"),
+        (OSError(errno.ENOMEM, "x"), "memory"),
+        (BlockingIOError(errno.EAGAIN, "x"), "processes"),
+        (MemoryError(), "memory"),
+        (RuntimeError("can't start new thread"), "threads"),
+    ],
+)
+def test_what_a_process_lacks_is_named(error: BaseException, what: str) -> None:
+    with pytest.raises(NodeStrained) as raised:
+        raise_if_short(error, of_processes=True)
+
+    assert raised.value.what == what
+
+
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError(errno.ENOENT, "x"), OSError(errno.E2BIG, "x"), RuntimeError("x"), OSError("x")]
+)
+def test_what_is_wrong_with_a_job_is_no_shortage(error: BaseException) -> None:
+    raise_if_short(error, of_processes=True)
+
+
+def test_to_try_again_means_a_shortage_only_where_processes_are_started() -> None:
+    raise_if_short(BlockingIOError(errno.EAGAIN, "x"))

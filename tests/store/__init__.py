@@ -1,0 +1,1 @@
+"""What holds for one kind of store only."""

@@ -1,0 +1,92 @@
+"""No single step of Redis takes long, whatever there is."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from rota.model.job import JobState
+from rota.store import Store, open_store
+from rota.store.redis.keys import QueueKeys
+from rota.store.store import MAX_SCANNED
+from tests.contract.building import (
+    NOW,
+    claim_all,
+    claim_one,
+    counts,
+    enqueue,
+    finish,
+    log_batch,
+    new_node,
+    new_queue,
+    spec,
+    succeed,
+    token_of,
+)
+from tests.servers import RedisServer, raw_command
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    with RedisServer() as server:
+        yield server
+
+
+def test_a_claim_sets_aside_some_locked_jobs_and_asks_for_another(server: RedisServer) -> None:
+    store, queue = open_store(server.url), new_queue()
+    enqueue(store, spec(queue, lock_key="l"))
+    claim_one(store, queue)
+    enqueue(store, *(spec(queue, lock_key="l") for _ in range(2 * MAX_SCANNED)))
+
+    def ask() -> int | None:
+        answer = store.claim_jobs(queue, token=token_of(new_node()), limit=10, now=NOW)
+        assert answer.claims == []
+        return answer.next_due
+
+    assert ask() == NOW
+    assert raw_command(server.port, "ZCARD", QueueKeys(queue).held) == str(MAX_SCANNED)
+    assert ask() is None
+    assert raw_command(server.port, "ZCARD", QueueKeys(queue).held) == str(2 * MAX_SCANNED)
+    store.close()
+
+
+def test_a_claim_of_none_asks_for_no_other(server: RedisServer) -> None:
+    store, queue = open_store(server.url), new_queue()
+    enqueue(store, spec(queue))
+
+    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=0, now=NOW)
+
+    assert answer.next_due is None
+    store.close()
+
+
+def ended_jobs(store: Store, queue: str, count: int, *, results: str = "", line: str = "") -> list[str]:
+    """Jobs that ended one millisecond after the other."""
+    ids = enqueue(store, *(spec(queue) for _ in range(count)))
+    for n, claim in enumerate(claim_all(store, queue)):
+        if line:
+            store.append_logs([log_batch(claim, line)])
+        finish(store, succeed(claim, NOW + n, results), now=NOW + n)
+    return ids
+
+
+@pytest.mark.parametrize("part", ["results", "line"])
+def test_history_is_kept_within_its_bytes(server: RedisServer, part: str) -> None:
+    store = open_store(f"{server.url}?history_max_bytes=400000")
+    queue, text = new_queue(), "x" * 4_000
+    ids = ended_jobs(store, queue, 300, **{part: text})
+
+    while store.trim_history(queue, ended_before=0, keep=1_000_000, limit=50):
+        pass
+
+    kept = counts(store, queue)[JobState.SUCCEEDED]
+    assert 300_000 < kept * len(text) < 400_000
+    assert [job is not None for job in store.find_jobs(ids)] == [False] * (300 - kept) + [True] * kept
+    store.close()
+
+
+def test_history_without_a_limit_stays(server: RedisServer) -> None:
+    store, queue = open_store(server.url), new_queue()
+    ended_jobs(store, queue, 20, results="x" * 4_000)
+
+    assert store.trim_history(queue, ended_before=0, keep=1_000_000, limit=50) == 0
+    store.close()

@@ -1,0 +1,128 @@
+"""Forgetting the history of a SQLite store: nobody who writes waits for more than a small piece of it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from rota.model.job import JobState
+from rota.model.limits import MAX_LOG_MESSAGE_BYTES
+from rota.store.sqlite import history
+from rota.store.sqlite.database import Database
+from rota.store.sqlite.store import SqliteStore
+from tests.contract.building import (
+    NOW,
+    claim_all,
+    claim_one,
+    counts,
+    ended_job,
+    enqueue,
+    finish,
+    log_batch,
+    messages_of,
+    new_queue,
+    spec,
+    succeed,
+)
+
+LONG_AGO = NOW + 1
+
+
+class MeasuredDatabase(Database):
+    """Remembers how many rows each transaction changed."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.changes: list[int] = []
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        with super().write() as db:
+            before = db.total_changes
+            yield db
+            self.changes.append(db.total_changes - before)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> MeasuredDatabase:
+    return MeasuredDatabase(f"{tmp_path}/rota.db")
+
+
+@pytest.fixture
+def store(database: MeasuredDatabase) -> Iterator[SqliteStore]:
+    opened = SqliteStore(database)
+    yield opened
+    opened.close()
+
+
+def test_a_long_history_is_forgotten_in_small_transactions(store: SqliteStore, database: MeasuredDatabase) -> None:
+    queue = new_queue()
+    enqueue(store, *(spec(queue) for _ in range(1_050)))
+    finish(store, *(succeed(held) for held in claim_all(store, queue)))
+    database.changes.clear()
+
+    assert store.trim_history(queue, ended_before=0, keep=50, limit=1_000) == 1_000
+
+    assert max(database.changes) <= history.STEP_JOBS + 1
+    assert counts(store, queue) == {JobState.SUCCEEDED: 50}
+
+
+def test_a_long_log_is_forgotten_in_small_transactions(store: SqliteStore, database: MeasuredDatabase) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    held = claim_one(store, queue)
+    store.append_logs([log_batch(held, *("line" for _ in range(3 * history.STEP_LINES)))])
+    finish(store, succeed(held))
+    database.changes.clear()
+
+    assert store.trim_history(queue, ended_before=LONG_AGO, keep=0, limit=1_000) == 1
+
+    assert max(database.changes) <= history.STEP_LINES + 2
+    assert sum(database.changes) >= 3 * history.STEP_LINES
+    assert messages_of(store, held.spec.id) == []
+
+
+def test_long_lines_are_forgotten_in_smaller_numbers(store: SqliteStore, database: MeasuredDatabase) -> None:
+    queue, lines = new_queue(), 200
+    enqueue(store, spec(queue))
+    held = claim_one(store, queue)
+    store.append_logs([log_batch(held, *("x" * MAX_LOG_MESSAGE_BYTES for _ in range(lines)))])
+    finish(store, succeed(held))
+    database.changes.clear()
+
+    assert store.delete_jobs([held.spec.id]) == [True]
+
+    assert max(database.changes) <= history.STEP_BYTES // MAX_LOG_MESSAGE_BYTES + 2
+    assert messages_of(store, held.spec.id) == []
+
+
+def test_what_comes_behind_long_logs_is_left_to_the_next_call(store: SqliteStore) -> None:
+    queue, jobs = new_queue(), 2 * history.STEP_JOBS
+    lines = history.STEP_LINES * history.CALL_PIECES // history.STEP_JOBS + 1
+    enqueue(store, *(spec(queue) for _ in range(jobs)))
+    held = claim_all(store, queue)
+    store.append_logs([log_batch(one, *("line" for _ in range(lines))) for one in held])
+    finish(store, *(succeed(one) for one in held))
+
+    trimmed = [store.trim_history(queue, ended_before=LONG_AGO, keep=0, limit=1_000) for _ in range(3)]
+
+    assert trimmed == [jobs // 2, jobs // 2, 0]
+
+
+def test_a_file_of_an_older_layout_knows_how_many_ended_jobs_it_has(tmp_path: Path) -> None:
+    path, queue = tmp_path / "rota.db", new_queue()
+    with closing(SqliteStore(Database(str(path)))) as store:
+        for state in (JobState.SUCCEEDED, JobState.FAILED, JobState.FAILED):
+            ended_job(store, queue, state)
+        store.delete_jobs([ended_job(store, queue, JobState.SUCCEEDED)])
+        expected = store.count_jobs(queue)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DROP TABLE forgotten")
+        database.execute("PRAGMA user_version = 5")
+
+    with closing(SqliteStore(Database(str(path)))) as store:
+        assert store.count_jobs(queue) == expected
+        store.retry_jobs([ended_job(store, queue, JobState.FAILED)], now=NOW)
+        assert counts(store, queue) == {JobState.QUEUED: 1, JobState.SUCCEEDED: 1, JobState.FAILED: 2}
