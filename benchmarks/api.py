@@ -227,7 +227,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         redis = None
-        stores = [options.store] if options.store else [f"sqlite:///{Path(folder) / 'rota.db'}"]
+        stores = [options.store] if options.store else [f"sqlite:///{Path(folder) / 'rota.db'}?synchronous=NORMAL"]
         if not options.store:
             try:
                 redis = Redis(folder)

@@ -80,7 +80,7 @@ def _validated(one: Configuration, count: int, now: int) -> Verdicts:
 @contextlib.contextmanager
 def store_url(kind: str, folder: Path) -> Iterator[str]:
     if kind == "sqlite":
-        yield f"sqlite:///{folder / 'bench.db'}"
+        yield f"sqlite:///{folder / 'bench.db'}?synchronous=NORMAL"
         return
     with RedisServer() as server:
         yield server.url

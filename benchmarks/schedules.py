@@ -104,7 +104,9 @@ def opened(kind: str) -> Iterator[tuple[World, Callable[[], float]]]:
         port = free_port()
         server = _start_redis(folder, port) if kind == "redis" else None
         try:
-            store = open_store(f"redis://127.0.0.1:{port}/0" if server else f"sqlite:///{folder}/rota.db")
+            store = open_store(
+                f"redis://127.0.0.1:{port}/0" if server else f"sqlite:///{folder}/rota.db?synchronous=NORMAL"
+            )
             yield World(store), lambda: time.process_time() + (_cpu_s(server.pid) if server else 0.0)
             store.close()
         finally:

@@ -4,6 +4,7 @@
 runs on those stores only that a second handle can reach.
 """
 
+import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +20,16 @@ SHARED_STORE_KINDS = tuple(kind for kind in STORE_KINDS if kind != "sqlite-memor
 NEEDS_A_SHARED_STORE = ("open_again",)
 
 OpenStore = Callable[[], Store]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="another order, to find tests that depend on it")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    seed: int | None = config.getoption("--shuffle")
+    if seed is not None:
+        random.Random(seed).shuffle(items)
 
 
 def pytest_configure(config: pytest.Config) -> None:

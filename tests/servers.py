@@ -246,6 +246,16 @@ class RedisCluster:
         for server in self.servers:
             server.flush()
 
+    def server_of(self, key: str) -> RedisServer:
+        """The server that has a key."""
+        for server in self.servers:
+            try:
+                raw_command(server.port, "EXISTS", key)
+            except redis.ResponseError:
+                continue
+            return server
+        raise ServerError(f"no server has {key}")
+
     def announce(self, ports: Sequence[int]) -> None:
         """Have the servers tell clients other ports than their own, such as those of a proxy. Before Redis 7 a server
         goes on telling its own."""
@@ -269,6 +279,7 @@ class RedisCluster:
         wait_until(lambda: name in raw_command(replica.port, "CLUSTER", "NODES"), "the replica to know its primary")
         raw_command(replica.port, "CLUSTER", "REPLICATE", name)
         wait_until(lambda: replica.info("replication").get("master_link_status") == "up", "the replica to follow")
+        wait_until(lambda: all(_follows(replica, name, server) for server in self.servers), "all to know the replica")
         primary.kill9()
         raw_command(replica.port, "CLUSTER", "FAILOVER", "TAKEOVER")
         wait_until(lambda: replica.info("replication")["role"] == "master", "the replica to take over")
@@ -297,6 +308,13 @@ class RedisCluster:
             fact["cluster_state"] == "ok" and fact["cluster_known_nodes"] == size and fact["cluster_size"] == size
             for fact in facts
         )
+
+
+def _follows(replica: RedisServer, primary_id: str, server: RedisServer) -> bool:
+    """Whether a server knows that the replica follows the primary."""
+    own_id = raw_command(replica.port, "CLUSTER", "MYID")
+    lines = raw_command(server.port, "CLUSTER", "NODES").splitlines()
+    return any(line.startswith(own_id) and f"slave {primary_id}" in line for line in lines)
 
 
 class _Sentinel(RedisServer):
@@ -400,7 +418,7 @@ def raw_command(port: int, *words: str | int) -> str:
     """Send one command to a server; returns its answer as text, a list as one line per item."""
     # The driver's connections are not annotated.
     connection = redis.Connection(  # type: ignore[no-untyped-call]
-        host=HOST, port=port, socket_timeout=10.0, protocol=2, decode_responses=True
+        host=HOST, port=port, socket_timeout=START_DEADLINE_S, protocol=2, decode_responses=True
     )
     try:
         connection.send_command(*words)  # type: ignore[no-untyped-call]

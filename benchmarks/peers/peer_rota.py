@@ -59,8 +59,8 @@ def versions() -> dict[str, str]:
 def open_variant(variant: str) -> Store:
     if variant.startswith("redis"):
         return open_store(probe.REDIS_URL)
-    options = "?synchronous=FULL" if variant == "sqlite-full" else ""
-    return open_store(f"sqlite:///{Path(probe.RUN) / 'rota.db'}{options}")
+    synchronous = "FULL" if variant == "sqlite-full" else "NORMAL"
+    return open_store(f"sqlite:///{Path(probe.RUN) / 'rota.db'}?synchronous={synchronous}")
 
 
 @contextmanager

@@ -231,7 +231,7 @@ def test_a_fired_job_wakes_a_waiting_node(store: Store) -> None:
 
         store.fire_schedules(queue, [firing(entry, spec(queue))], now=NOW)
 
-        assert waiting.result(timeout=20) == []
+        assert waiting.result(timeout=60) == []
     waker.close()
 
 
@@ -312,7 +312,7 @@ def test_the_node_of_a_running_job_that_must_give_way_is_told(store: Store) -> N
 
         store.fire_schedules(queue, [structs.replace(firing(entry), cancels=(old.id,))], now=NOW)
 
-        assert waiting.result(timeout=20) == [old.id]
+        assert waiting.result(timeout=60) == [old.id]
     waker.close()
 
 

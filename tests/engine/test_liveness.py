@@ -3,6 +3,8 @@ attempts from new ones."""
 
 import asyncio
 import threading
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,9 +19,9 @@ from rota.model.job_type import Unique
 from rota.model.liveness import Contact, contact_of_node
 from rota.model.node import DEAD_AFTER_MS
 from rota.model.node import Node as NodeRecord
-from rota.model.settlement import SUSPECT_DEATHS
+from rota.model.settlement import SUSPECT_DEATHS, Settlement
 from rota.store import Store
-from rota.store.store import Renewal
+from rota.store.store import Claims, Renewal
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.jobs import new_stage
 from tests.engine.working import Faults, Shop, until, working
@@ -314,5 +316,47 @@ def test_a_coroutine_that_swallows_its_cancellation_does_not_keep_the_node(
         assert shop.job(job_id).deaths == 0
         stage.gate.set()
         await until(lambda: stage.inside == 0, "the run to end after all")
+
+    asyncio.run(scene())
+
+
+class LateClaims(Faults):
+    """A network that delivers the first claim only after its sender has given it up and recovered."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._late: Callable[[], Claims] | None = None
+        self.delivered: list[Claims] = []
+
+    def finish_and_claim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
+    ) -> Claims:
+        deliver = partial(
+            self.real.finish_and_claim_jobs, queue, settlements, token=token, limit=limit, now=self.real.now()
+        )
+        if self._late is None and limit and self.real.count_jobs(queue)[JobState.QUEUED]:
+            self._late = deliver
+            raise StoreUnavailable("the answer did not come")
+        return deliver()
+
+    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, floor: int, now: int) -> int:
+        recovered = self.real.recover_claims(queue, node, held, floor=floor, now=now)
+        if self._late is not None and not self.delivered:
+            self.delivered.append(self._late())
+        return recovered
+
+
+def test_a_claim_that_arrives_after_its_recovery_strands_no_job(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        shop = Shop(store)
+        shop.python("nothing")
+        jobs = [shop.enqueue("nothing") for _ in range(5)]
+        late = LateClaims(store)
+        async with working(late.store, dead_after_ms=HOURS_MS):
+            ended = await shop.ended(*jobs)
+
+            assert late.delivered == [Claims([])]
+            assert {(job.state, job.attempts, job.deaths) for job in ended} == {(JobState.SUCCEEDED, 1, 0)}
 
     asyncio.run(scene())

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Sequence
-from typing import cast
 
 import pytest
 
@@ -33,7 +32,7 @@ class Watched(Faults):
     def append_logs(self, batches: Sequence[LogBatch]) -> frozenset[str]:
         entries = [entry for batch in batches for entry in batch.entries]
         self.shares.append((len(entries), sum(len(entry.message) for entry in entries)))
-        return cast(Store, self._store).append_logs(batches)
+        return self.real.append_logs(batches)
 
 
 def all_messages(shop: Shop, job_id: str) -> list[str]:

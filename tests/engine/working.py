@@ -119,6 +119,11 @@ class Faults:
         self._is_cut.clear()
 
     @property
+    def real(self) -> Store:
+        """The same store, without faults."""
+        return cast(Store, self._store)
+
+    @property
     def store(self) -> Store:
         """The same store, with the faults."""
         return cast(Store, self)
@@ -133,7 +138,7 @@ class Faults:
 
     def lifeline(self, *, timeout_s: float) -> Lifeline:
         """A line with the same faults."""
-        line = Faults(cast(Store, self._store).lifeline(timeout_s=timeout_s))
+        line = Faults(self.real.lifeline(timeout_s=timeout_s))
         line._before, line._after, line.calls, line._is_cut = self._before, self._after, self.calls, self._is_cut
         return cast(Lifeline, line)
 

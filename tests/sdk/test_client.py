@@ -140,7 +140,7 @@ def test_waiting_gives_the_job_that_ended(client: Client, api: Api, job_type: st
 
     run(api.store, api.clock.now(), "one")
 
-    job = client.wait(uuid, timeout_s=10)
+    job = client.wait(uuid, timeout_s=60)
     assert (job.state, job.results) == (JobState.SUCCEEDED, {"said": 1})
 
 

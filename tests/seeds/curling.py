@@ -30,7 +30,7 @@ class Curl:
         if method in ("POST", "PUT", "PATCH"):
             text = body if isinstance(body, str) else msgspec.json.encode(body).decode()
             words += ["-H", header, "--data-binary", text]
-        ended = subprocess.run(words, capture_output=True, text=True, timeout=30, check=True)
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
         content, _, status = ended.stdout.rpartition("\n")
         return Answer(int(status), content)
 

@@ -24,7 +24,7 @@ class RedisCli:
                 raise AssertionError("redis-cli is needed for other databases than 0")
             return raw_command(self._port, *words)
         command = ["redis-cli", "-h", HOST, "-p", str(self._port), "-n", str(self._database)]
-        ended = subprocess.run([*command, *map(str, words)], capture_output=True, text=True, timeout=20, check=True)
+        ended = subprocess.run([*command, *map(str, words)], capture_output=True, text=True, timeout=60, check=True)
         return ended.stdout.rstrip("\n")
 
     def record(self, key: str, field: str) -> dict[str, object] | None:

@@ -239,7 +239,7 @@ def test_a_node_that_is_killed_while_it_adopts_loses_nothing(
     redis: RedisServer, cli: RedisCli, store: Store, tmp_path: Path
 ) -> None:
     cli.define_node_type("default", DEFAULT, 8)
-    cli.define_job_type(TEST_JOB, "quick", "true")
+    cli.define_job_type(TEST_JOB, "quick", "", executor="log", metadata={"message": "ran"})
     uuids: list[str] = []
 
     with node(redis, tmp_path) as killed:

@@ -81,7 +81,7 @@ def ended(curl: Curl, queue: str) -> Ended:
 
     def wait(job: str) -> Any:
         path = f"/api/jobs/{queue}/{job}"
-        wait_until(lambda: curl("GET", path).status == 200, f"the end of job {job}", deadline_s=30)
+        wait_until(lambda: curl("GET", path).status == 200, f"the end of job {job}")
         return curl.get(path)
 
     return wait

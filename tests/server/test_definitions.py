@@ -164,7 +164,7 @@ def test_a_node_that_is_asked_to_drain_stops_and_leaves_nothing_behind(admin: Te
         await asyncio.to_thread(wait_until, lambda: bool(kept.list_nodes(since=0)), "its first beat")
         drained = await asyncio.to_thread(admin.post, f"/api/nodes/{node.uuid}/drain", json={})
         assert drained.json() == {"status": "ok", "uuid": node.uuid}
-        await asyncio.wait_for(running, 30)
+        await asyncio.wait_for(running, 60)
 
     asyncio.run(live())
 

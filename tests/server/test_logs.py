@@ -196,6 +196,6 @@ def test_a_stopping_server_lets_its_followers_go(job: RunningJob, feeds: LogFeed
         follower = asyncio.create_task(follow(feeds, job.id))
         await asyncio.to_thread(wait_until, lambda: bool(feeds._feeds), "the follower to begin")
         feeds.close()
-        return await asyncio.wait_for(follower, 30)
+        return await asyncio.wait_for(follower, 60)
 
     assert asyncio.run(live()) in ([], ["one"])

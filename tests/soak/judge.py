@@ -2,11 +2,12 @@
 
 Everything here is a plain function of values, so that the judge itself can be tested. A second start of a job is
 allowed if something took the job from its node: the node was killed, told to stop, or silent for longer than the dead
-time *while others watched*. An outage of the store, a suspension of everybody, or a busy machine excuses nothing.
+time *while others watched*. An outage of the store, a suspension of everybody, or a busy machine excuses nothing, but
+for runs under a lock: a node that cannot renew stops those before others may take over, and gives them back.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct, field
@@ -18,6 +19,8 @@ DEAD_AFTER_MS = 20_000
 BEAT_MS = 5_000
 SILENT_MS = DEAD_AFTER_MS - BEAT_MS
 """A node's last sign of life may be one beat older than the fault that silenced it."""
+GIVES_UP_MS = DEAD_AFTER_MS * 3 // 4 - BEAT_MS
+"""A fault of this length may keep a node from renewing for so long that it stops its runs under a lock."""
 WAKE_MS = 5_000
 """A node that was suspended for long may begin a job that it had claimed before, until it has heard that it lost it."""
 
@@ -54,6 +57,8 @@ class JobFact(Struct, frozen=True, kw_only=True):
     error: str = ""
     """The type of its error."""
     keeps_ledger: bool = True
+    """False for those of Rota's own, which may fail while the store is away, and are tried again."""
+    holds_lock: bool = False
     may_be_cancelled: bool = False
     must_fail: bool = False
 
@@ -75,13 +80,16 @@ class Excuse(StrEnum):
     STOPPED = "its node was told to stop"
     SUSPENDED = "its node was silent beyond the dead time"
     WOKEN = "a node that had been silent began it late"
+    GIVEN_UP = "it held a lock, and its node could not renew"
 
 
 class Court:
     """Knows the faults."""
 
-    def __init__(self, lives: Iterable[Life], blind: Sequence[Stretch]) -> None:
+    def __init__(self, lives: Iterable[Life], blind: Sequence[Stretch], locked: Collection[str] = ()) -> None:
         self._lives = {life.node: life for life in lives}
+        self._locked = locked
+        """Jobs that run under a lock."""
         self._blind = sorted(blind, key=lambda stretch: stretch.since)
         """When nobody could watch: the store was away, or everybody was suspended."""
 
@@ -94,6 +102,8 @@ class Court:
             return Excuse.KILLED
         if self._was_interrupted(life, first, second):
             return Excuse.STOPPED
+        if first.job in self._locked and self._could_not_renew(life, first, second):
+            return Excuse.GIVEN_UP
         return self.excuse_for_overlap(first, second)
 
     def excuse_for_overlap(self, first: Run, second: Run) -> Excuse | None:
@@ -115,6 +125,12 @@ class Court:
     def _was_silent(self, life: Life, since: int, until: int) -> bool:
         silences = (one for one in life.suspended if one.since <= until and one.until >= since)
         return any(self._longest_watch(one) >= SILENT_MS for one in silences)
+
+    def _could_not_renew(self, life: Life, first: Run, second: Run) -> bool:
+        """For so long that it gave up its locks. It notices that when it wakes, which may be just after the start."""
+        time = Stretch(first.started_at - WAKE_MS, second.started_at)
+        silences = (one for one in (*self._blind, *life.suspended) if one.until - one.since >= GIVES_UP_MS)
+        return any(_meet(one, time) and (not first.has_ended or first.last_at >= one.since) for one in silences)
 
     def _longest_watch(self, silence: Stretch) -> int:
         """For how long it was watched without a gap."""
@@ -217,7 +233,7 @@ def _ended_well(job: JobFact) -> bool:
         return job.may_be_cancelled
     if job.must_fail:
         return job.state is JobState.FAILED
-    return job.state is JobState.SUCCEEDED and job.attempts == job.failures + 1
+    return job.state is JobState.SUCCEEDED and (job.attempts == job.failures + 1 or not job.keeps_ledger)
 
 
 def succeeded_without_end(jobs: Iterable[JobFact], runs: Iterable[Run]) -> list[str]:

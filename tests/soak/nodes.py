@@ -25,10 +25,11 @@ _LOOK_S = 0.25
 
 
 class NodeProcess(WorkerProcess):
-    """One process of a node, and what was done to it. Its children inherit its name in their environment."""
+    """One process of a node, and what was done to it. Its children inherit its mark in their environment."""
 
-    def __init__(self, process: subprocess.Popen[bytes], output: Path, name: str) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], output: Path, name: str, mark: str) -> None:
         super().__init__(process, output)
+        self._mark = mark
         self.life = Life(name, boot_ms())
 
     @property
@@ -48,7 +49,7 @@ class NodeProcess(WorkerProcess):
     @property
     def relatives(self) -> list[int]:
         """Living processes that it started, and those that these started."""
-        return [pid for pid in processes_with(f"SOAK_NODE={self.life.node}\0") if pid != self.pid]
+        return [pid for pid in processes_with(f"{self._mark}\0") if pid != self.pid]
 
     def kill9(self) -> None:
         self.life.killed_at = boot_ms()
@@ -149,12 +150,14 @@ class Fleet:
         wait_until(lambda: len(self._ended) == len(self.all), "the watch to have seen every end")
 
     def _launch(self, name: str, words: list[str]) -> NodeProcess:
+        mark = f"{self._folder.name}/{name}"  # two soaks on one machine must not meet
         environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
             "ROTA_STORE": self._url,
             "ROTA_STOP_GRACE_S": str(STOP_GRACE_S),
             "SOAK_NODE": name,
+            "SOAK_MARK": mark,
             "SOAK_LEDGER": str(self.ledger),
         }
         output = self._folder / f"{name}.log"
@@ -167,7 +170,7 @@ class Fleet:
                 stdout=file,
                 stderr=file,
             )
-        return NodeProcess(process, output, name)
+        return NodeProcess(process, output, name, f"SOAK_MARK={mark}")
 
     def _keep_watch(self) -> None:
         while not self._over.wait(_LOOK_S):

@@ -152,8 +152,8 @@ def _is_drained(store: Store) -> bool:
 def _look(store: Store, fleet: Fleet, load: Load, faults: Faults) -> Evidence:
     """Read the ledger and the store, and judge."""
     lives = [node.life for node in fleet.all]
-    court, runs = Court(lives, faults.blind), runs_of(read_lines(fleet.ledger))
-    jobs = _facts(store, load.cancelled)
+    runs, jobs = runs_of(read_lines(fleet.ledger)), _facts(store, load.cancelled)
+    court = Court(lives, faults.blind, {job.id for job in jobs if job.holds_lock})
     known, by_type = {job.id for job in jobs}, Counter(job.type for job in jobs)
     heard = by_type["heard"]
     evidence = Evidence(
@@ -232,6 +232,7 @@ def _facts(store: Store, cancelled: set[str]) -> list[JobFact]:
             failures=failures if isinstance(failures, int) else 0,
             error=str(job.errors.get("type", "")) if isinstance(job.errors, dict) else "",
             keeps_ledger=name not in WITHOUT_LEDGER,
+            holds_lock=job.spec.lock_key is not None,
             may_be_cancelled=job.id in cancelled or schedule in OTHERS_END,
             must_fail=name == MUST_FAIL,
         )

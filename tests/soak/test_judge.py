@@ -97,6 +97,15 @@ def test_a_woken_node_may_begin_late_what_it_had_claimed() -> None:
     assert excuse(two_starts(first_s=25, second_s=50), FIRST, other=woken) is None
 
 
+def test_a_run_under_a_lock_is_given_up_by_a_node_that_cannot_renew_and_others_are_not() -> None:
+    first, second = two_starts(second_s=30)
+    outage = [Stretch(5 * SECOND, 25 * SECOND)]
+
+    assert Court([FIRST, SECOND_NODE], outage, {"job"}).excuse(first, second) is Excuse.GIVEN_UP
+    assert Court([FIRST, SECOND_NODE], outage).excuse(first, second) is None, "it holds no lock"
+    assert Court([FIRST, SECOND_NODE], [Stretch(0, 5 * SECOND)], {"job"}).excuse(first, second) is None, "too short"
+
+
 def under_lock(*events: tuple[str, str]) -> list[Run]:
     """Runs of a lock, on two nodes, from (event, run) in the order of the ledger."""
     nodes = {"one": "a.1", "two": "b.1"}

@@ -115,6 +115,14 @@ class Crew:
         self.workers.append(worker)
         return worker
 
+    def hire_rota(self, *words: str) -> WorkerProcess:
+        """Start a node by the command line, as a user does."""
+        output = self._folder / f"worker-{len(self.workers)}.log"
+        environment = {**(self._environment or {}), "ROTA_STORE": self._url}
+        worker = WorkerProcess(run_python("rota", *words, output=output, environment=environment), output)
+        self.workers.append(worker)
+        return worker
+
     def await_beats(self, store: Store) -> None:
         """Wait until all workers that run are listed."""
         for worker in self.workers:

@@ -4,6 +4,8 @@ import asyncio
 import os
 import signal
 import subprocess
+import time
+from contextlib import suppress
 
 from rota.engine.executors.python import current_run
 from tests.system.ledger import write_line
@@ -13,6 +15,14 @@ async def work(ledger: str, ms: int) -> None:
     """Takes so many milliseconds."""
     _tell(ledger, "start")
     await asyncio.sleep(ms / 1000)
+    _tell(ledger, "end")
+
+
+async def wait_for_gate(ledger: str, gate: str) -> None:
+    """Goes on until a file is there."""
+    _tell(ledger, "start")
+    while not os.path.exists(gate):  # noqa: ASYNC110, ASYNC240, PTH110 - another process makes it
+        await asyncio.sleep(0.05)
     _tell(ledger, "end")
 
 
@@ -35,6 +45,24 @@ def sleep_in_process() -> None:
 
 def quick_in_process() -> None:
     """Takes no longer than its process."""
+
+
+async def swallow(ledger: str) -> None:
+    """Does not let itself be cancelled."""
+    _tell(ledger, "start")
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(3600)
+
+
+async def block(ledger: str) -> None:
+    """Lets nothing else happen on the event loop."""
+    _tell(ledger, "start")
+    _sleep()
+
+
+def _sleep() -> None:
+    time.sleep(3600)
 
 
 async def nothing() -> None:

@@ -26,21 +26,25 @@ class Site:
     def __init__(self, store: Store, folder: Path) -> None:
         self.store = store
         self.ledger = Ledger(folder / "ledger")
-        self._clock = SystemClock()
+        self.clock = SystemClock()
         definitions = Definitions(store, ExecutorRegistry())
-        self.queue = definitions.ensure_node_type(NodeType(uuid=self._new_id(), name=DEFAULT_NODE_TYPE)).uuid
+        self.queue = definitions.ensure_node_type(NodeType(uuid=self.new_id(), name=DEFAULT_NODE_TYPE)).uuid
         definitions.define([], [self._python(name) for name in ("work", "exit_process", "kill_process", "nothing")])
         definitions.define([], [self._python(name, process=True) for name in ("sleep_in_process", "quick_in_process")])
-        definitions.define_job_type(JobType(uuid=self._new_id(), name="note", executor="log"))
+        definitions.define_job_type(JobType(uuid=self.new_id(), name="note", executor="log"))
         self.definitions = definitions
-        self.intake = Intake(store, definitions, self._clock)
+        self.intake = Intake(store, definitions, self.clock)
 
     def define_command(self, command: str | list[str]) -> None:
         """Define the job type `command`."""
         metadata: dict[str, object] = {"command": command}
         self.definitions.define_job_type(
-            JobType(uuid=self._new_id(), name="command", executor="bash", metadata=metadata)
+            JobType(uuid=self.new_id(), name="command", executor="bash", metadata=metadata)
         )
+
+    def define_python(self, name: str) -> None:
+        """Define a job type of a function of `tests.system.jobs`."""
+        self.definitions.define_job_type(self._python(name))
 
     def work(self, ms: int) -> JobRequest:
         """A job that takes so many milliseconds."""
@@ -100,7 +104,7 @@ class Site:
 
     def _python(self, name: str, **options: object) -> JobType:
         metadata: dict[str, object] = {"function": f"tests.system.jobs:{name}", **options}
-        return JobType(uuid=self._new_id(), name=name, executor="python", metadata=metadata)
+        return JobType(uuid=self.new_id(), name=name, executor="python", metadata=metadata)
 
-    def _new_id(self) -> str:
-        return new_id(self._clock.now())
+    def new_id(self) -> str:
+        return new_id(self.clock.now())

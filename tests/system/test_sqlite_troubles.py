@@ -49,9 +49,9 @@ def test_a_store_that_cannot_sync_accepts_nothing_and_says_so_until_it_can(tmp_p
         assert rota.troubles() == 0
 
 
-def test_with_every_commit_synced_a_failed_sync_refuses_the_very_job(tmp_path: Path) -> None:
+def test_unless_told_otherwise_every_commit_is_synced_and_a_failed_sync_refuses_the_very_job(tmp_path: Path) -> None:
     syncs = Syncs(tmp_path)
-    with up(tmp_path, f"sqlite:///{tmp_path}/rota.db?synchronous=FULL", syncs) as rota:
+    with up(tmp_path, f"sqlite:///{tmp_path}/rota.db", syncs) as rota:
         assert rota.enqueues()
 
         syncs.fail()

@@ -182,11 +182,9 @@ def test_a_timeout_kills_a_command_that_ignores_requests(runner: asyncio.Runner)
         run = make_run({"command": "trap '' TERM; echo ready; while true; do sleep 600; done"}, grace_s=0.01)
         executor = BashExecutor()
 
-        async def with_timeout() -> None:
-            await asyncio.wait_for(executor.run(run), 0.3)
-
+        task, _ = await run_until(executor, run, "ready")
         with pytest.raises(TimeoutError):
-            await with_timeout()
+            await asyncio.wait_for(task, 0.01)
         assert isinstance(run.partial_results, dict)
         assert run.partial_results["exit_code"] == -signal.SIGKILL
 

@@ -140,6 +140,10 @@ def test_a_fail_over_that_lost_acknowledged_writes_is_told(pair: Pair) -> None:
     assert "a fail-over lost at least" in told
     assert store.troubles(), "it is told for a while"
     store.close()
+    later = RedisStore.open(pair.url())
+    assert later.troubles() == []
+    assert any("a fail-over lost at least" in one for one in later.problems())
+    later.close()
 
 
 def test_a_fail_over_that_may_have_lost_something_is_told_as_that(pair: Pair) -> None:
@@ -151,6 +155,7 @@ def test_a_fail_over_that_may_have_lost_something_is_told_as_that(pair: Pair) ->
 
     (told,) = store.troubles()
     assert "may be lost" in told
+    assert not any("lost" in one and "fail-over" in one for one in store.problems())
     store.close()
 
 

@@ -4,19 +4,24 @@ A server that refuses to write still answers reads, so a small write is tried ea
 went back tells that acknowledged writes are gone. What a fail-over lost is also told by replication offsets, as far as
 they were seen: a replica that took over says up to where it had followed. What was written and lost between two looks
 leaves no trace in either, so every fail-over is told, as one that may have lost something.
+
+A loss cannot be mended. It is told for a minute, so that logs and metrics have it; longer it would keep those away who
+ask a server for its health before they use it. What certainly was lost stays in the store for a day, for the doctor.
 """
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 
+from rota.clock import as_datetime
 from rota.store.redis.connection import code_of, infos_of
-from rota.store.redis.keys import PROBE
+from rota.store.redis.keys import LOSSES, PROBE
 
-TOLD_FOR_S = 600.0
-"""How long a loss is told after it was noticed; it cannot be mended, but somebody must see it."""
+TOLD_FOR_S = 60.0
+KEPT_FOR_MS = 24 * 3600 * 1000
 _REASONS = {
     "OOM": "its memory is full; raise maxmemory, or keep less history",
     "MISCONF": "it could not save to its disk; see its log and the disk's free space",
@@ -28,9 +33,10 @@ _REASONS = {
 class Troubles:
     """Looks at the servers of one store, and remembers what it saw."""
 
-    def __init__(self, client: Any, monotonic: Callable[[], float]) -> None:
+    def __init__(self, client: Any, monotonic: Callable[[], float], now: Callable[[], int]) -> None:
         self._client = client
         self._monotonic = monotonic
+        self._now = now
         self._looking = threading.Lock()
         self._count = 0
         self._offsets: dict[str, int] = {}
@@ -55,7 +61,7 @@ class Troubles:
             yield f"the store refuses to write: {_reason(error)}"
             return
         if count <= self._count:
-            self._lose("the store lost writes that it had acknowledged: a number in it went back; compare what it has")
+            self._keep("the store lost writes that it had acknowledged: a number in it went back; compare what it has")
         self._count = count
 
     def _watch_fail_over(self, info: Mapping[str, Any]) -> None:
@@ -64,13 +70,26 @@ class Troubles:
         if replid not in self._offsets and before in self._offsets:
             missing = self._offsets.pop(before) - followed_to
             if missing > 0:
-                self._lose(f"a fail-over lost at least {missing} bytes of writes that the store had acknowledged")
+                self._keep(f"a fail-over lost at least {missing} bytes of writes that the store had acknowledged")
             else:
                 self._lose("a fail-over took place; what was acknowledged in the last moment before may be lost")
         self._offsets[replid] = max(offset, self._offsets.get(replid, 0))
 
     def _lose(self, what: str) -> None:
         self._losses[what] = self._monotonic()
+
+    def _keep(self, loss: str) -> None:
+        """Tell what certainly is lost, and leave word for whoever looks later."""
+        self._lose(loss)
+        now = self._now()
+        with suppress(ResponseError):  # a server that refuses to write is told anyway
+            self._client.zadd(LOSSES, {loss: now})
+            self._client.zremrangebyscore(LOSSES, "-inf", now - KEPT_FOR_MS)
+
+    def past(self) -> list[str]:
+        """What was lost within a day, by whoever it was noticed."""
+        kept = self._client.zrangebyscore(LOSSES, self._now() - KEPT_FOR_MS, "+inf", withscores=True)
+        return [f"{loss.decode()} ({as_datetime(int(at)):%Y-%m-%d %H:%M} UTC)" for loss, at in kept]
 
 
 def _reason(error: ResponseError) -> str:

@@ -17,6 +17,9 @@ from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, Store
 from rota.store.sqlite.checkpoints import Checkpoints
 
 MEMORY = ":memory:"
+DURABLE = "FULL"
+"""Every commit is synced before it is acknowledged, so that a power cut costs nothing. It is the default: a batch of
+jobs hardly notices, a single job waits for the disk (`benchmarks/STORES.md`)."""
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING, and the UPSERT forms used here
 _BUSY_TIMEOUT_MS = 10_000
 _GIVE_WAY_S = 0.005
@@ -27,7 +30,7 @@ _KEPT_LOG_BYTES = 64 * 1024 * 1024
 class Database:
     """A database file, opened and migrated."""
 
-    def __init__(self, path: str, *, synchronous: str = "NORMAL") -> None:
+    def __init__(self, path: str, *, synchronous: str = DURABLE) -> None:
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise StoreRefused(f"SQLite {sqlite3.sqlite_version} is too old; Rota needs 3.35 or later")
         self.path = path
@@ -39,7 +42,7 @@ class Database:
             self._migrate()
             self._reader = self._writer if self.in_memory else self.connect()
             undoing.pop_all()
-        self._checkpoints = Checkpoints(path, self.connect, syncs=synchronous != "FULL" and not self.in_memory)
+        self._checkpoints = Checkpoints(path, self.connect, syncs=synchronous != DURABLE and not self.in_memory)
         self._failed_write: str | None = None
         self._read_lock = self._write_lock if self.in_memory else threading.RLock()
 
@@ -183,16 +186,16 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def parse_url(url: str) -> tuple[str, str]:
-    """The path and the `synchronous` setting of `sqlite:///path?synchronous=FULL`."""
+    """The path and the `synchronous` setting of `sqlite:///path?synchronous=NORMAL`."""
     parts = urlsplit(url)
     path = MEMORY if parts.netloc == MEMORY or parts.path == "/" + MEMORY else parts.path[1:]
     if (parts.netloc and parts.netloc != MEMORY) or not path:
         raise InvalidInput("store", f"{url!r} names no file; write sqlite:///rota.db or sqlite:////absolute/rota.db")
     options = parse_qs(parts.query)
-    synchronous = options.pop("synchronous", ["NORMAL"])[-1].upper()
+    synchronous = options.pop("synchronous", [DURABLE])[-1].upper()
     if options:
         raise InvalidInput("store", f"{url!r} has the unknown option {next(iter(options))!r}; known is synchronous")
-    if synchronous not in ("NORMAL", "FULL"):
+    if synchronous not in ("NORMAL", DURABLE):
         raise InvalidInput("store", f"synchronous must be NORMAL or FULL, got {synchronous!r}")
     return path, synchronous
 

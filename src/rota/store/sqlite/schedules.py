@@ -55,6 +55,19 @@ class SqliteSchedules:
     def _schedule(self, db: sqlite3.Connection, row: sqlite3.Row) -> ScheduleEntry | None:
         return self._unreadable.read("schedule", row["uuid"], lambda: _entry(db, row))
 
+    def _look_up(self, db: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> tuple[list[ScheduleEntry], int]:
+        """The schedules of these rows, up to the one with which too many of their jobs were looked up, and how many
+        rows that are; one that cannot be read is passed over."""
+        entries: list[ScheduleEntry] = []
+        looked_up = 0
+        for number, row in enumerate(rows, 1):
+            if entry := self._schedule(db, row):
+                entries.append(entry)
+                looked_up += len(entry.state.jobs)
+            if looked_up >= MOST_LOOKED_UP:
+                return entries, number
+        return entries, len(rows)
+
     def schedule_uuid(self, name: str) -> str | None:
         with self._database.read() as db:
             row = db.execute(SQL["schedule_uuid"], {"name": name}).fetchone()
@@ -76,25 +89,10 @@ class SqliteSchedules:
                 return DueSchedules([], due, now)
         with self._database.write() as db:
             rows = db.execute(SQL["due_schedules"], {"queue": queue, "now": now, "limit": limit}).fetchall()
-            entries, looked_at = self._look_up(db, rows)
-            seqs = json_array([row["seq"] for row in looked_at])
+            entries, given = self._look_up(db, rows)
+            seqs = json_array([row["seq"] for row in rows[:given]])
             db.execute(SQL["claim_due_schedules"], {"seqs": seqs, "until": now + lease_ms})
             return DueSchedules(entries, _next_due(db, queue), now)
-
-    def _look_up(
-        self, db: sqlite3.Connection, rows: Sequence[sqlite3.Row]
-    ) -> tuple[list[ScheduleEntry], Sequence[sqlite3.Row]]:
-        """The schedules of these rows, up to the one with which too many of their jobs were looked up; and their rows,
-        those included that cannot be read."""
-        entries: list[ScheduleEntry] = []
-        looked_up = 0
-        for number, row in enumerate(rows, 1):
-            if entry := self._schedule(db, row):
-                entries.append(entry)
-                looked_up += len(entry.state.jobs)
-            if looked_up >= MOST_LOOKED_UP:
-                return entries, rows[:number]
-        return entries, rows
 
     def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
         return [done for some in in_steps(firings) for done in self._fire(queue, some, now)]
