@@ -14,6 +14,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from rota.clock import Clock
 from rota.engine.appetite import Appetite
@@ -89,6 +90,7 @@ class Worker:
         self._may_have_jobs = True
         self._last_asked = clock.monotonic()
         self._word_to_pass_on = False
+        self._left_in_order = False
         self._next_due: int | None = None
         self._changed = asyncio.Event()
         self._is_draining = False
@@ -125,6 +127,8 @@ class Worker:
                 slot.cancel()
             # A run that was left behind has a slot which never ends.
             await asyncio.wait(slots, timeout=0 if self._has_abandoned else None)
+            if self._left_in_order:
+                await self._leave_word()
             self._thread.close()
 
     def drain(self) -> None:
@@ -215,6 +219,14 @@ class Worker:
             self._health.store_answered()
             self._logs.written(batches)
             self._receive(settlements, answer, wanted)
+        self._left_in_order = failures == 0
+
+    async def _leave_word(self) -> None:
+        """The listener may have heard of jobs after the last exchange, such as those that were given back in it, and
+        then nobody else has. A claim of none leaves word for another node, if there is something to be had."""
+        self._word_to_pass_on = True
+        with suppress(StoreError):  # others ask by themselves, a little later
+            await self._thread.call(self._exchange([], [], 0, after_failure=False))
 
     def _is_done(self, failures: int) -> bool:
         """Nothing is left in hand; or the node must go and the store does not listen, and others will notice."""
