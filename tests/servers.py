@@ -246,6 +246,16 @@ class RedisCluster:
         for server in self.servers:
             server.flush()
 
+    def server_of(self, key: str) -> RedisServer:
+        """The server that has a key."""
+        for server in self.servers:
+            try:
+                raw_command(server.port, "EXISTS", key)
+            except redis.ResponseError:
+                continue
+            return server
+        raise ServerError(f"no server has {key}")
+
     def announce(self, ports: Sequence[int]) -> None:
         """Have the servers tell clients other ports than their own, such as those of a proxy. Before Redis 7 a server
         goes on telling its own."""

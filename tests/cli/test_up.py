@@ -244,6 +244,81 @@ def test_hanging_up_is_ignored_by_a_node_that_was_started_so(folder: Path) -> No
         assert worker.stop() == 0
 
 
+STUBBORN = """
+import asyncio, pathlib, threading, time
+
+def begin(): pathlib.Path("begun").touch()
+
+async def block_loop():
+    begin()
+    time.sleep(600)
+
+async def swallow():
+    begin()
+    while True:
+        try: await asyncio.sleep(600)
+        except asyncio.CancelledError: pass
+
+async def block_thread():
+    begin()
+    await asyncio.to_thread(time.sleep, 600)
+
+def leave_thread():
+    threading.Thread(target=time.sleep, args=[600]).start()
+    begin()
+    time.sleep(600)
+"""
+
+
+def stubborn_worker(folder: Path, function: str) -> RotaProcess:
+    """A worker whose job will not let it go."""
+    done("job-type", "create", "stubborn", "--function", f"stubborn_jobs:{function}")
+    done("enqueue", "stubborn")
+    (folder / "stubborn_jobs.py").write_text(STUBBORN)
+    worker = RotaProcess(["worker", "--json"], folder)
+    worker.until(lambda: (folder / "begun").exists(), "the job to begin")
+    return worker
+
+
+@pytest.mark.parametrize("function", ["block_loop", "swallow"])
+def test_the_second_signal_ends_a_node_whose_job_blocks_it(folder: Path, function: str) -> None:
+    with stubborn_worker(folder, function) as worker:
+        # Two signals of one kind may arrive as one.
+        worker.process.send_signal(signal.SIGTERM)
+
+        assert worker.stop(signal.SIGINT) in (0, 1)
+
+
+@pytest.mark.parametrize("function", ["block_thread", "leave_thread"])
+def test_threads_that_jobs_leave_behind_do_not_hold_the_process(folder: Path, function: str) -> None:
+    with stubborn_worker(folder, function) as worker:
+        worker.process.send_signal(signal.SIGTERM)
+
+        assert worker.stop(signal.SIGINT) == 0
+
+    (job,) = done("jobs", "--json").json
+    assert (job["state"], job["attempts"]) == ("queued", 0)
+
+
+def test_a_signal_to_a_forked_copy_of_a_node_is_not_for_the_node(folder: Path) -> None:
+    (folder / "forking_jobs.py").write_text(
+        "import multiprocessing, time\n"
+        "def fork():\n"
+        "    copy = multiprocessing.get_context('fork').Process(target=time.sleep, args=[600])\n"
+        "    copy.start()\n"
+        "    copy.terminate()\n"
+        "    copy.join()\n"
+        "    return copy.exitcode\n"
+    )
+    done("job-type", "create", "fork", "--function", "forking_jobs:fork")
+
+    with RotaProcess(["worker", "--json"], folder) as worker:
+        answers = [done("enqueue", "fork", "--wait", "--timeout-wait", "30s", "--json").json for _ in range(2)]
+        assert worker.stop() == 0
+
+    assert [one["results"] for one in answers] == [-signal.SIGTERM, -signal.SIGTERM]
+
+
 def test_running_jobs_are_interrupted_when_the_grace_is_over(folder: Path) -> None:
     worker, job_id, pid = running_sleeper(folder, ["worker"], ROTA_STOP_GRACE_S="0.2")
     with worker:

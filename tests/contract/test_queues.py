@@ -1,5 +1,8 @@
 """Queues as a whole: paused, resumed and counted."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 import redis
 
@@ -215,7 +218,9 @@ def test_a_queue_without_a_node_type_and_jobs_is_forgotten_with_what_was_counted
     assert store.read_stats(queue, since=NOW - FAR_MS, until=NOW + FAR_MS) == []
     (new,) = enqueue(store, spec(queue))
     assert store.list_queues() == [queue]
-    assert given(store, queue) == [new]
+    finish(store, succeed(claim_one(store, queue)))
+    assert state_of(store, new) is JobState.SUCCEEDED
+    assert counts(store, queue) == {JobState.SUCCEEDED: 1}
 
 
 def test_a_queue_in_which_anything_lives_is_not_forgotten(store: Store) -> None:
@@ -232,6 +237,25 @@ def test_a_queue_in_which_anything_lives_is_not_forgotten(store: Store) -> None:
     assert answers == [False] * 5
     assert store.paused_queues() == {defined}
     assert store.read_totals(over).cancelled == 1
+
+
+@pytest.mark.stores("sqlite-file")  # it has a column for the queue in many tables
+def test_nothing_of_a_forgotten_queue_is_left_in_sqlite(store: Store, store_url: str) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue, lock_key="l"))
+    job = claim_one(store, queue)
+    finish(store, succeed(job))
+    store.pause_queue(queue)
+    store.delete_jobs([job.spec.id])
+
+    store.forget_queue(queue)
+
+    with closing(sqlite3.connect(store_url.removeprefix("sqlite:///"))) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        columns = {name: [row[1] for row in db.execute(f"PRAGMA table_info({name})")] for name in tables}
+        queued = [name for name in tables if "queue" in columns[name]]
+        left = {name: db.execute(f"SELECT * FROM {name} WHERE queue = ?", [queue]).fetchall() for name in queued}
+    assert {name: rows for name, rows in left.items() if rows} == {}
 
 
 @pytest.mark.stores("redis")  # it has keys of its own for every queue

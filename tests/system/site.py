@@ -26,14 +26,14 @@ class Site:
     def __init__(self, store: Store, folder: Path) -> None:
         self.store = store
         self.ledger = Ledger(folder / "ledger")
-        self._clock = SystemClock()
+        self.clock = SystemClock()
         definitions = Definitions(store, ExecutorRegistry())
         self.queue = definitions.ensure_node_type(NodeType(uuid=self.new_id(), name=DEFAULT_NODE_TYPE)).uuid
         definitions.define([], [self._python(name) for name in ("work", "exit_process", "kill_process", "nothing")])
         definitions.define([], [self._python(name, process=True) for name in ("sleep_in_process", "quick_in_process")])
         definitions.define_job_type(JobType(uuid=self.new_id(), name="note", executor="log"))
         self.definitions = definitions
-        self.intake = Intake(store, definitions, self._clock)
+        self.intake = Intake(store, definitions, self.clock)
 
     def define_command(self, command: str | list[str]) -> None:
         """Define the job type `command`."""
@@ -107,4 +107,4 @@ class Site:
         return JobType(uuid=self.new_id(), name=name, executor="python", metadata=metadata)
 
     def new_id(self) -> str:
-        return new_id(self._clock.now())
+        return new_id(self.clock.now())

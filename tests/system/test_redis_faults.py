@@ -11,7 +11,6 @@ from uuid import uuid4
 
 import msgspec
 import pytest
-from redis.exceptions import ResponseError
 
 from rota.engine.intake import JobRequest
 from rota.errors import StoreUnavailable
@@ -299,7 +298,7 @@ def test_after_a_replica_took_over_a_shard_jobs_are_accepted_and_run_again(tmp_p
         crew.await_beats(store)
         with Producer(site) as producer:
             producer.await_more(100)
-            cluster.take_over(shard_of(cluster, site.queue))
+            cluster.take_over(cluster.server_of(QueueKeys(site.queue).jobs))
             before = len(producer.accepted)
             producer.await_more(100)
         after = producer.accepted[before + 5 :]
@@ -315,7 +314,7 @@ def test_a_slot_that_moves_to_another_shard_is_found_there(tmp_path: Path) -> No
         store = open_store(cluster.url)
         site = Site(store, tmp_path)
         slot = int(raw_command(cluster.servers[0].port, "CLUSTER", "KEYSLOT", QueueKeys(site.queue).jobs))
-        old = shard_of(cluster, site.queue)
+        old = cluster.server_of(QueueKeys(site.queue).jobs)
         new = next(server for server in cluster.servers if server is not old)
         for server in (new, old, *cluster.servers):
             raw_command(server.port, "CLUSTER", "SETSLOT", slot, "NODE", raw_command(new.port, "CLUSTER", "MYID"))
@@ -361,7 +360,7 @@ def test_shards_that_hang_hold_their_caller_no_longer_than_a_single_server(tmp_p
     with RedisCluster() as cluster:
         store = open_store(cluster.url)
         site = Site(store, tmp_path)
-        hung = [shard_of(cluster, site.queue)] if shards == 1 else cluster.servers
+        hung = [cluster.server_of(QueueKeys(site.queue).jobs)] if shards == 1 else cluster.servers
 
         with hanging(hung):
             began = time.monotonic()
@@ -386,18 +385,6 @@ def test_sentinels_that_are_gone_hold_their_caller_for_a_moment_only() -> None:
 
         assert time.monotonic() - began < ANSWER_TIMEOUT_S  # with the driver's retries it is more than twice that
         store.close()
-
-
-def shard_of(cluster: RedisCluster, queue: str) -> RedisServer:
-    """The server that has the keys of a queue."""
-    key = QueueKeys(queue).jobs
-    for server in cluster.servers:
-        try:
-            raw_command(server.port, "HLEN", key)
-        except ResponseError:
-            continue
-        return server
-    raise AssertionError(f"nobody has {key}")
 
 
 def test_a_store_that_is_away_is_an_error_to_the_caller_and_not_a_silent_loss(

@@ -1,24 +1,24 @@
 """One node in this process: its store, its server, its signals, from start to end.
 
 first TERM or INT    claim nothing more, let running jobs end within the grace
-second               interrupt them now; they go back to their queue and no attempt is counted. What will not end, or
-                     keeps this process from hearing, is left behind: the process ends all the same
+second               interrupt them now; they go back to their queue and no attempt is counted. Should a job's code
+                     not let the node go, the process ends all the same a little later
 HUP                  as the first; unless it is ignored from the start, as `nohup` has it
 """
 
 import asyncio
 import logging
-import os
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
+from rota.cli.last_resort import LEAVE_S, LastResort
 from rota.cli.log_format import set_up_logging
+from rota.cli.signals import heard_signals
 from rota.cli.target import store_url
 from rota.clock import NodeClock
 from rota.dialects.registry import open_dialects
@@ -28,6 +28,7 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.file_definitions import FileDefinitions, Wanted
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
 from rota.engine.schedules import Schedules
+from rota.engine.worker import ABANDON_S
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES
@@ -40,9 +41,8 @@ SERVER = "server"
 _DAY_MS = 24 * 3600 * 1000
 _EMPTY_CHECK_S = 0.1
 _AFTER_ERROR_S = 5.0
-_LAST_RESORT_S = 12.0
-"""After the second signal the process ends within this time, whatever runs in it."""
-_GIVE_UP_S = 5.0
+LAST_S = ABANDON_S + 1.0
+"""When the process begins to end at the latest after the second signal: then the loop does not even answer."""
 _logger = logging.getLogger("rota.node")
 
 
@@ -79,31 +79,36 @@ class Host:
         self.duty: Duty | None = None
         self.stops_when_empty = False
         self._signals = 0
-        self._has_ended = threading.Event()
+        self._last_resort = LastResort()
 
     def run(self, announce: Callable[[], None]) -> None:
         """Live until a signal, or an empty queue, ends it. `announce` is called once signals are heard."""
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner = asyncio.Runner(loop_factory=loop_factory())
+        exit_code = 1
+        try:
             runner.run(self._live(announce))
-            self._has_ended.set()
-            if self.node.has_abandoned_runs:
-                # The loop would wait for them for ever, and so would the end of the interpreter.
-                _exit_now()
+            exit_code = 0
+        finally:
+            # The node is gone. A loop waits until every task and thread has ended, and some of a job's never do.
+            self._last_resort.set(LEAVE_S, exit_code)
+            runner.close()
+            self._last_resort.cancel()
 
     async def _live(self, announce: Callable[[], None]) -> None:
         stopping = asyncio.Event()
         # First of all: a request to stop is heard only by a node that has begun.
         node = asyncio.create_task(self.node.run())
-        self._listen_to_signals()
-        announce()
-        beside = self._beside(stopping)
-        for task in beside:
-            task.add_done_callback(self._stop_on_error)
-        try:
-            await node
-        finally:
-            stopping.set()
-            ends = await asyncio.gather(*beside, return_exceptions=True)
+        loop = asyncio.get_running_loop()
+        with heard_signals(lambda number: self._on_signal(number, loop)):
+            announce()
+            beside = self._beside(stopping)
+            for task in beside:
+                task.add_done_callback(self._stop_on_error)
+            try:
+                await node
+            finally:
+                stopping.set()
+                ends = await asyncio.gather(*beside, return_exceptions=True)
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
@@ -123,38 +128,18 @@ class Host:
         if not task.cancelled() and task.exception() is not None:
             self.node.request_stop()
 
-    def _listen_to_signals(self) -> None:
-        """By plain handlers: those of the loop would not be called while a job's code blocks it."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self._on_signal(loop))
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            signal.signal(signal.SIGHUP, lambda *_: self._on_hang_up(loop))
-
-    def _on_hang_up(self, loop: asyncio.AbstractEventLoop) -> None:
-        """The terminal is gone, which the kernel and the shell may both say: that is one request, not two."""
-        if not self._signals:
-            self._on_signal(loop)
-
-    def _on_signal(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _on_signal(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
+        """Called in a thread."""
+        if number == signal.SIGHUP and self._signals:
+            return  # the kernel and the shell may both say that the terminal is gone: that is one request, not two
         self._signals += 1
         if self._signals == 2:
-            threading.Thread(target=self._end_by_force, name="rota-last-resort", daemon=True).start()
+            self._last_resort.set(LAST_S, 1, before=self.node.give_up)
         loop.call_soon_threadsafe(self._stop, self._signals > 1)
 
     def _stop(self, at_once: bool) -> None:
         _logger.info("stopping now" if at_once else "stopping; a second signal interrupts running jobs")
         self.node.request_stop(at_once=at_once)
-
-    def _end_by_force(self) -> None:
-        """The node must go and has not gone: give back what it holds, and end the process under whatever runs in it."""
-        if self._has_ended.wait(_LAST_RESORT_S):
-            return
-        _logger.error("the node does not stop; ending the process")
-        leaving = threading.Thread(target=self.node.give_up, name="rota-give-up", daemon=True)
-        leaving.start()
-        leaving.join(_GIVE_UP_S)
-        _exit_now()
 
     async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
         from rota.server.api import Api, ServerOptions
@@ -280,12 +265,6 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
-
-
-def _exit_now() -> NoReturn:
-    """End the process under whatever still runs in it. Its children end with it, and the kernel frees its locks."""
-    logging.shutdown()
-    os._exit(1)
 
 
 async def _wait(stopping: asyncio.Event, seconds: float) -> None:

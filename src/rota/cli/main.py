@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from rota import __version__
+from rota.cli.last_resort import LEAVE_S, LastResort, has_lasting_threads
 from rota.cli.lazy_group import LazyGroup, Verb
 from rota.errors import RotaError
 
@@ -141,4 +142,9 @@ cli = RotaCommand(
 
 def main() -> None:
     """The entry point."""
-    cli.main()
+    try:
+        cli.main()
+    except SystemExit as end:
+        if has_lasting_threads():
+            LastResort().set(LEAVE_S, end.code if isinstance(end.code, int) else 1)
+        raise

@@ -106,6 +106,9 @@ class Node:
         node_type = self._find_node_type()
         # Before anybody can know of this node: whoever finds the lock free takes it for dead.
         self._presence.hold(self.uuid)
+        if WORKER in self._options.roles:
+            self._worker = self._make_worker(node_type)
+        heart = self._make_heart(node_type)
         news, duties = StoreThread("rota-news"), StoreThread("rota-duties")
         # What is on time has a thread of its own: a long round of housekeeping must not make it late.
         ticks, foreign = StoreThread("rota-ticker"), StoreThread("rota-dialects")
@@ -113,9 +116,6 @@ class Node:
         background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
-        if WORKER in self._options.roles:
-            self._worker = self._make_worker(node_type)
-        heart = self._make_heart(node_type)
         heart.start()
         try:
             await self._work_until_stopped()

@@ -9,6 +9,7 @@ from rota.model.ids import new_id
 from rota.model.job import Claim, JobState
 from rota.model.node import Node
 from rota.store import Store, open_store
+from rota.store.redis.keys import QueueKeys
 from rota.store.store import CancelAnswer
 from tests.contract.building import (
     NOW,
@@ -30,7 +31,7 @@ from tests.contract.building import (
     state_of,
     succeed,
 )
-from tests.servers import RedisServer, raw_command
+from tests.servers import RedisCluster, RedisServer, raw_command
 
 
 @pytest.fixture
@@ -82,6 +83,26 @@ def test_many_jobs_are_accepted_whole_or_not_at_all(server: RedisServer, store: 
     accepted = counts(store, queue)[JobState.QUEUED]
     assert accepted > 0
     assert accepted % many == 0
+
+
+def test_an_error_says_what_was_accepted_if_one_shard_of_a_cluster_is_full(redis_cluster: RedisCluster) -> None:
+    store = open_store(redis_cluster.url)
+    with_room, full = new_queue(), new_queue()
+    while _shard_of(redis_cluster, full) is _shard_of(redis_cluster, with_room):
+        full = new_queue()
+    enqueue(store, spec(with_room), spec(full))
+    raw_command(_shard_of(redis_cluster, full).port, "CONFIG", "SET", "maxmemory", 1)
+
+    with pytest.raises(StoreFull, match="1 of 2 queues were accepted"):
+        enqueue(store, spec(with_room), spec(full))
+
+    raw_command(_shard_of(redis_cluster, full).port, "CONFIG", "SET", "maxmemory", 0)
+    assert [counts(store, queue)[JobState.QUEUED] for queue in (with_room, full)] == [2, 1]
+    store.close()
+
+
+def _shard_of(cluster: RedisCluster, queue: str) -> RedisServer:
+    return cluster.server_of(QueueKeys(queue).jobs)
 
 
 def test_ends_are_told_whatever_they_write(server: RedisServer, store: Store) -> None:

@@ -6,6 +6,8 @@ share. The kernel closes the pipe with this process; the keeper then kills every
 group costs a few bytes written to memory: no system call is made, and nobody is woken.
 
 A group leaves the table before its leader is reaped, so its number cannot belong to anybody else while it is there.
+A child is announced before it is started, because half of all kills under load hit a process that is starting one; it
+is then found by a variable in its environment. That needs `/proc`: without one, such a last child lives on.
 """
 
 import logging

@@ -12,7 +12,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, ResponseError
 
 from rota.clock import SystemClock
-from rota.errors import Conflict, InvalidInput, StoreUnavailable
+from rota.errors import Conflict, InvalidInput, StoreFull, StoreUnavailable
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, serial_of_token
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
@@ -270,9 +270,18 @@ class RedisStore(RedisSchedules, RedisEvents):
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         admissions = [Admission(spec.id, True) for spec in specs]
-        for queue, indexes in self._by_queue(specs, admissions).items():
-            self._remember_queue(queue)
-            self._enqueue(queue, [specs[index] for index in indexes], indexes, admissions, now)
+        by_queue = self._by_queue(specs, admissions)
+        for done, (queue, indexes) in enumerate(by_queue.items()):
+            try:
+                self._remember_queue(queue)
+                self._enqueue(queue, [specs[index] for index in indexes], indexes, admissions, now)
+            except StoreFull as error:
+                if not done:
+                    raise
+                raise StoreFull(
+                    f"{self.url} is full: the jobs for {done} of {len(by_queue)} queues were accepted, the others were "
+                    "not; give the server room and try again with the same ids"
+                ) from error
         return admissions
 
     def _by_queue(self, specs: Sequence[JobSpec], admissions: list[Admission]) -> dict[str, list[int]]:

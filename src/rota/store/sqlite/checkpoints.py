@@ -50,7 +50,7 @@ class Checkpoints:
     def troubles(self) -> list[str]:
         """What is wrong with the log and its syncs."""
         found = [self._failure] if self._failure else []
-        size = self._log.stat().st_size if self._log.exists() else 0
+        size = _size(self._log)
         if size > MOST_LOG_BYTES:
             found.append(
                 f"{self._log} has grown to {size >> 20} MiB, because something keeps an old view of the store open; "
@@ -86,7 +86,7 @@ class Checkpoints:
             if self._syncs or self._failure:
                 self._has_enough.wait(SYNC_WITHIN_S)
             self._has_commits, is_long = False, self._has_enough.is_set()
-            if not self._is_closing:
+            if is_long and not self._is_closing:
                 self._has_enough.clear()
             self._bring(is_long or self._failure is not None)
             with self._guard:
@@ -110,6 +110,13 @@ class Checkpoints:
         with closing(self._connect()) as connection:
             busy, frames, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         return not busy and frames == moved
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _sync(file: Path) -> None:

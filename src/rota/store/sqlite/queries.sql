@@ -341,6 +341,18 @@ SELECT EXISTS (SELECT 1 FROM node_types WHERE uuid = :queue)
 -- Forget what was counted in a queue.
 DELETE FROM stats WHERE queue = :queue;
 
+-- name: forget_forgotten
+-- Forget how many ended jobs were forgotten, which counts only together with the stats.
+DELETE FROM forgotten WHERE queue = :queue;
+
+-- name: forget_pulses
+-- Forget what nodes said on a queue.
+DELETE FROM pulses WHERE queue = :queue;
+
+-- name: forget_fence
+-- Forget the last number that a run under a lock was given.
+DELETE FROM fences WHERE queue = :queue;
+
 -- name: forget_outbox
 -- Forget ends that nobody took.
 DELETE FROM outbox WHERE queue = :queue;

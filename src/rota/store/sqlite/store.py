@@ -58,6 +58,15 @@ from rota.store.unreadable import (
     unreadable_node_type,
 )
 
+_FORGET_QUEUE = (
+    "forget_stats",
+    "forget_forgotten",
+    "forget_pulses",
+    "forget_fence",
+    "forget_outbox",
+    "resume_queue",
+)
+
 
 class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
     """See `rota.store.store.Store` for what each method promises."""
@@ -511,7 +520,7 @@ class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
                 db.execute(SQL[query], {"queue": queue}).fetchone()[0] for query in ("is_queue_used", "has_live_jobs")
             ):
                 return False
-            for query in ("forget_stats", "forget_outbox", "resume_queue"):
+            for query in _FORGET_QUEUE:
                 db.execute(SQL[query], {"queue": queue})
             return True
 

@@ -11,16 +11,16 @@
 -- ARGV[2] lease_ms
 -- ARGV[3] limit
 -- ARGV[4] most_jobs  jobs of schedules to look up; the schedules behind them stay
--- Returns the instant by which it was judged, the next due time or '', then per schedule a list: schedule, state, and per job of its state where that is.
+-- Returns the instant by which it was judged, the next due time or '', then per schedule a list: schedule, state, and per
+--   job of its state where that is.
 -- include: schedule_entry
+-- include: time
 local schedules, states, due, running, ended, jobs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local limit, most_jobs = ARGV[3], tonumber(ARGV[4])
-local time = redis.call('TIME')
-local now = math.min(tonumber(ARGV[1]), time[1] * 1000 + math.floor(time[2] / 1000))
+local now, limit, most_jobs = not_ahead(ARGV[1]), ARGV[3], tonumber(ARGV[4])
 local lease_until = string.format('%.0f', now + ARGV[2])
 
-local answer = {now, ''}
-local uuids = redis.call('ZRANGEBYSCORE', due, '-inf', string.format('%.0f', now), 'LIMIT', 0, limit)
+local answer = {tonumber(now), ''}
+local uuids = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, limit)
 if #uuids > 0 then
   local bodies = redis.call('HMGET', schedules, unpack(uuids))
   local kept = redis.call('HMGET', states, unpack(uuids))

@@ -1,0 +1,52 @@
+"""Ends this process when its orderly end does not come.
+
+Jobs run user code, which may block the event loop, swallow its cancellation, or leave threads behind that nobody can
+stop. None of that may keep a process that was asked to end. What it started ends with it. What it still held it gives
+back if the store answers, or else it is taken from it as from any node that is gone.
+"""
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+LEAVE_S = 3.0
+"""How long threads and tasks that jobs left behind may hold the process when all else has ended."""
+_logger = logging.getLogger("rota.node")
+
+
+class LastResort:
+    """A timer that ends the process."""
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+
+    def set(self, seconds: float, exit_code: int, *, before: Callable[[], None] = lambda: None) -> None:
+        """End the process with this code after so long. What was set before no longer counts. `before` is called first,
+        and has a few seconds."""
+        self.cancel()
+        self._timer = threading.Timer(seconds, _leave, [exit_code, before])
+        self._timer.daemon = True
+        self._timer.start()
+
+    def cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def has_lasting_threads() -> bool:
+    """Whether there are threads for which the end of the process would wait."""
+    return any(not one.daemon for one in threading.enumerate() if one is not threading.current_thread())
+
+
+def _leave(exit_code: int, before: Callable[[], None]) -> None:
+    _logger.warning("a job's code holds the process, which ends now all the same")
+    taking_leave = threading.Thread(target=before, name="rota-take-leave", daemon=True)
+    taking_leave.start()
+    taking_leave.join(LEAVE_S)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(exit_code)
