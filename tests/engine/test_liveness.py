@@ -259,6 +259,25 @@ def test_a_node_that_cannot_renew_stops_only_what_must_not_run_twice(store: Stor
     asyncio.run(scene())
 
 
+def test_a_thread_under_a_lock_is_not_given_up_because_it_would_go_on(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        shop = Shop(store)
+        shop.define("only_one", "python", {"function": "tests.engine.jobs:block"}, unique=Unique.WHILE_RUNNING)
+        faults = Faults(store)
+        async with working(faults.store, dead_after_ms=1_000, threads=4):
+            job_id = shop.enqueue("only_one", {"seconds": 3.0})
+            await shop.running(job_id)
+            faults.cut_off()
+            await until(lambda: faults.calls.count("renew_claims") > 8, "the node to be silent for the dead time")
+            faults.reconnect()
+            (job,) = await shop.ended(job_id)
+
+            assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 0)
+
+    asyncio.run(scene())
+
+
 def test_a_run_under_a_lock_knows_its_fencing_number(store: Store) -> None:
     async def scene() -> None:
         shop = Shop(store)

@@ -6,12 +6,12 @@ code, as the command line has it.
 
 import argparse
 import asyncio
-import logging
 import resource
 import signal
 import sys
 from collections.abc import Callable
 
+from rota.cli.log_format import set_up_logging
 from rota.engine.node import Node, NodeOptions
 from rota.errors import RotaError
 from rota.store import open_store
@@ -34,7 +34,7 @@ def main() -> int:
         stop_grace_s=arguments.grace_s,
         dead_after_ms=arguments.dead_after_ms,
     )
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    set_up_logging("INFO")
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(serve(arguments.url, options))

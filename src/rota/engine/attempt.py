@@ -49,6 +49,10 @@ class Attempt:
         self.heir: Attempt | None = None
         """The next attempt at the same job in this worker, which waits for the end of this one."""
 
+    @property
+    def can_be_stopped(self) -> bool:
+        return self.run is None or self.run.can_be_stopped
+
     def shorten_grace(self, grace_s: float) -> None:
         """Whatever was asked to end must have ended after so long."""
         if self.run is not None:

@@ -186,7 +186,8 @@ class Worker:
 
     def _stop_locked_runs(self) -> None:
         locked = [attempt for attempt in self._attempts.values() if attempt.claim.spec.lock_key is not None]
-        for attempt in locked:
+        # What cannot be stopped is not given up: it would only run beside its successor.
+        for attempt in [one for one in locked if one.can_be_stopped]:
             _logger.warning("store not reached, run under a lock stopped", extra={"job_id": attempt.claim.spec.id})
             attempt.shorten_grace(let_go_grace_s(self._dead_after_s))
             self._stop_attempt(attempt, Stop.INTERRUPTED)

@@ -31,6 +31,22 @@ def test_a_background_grandchild_that_holds_the_pipe_neither_holds_the_run_nor_s
     runner.run(scenario())
 
 
+def test_a_child_that_ended_before_it_was_stopped_has_not_been_stopped(runner: asyncio.Runner) -> None:
+    """As when this process was suspended and hears of both at once."""
+
+    async def scenario() -> None:
+        child = bash("exit 3", Heard())
+        running = asyncio.create_task(run_child(child, 60))
+        await asyncio.sleep(0)
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222 - the loop stands still
+
+        running.cancel()
+
+        assert await running == 3
+
+    runner.run(scenario())
+
+
 @needs_pidfd
 def test_a_grandchild_of_a_double_fork_is_killed_with_the_group(runner: asyncio.Runner) -> None:
     async def scenario() -> None:

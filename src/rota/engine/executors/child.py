@@ -8,6 +8,7 @@ this process is killed itself, its keeper ends the group.
 """
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 
@@ -84,6 +85,15 @@ class Child:
             return await self.wait()
         finally:
             kill_timer.cancel()
+
+    def has_ended(self) -> bool:
+        """Whether the process itself has ended, also if the loop has not been told yet."""
+        if self._has_exited or self._is_over:
+            return True
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return True  # somebody else has reaped it
 
     def abandon(self) -> None:
         """Kill the group and let go of everything now, without waiting. Does nothing when all is over."""
@@ -237,6 +247,9 @@ async def run_child(child: Child, stop_grace_s: float | Callable[[], float]) -> 
     try:
         return await child.wait()
     except asyncio.CancelledError:
+        if child.has_ended():
+            # It came to its end before anybody asked it to stop; only this process was late to hear of it.
+            return await child.wait()
         # Asked for only now: why a run is stopped decides how long it may take.
         await child.stop(stop_grace_s() if callable(stop_grace_s) else stop_grace_s)
         raise

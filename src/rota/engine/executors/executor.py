@@ -11,7 +11,16 @@ from rota.model.outcome import Outcome
 class Run:
     """One attempt at a job, as its executor sees it."""
 
-    __slots__ = ("attempt", "fencing_number", "job_type", "log", "partial_results", "spec", "stop_grace_s")
+    __slots__ = (
+        "attempt",
+        "can_be_stopped",
+        "fencing_number",
+        "job_type",
+        "log",
+        "partial_results",
+        "spec",
+        "stop_grace_s",
+    )
 
     def __init__(
         self,
@@ -35,6 +44,8 @@ class Run:
         """For a job that must not run twice at a time (`unique: while_running`) a number greater than that of any run
         before it; 0 for others. What the job writes to can refuse a smaller number than it has seen, and so be sure
         that no older run writes after a newer one, whatever was suspended or cut off meanwhile."""
+        self.can_be_stopped = True
+        """False while the work would go on after a stop, as a thread does; set by the executor."""
         self.partial_results: object = None
         """What there is to show when the run is stopped from outside; set by the executor before it re-raises."""
 

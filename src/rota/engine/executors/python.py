@@ -86,7 +86,9 @@ class PythonExecutor:
         return found
 
     async def _run_in_thread(self, function: Function, run: Run, context: Context) -> Outcome:
+        run.can_be_stopped = False
         outcome = await self._threads.call(partial(_call, function, run.spec.arguments, context))
+        run.can_be_stopped = True
         if isinstance(outcome, Outcome):
             return outcome
         return await _run_coroutine(outcome, context)
