@@ -190,7 +190,7 @@ def test_a_page_has_as_many_jobs_as_were_asked_for_and_every_job_once(admin: Tes
 
     for path in ("/api/jobs", f"/api/jobs/{queue['uuid']}/queued"):
         found: list[str] = []
-        cursor = ""
+        cursor: str | None = ""
         while cursor is not None:
             page = admin.get(path, params={"limit": size, "cursor": cursor} if cursor else {"limit": size}).json()
             assert len(page["jobs"]) <= size
