@@ -175,7 +175,7 @@ class PrivateWriter:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Give a new file a write-ahead log. SQLite refuses that at once, whatever the busy timeout, while somebody does the
+    """Give a new file a write-ahead log. SQLite refuses that at once, whatever the busy timeout, while someone does the
     same or writes; so processes that start together try again."""
     clock = SystemClock()
     deadline = clock.monotonic() + _BUSY_TIMEOUT_MS / 1000
