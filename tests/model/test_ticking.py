@@ -280,7 +280,7 @@ def test_a_clock_that_is_set_back_and_goes_on_doubles_no_tick_and_loses_none() -
     one = schedule(EACH_MINUTE)
     state, told = state_at(one), []
 
-    for second in (*range(0, 300), *range(120, 600)):
+    for second in (*range(300), *range(120, 600)):
         decision = decided(one, second * SECOND, state)
         told += [tick.nominal for tick in decision.ticks]
         state = decision.state
@@ -478,15 +478,17 @@ def test_an_excluded_tick_is_told_as_such_also_while_a_job_is_alive() -> None:
 # Intervals that are counted from a job
 
 
-def test_a_least_distance_is_counted_from_when_the_last_job_was_made() -> None:
+@pytest.mark.parametrize("late", [30 * SECOND, 50 * SECOND, 24 * HOUR])
+def test_a_least_distance_is_counted_from_when_the_last_job_was_made(late: int) -> None:
     one = schedule(IntervalTrigger(every_ms=MINUTE, anchor=Anchor.SCHEDULED))
     before = state_at(one, last_scheduled_at=EIGHT - 30 * SECOND)
 
-    decision = decided(one, 50 * SECOND, before)
+    decision = decided(one, late, before)
 
     assert before.nominal == EIGHT + 30 * SECOND
-    assert [tick.nominal for tick in decision.fired] == [EIGHT + 30 * SECOND]
-    assert decision.state.nominal == EIGHT + 110 * SECOND
+    assert [tick.nominal for tick in decision.ticks] == [EIGHT + 30 * SECOND]
+    assert rows(decision) == ["fired"]
+    assert decision.state.nominal == EIGHT + late + MINUTE
 
 
 def test_a_pause_between_runs_is_known_only_when_the_run_has_ended() -> None:
