@@ -83,7 +83,7 @@ def test_a_store_that_is_away_is_told_to_all_who_went_together_and_the_next_go_t
         desk.define(name, needs("FILE", name, 0))
     events = {name: [desk.event("FILE", name, 1, eventId=name)] for name in ("a", "b", "c")}
 
-    async def scene() -> tuple[list[object], list[EventAnswer]]:
+    async def scene() -> tuple[list[EventAnswer | BaseException], list[EventAnswer]]:
         batcher = EventBatcher(outage.desk.events)
         outage.faults.before("match_events", outage.hold, outage.be_away)
         first = asyncio.create_task(batcher.post(events["a"]))

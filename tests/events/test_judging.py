@@ -84,7 +84,7 @@ def test_whoever_is_late_judges_again_upon_what_the_other_wrote(race: Race) -> N
 
 def test_however_often_others_are_faster_an_event_is_not_lost(race: Race) -> None:
     race.fast.define("c", needs("FILE", "a", 0))
-    race.meanwhile(*(lambda at=at: race.fast.post("FILE", "a", at) for at in (1, 2, 3)))  # type: ignore[misc]
+    race.meanwhile(*(lambda at=at: race.fast.post("FILE", "a", at) for at in (1, 2, 3)))
 
     answer = race.slow.post("FILE", "a", 10)
 
