@@ -330,6 +330,86 @@ def test_evaluations_and_validations_are_listed_latest_first_and_kept_within_bou
     assert store.list_validations(one.uuid, limit=3) == validations[:3]
 
 
+def many_verdicts(entry: ConfigurationEntry, count: int, *, forget_before: int = 0) -> Verdicts:
+    """So many events with ids of their own, one per millisecond, all in one step."""
+    events = [event(at=NOW + n, own_id=f"event-{n}") for n in range(count)]
+    told = tuple(evaluate(entry.configuration, entry.state, one).evaluation for one in events)
+    state = structs.replace(entry.state, version=entry.state.version + count, evaluated=entry.state.evaluated + count)
+    valid = tuple(Validation(ref_of(one), 0, one.has_own_id) for one in events)
+    return Verdicts(entry.configuration, entry.state.version, state, told, valid, forget_before=forget_before)
+
+
+def test_of_very_many_events_the_latest_ten_thousand_validations_and_two_hundred_evaluations_are_kept(
+    store: Store,
+) -> None:
+    queue = new_queue()
+    entry = put(store, configuration(queue))
+
+    assert store.apply_verdicts(queue, [many_verdicts(entry, 10_100)], now=NOW)[0].done
+
+    uuid = entry.configuration.uuid
+    ids = [one.event.id for one in store.list_validations(uuid, limit=20_000)]
+    assert ids[:10_000] == [f"event-{n}" for n in range(10_099, 99, -1)]
+    assert len(ids) <= 10_001
+    told = [one.event.id for one in store.list_evaluations(uuid, limit=20_000)]
+    assert told == [f"event-{n}" for n in range(10_099, 9_899, -1)]
+    asked = ["event-0", "event-90", "event-100", "event-10099"]
+    (again,) = store.load_configurations(queue, [uuid], event_ids=asked)
+    assert again is not None
+    assert again.known_events == {"event-100", "event-10099"}
+
+
+def test_what_was_received_before_an_instant_is_forgotten_and_what_at_it_is_not(store: Store) -> None:
+    queue = new_queue()
+    entry, other = put(store, configuration(queue)), put(store, configuration(queue))
+    store.apply_verdicts(queue, [many_verdicts(other, 5)], now=NOW)
+
+    store.apply_verdicts(queue, [many_verdicts(entry, 100, forget_before=NOW + 60)], now=NOW)
+
+    uuid = entry.configuration.uuid
+    times = [one.event.received_at for one in store.list_validations(uuid, limit=1_000)]
+    assert times == list(range(NOW + 99, NOW + 59, -1))
+    (again,) = store.load_configurations(queue, [uuid], event_ids=["event-59", "event-60"])
+    assert again is not None
+    assert again.known_events == {"event-60"}
+    assert len(store.list_validations(other.configuration.uuid, limit=1_000)) == 5, "each has its own history"
+
+
+def test_what_is_over_a_limit_is_forgotten_with_every_hundredth_version(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, configuration(queue))
+
+    store.apply_verdicts(queue, [many_verdicts(entry, 98, forget_before=NOW + 1_000)], now=NOW)
+    assert len(store.list_validations(entry.configuration.uuid, limit=1_000)) == 98
+    store.apply_verdicts(
+        queue, [many_verdicts(found(store, entry.configuration), 1, forget_before=NOW + 1_000)], now=NOW
+    )
+
+    assert store.list_validations(entry.configuration.uuid, limit=1_000) == []
+
+
+def test_an_event_that_validates_two_dependencies_is_listed_with_both(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, configuration(queue, dependency("a"), dependency("a", life_s=5)))
+
+    store.apply_verdicts(queue, [verdicts(entry, event(own_id="mine"))], now=NOW)
+
+    listed = store.list_validations(entry.configuration.uuid, limit=9)
+    assert sorted(one.dependency for one in listed) == [0, 1]
+
+
+def test_jobs_that_events_make_are_counted_once_and_those_that_are_not_made_are_not(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, configuration(queue))
+    stale = put(store, configuration(queue))
+    store.apply_verdicts(queue, [verdicts(stale, event())], now=NOW)
+    jobs = [spec(queue, unique_key="k"), spec(queue, unique_key="k"), spec(queue)]
+
+    store.apply_verdicts(queue, [verdicts(entry, event(), *jobs), verdicts(stale, event(), spec(queue))], now=NOW)
+
+    assert store.read_totals(queue).enqueued == 2
+
+
 def test_an_event_with_an_id_of_its_own_is_known_to_the_configurations_that_it_validated(store: Store) -> None:
     queue = new_queue()
     hit, other = put(store, configuration(queue)), put(store, configuration(queue))

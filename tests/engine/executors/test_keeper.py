@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.executors.child import run_child
+from rota.engine.executors.child import run_child, start_child
 from rota.engine.executors.keeper import retire_keeper
 from tests.servers import wait_until
 from tests.system.processes import keepers_of
@@ -90,6 +90,27 @@ def test_the_keeper_starts_with_the_first_child_and_goes_when_it_is_not_needed(r
         assert await run_child(bash("exit 3", Heard()), 1) == 3
 
     runner.run(scenario())
+
+
+def test_children_that_were_given_up_or_never_started_do_not_hold_the_keeper(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        retire_keeper()
+        bash("sleep 600", Heard()).abandon()
+        with pytest.raises(FileNotFoundError):
+            start_child(["/no/such/program"], environment={}, stdout=print, stderr=print)
+        assert len(keepers_of(os.getpid())) == 1
+
+        retire_keeper()
+
+        wait_until(lambda: not keepers_of(os.getpid()), "the keeper to go")
+
+    runner.run(scenario())
+
+
+def test_a_keeper_that_somebody_killed_is_replaced_and_knows_the_groups_of_before() -> None:
+    (pid,) = left_behind("without_keeper")
+
+    await_death(pid)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
