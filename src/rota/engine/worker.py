@@ -209,7 +209,10 @@ class Worker:
                 answer = await self._thread.call(
                     self._exchange(settlements, batches, wanted, after_failure=failures > 0)
                 )
-            except StoreError as error:
+            except Exception as error:
+                # Whatever it is, it must not end the node; what is no trouble of the store is a fault of ours.
+                if not isinstance(error, StoreError):
+                    _logger.exception("exchange with the store failed")
                 self._take_back(settlements, batches)
                 self._health.store_failed(error)
                 await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
