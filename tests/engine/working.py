@@ -138,6 +138,10 @@ class Faults:
         """The next calls of an operation happen, and then do this."""
         self._after.setdefault(name, deque()).extend(faults)
 
+    def awaits(self, name: str) -> bool:
+        """Whether faults of an operation have not happened yet."""
+        return bool(self._before.get(name) or self._after.get(name))
+
     def lifeline(self, *, timeout_s: float) -> Lifeline:
         """A line with the same faults."""
         line = Faults(self.real.lifeline(timeout_s=timeout_s))
