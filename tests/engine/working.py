@@ -1,6 +1,7 @@
 """A small installation in this process: a store, somebody who hands jobs in, and nodes that run them."""
 
 import asyncio
+import os
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -22,8 +23,9 @@ from rota.store import Store
 from rota.store.store import Lifeline
 from tests.contract.building import find
 
-DEADLINE_S = 60.0
-"""Only a guard: what is waited for comes within milliseconds on any machine that is not stuck."""
+DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "60"))
+"""Only a guard: what is waited for comes within milliseconds on any machine that is not stuck. Whoever expects tests to
+fail has less patience."""
 POLL_S = 0.005
 
 
@@ -135,6 +137,10 @@ class Faults:
     def after(self, name: str, *faults: Callable[[], None]) -> None:
         """The next calls of an operation happen, and then do this."""
         self._after.setdefault(name, deque()).extend(faults)
+
+    def awaits(self, name: str) -> bool:
+        """Whether faults of an operation have not happened yet."""
+        return bool(self._before.get(name) or self._after.get(name))
 
     def lifeline(self, *, timeout_s: float) -> Lifeline:
         """A line with the same faults."""
