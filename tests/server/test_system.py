@@ -14,6 +14,7 @@ from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
 from rota.server.named_keys import make_key, revoke_key
 from rota.store import Store
+from tests.contract.building import enqueue, spec
 from tests.server.serving import BEARER, make_api, served
 
 
@@ -36,6 +37,36 @@ def test_time_series_count_what_happened(admin: TestClient) -> None:
     assert all(point["time"] % 3_600_000 == 0 for point in series["points"])
     assert admin.get("/api/stats?until=0").json()["queues"][0]["points"] == []
     assert admin.get("/api/stats?queue=nowhere").status_code == 404
+
+
+MINUTE, HOUR = 60_000, 3_600_000
+NOON = 1_700_049_600_000
+
+
+def test_time_series_have_the_steps_that_were_asked_for(kept: Store) -> None:
+    api = make_api(kept, clock=ManualClock(NOON + 30_000))
+    queue = api.definitions.node_type("default").uuid
+    for at in (NOON - 49 * HOUR, NOON - 2 * HOUR, NOON - 61 * MINUTE, NOON - 59 * MINUTE, NOON - MINUTE, NOON, NOON):
+        enqueue(kept, spec(queue, now=at), now=at)
+
+    def points(client: TestClient, **query: int) -> list[tuple[int, int]]:
+        (series,) = client.get("/api/stats", params=query).json()["queues"]
+        return [(point["time"] - NOON, point["enqueued"]) for point in series["points"]]
+
+    with served(api) as client:
+        last_hour = client.get("/api/stats").json()
+        assert (last_hour["since"], last_hour["until"], last_hour["step"]) == (
+            NOON - 60 * MINUTE,
+            NOON + 30_001,
+            MINUTE,
+        )
+        assert points(client) == [(-59 * MINUTE, 1), (-MINUTE, 1), (0, 2)]
+        assert points(client, until=NOON) == [(-59 * MINUTE, 1), (-MINUTE, 1)]
+        assert points(client, since=NOON) == [(0, 2)]
+        assert points(client, since=NOON - 1) == [(-MINUTE, 1), (0, 2)], "a step is given whole"
+        assert points(client, since=NOON - 3 * HOUR, step=60) == [(-2 * HOUR, 2), (-HOUR, 2), (0, 2)]
+        whole = client.get("/api/stats", params={"since": 0, "step": 1440}).json()
+        assert whole["since"] == NOON - 60 * HOUR, "minutes are kept for two days"
 
 
 def test_metrics_are_in_prometheus_format(admin: TestClient) -> None:
