@@ -220,6 +220,8 @@ def test_a_run_whose_claim_was_lost_is_stopped_and_not_recorded(store: Store, ca
     with caplog.at_level(logging.WARNING, "rota.worker"):
         asyncio.run(scene())
     assert "claim lost, run stopped" in caplog.text
+    # The store would refuse it; nobody tries.
+    assert "settlement refused" not in caplog.text
 
 
 def test_a_changed_definition_is_used_after_the_next_beat(store: Store) -> None:
