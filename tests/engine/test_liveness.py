@@ -25,7 +25,7 @@ from rota.store import Store
 from rota.store.store import Claims, Renewal
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.jobs import new_stage
-from tests.engine.working import Faults, Shop, until, working
+from tests.engine.working import DEADLINE_S, Faults, Shop, until, working
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 
@@ -45,8 +45,10 @@ class Line:
     def __init__(self) -> None:
         self.is_cut = False
         self.calls: list[str] = []
+        self.on_renewal: Callable[[], object] = lambda: None
 
     def renew_claims(self, queue: str, node: str, held: dict[str, str]) -> Renewal:
+        self.on_renewal()
         self._call("renew")
         return Renewal([], [])
 
@@ -129,6 +131,35 @@ def test_a_node_that_was_not_heard_lets_go_before_others_may_take_over() -> None
             told_after.append(second)
 
     assert told_after[0] == 15
+
+
+def test_a_slow_renewal_counts_from_its_beginning_since_nobody_knows_when_it_was_heard() -> None:
+    patient = Patient()
+    patient.line.on_renewal = lambda: patient.clock.advance(4_000)
+    patient.heart.beat()
+    patient.line.on_renewal = lambda: None
+    patient.line.is_cut = True
+
+    patient.clock.advance(10_000)
+    patient.heart.beat()
+    told_after_14_s = list(patient.holder.told)
+    patient.clock.advance(1_000)
+    patient.heart.beat()
+
+    assert told_after_14_s == ["renewed"]
+    assert patient.holder.told == ["renewed", "let go"]
+
+
+def test_a_renewal_that_fails_slowly_makes_the_node_let_go_at_once() -> None:
+    patient = Patient()
+    patient.heart.beat()
+    patient.line.on_renewal = lambda: patient.clock.advance(6_000)
+    patient.line.is_cut = True
+    patient.clock.advance(9_000)
+
+    patient.heart.beat()
+
+    assert patient.holder.told == ["renewed", "let go"]
 
 
 def test_whoever_wakes_up_lets_go_before_he_renews() -> None:
@@ -234,6 +265,38 @@ def test_a_job_that_a_node_is_given_again_begins_when_the_old_run_has_ended(stor
             (job,) = await shop.ended(job_id)
             assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 1)
         assert shop.counts() == {JobState.SUCCEEDED: 1}
+
+    asyncio.run(scene())
+
+
+def test_a_late_answer_to_a_renewal_of_the_old_attempt_does_not_stop_the_new_one(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop, faults = Shop(store), Faults(store)
+        shop.python("pass_gate")
+        asked, may_go_on = threading.Event(), threading.Event()
+
+        def take_long() -> None:
+            asked.set()
+            may_go_on.wait(DEADLINE_S)
+
+        async with working(faults.store, dead_after_ms=SHORT_MS, roles=frozenset({"worker"})) as node:
+            job_id = shop.enqueue("pass_gate", {"text": "x"})
+            await until(lambda: stage.inside == 1, "the job to run")
+            faults.before("renew_claims", take_long)
+            await until(asked.is_set, "a renewal of the first attempt")
+
+            # While it is on its way, the job is taken from the node, and given to it again.
+            reclaim(store, *map(die, store.claims_of_node(shop.queue, node.uuid, limit=9)))
+            await until(lambda: len(stage.started) == 2, "the second attempt")
+            renewals = faults.calls.count("renew_claims")
+            may_go_on.set()
+            await until(lambda: faults.calls.count("renew_claims") > renewals + 1, "further renewals")
+
+            assert (stage.started, stage.inside) == (["x", "x"], 1)
+            stage.gate.set()
+            (job,) = await shop.ended(job_id)
+            assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 1)
 
     asyncio.run(scene())
 

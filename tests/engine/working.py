@@ -144,9 +144,17 @@ class Faults:
 
     def lifeline(self, *, timeout_s: float) -> Lifeline:
         """A line with the same faults."""
+        self._prepare("lifeline")
         line = Faults(self.real.lifeline(timeout_s=timeout_s))
         line._before, line._after, line.calls, line._is_cut = self._before, self._after, self.calls, self._is_cut
         return cast(Lifeline, line)
+
+    def _prepare(self, name: str) -> None:
+        self.calls.append(name)
+        if self._is_cut.is_set() and name != "close":
+            raise StoreUnavailable("cut off")
+        if self._before.get(name):
+            self._before[name].popleft()()
 
     def __getattr__(self, name: str) -> object:
         real = getattr(self._store, name)
@@ -154,11 +162,7 @@ class Faults:
             return real
 
         def call(*args: object, **options: object) -> object:
-            self.calls.append(name)
-            if self._is_cut.is_set() and name != "close":
-                raise StoreUnavailable("cut off")
-            if self._before.get(name):
-                self._before[name].popleft()()
+            self._prepare(name)
             answer = real(*args, **options)
             if self._after.get(name):
                 self._after[name].popleft()()

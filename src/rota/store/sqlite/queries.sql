@@ -233,8 +233,8 @@ WHERE job_id IN (SELECT value FROM json_each(:ids)) ORDER BY job_id, position LI
 DELETE FROM logs WHERE job_id = ? AND position <= ?;
 
 -- name: delete_jobs
--- Forget ended jobs.
-DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at IS NOT NULL;
+-- Forget jobs, which are over.
+DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: ended_jobs
 -- Those of some jobs that are over, and were by an instant.
