@@ -61,6 +61,20 @@ def test_a_change_of_another_version_is_refused(store: Store) -> None:
     assert found(store, changed).schedule.priority == 5
 
 
+def test_version_one_is_not_taken_for_version_ten(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue, "a"))
+    tenth = ScheduleChange(entry.schedule, structs.replace(entry.state, version=10), 1)
+    assert store.put_schedules([tenth]) == [True]
+
+    assert store.put_schedules([ScheduleChange(entry.schedule, structs.replace(entry.state, version=2), 1)]) == [False]
+    assert store.fire_schedules(queue, [firing(entry, spec(queue))], now=NOW) == [False]
+
+    assert found(store, entry.schedule).state.version == 10
+    late = structs.replace(firing(entry, spec(queue)), expected=100)
+    assert store.fire_schedules(queue, [late], now=NOW) == [False]
+
+
 def test_a_deleted_schedule_is_gone_with_its_ticks_and_its_name(store: Store) -> None:
     queue = new_queue()
     entry = put(store, schedule(queue, "a"))

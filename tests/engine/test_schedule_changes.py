@@ -168,6 +168,8 @@ def test_a_schedule_is_found_by_its_name_and_by_its_uuid(world: World) -> None:
     assert world.schedules.find("nightly") == world.schedules.find(uuid)
     with pytest.raises(NotFound, match="nobody"):
         world.schedules.find("nobody")
+    world.schedule(name=uuid, cron="* * * * *")
+    assert world.schedules.find(uuid).schedule.name == "nightly", "a uuid goes before a name"
 
 
 def test_a_new_definition_keeps_uuid_and_beginning_and_the_name_if_none_is_given(world: World) -> None:
@@ -295,6 +297,20 @@ def test_an_edit_while_the_clock_is_set_back_does_not_move_the_cursor_back(world
     world.pass_time(6 * MINUTE)
 
     assert [(row.nominal - FULL) // MINUTE for row in world.rows(uuid)] == [1, 2, 3, 4, 6]
+    assert world.waiting() == 5
+
+
+def test_times_of_a_new_definition_that_lie_before_it_are_not_fired(world: World) -> None:
+    uuid = world.schedule(cron="*/5 * * * *", overlap="allow")
+    world.pass_time(9 * MINUTE)
+
+    edited = ScheduleRequest(job_type="report", cron="* * * * *", overlap="allow", catch_up="all")
+    world.schedules.replace(uuid, edited)
+    world.tick()
+    world.pass_time(MINUTE)
+
+    assert [(row.nominal - FULL) // MINUTE for row in world.rows(uuid)] == [1, 6, 10]
+    assert world.fates(uuid) == ["fired"] * 3
 
 
 def test_a_schedule_that_goes_on_after_a_failure_remembers_the_jobs_that_are_alive(world: World) -> None:

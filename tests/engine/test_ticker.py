@@ -512,6 +512,7 @@ def test_the_wait_is_short_enough_for_the_next_tick_and_long_enough_to_gather_so
 def test_a_queue_without_schedules_is_looked_at_twice_a_second(world: World) -> None:
     faults = Faults(world.store)
     ticker = World(faults.store, world.clock)
+    faults.calls.clear()
 
     waits = [ticker.tick()]
     for _ in range(20):
@@ -519,6 +520,7 @@ def test_a_queue_without_schedules_is_looked_at_twice_a_second(world: World) -> 
         waits.append(ticker.tick())
 
     assert faults.calls.count("claim_due_schedules") == 5
+    assert faults.calls.count("definitions_version") == 5
     assert waits[:6] == pytest.approx([0.5, 0.4, 0.3, 0.2, 0.1, 0.5])
 
 

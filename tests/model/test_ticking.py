@@ -112,22 +112,31 @@ def test_nothing_gives_way_to_a_tick_that_is_left_out(overlap: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("late", "expected", "cursor"),
+    ("late", "count", "cursor"),
     [
-        (249 * MINUTE, ["fired"] * 249, 249),
-        (250 * MINUTE, ["fired"] * 250, 250),
-        (251 * MINUTE, ["fired"] * 250, 250),
-        (700 * MINUTE, ["fired"] * 250, 250),
+        (249 * MINUTE, 249, 249 * MINUTE),
+        (250 * MINUTE, 250, 250 * MINUTE),
+        (251 * MINUTE, 250, 251 * MINUTE - 1),
+        (700 * MINUTE, 250, 251 * MINUTE - 1),
     ],
 )
-def test_of_very_many_ticks_the_oldest_250_are_decided_at_once(late: int, expected: list[str], cursor: int) -> None:
+def test_of_very_many_ticks_the_oldest_250_are_decided_at_once(late: int, count: int, cursor: int) -> None:
     one = schedule(EACH_MINUTE, **catching_up(CatchUpMode.ALL, max_fires=1_000))
 
     decision = decided(one, late)
 
-    assert rows(decision) == expected
-    assert EIGHT + cursor * MINUTE <= (decision.state.cursor or 0) < EIGHT + (cursor + 1) * MINUTE
-    assert decision.state.nominal == EIGHT + (cursor + 1) * MINUTE
+    assert rows(decision) == ["fired"] * count
+    assert decision.state.cursor == EIGHT + cursor
+    assert decision.state.nominal == EIGHT + (count + 1) * MINUTE
+
+
+def test_ticks_that_follow_each_other_by_the_millisecond_are_cut_between_two_of_them() -> None:
+    one = schedule(IntervalTrigger(every_ms=1, start=EIGHT), **catching_up(CatchUpMode.ALL, max_fires=1_000))
+
+    first = decided(one, 300)
+    second = decided(one, 300, first.state)
+
+    assert [tick.nominal - EIGHT for tick in (*first.fired, *second.fired)] == list(range(1, 301))
 
 
 def test_a_row_of_missed_ticks_counts_as_one_of_the_250() -> None:
