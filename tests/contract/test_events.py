@@ -153,6 +153,68 @@ def test_a_change_of_another_version_is_refused(store: Store) -> None:
     assert matched(store, event("a"), event("b")) == [set(), {changed.uuid}]
 
 
+@pytest.mark.parametrize("expected", [None, 7])
+def test_a_change_that_is_refused_takes_no_name_and_moves_nothing(store: Store, expected: int | None) -> None:
+    entry = put(store, configuration(new_queue(), name="old"))
+    moved = structs.replace(entry.configuration, queue=new_queue(), name="new", dependencies=(dependency("b"),))
+
+    assert store.put_configurations([ConfigurationChange(moved, first_state(moved, version=2), expected)]) == [False]
+
+    assert store.find_configurations([moved.uuid]) == [entry]
+    assert (store.configuration_uuid("old"), store.configuration_uuid("new")) == (moved.uuid, None)
+    assert store.match_events([event("a"), event("b")]) == [[Place(entry.configuration.queue, moved.uuid)], []]
+    assert [one.configuration.name for one in store.list_configurations(limit=9).entries] == ["old"]
+
+
+def test_a_change_of_what_is_gone_takes_no_name(store: Store) -> None:
+    entry = put(store, configuration(new_queue(), name="old"))
+    store.delete_configurations([entry.configuration.uuid])
+
+    assert store.put_configurations([ConfigurationChange(entry.configuration, entry.state, 1)]) == [False]
+
+    assert store.configuration_uuid("old") is None
+    assert store.list_configurations(limit=9).entries == []
+    put(store, configuration(new_queue(), name="old"))
+
+
+def test_a_configuration_that_moves_to_and_fro_while_events_come_is_never_lost(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    queues = [new_queue(), new_queue()]
+    one = put(store, configuration(queues[0], name="c")).configuration
+    handles = [open_again() for _ in range(3)]
+
+    def move(handle: Store, n: int) -> bool:
+        entry = handle.find_configurations([one.uuid])[0]
+        if entry is None:
+            return False  # it is being moved
+        state = structs.replace(entry.state, version=entry.state.version + 1)
+        moved = structs.replace(entry.configuration, queue=queues[n % 2], name=f"c{n}")
+        return handle.put_configurations([ConfigurationChange(moved, state, entry.state.version)])[0]
+
+    def judge(handle: Store, n: int) -> bool:
+        entry = handle.find_configurations([one.uuid])[0]
+        if entry is None:
+            return False
+        judged = verdicts(entry, event(at=NOW + n))
+        return handle.apply_verdicts(entry.configuration.queue, [judged], now=NOW)[0].done
+
+    def act(number: int) -> None:
+        for n in range(100):
+            (move if number == 0 else judge)(handles[number], n)
+
+    in_threads(act, 3)
+
+    assert [judge(store, 1_000), move(store, 1_001), judge(store, 1_002)] == [True] * 3
+    entry = found(store, one)
+    assert (entry.configuration.queue, entry.configuration.name) == (queues[1], "c1001")
+    assert store.configuration_uuid(entry.configuration.name) == one.uuid
+    assert store.match_events([event()]) == [[Place(entry.configuration.queue, one.uuid)]]
+    assert len(store.list_configurations(limit=9).entries) == 1
+    assert store.delete_configurations([one.uuid]) == [True]
+    assert store.match_events([event()]) == [[]]
+
+
 def test_a_renamed_configuration_frees_its_name(store: Store) -> None:
     entry = put(store, configuration(new_queue(), name="old"))
     renamed = structs.replace(entry.configuration, name="new")
