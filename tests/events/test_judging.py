@@ -1,6 +1,7 @@
 """Events that several processes take at once, that come twice, or come while the store is away: each counts once."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -342,7 +343,7 @@ def test_a_preview_says_what_would_happen_and_changes_nothing(desk: Desk) -> Non
     other = desk.define("d", needs("FILE", "a"), needs("TABLE", "b")).configuration.uuid
     desk.post("FILE", "a", 1, eventId="x")
 
-    def preview(at: float, configuration: str | None = None, **more: object) -> list[tuple[str, str]]:
+    def preview(at: float, configuration: str | None = None, **more: Any) -> list[tuple[str, str]]:
         found = desk.events.preview(desk.event("FILE", "a", at, **more), configuration)
         return sorted((one.configuration, one.evaluation.verdict.value) for one in found)
 

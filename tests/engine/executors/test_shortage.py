@@ -147,7 +147,7 @@ def test_a_module_cannot_be_imported_without_descriptors(
 
 @pytest.mark.parametrize("way", ["in a process of its own", "isolated"])
 def test_what_a_process_of_a_run_lacks_is_told_by_the_node(runner: asyncio.Runner, way: str) -> None:
-    function = {"function": f"{__package__}.importing_too_much:job"}
+    function: dict[str, object] = {"function": f"{__package__}.importing_too_much:job"}
     if way == "isolated":
         run = make_run(function)
         run.job_type = structs.replace(run.job_type, executor="python")
