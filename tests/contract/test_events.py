@@ -559,6 +559,26 @@ def test_the_end_of_a_job_that_is_waited_for_is_in_the_outbox_until_it_is_taken(
     assert store.read_outbox(queue, limit=10) == []
 
 
+def test_every_queue_has_an_outbox_of_its_own_in_the_order_of_the_ends(store: Store) -> None:
+    await_ends(store)
+    queues = [make_queue(store) for _ in range(2)]
+    ids: dict[str, list[str]] = {queue: [] for queue in queues}
+    for n in range(6):
+        queue = queues[n % 2]
+        enqueue(store, spec(queue))
+        one = claim_one(store, queue)
+        finish(store, succeed(one, NOW + n), now=NOW + n)
+        ids[queue].append(f"{one.spec.id}/{one.token}")
+
+    for queue in queues:
+        assert [each.id for each in store.read_outbox(queue, limit=10)] == ids[queue]
+        assert [each.id for each in store.read_outbox(queue, limit=2)] == ids[queue][:2]
+    store.clear_outbox(queues[0], store.read_outbox(queues[0], limit=2))
+
+    assert [each.id for each in store.read_outbox(queues[0], limit=10)] == ids[queues[0]][2:]
+    assert [each.id for each in store.read_outbox(queues[1], limit=10)] == ids[queues[1]]
+
+
 def test_a_settlement_that_is_refused_or_repeated_tells_nothing_more(store: Store) -> None:
     queue = make_queue(store)
     await_ends(store)

@@ -1,4 +1,4 @@
-"""The endpoint for events in a Flask app: who may post, what is answered, and that events are taken as by the server."""
+"""The endpoint for events in a Flask app: who may post, what is answered, and that it takes events as a server does."""
 
 from collections.abc import Iterator
 from pathlib import Path
