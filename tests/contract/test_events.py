@@ -153,6 +153,68 @@ def test_a_change_of_another_version_is_refused(store: Store) -> None:
     assert matched(store, event("a"), event("b")) == [set(), {changed.uuid}]
 
 
+@pytest.mark.parametrize("expected", [None, 7])
+def test_a_change_that_is_refused_takes_no_name_and_moves_nothing(store: Store, expected: int | None) -> None:
+    entry = put(store, configuration(new_queue(), name="old"))
+    moved = structs.replace(entry.configuration, queue=new_queue(), name="new", dependencies=(dependency("b"),))
+
+    assert store.put_configurations([ConfigurationChange(moved, first_state(moved, version=2), expected)]) == [False]
+
+    assert store.find_configurations([moved.uuid]) == [entry]
+    assert (store.configuration_uuid("old"), store.configuration_uuid("new")) == (moved.uuid, None)
+    assert store.match_events([event("a"), event("b")]) == [[Place(entry.configuration.queue, moved.uuid)], []]
+    assert [one.configuration.name for one in store.list_configurations(limit=9).entries] == ["old"]
+
+
+def test_a_change_of_what_is_gone_takes_no_name(store: Store) -> None:
+    entry = put(store, configuration(new_queue(), name="old"))
+    store.delete_configurations([entry.configuration.uuid])
+
+    assert store.put_configurations([ConfigurationChange(entry.configuration, entry.state, 1)]) == [False]
+
+    assert store.configuration_uuid("old") is None
+    assert store.list_configurations(limit=9).entries == []
+    put(store, configuration(new_queue(), name="old"))
+
+
+def test_a_configuration_that_moves_to_and_fro_while_events_come_is_never_lost(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    queues = [new_queue(), new_queue()]
+    one = put(store, configuration(queues[0], name="c")).configuration
+    handles = [open_again() for _ in range(3)]
+
+    def move(handle: Store, n: int) -> bool:
+        entry = handle.find_configurations([one.uuid])[0]
+        if entry is None:
+            return False  # it is being moved
+        state = structs.replace(entry.state, version=entry.state.version + 1)
+        moved = structs.replace(entry.configuration, queue=queues[n % 2], name=f"c{n}")
+        return handle.put_configurations([ConfigurationChange(moved, state, entry.state.version)])[0]
+
+    def judge(handle: Store, n: int) -> bool:
+        entry = handle.find_configurations([one.uuid])[0]
+        if entry is None:
+            return False
+        judged = verdicts(entry, event(at=NOW + n))
+        return handle.apply_verdicts(entry.configuration.queue, [judged], now=NOW)[0].done
+
+    def act(number: int) -> None:
+        for n in range(100):
+            (move if number == 0 else judge)(handles[number], n)
+
+    in_threads(act, 3)
+
+    assert [judge(store, 1_000), move(store, 1_001), judge(store, 1_002)] == [True] * 3
+    entry = found(store, one)
+    assert (entry.configuration.queue, entry.configuration.name) == (queues[1], "c1001")
+    assert store.configuration_uuid(entry.configuration.name) == one.uuid
+    assert store.match_events([event()]) == [[Place(entry.configuration.queue, one.uuid)]]
+    assert len(store.list_configurations(limit=9).entries) == 1
+    assert store.delete_configurations([one.uuid]) == [True]
+    assert store.match_events([event()]) == [[]]
+
+
 def test_a_renamed_configuration_frees_its_name(store: Store) -> None:
     entry = put(store, configuration(new_queue(), name="old"))
     renamed = structs.replace(entry.configuration, name="new")
@@ -495,6 +557,26 @@ def test_the_end_of_a_job_that_is_waited_for_is_in_the_outbox_until_it_is_taken(
     store.clear_outbox(queue, [event])
     store.clear_outbox(queue, [event])
     assert store.read_outbox(queue, limit=10) == []
+
+
+def test_every_queue_has_an_outbox_of_its_own_in_the_order_of_the_ends(store: Store) -> None:
+    await_ends(store)
+    queues = [make_queue(store) for _ in range(2)]
+    ids: dict[str, list[str]] = {queue: [] for queue in queues}
+    for n in range(6):
+        queue = queues[n % 2]
+        enqueue(store, spec(queue))
+        one = claim_one(store, queue)
+        finish(store, succeed(one, NOW + n), now=NOW + n)
+        ids[queue].append(f"{one.spec.id}/{one.token}")
+
+    for queue in queues:
+        assert [each.id for each in store.read_outbox(queue, limit=10)] == ids[queue]
+        assert [each.id for each in store.read_outbox(queue, limit=2)] == ids[queue][:2]
+    store.clear_outbox(queues[0], store.read_outbox(queues[0], limit=2))
+
+    assert [each.id for each in store.read_outbox(queues[0], limit=10)] == ids[queues[0]][2:]
+    assert [each.id for each in store.read_outbox(queues[1], limit=10)] == ids[queues[1]]
 
 
 def test_a_settlement_that_is_refused_or_repeated_tells_nothing_more(store: Store) -> None:

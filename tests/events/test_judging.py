@@ -1,6 +1,7 @@
 """Events that several processes take at once, that come twice, or come while the store is away: each counts once."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -332,3 +333,23 @@ def test_an_event_of_the_future_is_one_of_its_reception_and_blocks_nobody(desk: 
     assert (first, late) == (True, False), "its life begins when it was received"
     (newest, *_) = validations(desk, "c")
     assert newest.event.time == (now + 11_000) * 1_000 + 999
+
+
+# -- previews ------------------------------------------------------------------------------------------------------
+
+
+def test_a_preview_says_what_would_happen_and_changes_nothing(desk: Desk) -> None:
+    desk.define("c", needs("FILE", "a", 0))
+    other = desk.define("d", needs("FILE", "a"), needs("TABLE", "b")).configuration.uuid
+    desk.post("FILE", "a", 1, eventId="x")
+
+    def preview(at: float, configuration: str | None = None, **more: Any) -> list[tuple[str, str]]:
+        found = desk.events.preview(desk.event("FILE", "a", at, **more), configuration)
+        return sorted((one.configuration, one.evaluation.verdict.value) for one in found)
+
+    assert preview(2) == [("c", "triggered"), ("d", "waiting")]
+    assert preview(2) == [("c", "triggered"), ("d", "waiting")]
+    assert preview(2, eventId="x") == [("c", "duplicate"), ("d", "duplicate")]
+    assert preview(1) == [("c", "older"), ("d", "waiting")]
+    assert preview(2, other) == [("d", "waiting")]
+    assert (counts(desk, "c"), counts(desk, "d")) == ((1, 1), (1, 0))

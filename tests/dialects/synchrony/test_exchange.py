@@ -322,6 +322,12 @@ def test_one_node_at_a_time_keeps_the_keys(speaker: Speaker, open_again: Callabl
     assert [one.name for one in second.store.list_node_types()] == ["gpu"]
 
 
+def test_the_turn_of_a_node_that_dies_ends_by_itself(speaker: Speaker) -> None:
+    speaker.round()
+
+    assert 0 < speaker.access.ask("pttl", "rota:synchrony:turn") <= 5_000
+
+
 def test_what_is_defined_here_is_shown_before_the_next_round(speaker: Speaker) -> None:
     speaker.round()
     define_natively(speaker)
