@@ -41,8 +41,8 @@ def test_a_child_that_ended_before_it_was_stopped_has_not_been_stopped(runner: a
         child = bash(f"read < {gate}; exit 3", Heard())
         running = asyncio.create_task(run_child(child, 60))
         await asyncio.sleep(0)
-        gate.write_text("\n")  # noqa: ASYNC240 - the loop stands still until the child has ended
-        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222
+        gate.write_text("\n")
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222 - the loop stands still
 
         running.cancel()
 
