@@ -235,7 +235,11 @@ def test_a_duty_that_fails_is_done_again(store: Store, caplog: pytest.LogCapture
     assert "duty failed" in caplog.text
 
 
-def test_a_worker_asks_for_jobs_now_and_then_although_nobody_wakes_it(store: Store) -> None:
+def test_a_worker_asks_for_jobs_now_and_then_although_nobody_wakes_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.engine.worker.IDLE_CHECK_S", 0.2)
+
     async def scene() -> None:
         stage = new_stage()
         shop, faults = Shop(store), Faults(store)
