@@ -150,7 +150,8 @@ def test_a_schedule_takes_its_ticks_to_another_queue_and_is_fired_there_only(sto
 
     assert len(store.list_ticks(moved.uuid, limit=10)) == 1
     assert store.fire_schedules(old, [firing(held, spec(old), nominal=NOW + MINUTE)], now=NOW) == [False]
-    assert store.claim_due_schedules(old, now=NOW + 1_000 * MINUTE, lease_ms=LEASE_MS, limit=10).entries == []
+    there = store.claim_due_schedules(old, now=NOW + 1_000 * MINUTE, lease_ms=LEASE_MS, limit=10)
+    assert (there.entries, there.next_due) == ([], None), "nothing of it is left, not even for later"
     due = store.claim_due_schedules(new, now=NOW + MINUTE, lease_ms=LEASE_MS, limit=10).entries
     assert [one.schedule for one in due] == [moved]
 
