@@ -380,10 +380,13 @@ def test_it_says_since_when_it_is_known_what_fired(world: World) -> None:
     fire(world, world.schedules.find(uuid), rows[:1])
     of_1000 = world.backfills.preview("s", wish)
     younger = world.backfills.preview("s", structs.replace(wish, start=FULL + MINUTE))
+    fire(world, world.schedules.find(uuid), rows[1_000:])
+    of_1200 = world.backfills.preview("s", wish)
 
     assert (of_999.known_from, of_999.already_fired, len(of_999.instants)) == (None, 9, 1)
     assert (of_1000.known_from, of_1000.already_fired, len(of_1000.instants)) == (FULL + MINUTE, 10, 0)
     assert younger.known_from is None
+    assert (of_1200.already_fired, len(of_1200.instants)) == (10, 0), "rows are not forgotten at once"
 
 
 def fire(world: World, entry: ScheduleEntry, rows: tuple[Tick, ...]) -> None:
