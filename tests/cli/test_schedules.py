@@ -1,8 +1,10 @@
 """`rota schedule`: made, shown, changed, paused, run, filled in."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from rota.engine.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
@@ -109,6 +111,67 @@ def test_an_edit_changes_what_is_named_and_keeps_the_rest() -> None:
     assert (shown["overlap"], shown["job_arguments"]) == ("allow", {"region": "eu"})
     assert (shown["catch_up"]["mode"], shown["catch_up"]["max"]) == ("all", 5)
     assert "end" not in shown["trigger"]
+
+
+FULL = (
+    *("schedule", "create", "full", "-t", "report", "region=eu", "--start", "2030-01-01", "--end", "2040-01-01"),
+    *("--max-runs", "9", "--tz", "Europe/Berlin", "--jitter", "5s", "--overlap", "buffer_one", "--catch-up", "all"),
+    *("--catch-up-window", "2d", "--catch-up-max", "7", "--exclude", "2035-12-25", "--priority", "3"),
+    *("--pause-on-failure", "--note", "because"),
+)
+CRON = ("--cron", "30 2 1 * 1", "--dialect", "quartz", "--days", "both", "--dst", "literal")
+INTERVAL = ("--interval", "60s", "--anchor", "epoch", "--phase", "7s")
+
+
+@pytest.mark.parametrize(
+    ("times", "edit", "record"),
+    [
+        (CRON, ["--name", "new"], {"name": "new"}),
+        (CRON, ["a=1"], {"arguments": {"a": 1}}),
+        (CRON, ["--arguments", '{"a": 2}'], {"arguments": {"a": 2}}),
+        (CRON, ["--cron", "31 2 1 * 1"], {"trigger.cron": "31 2 1 * 1"}),
+        (CRON, ["--dialect", "unix"], {"trigger.dialect": "unix"}),
+        (CRON, ["--days", "either"], {"trigger.days": "either"}),
+        (CRON, ["--dst", "skip"], {"trigger.dst": "skip"}),
+        (CRON, ["--tz", "America/New_York"], {"trigger.tz": "America/New_York"}),
+        (CRON, ["--start", "1900000000000"], {"trigger.start": 1_900_000_000_000}),
+        (CRON, ["--end", "2200000000000"], {"trigger.end": 2_200_000_000_000}),
+        (CRON, ["--unset", "end"], {"trigger.end": None}),
+        (CRON, ["--max-runs", "10"], {"max_runs": 10}),
+        (CRON, ["--jitter", "6s"], {"trigger.jitter_ms": 6_000}),
+        (CRON, ["--overlap", "allow"], {"overlap": "allow"}),
+        (CRON, ["--catch-up", "last"], {"catch_up.mode": "last"}),
+        (CRON, ["--catch-up-window", "3d"], {"catch_up.window_ms": 259_200_000}),
+        (CRON, ["--catch-up-max", "8"], {"catch_up.max_fires": 8}),
+        (CRON, ["--exclude", "2036-12-25"], {"excluded": ("2036-12-25",)}),
+        (CRON, ["--priority", "0"], {"priority": 0}),
+        (CRON, ["--no-pause-on-failure"], {"pause_on_failure": False}),
+        (CRON, ["--note", "other"], {"pause_note": "other"}),
+        (INTERVAL, ["--interval", "61s"], {"trigger.every_ms": 61_000}),
+        (INTERVAL, ["--anchor", "start"], {"trigger.anchor": "start"}),
+        (INTERVAL, ["--phase", "8s"], {"trigger.phase_ms": 8_000}),
+    ],
+)
+def test_an_edit_of_one_field_changes_no_other(
+    opened: Store, times: Sequence[str], edit: list[str], record: dict[str, object]
+) -> None:
+    uuid = done(*FULL, *times, "--json").json["uuid"]
+    before = fields_of(opened, uuid)
+
+    done("schedule", "edit", "full", *edit)
+
+    after = fields_of(opened, uuid)
+    assert {name: after[name] for name in after if after[name] != before[name]} == record
+
+
+def fields_of(store: Store, uuid: str) -> dict[str, object]:
+    """What is stored of a schedule, by field; defaults too."""
+    (entry,) = store.find_schedules([uuid])
+    assert entry is not None
+    fields = structs.asdict(entry.schedule)
+    for name in ("trigger", "catch_up"):
+        fields |= {f"{name}.{key}": value for key, value in structs.asdict(fields.pop(name)).items()}
+    return fields
 
 
 def test_other_times_take_the_place_of_the_old_ones() -> None:

@@ -82,3 +82,43 @@ def test_jitter_only_adds_and_stays_within_its_share(attempts: int, chance: floa
 def test_a_policy_that_cannot_be_meant_is_refused_with_its_field(policy: RetryPolicy, field: str) -> None:
     with pytest.raises(InvalidInput, match=rf"retry\.{field}"):
         policy.check("retry")
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        RetryPolicy(attempts=1, delay_ms=0, factor=1, max_delay_ms=0, jitter=0),
+        RetryPolicy(attempts=1_000, delay_ms=2_592_000_000, factor=100, max_delay_ms=2_592_000_000, jitter=1),
+    ],
+)
+def test_a_policy_on_its_bounds_is_accepted(policy: RetryPolicy) -> None:
+    policy.check("retry")
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        RetryPolicy(delay_ms=2_592_000_001),
+        RetryPolicy(factor=100.1),
+        RetryPolicy(factor=float("inf")),
+        RetryPolicy(max_delay_ms=-1),
+        RetryPolicy(jitter=-0.1),
+        RetryPolicy(jitter=float("nan")),
+    ],
+)
+def test_a_policy_beyond_its_bounds_is_refused(policy: RetryPolicy) -> None:
+    with pytest.raises(InvalidInput):
+        policy.check("retry")
+
+
+def test_waits_are_in_milliseconds_and_jitter_is_added_by_chance() -> None:
+    policy = RetryPolicy(attempts=9, delay_ms=1_000, factor=2, max_delay_ms=3_000, jitter=0.5)
+
+    assert [policy.delay_after(1, chance) for chance in (0.0, 0.5, 0.999)] == [1_000, 1_250, 1_500]
+    assert policy.delay_after(9, 1.0) == 4_500
+
+
+def test_the_greatest_factor_and_number_of_attempts_give_a_wait_within_the_limit() -> None:
+    policy = RetryPolicy(attempts=1_000, delay_ms=2_592_000_000, factor=100, max_delay_ms=2_592_000_000, jitter=0)
+
+    assert [policy.delay_after(attempts, 0.0) for attempts in (1, 2, 65, 66, 1_000)] == [2_592_000_000] * 5
