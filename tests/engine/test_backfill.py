@@ -164,6 +164,7 @@ def test_cancelling_it_ends_what_has_not_ended(world: World) -> None:
         ({"start": "yesterday", "end": FULL}, "start"),
         ({"start": FULL - 2_000 * MINUTE, "end": FULL}, "max"),
         ({"start": FULL - MINUTE, "end": FULL, "max": 10_001}, "max"),
+        ({"start": FULL - MINUTE + 1, "end": FULL - 1, "max": 0}, "max"),
         ({"start": FULL - MINUTE, "end": FULL, "overlap": "skip"}, "overlap"),
         ({"start": FULL - MINUTE, "end": FULL, "priority": 10**6}, "priority"),
     ],
@@ -215,6 +216,7 @@ def test_what_the_store_has_yet_to_see_is_not_past_for_a_clock_that_is_ahead(sto
 def test_a_range_with_exactly_as_many_instants_as_it_may_have_is_made(world: World) -> None:
     world.schedule(name="s", cron="* * * * *")
 
+    world.backfills.preview("s", BackfillRequest(start=FULL - MINUTE, end=FULL, max=1))
     with pytest.raises(InvalidInput, match=r"^max: the range has 10 instants, more than 9; "):
         world.backfills.start("s", structs.replace(RANGE, max=9))
     world.backfills.start("s", structs.replace(RANGE, max=10))

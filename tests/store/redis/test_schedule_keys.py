@@ -3,12 +3,13 @@
 import pytest
 from msgspec import structs
 
+from rota.engine.schedule_moves import move_schedule
 from rota.model.ids import new_id
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS
 from rota.store.redis.store import RedisStore
 from rota.store.schedules import ScheduleChange
 from tests.contract.building import NOW, new_queue, spec
-from tests.contract.scheduling import firing, found, put, schedule
+from tests.contract.scheduling import LEASE_MS, firing, found, put, schedule
 
 pytestmark = pytest.mark.stores("redis")
 
@@ -68,3 +69,36 @@ def test_half_of_a_deletion_that_goes_on_late_leaves_the_name_to_its_new_owner(s
     assert store.schedule_uuid("a") == second.uuid
     assert [entry.schedule for entry in store.list_schedules(limit=10).entries] == [second]
     assert [one.schedule for one in store.list_schedules(limit=10, job_type=second.job_type).entries] == [second]
+
+
+class Dies(Exception):
+    """The process dies here."""
+
+
+def test_a_move_that_is_cut_short_leaves_the_schedule_asleep_where_it_was(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new, before = new_queue(), new_queue(), store.now()
+    entry = put(store, schedule(old, "a"), due=before)
+    moved = structs.replace(entry.schedule, queue=new)
+    run = store._run
+
+    def die_before_it_arrives(script: str, keys: list[str], args: list[str | bytes | int]) -> object:
+        if script == "put_schedules" and keys[0] == store._of(new).schedules:
+            raise Dies
+        return run(script, keys, args)
+
+    monkeypatch.setattr(store, "_run", die_before_it_arrives)
+    with pytest.raises(Dies):
+        store.put_schedules([ScheduleChange(moved, structs.replace(entry.state, version=2), 1)])
+    monkeypatch.undo()
+
+    left = found(store, entry.schedule)
+    assert (left.schedule.queue, left.state.version) == (old, 2)
+    assert store.fire_schedules(old, [firing(entry, spec(old))], now=before) == [False], "it was decided before"
+    given = store.claim_due_schedules(old, now=store.now(), lease_ms=LEASE_MS, limit=10)
+    assert given.entries == []
+    assert before + 60_000 <= (given.next_due or 0) <= store.now() + 60_000, "until the others know where it belongs"
+    move_schedule(store, left, new)
+    assert found(store, moved).schedule.queue == new
+    assert kept_of(store, old, moved.uuid) == [False] * 4
