@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export PYTHON VENV
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench soak clean named-python
+.PHONY: help up test check bench soak mutants clean named-python
 
 help:  ## Show this.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -31,6 +31,10 @@ bench: $(VENV)/dev.stamp  ## Measure. Options: make bench ARGS="--help"
 
 soak: $(VENV)/dev.stamp  ## Load and random faults for 15 minutes, judged from outside. Options: make soak ARGS="--minutes 3 --store sqlite"
 	@server=$$(scripts/ensure-redis) && ROTA_TEST_REDIS_SERVER="$$server" $(BIN)/python -m tests.soak $(ARGS)
+
+mutants: $(VENV)/dev.stamp  ## Make dangerous changes one by one: which does no test notice? Options: make mutants ARGS="stores -k token"
+	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && \
+	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" $(BIN)/python -m tests.mutants $(ARGS)
 
 clean:  ## Remove the virtual environments, caches and builds. Stores (*.db) stay.
 	rm -rf .venv .venv-newest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

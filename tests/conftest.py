@@ -5,6 +5,7 @@ runs on those stores only that a second handle can reach.
 """
 
 import random
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -33,7 +34,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _hear_signals()
     config.addinivalue_line("markers", "stores(*kinds): run only on these kinds of store, for a reason given nearby")
+
+
+def _hear_signals() -> None:
+    """A shell has what it starts in the background ignore INT, and `nohup` HUP, and whatever the tests start would
+    inherit that. What has a handler here has its default there."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda number, frame: None)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import RotaProcess, done, rota
+from tests.cli.calling import RotaProcess, call_process, done, rota
 
 
 def test_a_program_after_two_dashes_is_run_without_a_shell() -> None:
@@ -140,3 +140,13 @@ def test_a_definition_that_left_the_file_is_removed(folder: Path) -> None:
     start_and_stop_a_scheduler(folder)
 
     assert [one["name"] for one in done("job-type", "list", "--json").json] == ["mine"]
+
+
+def test_a_worker_whose_file_has_no_definitions_removes_none(folder: Path) -> None:
+    (folder / "rota.yaml").write_text(REPORT)
+    start_and_stop_a_scheduler(folder)
+
+    (folder / "rota.yaml").write_text("log_level: INFO\n")
+    assert call_process("worker", "--burst").exit_code == 0
+
+    assert [one["name"] for one in done("job-type", "list", "--json").json] == ["report"]

@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rota.model.job import JobSpec
+from rota.model.job import Claim, JobSpec
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import NodeType
 from rota.model.outcome import succeeded
 from rota.model.retry import RetryPolicy
-from rota.model.settlement import settle
+from rota.model.settlement import Settlement, settle
 from rota.store import Store, open_store
 from rota.store.store import LogBatch
 from tests.cli.calling import RotaProcess, call_process, done, rota
@@ -44,16 +44,22 @@ def store(url: str) -> Iterator[Store]:
 
 
 def run_jobs(store: Store, numbers: range, lines: int = 2) -> None:
-    """Job number n ends n seconds after the start, three of them each second."""
-    for number in numbers:
-        now = START + number // 3 * 1000
-        spec = JobSpec(id=f"00000000-0000-7000-8000-{number:012}", job_type=TYPE, queue=QUEUE, enqueued_at=now)
-        store.enqueue_jobs([spec], now=now)
-        claim = store.claim_jobs(QUEUE, token="n/1", limit=1, now=now).claims[0]
-        entries = [LogEntry(now, f"{number}: line {line}") for line in range(lines)]
-        store.append_logs([LogBatch(QUEUE, spec.id, claim.token, entries)])
-        settled = settle(claim, succeeded(), policy=RetryPolicy(), started_at=now, now=now, chance=0.5)
-        store.finish_jobs(QUEUE, [settled], now=now)
+    """Three of them end each second: number 7 ends two seconds after the start."""
+    ends = {f"00000000-0000-7000-8000-{number:012}": START + number // 3 * 1000 for number in numbers}
+    specs = [JobSpec(id=job_id, job_type=TYPE, queue=QUEUE, enqueued_at=START) for job_id in ends]
+    store.enqueue_jobs(specs, now=START)
+    claims = store.claim_jobs(QUEUE, token="n/1", limit=len(specs), now=START).claims
+    store.append_logs([LogBatch(QUEUE, one.spec.id, one.token, _entries(one, ends, lines)) for one in claims])
+    store.finish_jobs(QUEUE, [_settlement(one, ends[one.spec.id]) for one in claims], now=max(ends.values()))
+
+
+def _entries(claim: Claim, ends: dict[str, int], lines: int) -> list[LogEntry]:
+    job_id = claim.spec.id
+    return [LogEntry(ends[job_id], f"{int(job_id[-12:])}: line {line}") for line in range(lines)]
+
+
+def _settlement(claim: Claim, now: int) -> Settlement:
+    return settle(claim, succeeded(), policy=RetryPolicy(), started_at=now, now=now, chance=0.5)
 
 
 def messages(text: str) -> list[str]:
@@ -84,6 +90,15 @@ def test_the_logs_of_a_time_range_come_as_json_lines(store: Store, url: str) -> 
         "message": "8: line 0",
     }
     assert said.stderr == "12 lines of 6 jobs.\n"
+
+
+def test_a_long_log_comes_whole_and_in_order(store: Store, url: str) -> None:
+    run_jobs(store, range(2), lines=2_001)
+
+    lines = [msgspec.json.decode(line) for line in done("logs", "export", "--store", url).stdout.splitlines()]
+
+    assert [line["message"] for line in lines[:2_001]] == [f"1: line {number}" for number in range(2_001)]
+    assert [line["line"] for line in lines] == [*range(1, 2_002), *range(1, 2_002)]
 
 
 def test_an_export_that_broke_off_goes_on_without_losing_or_repeating_a_line(

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rota.model.ids import new_id
+from rota.model.job import JobSpec
 from rota.store import Store, open_store
 from tests.cli.calling import RotaProcess, call_process, done
 from tests.servers import RedisServer, wait_until
@@ -187,6 +189,28 @@ def test_a_burst_ends_when_nothing_is_left_to_run(folder: Path) -> None:
         assert worker.wait() == 0
 
     assert [one["state"] for one in done("jobs", "--json").json] == ["succeeded", "succeeded"]
+
+
+def test_history_is_kept_for_the_days_of_the_settings(folder: Path, opened: Store) -> None:
+    """0.02 days are 28.8 minutes."""
+    done("job-type", "create", "hello", "--", "echo", "hello")
+    old, young = (ended_minutes_ago(opened, minutes) for minutes in (30, 28))
+
+    with RotaProcess(["scheduler"], folder, ROTA_HISTORY_MAX_AGE_DAYS="0.02") as scheduler:
+        scheduler.until(lambda: opened.find_jobs([old]) == [None], "the older job to be forgotten")
+        assert scheduler.stop() == 0
+
+    assert opened.find_jobs([young]) != [None]
+
+
+def ended_minutes_ago(store: Store, minutes: int) -> str:
+    """The id of a job that was cancelled so long ago."""
+    then = store.now() - minutes * 60_000
+    queue, job_type = store.list_node_types()[0].uuid, store.list_job_types()[0].uuid
+    spec = JobSpec(id=new_id(then), job_type=job_type, queue=queue, enqueued_at=then)
+    store.enqueue_jobs([spec], now=then)
+    store.cancel_jobs([spec.id], now=then)
+    return spec.id
 
 
 def running_sleeper(folder: Path, words: Sequence[str], **variables: str) -> tuple[RotaProcess, str, int]:

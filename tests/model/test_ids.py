@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.errors import InvalidInput
-from rota.model.ids import check_id, new_id
+from rota.model.ids import check_id, ids_between, new_id, numbered_id
 
 
 def test_an_id_is_a_version_7_uuid_that_tells_its_millisecond() -> None:
@@ -33,6 +33,34 @@ def test_more_ids_than_fit_into_a_millisecond_still_grow() -> None:
 
     assert ids == sorted(ids)
     assert len(set(ids)) == len(ids)
+
+
+def test_numbered_ids_are_the_same_at_every_call_and_in_the_order_of_their_numbers() -> None:
+    numbers = [0, 1, 2, 4_095, 4_096, 4_097, 100_000]
+
+    ids = [numbered_id(1_700_000_000_000, "nightly", number) for number in numbers]
+
+    assert ids == sorted(ids)
+    assert len(set(ids)) == len(numbers)
+    assert ids == [numbered_id(1_700_000_000_000, "nightly", number) for number in numbers]
+    assert {UUID(one).version for one in ids} == {7}
+    assert [UUID(one).int >> 80 for one in ids[:4]] == [1_700_000_000_000] * 4
+
+
+def test_numbered_ids_of_two_series_are_never_the_same() -> None:
+    ids = {numbered_id(1_700_000_000_000, series, number) for series in ("a", "b", "a 1") for number in range(100)}
+
+    assert len(ids) == 300
+
+
+def test_ids_that_were_made_within_some_milliseconds_lie_between_two_texts() -> None:
+    first, behind = ids_between(1_000, 2_000)
+
+    inside = [numbered_id(ms, "x", number) for ms in (1_000, 1_500, 2_000) for number in (0, 4_095)]
+    outside = [numbered_id(ms, "x", number) for ms in (999, 2_001) for number in (0, 4_095)]
+
+    assert [one for one in inside if not first <= one < behind] == []
+    assert [one for one in outside if first <= one < behind] == []
 
 
 def test_an_id_is_read_in_any_spelling_and_given_in_one() -> None:

@@ -38,6 +38,31 @@ def test_depth_is_bounded() -> None:
         check_payload("arguments", nested(MAX_DEPTH + 1))
 
 
+def test_lists_count_as_depth_too() -> None:
+    def listed(depth: int) -> dict[str, object]:
+        value: object = []
+        for _ in range(depth - 2):
+            value = [value]
+        return {"a": value}
+
+    check_payload("arguments", listed(64))
+    with pytest.raises(InvalidInput, match="arguments: is nested deeper than 64"):
+        check_payload("arguments", listed(65))
+
+
+@pytest.mark.parametrize("number", [-(2**63), 2**64 - 1])
+def test_whole_numbers_of_64_bits_are_carried(number: int) -> None:
+    assert check_payload("arguments", {"a": number}) == f'{{"a":{number}}}'.encode()
+
+
+@pytest.mark.parametrize("number", [-(2**63) - 1, 2**64, 10**30])
+def test_larger_numbers_are_refused_with_advice(number: int) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"arguments\.a: is -?\d+, which does not fit into 64 bits; send it as a string"
+    ):
+        check_payload("arguments", {"a": number})
+
+
 def test_absurd_depth_is_an_error_and_not_a_crash() -> None:
     with pytest.raises(InvalidInput, match="nested deeper"):
         check_payload("arguments", nested(50_000))
@@ -64,7 +89,7 @@ def test_any_json_value_can_be_encoded_where_no_object_is_needed() -> None:
     assert encode_json("results", [1, None], 100) == b"[1,null]"
 
 
-@pytest.mark.parametrize("name", ["a", "report.daily", "A_b-c:d/e", "_x", "9"])
+@pytest.mark.parametrize("name", ["a", "report.daily", "A_b-c:d/e", "_x", "9", "a" * 128])
 def test_names_have_a_small_alphabet(name: str) -> None:
     assert check_name("name", name) == name
 
@@ -79,6 +104,11 @@ def test_other_names_are_refused(name: object) -> None:
 def test_only_whole_numbers_are_numbers(value: object) -> None:
     with pytest.raises(InvalidInput, match="must be a whole number"):
         check_range("priority", value, 0, 10)
+
+
+@pytest.mark.parametrize("value", [0, 5, 10])
+def test_both_bounds_are_within_the_range(value: int) -> None:
+    assert check_range("priority", value, 0, 10) == value
 
 
 @pytest.mark.parametrize("value", [-1, 11])

@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 
@@ -91,6 +92,20 @@ def test_an_empty_file_is_brought_up_to_date(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc for open files")
+def test_a_new_file_that_somebody_else_is_just_writing_is_waited_for(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/rota.db"
+
+    with closing(sqlite3.connect(tmp_path / "rota.db", isolation_level=None)) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("BEGIN IMMEDIATE")
+        opening = pool.submit(open_store, url)
+        # Nobody can see that it waits, only that it did not give up; were it not to begin in time, it passes.
+        is_refused = bool(wait([opening], timeout=0.2).done)
+        other.execute("COMMIT")
+
+        opening.result().close()
+    assert not is_refused
+
+
 def test_a_file_that_is_refused_is_not_left_open(tmp_path: Path) -> None:
     newer, no_database = tmp_path / "newer.db", tmp_path / "no-database.db"
     open_store(f"sqlite:///{newer}").close()

@@ -97,10 +97,10 @@ def _print_id(admission: Admission) -> None:
 
 
 def _await_end(target: Target, rota: Opened, admission: Admission, *, follow: bool, timeout_s: float | None) -> int:
-    if not target.as_json:
-        _print_id(admission)
-    watch = Watch(rota.store, admission.job_id, rota.clock, timeout_s)
     try:
+        if not target.as_json:
+            _print_id(admission)
+        watch = Watch(rota.store, admission.job_id, rota.clock, timeout_s)
         job = watch.until_ended(_printer(target) if follow else None)
     except WaitedTooLong:
         talk(f"error: still waiting for {admission.job_id} after {timeout_s:g} s; it goes on without us")

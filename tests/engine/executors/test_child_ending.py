@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -31,13 +32,16 @@ def test_a_background_grandchild_that_holds_the_pipe_neither_holds_the_run_nor_s
     runner.run(scenario())
 
 
-def test_a_child_that_ended_before_it_was_stopped_has_not_been_stopped(runner: asyncio.Runner) -> None:
+def test_a_child_that_ended_before_it_was_stopped_has_not_been_stopped(runner: asyncio.Runner, tmp_path: Path) -> None:
     """As when this process was suspended and hears of both at once."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
 
     async def scenario() -> None:
-        child = bash("exit 3", Heard())
+        child = bash(f"read < {gate}; exit 3", Heard())
         running = asyncio.create_task(run_child(child, 60))
         await asyncio.sleep(0)
+        gate.write_text("\n")
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222 - the loop stands still
 
         running.cancel()

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import resources
 from urllib.parse import parse_qs, urlsplit
 
+from rota.clock import SystemClock
 from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, StoreUnavailable
 from rota.store.sqlite.checkpoints import Checkpoints
 
@@ -62,7 +63,7 @@ class Database:
         with ExitStack() as undoing:
             undoing.callback(connection.close)
             connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_write_ahead_log(connection)
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA cache_size = -16000")
             connection.execute("PRAGMA wal_autocheckpoint = 20000")
@@ -171,6 +172,22 @@ class PrivateWriter:
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Give a new file a write-ahead log. SQLite refuses that at once, whatever the busy timeout, while someone does the
+    same or writes; so processes that start together try again."""
+    clock = SystemClock()
+    deadline = clock.monotonic() + _BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or clock.monotonic() > deadline:
+                raise
+            time.sleep(_GIVE_WAY_S)
+        else:
+            return
 
 
 @contextmanager

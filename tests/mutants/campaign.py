@@ -1,0 +1,90 @@
+"""All changes, one after the other, in as many copies of the project as there are workers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+
+from msgspec import Struct
+
+from tests.mutants.table import Mutant
+from tests.mutants.workshop import Trial, Verdict, Workshop
+
+
+class Result(Struct, frozen=True):
+    """What became of one change."""
+
+    mutant: Mutant
+    verdict: Verdict
+    fault: str = ""
+    """Why there is no verdict; empty if there is one."""
+
+    @property
+    def is_bad(self) -> bool:
+        """Nobody noticed it and nobody said why, or it could not be tried."""
+        return self.verdict is Verdict.ERROR or (self.verdict is Verdict.SURVIVED and not self.mutant.survives)
+
+
+def try_all(
+    mutants: Sequence[Mutant], root: Path, *, jobs: int, say: Callable[[str], None] = lambda line: None
+) -> list[Result]:
+    """Try all changes in copies of `root`; `say` is told how far it is."""
+    with ExitStack() as stack:
+        workshops: SimpleQueue[Workshop] = SimpleQueue()
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        for _ in range(jobs):
+            workshop = Workshop(root)
+            stack.callback(workshop.close)  # an interrupted campaign ends the tests that run
+            if not workshop.is_what_processes_see():
+                raise RuntimeError("tests in the copy would use the package of another tree")
+            workshops.put(workshop)
+        return _Campaign(mutants, workshops, pool, say).run()
+
+
+class _Campaign:
+    def __init__(
+        self,
+        mutants: Sequence[Mutant],
+        workshops: SimpleQueue[Workshop],
+        pool: ThreadPoolExecutor,
+        say: Callable[[str], None],
+    ) -> None:
+        self._mutants, self._workshops, self._pool, self._say = mutants, workshops, pool, say
+        self._unchanged: dict[str, Trial] = {}
+
+    def run(self) -> list[Result]:
+        """First the tests without any change: one that fails anyway notices nothing."""
+        distinct = list(dict.fromkeys(mutant.tests for mutant in self._mutants))
+        self._say(f"{len(distinct)} runs of tests without a change, then {len(self._mutants)} changes.")
+        try:
+            self._unchanged = dict(zip(distinct, self._pool.map(self._try_unchanged, distinct), strict=True))
+            numbered = enumerate(self._mutants, start=1)
+            return list(self._pool.map(self._try_change, *zip(*numbered, strict=True)))
+        finally:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _try_unchanged(self, tests: str) -> Trial:
+        with self._workshop() as workshop:
+            trial = workshop.try_unchanged(tests)
+        self._say(f"{'passes' if trial.is_passed else 'FAILS'} unchanged, {trial.took_s:.1f} s: {tests}")
+        return trial
+
+    def _try_change(self, number: int, mutant: Mutant) -> Result:
+        unchanged = self._unchanged[mutant.tests]
+        if not unchanged.is_passed:
+            return Result(mutant, Verdict.ERROR, f"its tests fail without it, {unchanged.fault}")
+        with self._workshop() as workshop:
+            trial = workshop.try_change(mutant, unchanged_took_s=unchanged.took_s)
+        verdict = trial.verdict(mutant)
+        done = f"{number}/{len(self._mutants)}"
+        self._say(f"{done} {verdict}, {trial.took_s:.1f} s: {mutant.area}: {mutant.what}")
+        return Result(mutant, verdict, trial.fault if verdict is Verdict.ERROR else "")
+
+    @contextmanager
+    def _workshop(self) -> Iterator[Workshop]:
+        workshop = self._workshops.get()
+        try:
+            yield workshop
+        finally:
+            self._workshops.put(workshop)

@@ -1,0 +1,154 @@
+"""A copy of the project in a folder of its own, in which one change at a time is made and tested.
+
+Nothing of the real tree takes part but its virtual environment. The copy's packages come first for every process that
+the tests start (PYTHONPATH stands before the path of the editable install), which is looked at before anything else.
+"""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+
+from tests.mutants.table import Mutant
+
+LIMIT_S = 180.0
+"""How long the tests of one change may take. Reaching it is an error and no verdict."""
+HANGS_AFTER_TIMES = 5
+"""Of a change that is said to hang, how many times as long as without it the tests may take."""
+_NOT_COPIED = shutil.ignore_patterns(
+    ".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "*.db"
+)
+# Loading every plugin that is installed takes longer than most of the tests.
+_PLUGINS = ("-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin", "-p", "no:cacheprovider")
+_OPTIONS = (*_PLUGINS, "-x", "-q", "--timeout=0")
+_TAIL = 1_500
+
+
+class Verdict(StrEnum):
+    """What became of a change."""
+
+    NOTICED = "noticed"
+    SURVIVED = "survived"
+    ERROR = "error"
+
+
+class Trial(Struct, frozen=True):
+    """How one run of tests ended."""
+
+    exit_code: int | None
+    """None: it was ended at its time limit."""
+    took_s: float
+    output: str
+
+    @property
+    def is_passed(self) -> bool:
+        return self.exit_code == 0
+
+    def verdict(self, mutant: Mutant) -> Verdict:
+        """Only failed tests notice something. A change that keeps them from being collected says nothing of them."""
+        if self.exit_code is None:
+            return Verdict.NOTICED if mutant.hangs else Verdict.ERROR
+        return {0: Verdict.SURVIVED, 1: Verdict.NOTICED}.get(self.exit_code, Verdict.ERROR)
+
+    @property
+    def fault(self) -> str:
+        """Why it is no verdict."""
+        reason = "not ended at the time limit" if self.exit_code is None else f"pytest ended with {self.exit_code}"
+        return f"{reason}: {self.output[-_TAIL:].strip()}"
+
+
+class Workshop:
+    """One copy. Used by one thread at a time, except for `close`."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="rota-mutants-"))
+        self._tree = self._folder / "tree"
+        self._changes = 0
+        self._process: subprocess.Popen[str] | None = None
+        self._is_closed = False
+        (self._folder / "tmp").mkdir()
+        shutil.copytree(root, self._tree, symlinks=True, ignore=_NOT_COPIED)
+
+    def close(self) -> None:
+        """End what runs and remove the copy."""
+        self._is_closed = True
+        self._end()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def is_what_processes_see(self) -> bool:
+        """Whether a process of the tests, wherever it is started, takes the package from this copy."""
+        command = [sys.executable, "-c", "import rota; print(rota.__path__[0])"]
+        said = subprocess.run(command, env=self._environment(), cwd="/", capture_output=True, text=True, check=True)
+        return Path(said.stdout.strip()).is_relative_to(self._tree)
+
+    def try_unchanged(self, tests: str) -> Trial:
+        return self._run(tests, LIMIT_S)
+
+    def try_change(self, mutant: Mutant, *, unchanged_took_s: float) -> Trial:
+        """Make the change, run its tests, and undo it."""
+        with self._changed(mutant):
+            return self._run(mutant.tests, HANGS_AFTER_TIMES * unchanged_took_s if mutant.hangs else LIMIT_S)
+
+    @contextmanager
+    def _changed(self, mutant: Mutant) -> Iterator[None]:
+        path = self._tree / mutant.file
+        text, times = path.read_text(), path.stat()
+        path.write_text(text.replace(mutant.old, mutant.new))
+        # Python takes a file for the same as its cached code if size and second are the same: no two changes share one.
+        self._changes += 1
+        os.utime(path, (times.st_atime, int(times.st_mtime) + self._changes))
+        try:
+            yield
+        finally:
+            if not self._is_closed:
+                path.write_text(text)
+                os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def _run(self, tests: str, limit_s: float) -> Trial:
+        command = [sys.executable, "-m", "pytest", *_OPTIONS, *shlex.split(tests)]
+        began = time.monotonic()
+        self._process = process = subprocess.Popen(
+            command,
+            cwd=self._tree,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(timeout=limit_s)
+            exit_code: int | None = process.returncode
+        except subprocess.TimeoutExpired:
+            self._end()
+            output, exit_code = process.communicate()[0], None
+        self._end()
+        return Trial(exit_code, time.monotonic() - began, output)
+
+    def _end(self) -> None:
+        """End the tests and the servers that they left."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _environment(self) -> dict[str, str]:
+        ours = {
+            "PYTHONPATH": os.pathsep.join([str(self._tree / "src"), str(self._tree)]),
+            "TMPDIR": str(self._folder / "tmp"),
+            # Hypothesis then tries the same examples each time and keeps none for the next change.
+            "CI": "true",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }
+        return {**os.environ, **ours}
