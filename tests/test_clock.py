@@ -1,13 +1,14 @@
 """The clock, and the rule that nothing else in Rota asks for the time."""
 
 import ast
+import time
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 import rota
-from rota.clock import ManualClock, SystemClock, as_datetime, as_millis
+from rota.clock import ManualClock, NodeClock, SystemClock, as_datetime, as_millis, uptime_ms
 
 SOURCE = Path(rota.__file__).parent
 
@@ -135,6 +136,98 @@ def _offset_change(clock: SystemClock, *, noise_ms: int) -> int:
     before = clock.offset_ms
     clock.follow(clock.now() + noise_ms)
     return clock.offset_ms - before
+
+
+class Times:
+    """The wall clock and the time since the machine's start, both moved by a test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.wall_ms, self.uptime_ms = 1_700_000_000_000, 50_000
+        monkeypatch.setattr(time, "time_ns", lambda: self.wall_ms * 1_000_000)
+        monkeypatch.setattr("rota.clock._uptime_ns", lambda: self.uptime_ms * 1_000_000)
+
+    def pass_by(self, ms: int) -> None:
+        self.wall_ms += ms
+        self.uptime_ms += ms
+
+
+@pytest.fixture
+def times(monkeypatch: pytest.MonkeyPatch) -> Times:
+    return Times(monkeypatch)
+
+
+def test_a_nodes_clock_goes_on_when_the_machines_is_set(times: Times) -> None:
+    clock = NodeClock()
+    times.wall_ms -= 3_600_000
+    times.pass_by(1_500)
+
+    assert clock.now() == 1_700_000_001_500
+    assert clock.monotonic() == 51.5
+
+
+def test_a_node_follows_the_stores_clock_at_the_first_look(times: Times) -> None:
+    clock = NodeClock()
+
+    clock.follow(1_700_000_600_000)
+
+    assert (clock.now(), clock.step_ms) == (1_700_000_600_000, 0)
+
+
+@pytest.mark.parametrize("jump_ms", [1_000, 300_000, -1_000, -300_000])
+def test_a_jump_of_the_stores_clock_is_followed_at_the_second_look(times: Times, jump_ms: int) -> None:
+    clock = NodeClock()
+    clock.follow(clock.now())
+
+    clock.follow(clock.now() + jump_ms)
+    assert (clock.now(), clock.step_ms) == (times.wall_ms, jump_ms)
+
+    times.pass_by(5_000)
+    clock.follow(clock.now() + jump_ms)
+    assert (clock.now(), clock.step_ms) == (times.wall_ms + jump_ms, 0)
+
+
+def test_two_jumps_to_different_times_are_not_believed(times: Times) -> None:
+    clock = NodeClock()
+    clock.follow(clock.now())
+
+    for jump_ms in (300_000, -300_000, 600_000, 601_000):
+        clock.follow(times.wall_ms + jump_ms)
+
+    assert clock.now() == times.wall_ms
+    clock.follow(times.wall_ms + 601_999)
+    assert clock.now() == times.wall_ms + 601_999
+
+
+def test_a_jump_that_was_not_seen_again_is_forgotten(times: Times) -> None:
+    clock = NodeClock()
+    clock.follow(clock.now())
+
+    clock.follow(times.wall_ms + 300_000)
+    clock.follow(times.wall_ms)
+    clock.follow(times.wall_ms + 300_000)
+
+    assert (clock.now(), clock.step_ms) == (times.wall_ms, 300_000)
+
+
+@pytest.mark.parametrize(("drift_ms", "followed"), [(19, False), (-19, False), (20, True), (999, True), (-999, True)])
+def test_a_drift_is_followed_at_once_and_noise_is_not(times: Times, drift_ms: int, followed: bool) -> None:
+    clock = NodeClock()
+    clock.follow(clock.now())
+
+    clock.follow(times.wall_ms + drift_ms)
+
+    assert clock.now() == times.wall_ms + (drift_ms if followed else 0)
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="only Linux tells the time for which it was suspended")
+def test_the_time_since_the_start_counts_suspended_time() -> None:
+    before = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+    between = uptime_ms()
+    after = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+
+    assert before <= between <= after
+    assert before <= SystemClock().monotonic() * 1_000
+    assert before <= NodeClock().monotonic() * 1_000
 
 
 def test_instants_and_datetimes_convert_both_ways() -> None:

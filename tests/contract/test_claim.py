@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from rota.model.ids import new_id
 from rota.model.job import MAX_PRIORITY, JobState, node_of_token, rank_of
 from rota.store import Store
@@ -154,6 +156,16 @@ def test_a_due_job_takes_its_place_by_the_time_it_became_ready(store: Store) -> 
     assert given(store, queue, now=NOW + 5_000) == [before, delayed, after]
 
 
+def test_a_job_that_is_tried_again_takes_its_place_by_the_time_of_its_next_attempt(store: Store) -> None:
+    queue = new_queue()
+    (failing,) = enqueue(store, spec(queue))
+    finish(store, fail_and_retry(claim_one(store, queue)))
+    between = NOW + RETRY_DELAY_MS // 2
+    (later,) = enqueue(store, spec(queue, now=between), now=between)
+
+    assert given(store, queue, now=NOW + RETRY_DELAY_MS) == [later, failing]
+
+
 def test_due_jobs_keep_their_priority(store: Store) -> None:
     queue = new_queue()
     (plain,) = enqueue(store, spec(queue))
@@ -183,6 +195,39 @@ def test_a_claim_says_when_the_next_job_becomes_ready(store: Store) -> None:
     assert (len(first.claims), first.next_due) == (1, NOW + 3_003)
     assert (len(second.claims), second.next_due) == (1, NOW + 5_001)
     assert (len(third.claims), third.next_due) == (1, None)
+
+
+def test_one_step_makes_a_thousand_delayed_jobs_ready_and_no_more(store: Store) -> None:
+    queue, due = new_queue(), NOW + 1_000
+    enqueue(store, *[spec(queue, run_at=due) for _ in range(1_500)])
+
+    first = store.claim_jobs(queue, token=token_of(new_node()), limit=1, now=due)
+    after_one = counts(store, queue)
+    store.claim_jobs(queue, token=token_of(new_node()), limit=1, now=due)
+
+    assert (len(first.claims), first.next_due) == (1, due)
+    assert after_one == {JobState.DELAYED: 500, JobState.QUEUED: 999, JobState.RUNNING: 1}
+    assert counts(store, queue) == {JobState.QUEUED: 1_498, JobState.RUNNING: 2}
+
+
+def test_a_job_is_due_at_its_very_millisecond(store: Store) -> None:
+    queue, due = new_queue(), NOW + 1_000
+    (job_id,) = enqueue(store, spec(queue, run_at=due))
+
+    assert given(store, queue, now=due - 1) == []
+    assert state_of(store, job_id) is JobState.DELAYED
+    assert given(store, queue, now=due) == [job_id]
+
+
+# SQLite has no clock but the machine's, which its callers read.
+@pytest.mark.stores("redis", "redis-cluster")
+def test_a_caller_whose_clock_is_ahead_is_given_nothing_early(store: Store) -> None:
+    queue, now = new_queue(), store.now()
+    (job_id,) = enqueue(store, spec(queue, now=now, run_at=now + 3_600_000), now=now)
+
+    assert given(store, queue, now=now + 24 * 3_600_000) == []
+
+    assert state_of(store, job_id) is JobState.DELAYED
 
 
 def test_the_next_attempt_counts_the_ones_before(store: Store) -> None:

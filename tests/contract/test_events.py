@@ -153,6 +153,68 @@ def test_a_change_of_another_version_is_refused(store: Store) -> None:
     assert matched(store, event("a"), event("b")) == [set(), {changed.uuid}]
 
 
+@pytest.mark.parametrize("expected", [None, 7])
+def test_a_change_that_is_refused_takes_no_name_and_moves_nothing(store: Store, expected: int | None) -> None:
+    entry = put(store, configuration(new_queue(), name="old"))
+    moved = structs.replace(entry.configuration, queue=new_queue(), name="new", dependencies=(dependency("b"),))
+
+    assert store.put_configurations([ConfigurationChange(moved, first_state(moved, version=2), expected)]) == [False]
+
+    assert store.find_configurations([moved.uuid]) == [entry]
+    assert (store.configuration_uuid("old"), store.configuration_uuid("new")) == (moved.uuid, None)
+    assert store.match_events([event("a"), event("b")]) == [[Place(entry.configuration.queue, moved.uuid)], []]
+    assert [one.configuration.name for one in store.list_configurations(limit=9).entries] == ["old"]
+
+
+def test_a_change_of_what_is_gone_takes_no_name(store: Store) -> None:
+    entry = put(store, configuration(new_queue(), name="old"))
+    store.delete_configurations([entry.configuration.uuid])
+
+    assert store.put_configurations([ConfigurationChange(entry.configuration, entry.state, 1)]) == [False]
+
+    assert store.configuration_uuid("old") is None
+    assert store.list_configurations(limit=9).entries == []
+    put(store, configuration(new_queue(), name="old"))
+
+
+def test_a_configuration_that_moves_to_and_fro_while_events_come_is_never_lost(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    queues = [new_queue(), new_queue()]
+    one = put(store, configuration(queues[0], name="c")).configuration
+    handles = [open_again() for _ in range(3)]
+
+    def move(handle: Store, n: int) -> bool:
+        entry = handle.find_configurations([one.uuid])[0]
+        if entry is None:
+            return False  # it is being moved
+        state = structs.replace(entry.state, version=entry.state.version + 1)
+        moved = structs.replace(entry.configuration, queue=queues[n % 2], name=f"c{n}")
+        return handle.put_configurations([ConfigurationChange(moved, state, entry.state.version)])[0]
+
+    def judge(handle: Store, n: int) -> bool:
+        entry = handle.find_configurations([one.uuid])[0]
+        if entry is None:
+            return False
+        judged = verdicts(entry, event(at=NOW + n))
+        return handle.apply_verdicts(entry.configuration.queue, [judged], now=NOW)[0].done
+
+    def act(number: int) -> None:
+        for n in range(100):
+            (move if number == 0 else judge)(handles[number], n)
+
+    in_threads(act, 3)
+
+    assert [judge(store, 1_000), move(store, 1_001), judge(store, 1_002)] == [True] * 3
+    entry = found(store, one)
+    assert (entry.configuration.queue, entry.configuration.name) == (queues[1], "c1001")
+    assert store.configuration_uuid(entry.configuration.name) == one.uuid
+    assert store.match_events([event()]) == [[Place(entry.configuration.queue, one.uuid)]]
+    assert len(store.list_configurations(limit=9).entries) == 1
+    assert store.delete_configurations([one.uuid]) == [True]
+    assert store.match_events([event()]) == [[]]
+
+
 def test_a_renamed_configuration_frees_its_name(store: Store) -> None:
     entry = put(store, configuration(new_queue(), name="old"))
     renamed = structs.replace(entry.configuration, name="new")
@@ -330,6 +392,86 @@ def test_evaluations_and_validations_are_listed_latest_first_and_kept_within_bou
     assert store.list_validations(one.uuid, limit=3) == validations[:3]
 
 
+def many_verdicts(entry: ConfigurationEntry, count: int, *, forget_before: int = 0) -> Verdicts:
+    """So many events with ids of their own, one per millisecond, all in one step."""
+    events = [event(at=NOW + n, own_id=f"event-{n}") for n in range(count)]
+    told = tuple(evaluate(entry.configuration, entry.state, one).evaluation for one in events)
+    state = structs.replace(entry.state, version=entry.state.version + count, evaluated=entry.state.evaluated + count)
+    valid = tuple(Validation(ref_of(one), 0, one.has_own_id) for one in events)
+    return Verdicts(entry.configuration, entry.state.version, state, told, valid, forget_before=forget_before)
+
+
+def test_of_very_many_events_the_latest_ten_thousand_validations_and_two_hundred_evaluations_are_kept(
+    store: Store,
+) -> None:
+    queue = new_queue()
+    entry = put(store, configuration(queue))
+
+    assert store.apply_verdicts(queue, [many_verdicts(entry, 10_100)], now=NOW)[0].done
+
+    uuid = entry.configuration.uuid
+    ids = [one.event.id for one in store.list_validations(uuid, limit=20_000)]
+    assert ids[:10_000] == [f"event-{n}" for n in range(10_099, 99, -1)]
+    assert len(ids) <= 10_001
+    told = [one.event.id for one in store.list_evaluations(uuid, limit=20_000)]
+    assert told == [f"event-{n}" for n in range(10_099, 9_899, -1)]
+    asked = ["event-0", "event-90", "event-100", "event-10099"]
+    (again,) = store.load_configurations(queue, [uuid], event_ids=asked)
+    assert again is not None
+    assert again.known_events == {"event-100", "event-10099"}
+
+
+def test_what_was_received_before_an_instant_is_forgotten_and_what_at_it_is_not(store: Store) -> None:
+    queue = new_queue()
+    entry, other = put(store, configuration(queue)), put(store, configuration(queue))
+    store.apply_verdicts(queue, [many_verdicts(other, 5)], now=NOW)
+
+    store.apply_verdicts(queue, [many_verdicts(entry, 100, forget_before=NOW + 60)], now=NOW)
+
+    uuid = entry.configuration.uuid
+    times = [one.event.received_at for one in store.list_validations(uuid, limit=1_000)]
+    assert times == list(range(NOW + 99, NOW + 59, -1))
+    (again,) = store.load_configurations(queue, [uuid], event_ids=["event-59", "event-60"])
+    assert again is not None
+    assert again.known_events == {"event-60"}
+    assert len(store.list_validations(other.configuration.uuid, limit=1_000)) == 5, "each has its own history"
+
+
+def test_what_is_over_a_limit_is_forgotten_with_every_hundredth_version(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, configuration(queue))
+
+    store.apply_verdicts(queue, [many_verdicts(entry, 98, forget_before=NOW + 1_000)], now=NOW)
+    assert len(store.list_validations(entry.configuration.uuid, limit=1_000)) == 98
+    store.apply_verdicts(
+        queue, [many_verdicts(found(store, entry.configuration), 1, forget_before=NOW + 1_000)], now=NOW
+    )
+
+    assert store.list_validations(entry.configuration.uuid, limit=1_000) == []
+
+
+def test_an_event_that_validates_two_dependencies_is_listed_with_both(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, configuration(queue, dependency("a"), dependency("a", life_s=5)))
+
+    store.apply_verdicts(queue, [verdicts(entry, event(own_id="mine"))], now=NOW)
+
+    listed = store.list_validations(entry.configuration.uuid, limit=9)
+    assert sorted(one.dependency for one in listed) == [0, 1]
+
+
+def test_jobs_that_events_make_are_counted_once_and_those_that_are_not_made_are_not(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, configuration(queue))
+    stale = put(store, configuration(queue))
+    store.apply_verdicts(queue, [verdicts(stale, event())], now=NOW)
+    jobs = [spec(queue, unique_key="k"), spec(queue, unique_key="k"), spec(queue)]
+
+    store.apply_verdicts(queue, [verdicts(entry, event(), *jobs), verdicts(stale, event(), spec(queue))], now=NOW)
+
+    assert store.read_totals(queue).enqueued == 2
+
+
 def test_an_event_with_an_id_of_its_own_is_known_to_the_configurations_that_it_validated(store: Store) -> None:
     queue = new_queue()
     hit, other = put(store, configuration(queue)), put(store, configuration(queue))
@@ -415,6 +557,26 @@ def test_the_end_of_a_job_that_is_waited_for_is_in_the_outbox_until_it_is_taken(
     store.clear_outbox(queue, [event])
     store.clear_outbox(queue, [event])
     assert store.read_outbox(queue, limit=10) == []
+
+
+def test_every_queue_has_an_outbox_of_its_own_in_the_order_of_the_ends(store: Store) -> None:
+    await_ends(store)
+    queues = [make_queue(store) for _ in range(2)]
+    ids: dict[str, list[str]] = {queue: [] for queue in queues}
+    for n in range(6):
+        queue = queues[n % 2]
+        enqueue(store, spec(queue))
+        one = claim_one(store, queue)
+        finish(store, succeed(one, NOW + n), now=NOW + n)
+        ids[queue].append(f"{one.spec.id}/{one.token}")
+
+    for queue in queues:
+        assert [each.id for each in store.read_outbox(queue, limit=10)] == ids[queue]
+        assert [each.id for each in store.read_outbox(queue, limit=2)] == ids[queue][:2]
+    store.clear_outbox(queues[0], store.read_outbox(queues[0], limit=2))
+
+    assert [each.id for each in store.read_outbox(queues[0], limit=10)] == ids[queues[0]][2:]
+    assert [each.id for each in store.read_outbox(queues[1], limit=10)] == ids[queues[1]]
 
 
 def test_a_settlement_that_is_refused_or_repeated_tells_nothing_more(store: Store) -> None:

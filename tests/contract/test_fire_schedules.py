@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from msgspec import structs
 
-from rota.model.job import JobState
+from rota.model.job import Job, JobState
 from rota.model.outcome import failed
 from rota.model.schedule import ScheduleState, TickStatus
 from rota.model.settlement import settle
@@ -18,7 +18,9 @@ from tests.contract.building import (
     claim,
     claim_one,
     enqueue,
+    fail_and_retry,
     find,
+    finish,
     given,
     new_node,
     new_queue,
@@ -26,6 +28,7 @@ from tests.contract.building import (
     state_of,
     succeed,
 )
+from tests.contract.racing import in_threads
 from tests.contract.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule, tick
 
 
@@ -49,9 +52,12 @@ def test_what_a_scheduler_took_and_did_not_decide_is_due_again_after_the_lease(s
     entry = put(store, schedule(queue))
     store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10)
 
+    early = store.claim_due_schedules(queue, now=NOW + LEASE_MS - 1, lease_ms=LEASE_MS, limit=10)
     again = store.claim_due_schedules(queue, now=NOW + LEASE_MS, lease_ms=LEASE_MS, limit=10)
 
+    assert (early.entries, early.next_due) == ([], NOW + LEASE_MS)
     assert again.entries == [entry]
+    assert again.next_due == NOW + 2 * LEASE_MS
 
 
 def test_the_answer_tells_by_which_instant_it_was_judged_what_is_due(store: Store) -> None:
@@ -363,3 +369,128 @@ def test_schedules_with_very_many_jobs_are_given_out_in_several_portions(store: 
 
     assert [len(some) for some in portions] == [2, 2, 2]
     assert {uuid for some in portions for uuid in some} == {entry.schedule.uuid for entry in entries}
+
+
+def test_schedulers_who_decided_alike_from_the_same_entry_leave_the_work_of_one(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    victims = [spec(queue) for _ in range(4)]
+    enqueue(store, *victims)
+    specs = [spec(queue) for _ in range(4)]
+    handles = [open_again() for _ in range(4)]
+
+    def fire(number: int) -> bool:
+        decided = structs.replace(firing(entry, specs[number]), cancels=(victims[number].id,))
+        return handles[number].fire_schedules(queue, [decided], now=NOW)[0]
+
+    answers = in_threads(fire, 4)
+
+    assert sorted(answers) == [False, False, False, True]
+    winner = answers.index(True)
+    assert [find_or_none(store, one.id) is not None for one in specs] == answers
+    cancelled = [state_of(store, one.id) is JobState.CANCELLED for one in victims]
+    assert cancelled == answers
+    assert store.list_ticks(entry.schedule.uuid, limit=10) == [tick(NOW, specs[winner].id)]
+    state = found(store, entry.schedule).state
+    assert (state.version, state.jobs) == (2, (specs[winner].id,))
+    totals = store.read_totals(queue)
+    assert (totals.enqueued, totals.cancelled) == (5, 1)
+
+
+def find_or_none(store: Store, job_id: str) -> Job | None:
+    return store.find_jobs([job_id])[0]
+
+
+def test_a_firing_changes_no_other_schedule(store: Store) -> None:
+    queue = new_queue()
+    fired, other = put(store, schedule(queue)), put(store, schedule(queue))
+
+    store.fire_schedules(queue, [firing(fired, spec(queue))], now=NOW)
+
+    assert found(store, other.schedule) == other
+    assert store.list_ticks(other.schedule.uuid, limit=10) == []
+    assert store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10).entries == [other]
+
+
+def test_of_many_jobs_in_one_call_only_those_are_refused_whose_unique_key_is_taken(store: Store) -> None:
+    queue = new_queue()
+    entries = [put(store, schedule(queue)) for _ in range(4)]
+    enqueue(store, spec(queue, unique_key="taken"))
+    keys = ["free", "taken", None, "free"]
+    specs = [spec(queue, unique_key=key) for key in keys]
+
+    answers = store.fire_schedules(
+        queue, [firing(entry, one) for entry, one in zip(entries, specs, strict=True)], now=NOW
+    )
+
+    rows = [store.list_ticks(entry.schedule.uuid, limit=10)[0] for entry in entries]
+    assert answers == [True] * 4
+    assert [(row.status.value, row.reason, row.job) for row in rows] == [
+        ("fired", "", specs[0].id),
+        ("skipped", "unique", None),
+        ("fired", "", specs[2].id),
+        ("skipped", "unique", None),
+    ]
+    assert [find_or_none(store, one.id) is not None for one in specs] == [True, False, True, False]
+    assert store.read_totals(queue).enqueued == 1 + 2
+
+
+def test_one_refused_job_of_a_firing_does_not_touch_its_other_ticks(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    enqueue(store, spec(queue, unique_key="taken"))
+    jobs = [spec(queue, unique_key="taken"), spec(queue, unique_key="free")]
+    ticks = (
+        tick(NOW, jobs[0].id),
+        tick(NOW + 1, jobs[1].id),
+        structs.replace(tick(NOW + 2, status=TickStatus.SKIPPED), reason="excluded", by="n"),
+        structs.replace(tick(NOW + 3, status=TickStatus.MISSED), reason="over_cap", until=NOW + 9, count=7),
+    )
+    state = structs.replace(entry.state, version=2)
+
+    store.fire_schedules(queue, [Firing(entry.schedule, 1, state, ticks, tuple(jobs))], now=NOW)
+
+    refused = structs.replace(ticks[0], status=TickStatus.SKIPPED, reason="unique", job=None)
+    assert store.list_ticks(entry.schedule.uuid, limit=10)[::-1] == [refused, *ticks[1:]]
+
+
+def test_a_job_that_waits_for_another_attempt_is_alive_and_one_that_was_cancelled_is_not(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue))
+    jobs = [spec(queue) for _ in range(4)]
+    store.fire_schedules(queue, [firing(entry, *jobs, due=NOW)], now=NOW)
+    first, _ = claim(store, queue, limit=2)
+    finish(store, fail_and_retry(first))
+    store.cancel_jobs([jobs[2].id], now=NOW)
+    store.delete_jobs([jobs[2].id])
+    store.cancel_jobs([jobs[1].id, jobs[3].id], now=NOW)
+
+    given = found(store, entry.schedule)
+
+    assert (given.live_jobs, given.waiting_jobs, given.failed_jobs) == (
+        (jobs[0].id, jobs[1].id),
+        (jobs[0].id,),
+        (),
+    )
+
+
+def test_ticks_are_trimmed_to_the_latest_thousand_at_every_hundredth_version(store: Store) -> None:
+    queue = new_queue()
+    one, other = put(store, schedule(queue)), put(store, schedule(queue))
+    store.fire_schedules(queue, [firing(other)], now=NOW)
+    rows = tuple(tick(NOW + n) for n in range(1_250))
+    full = structs.replace(one.state, version=98)
+    assert store.fire_schedules(queue, [Firing(one.schedule, 1, full, rows)], now=NOW) == [True]
+
+    kept = []
+    for version in (99, 100, 101):
+        state, row = structs.replace(full, version=version), tick(NOW + 10_000 + version)
+        store.fire_schedules(queue, [Firing(one.schedule, version - 1, state, (row,))], now=NOW)
+        kept.append(len(store.list_ticks(one.schedule.uuid, limit=5_000)))
+
+    assert kept == [1_251, 1_000, 1_001]
+    listed = [row.nominal - NOW for row in store.list_ticks(one.schedule.uuid, limit=5_000)]
+    assert listed == [10_101, 10_100, 10_099, *range(1_249, 251, -1)]
+    assert len(store.list_ticks(other.schedule.uuid, limit=10)) == 1

@@ -41,6 +41,28 @@ def test_jobs_that_ended_before_an_instant_are_forgotten(store: Store) -> None:
     assert sorted(listed(store, JobQuery(queue=queue))) == sorted(ids[2:])
 
 
+def test_a_job_that_ended_at_the_instant_itself_is_kept(store: Store) -> None:
+    queue = new_queue()
+    for state in (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED):
+        ended_job(store, queue, state, now=NOW)
+
+    assert store.trim_history(queue, ended_before=NOW, keep=ALL, limit=100) == 0
+    assert sum(counts(store, queue).values()) == 3
+
+    assert store.trim_history(queue, ended_before=NOW + 1, keep=ALL, limit=100) == 3
+    assert counts(store, queue) == {}
+
+
+def test_as_many_as_are_to_be_kept_stay_and_one_more_is_one_too_many(store: Store) -> None:
+    queue = new_queue()
+    ids = history(store, queue, 4)
+
+    assert store.trim_history(queue, ended_before=NEVER, keep=4, limit=100) == 0
+    assert store.trim_history(queue, ended_before=NEVER, keep=3, limit=100) == 1
+
+    assert listed(store, JobQuery(queue=queue)) == ids[:0:-1]
+
+
 def test_the_oldest_beyond_the_number_to_keep_are_forgotten(store: Store) -> None:
     queue = new_queue()
     ids = history(store, queue, 6)

@@ -30,6 +30,7 @@ from tests.contract.building import (
     state_of,
     states_of,
     succeed,
+    token_of,
 )
 
 Settle = Callable[[Claim], Settlement]
@@ -83,6 +84,19 @@ def test_many_jobs_behind_a_lock_hold_up_others_for_some_claims_at_most(store: S
     assert counts(store, queue) == {JobState.RUNNING: 2, JobState.QUEUED: many}
 
 
+def test_a_claim_looks_at_a_thousand_jobs_and_asks_for_another(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue, lock_key="l"))
+    claim_one(store, queue)
+    enqueue(store, *(spec(queue, lock_key="l") for _ in range(1_000)))
+    (free,) = enqueue(store, spec(queue, priority=-1))
+
+    first, second = (store.claim_jobs(queue, token=token_of(new_node()), limit=1, now=NOW) for _ in range(2))
+
+    assert (first.claims, first.next_due) == ([], NOW)
+    assert ([one.spec.id for one in second.claims], second.next_due) == ([free], None)
+
+
 def test_a_limit_is_filled_with_jobs_that_can_run(store: Store) -> None:
     queue = new_queue()
     a1, _a2, b1, _b2, plain = enqueue(
@@ -110,6 +124,22 @@ def test_the_next_job_is_ready_at_once_when_the_holder(store: Store, settle: Set
 
     assert given(store, queue) == [second]
     assert state_of(store, third) is JobState.QUEUED
+
+
+def test_a_lock_that_becomes_free_is_that_of_the_next_job_and_of_no_other(store: Store) -> None:
+    queue, other = new_queue(), new_queue()
+    enqueue(store, *[spec(queue, lock_key=key) for key in ("a", "b", "b")])
+    (second_a,) = enqueue(store, spec(queue, lock_key="a"))
+    enqueue(store, spec(other, lock_key="a"), spec(other, lock_key="a"))
+    first_a, first_b = claim(store, queue)
+    claim_one(store, other)
+    assert given(store, other) == []
+
+    finish(store, succeed(first_a))
+
+    assert given(store, queue) == [second_a]
+    assert given(store, other) == []
+    assert first_b.spec.lock_key == "b"
 
 
 def test_an_interrupted_holder_is_first_in_line_for_its_lock(store: Store) -> None:

@@ -65,6 +65,20 @@ def test_earlier_attempts_and_deaths_of_a_retried_job_are_forgotten(store: Store
     assert (again.attempts, again.deaths) == (0, 0)
 
 
+def test_earlier_attempts_of_a_job_that_was_cancelled_between_two_are_forgotten(store: Store) -> None:
+    queue = new_queue()
+    (job_id,) = enqueue(store, spec(queue))
+    finish(store, fail_and_retry(claim_one(store, queue)))
+    store.cancel_jobs([job_id], now=NOW)
+    before = find(store, job_id)
+
+    store.retry_jobs([job_id], now=NOW)
+
+    found, again = find(store, job_id), claim_one(store, queue)
+    assert (before.attempts, found.attempts, found.token) == (1, 0, "")
+    assert (again.attempts, again.deaths) == (0, 0)
+
+
 def test_a_retried_job_queues_up_at_the_end(store: Store) -> None:
     queue = new_queue()
     retried = ended_job(store, queue, JobState.FAILED)
@@ -197,6 +211,21 @@ def test_the_log_of_a_deleted_job_is_forgotten(store: Store) -> None:
     store.delete_jobs([claimed.spec.id])
 
     assert messages_of(store, claimed.spec.id) == []
+
+
+def test_a_later_job_of_the_same_id_does_not_find_the_log_of_a_deleted_one(store: Store) -> None:
+    queue = new_queue()
+    job = spec(queue)
+    enqueue(store, job)
+    held = claim_one(store, queue)
+    store.append_logs([log_batch(held, "line")])
+    finish(store, fail(held))
+
+    store.delete_jobs([job.id])
+    enqueue(store, job)
+
+    assert messages_of(store, job.id) == []
+    assert find(store, job.id).attempts == 0
 
 
 def test_live_and_unknown_jobs_are_not_deleted(store: Store) -> None:

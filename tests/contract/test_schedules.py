@@ -61,6 +61,20 @@ def test_a_change_of_another_version_is_refused(store: Store) -> None:
     assert found(store, changed).schedule.priority == 5
 
 
+def test_version_one_is_not_taken_for_version_ten(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue, "a"))
+    tenth = ScheduleChange(entry.schedule, structs.replace(entry.state, version=10), 1)
+    assert store.put_schedules([tenth]) == [True]
+
+    assert store.put_schedules([ScheduleChange(entry.schedule, structs.replace(entry.state, version=2), 1)]) == [False]
+    assert store.fire_schedules(queue, [firing(entry, spec(queue))], now=NOW) == [False]
+
+    assert found(store, entry.schedule).state.version == 10
+    late = structs.replace(firing(entry, spec(queue)), expected=100)
+    assert store.fire_schedules(queue, [late], now=NOW) == [False]
+
+
 def test_a_deleted_schedule_is_gone_with_its_ticks_and_its_name(store: Store) -> None:
     queue = new_queue()
     entry = put(store, schedule(queue, "a"))
@@ -176,3 +190,91 @@ def test_a_name_that_a_crash_left_without_a_schedule_is_free_again(store: Store)
     again = put(store, schedule(queue, "a"))
 
     assert store.schedule_uuid("a") == again.schedule.uuid
+
+
+def test_a_change_gives_a_schedule_another_due_time_or_none(store: Store) -> None:
+    queue = new_queue()
+    later, never = put(store, schedule(queue)), put(store, schedule(queue))
+    at = structs.replace(later.state, version=2, due=NOW + MINUTE)
+    none = structs.replace(never.state, version=2, due=None)
+
+    assert store.put_schedules([ScheduleChange(later.schedule, at, 1), ScheduleChange(never.schedule, none, 1)]) == [
+        True,
+        True,
+    ]
+
+    early = store.claim_due_schedules(queue, now=NOW + MINUTE - 1, lease_ms=LEASE_MS, limit=10)
+    due = store.claim_due_schedules(queue, now=NOW + MINUTE, lease_ms=LEASE_MS, limit=10)
+    assert (early.entries, early.next_due) == ([], NOW + MINUTE)
+    assert [one.schedule for one in due.entries] == [later.schedule]
+
+
+def test_of_several_changes_each_has_its_own_answer_and_the_refused_leave_no_trace(store: Store) -> None:
+    queue = new_queue()
+    entries = [put(store, schedule(queue, f"s{number}"), due=None) for number in range(3)]
+    new = schedule(queue, "new")
+    changes = [
+        ScheduleChange(structs.replace(entry.schedule, priority=5), structs.replace(entry.state, version=2, due=NOW), n)
+        for entry, n in zip(entries, (1, 2, 1), strict=True)
+    ]
+
+    answers = store.put_schedules([*changes, ScheduleChange(new, ScheduleState(), None)])
+
+    assert answers == [True, False, True, True]
+    assert found(store, entries[1].schedule) == entries[1]
+    assert [found(store, entries[n].schedule).schedule.priority for n in (0, 2)] == [5, 5]
+    due = store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10).entries
+    assert {one.schedule.name for one in due} == {"s0", "s2"}
+
+
+def test_schedules_of_several_queues_are_found_in_the_order_in_which_they_were_asked_for(store: Store) -> None:
+    queues = [new_queue(), new_queue()]
+    entries = [put(store, schedule(queues[number % 2])) for number in range(6)]
+    uuids = [entry.schedule.uuid for entry in entries]
+
+    assert store.find_schedules([*uuids[::-1], "nobody", uuids[0]]) == [*entries[::-1], None, entries[0]]
+    assert store.find_schedules([]) == []
+
+
+def test_a_deleted_schedule_takes_nothing_of_another_with_it(store: Store) -> None:
+    queue = new_queue()
+    gone, kept = put(store, schedule(queue, "gone")), put(store, schedule(queue, "kept"))
+    store.fire_schedules(queue, [firing(gone, spec(queue), due=NOW), firing(kept, spec(queue), due=NOW)], now=NOW)
+
+    assert store.delete_schedules([gone.schedule.uuid]) == [True]
+
+    assert store.delete_schedules([gone.schedule.uuid]) == [False]
+    assert len(store.list_ticks(kept.schedule.uuid, limit=10)) == 1
+    assert store.schedule_uuid("kept") == kept.schedule.uuid
+    assert [one.schedule.name for one in store.list_schedules(limit=10).entries] == ["kept"]
+    assert [one.schedule.name for one in store.list_schedules(limit=10, job_type=kept.schedule.job_type).entries] == [
+        "kept"
+    ]
+    due = store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10)
+    assert [one.schedule for one in due.entries] == [kept.schedule]
+
+
+def test_a_schedule_that_was_deleted_is_not_brought_back_by_a_late_change(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue, "a"))
+    store.delete_schedules([entry.schedule.uuid])
+    late = ScheduleChange(entry.schedule, structs.replace(entry.state, version=2), 1)
+
+    assert store.put_schedules([late]) == [False]
+
+    assert store.find_schedules([entry.schedule.uuid]) == [None]
+    assert store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10).entries == []
+    assert store.list_schedules(limit=10).entries == []
+
+
+def test_a_page_ends_where_the_list_ends(store: Store) -> None:
+    queue = new_queue()
+    for name in ("a", "b", "c"):
+        put(store, schedule(queue, name))
+
+    whole, first = store.list_schedules(limit=4), store.list_schedules(limit=2)
+    rest = store.list_schedules(limit=2, cursor=first.cursor)
+
+    assert ([one.schedule.name for one in whole.entries], whole.cursor) == (["a", "b", "c"], None)
+    assert ([one.schedule.name for one in first.entries], first.cursor) == (["a", "b"], "b")
+    assert ([one.schedule.name for one in rest.entries], rest.cursor) == (["c"], None)

@@ -1,5 +1,7 @@
 """What happens in a queue is counted, by minute and in all, in the step in which it happens."""
 
+import pytest
+
 from rota.model.job import JobState
 from rota.store import Store
 from rota.store.store import STATS_KEPT_MS, STATS_STEP_MS, Stats
@@ -17,6 +19,7 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
+from tests.servers import RedisServer, raw_command
 
 
 def this_minute(store: Store) -> int:
@@ -151,3 +154,63 @@ def test_minutes_that_are_long_past_are_forgotten_but_not_the_totals(store: Stor
 
     assert [one.minute for one in store.read_stats(queue, since=0, until=now + 1)] == [now]
     assert store.read_totals(queue) == Stats(enqueued=2)
+
+
+@pytest.mark.stores("redis")
+def test_minutes_expire_an_hour_after_the_two_days_for_which_they_are_kept(
+    store: Store, redis_server: RedisServer
+) -> None:
+    queue, now = new_queue(), this_minute(store)
+    ended_job(store, queue, JobState.SUCCEEDED, now=now)
+    hour = f"rota:{{{queue}}}:stats:{now // 3_600_000}"
+
+    expiry_s = int(raw_command(redis_server.port, "TTL", hour))
+
+    two_days_and_an_hour_s = 49 * 3_600
+    assert two_days_and_an_hour_s - 60 < expiry_s <= two_days_and_an_hour_s
+    assert raw_command(redis_server.port, "TTL", f"rota:{{{queue}}}:totals") == "-1"
+
+
+@pytest.mark.stores("redis")
+@pytest.mark.parametrize("way", ["enqueued", "finished", "cancelled", "recovered"])
+def test_every_count_of_a_minute_expires(store: Store, redis_server: RedisServer, way: str) -> None:
+    queue, node, now = new_queue(), new_node(), this_minute(store)
+    hour = f"rota:{{{queue}}}:stats:{now // 3_600_000}"
+    (job_id,) = enqueue(store, spec(queue, now=now), now=now)
+    if way != "enqueued":
+        raw_command(redis_server.port, "DEL", hour)
+    if way == "cancelled":
+        store.cancel_jobs([job_id], now=now)
+    if way == "finished":
+        finish(store, succeed(claim_one(store, queue, now=now), now), now=now)
+    if way == "recovered":
+        claim_one(store, queue, node=node, now=now)
+        store.cancel_jobs([job_id], now=now)
+        store.recover_claims(queue, node, {}, floor=0, now=now)
+
+    assert int(raw_command(redis_server.port, "TTL", hour)) > 48 * 3_600
+
+
+def test_a_minute_is_kept_for_two_days(store: Store) -> None:
+    queue, now = new_queue(), this_minute(store)
+    two_days_ms = 48 * 3_600_000
+    for moment in (now - two_days_ms - 60_000, now - two_days_ms, now):
+        enqueue(store, spec(queue, now=moment), now=moment)
+
+    kept = [one.minute for one in store.read_stats(queue, since=0, until=now + 1)]
+
+    # Redis forgets whole hours; nobody forgets sooner.
+    assert kept[-2:] == [now - two_days_ms, now]
+
+
+@pytest.mark.stores("sqlite-file", "sqlite-memory")
+def test_older_minutes_are_gone_from_sqlite_with_the_next_one(store: Store) -> None:
+    queue, other, now = new_queue(), new_queue(), this_minute(store)
+    old = now - 48 * 3_600_000 - 60_000
+    enqueue(store, spec(queue, now=old), now=old)
+    enqueue(store, spec(other, now=old), now=old)
+
+    enqueue(store, spec(queue, now=now), now=now)
+
+    assert [one.minute for one in store.read_stats(queue, since=0, until=now + 1)] == [now]
+    assert [one.minute for one in store.read_stats(other, since=0, until=now + 1)] == [old]

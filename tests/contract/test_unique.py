@@ -22,6 +22,7 @@ from tests.contract.building import (
     finish,
     given,
     interrupt,
+    new_node,
     new_queue,
     reclaim,
     settled,
@@ -142,6 +143,67 @@ def test_a_job_frees_its_key_when_it(store: Store, settle: Settle) -> None:
     next_job = spec(queue, unique_key="k")
 
     assert store.enqueue_jobs([next_job], now=NOW) == [Admission(next_job.id, is_new=True)]
+
+
+@pytest.mark.parametrize("settle", RETURNS.values(), ids=RETURNS.keys())
+def test_a_job_whose_cancellation_was_asked_for_frees_its_key_when_it(store: Store, settle: Settle) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue, unique_key="k"))
+    held = claim_one(store, queue)
+    store.cancel_jobs([held.spec.id], now=NOW)
+    finish(store, settle(held))
+    next_job = spec(queue, unique_key="k")
+
+    assert store.enqueue_jobs([next_job], now=NOW) == [Admission(next_job.id, is_new=True)]
+
+
+@pytest.mark.parametrize("way", ["recover", "leave", "reclaim"])
+def test_a_lost_claim_whose_cancellation_was_asked_for_frees_its_key(store: Store, way: str) -> None:
+    queue, node = new_queue(), new_node()
+    enqueue(store, spec(queue, unique_key="k"))
+    held = claim_one(store, queue, node=node)
+    store.cancel_jobs([held.spec.id], now=NOW)
+    if way == "recover":
+        store.recover_claims(queue, node, {}, floor=0, now=NOW)
+    elif way == "leave":
+        store.leave_queue(queue, node, floor=0, now=NOW)
+    else:
+        reclaim(store, die(held))
+    next_job = spec(queue, unique_key="k")
+
+    assert store.enqueue_jobs([next_job], now=NOW) == [Admission(next_job.id, is_new=True)]
+
+
+@pytest.mark.parametrize("way", ["recover", "leave"])
+def test_a_lost_claim_that_goes_back_keeps_its_key(store: Store, way: str) -> None:
+    queue, node = new_queue(), new_node()
+    (first,) = enqueue(store, spec(queue, unique_key="k"))
+    claim_one(store, queue, node=node)
+    if way == "recover":
+        store.recover_claims(queue, node, {}, floor=0, now=NOW)
+    else:
+        store.leave_queue(queue, node, floor=0, now=NOW)
+
+    assert enqueue(store, spec(queue, unique_key="k")) == [first]
+
+
+def test_a_second_end_of_any_kind_leaves_the_key_with_its_new_holder(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    (first,) = enqueue(store, spec(queue, unique_key="k"))
+    held = claim_one(store, queue, node=node)
+    store.cancel_jobs([first], now=NOW)
+    finish(store, interrupt(held))
+    (second,) = enqueue(store, spec(queue, unique_key="k"))
+
+    finish(store, succeed(held))
+    finish(store, interrupt(held))
+    reclaim(store, die(held))
+    store.recover_claims(queue, node, {}, floor=0, now=NOW)
+    store.cancel_jobs([first], now=NOW)
+    store.retry_jobs([first], now=NOW)
+    store.delete_jobs([first])
+
+    assert enqueue(store, spec(queue, unique_key="k")) == [second]
 
 
 def test_a_waiting_job_frees_its_key_when_it_is_cancelled(store: Store) -> None:

@@ -1,16 +1,24 @@
 """Wakers: a node waits without asking all the time, and is told when there is something to do.
 
-A wait gets a time far longer than the test may take; the test fails if the wait does not end long before that.
+A wait gets a time far longer than the test may take, on every store, so that one which ends was woken. It sleeps before
+anything happens: one that only begins afterwards would find the news by itself, and prove nothing.
 """
 
+import os
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 import pytest
 
-from rota.model.job import JobState
+from rota.model.job import Claim, JobState
+from rota.model.job_type import OnNodeDeath
+from rota.model.settlement import Settlement
 from rota.store import Store
+from rota.store.redis import waker as redis_waker
 from rota.store.store import Waker
 from tests.conftest import OpenStore
 from tests.contract.building import (
@@ -21,6 +29,8 @@ from tests.contract.building import (
     die,
     ended_job,
     enqueue,
+    fail,
+    fail_and_retry,
     finish,
     given,
     interrupt,
@@ -28,11 +38,22 @@ from tests.contract.building import (
     new_queue,
     reclaim,
     spec,
+    state_of,
     succeed,
+    token_of,
 )
 
-LONG_S = 300.0
-DEADLINE_S = 30.0
+LONG_S = 3_600.0
+DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "30"))
+LOOKS = 5
+LOOK_S = 0.01
+"""A thread that is at the same place in so many looks, so long apart, sleeps there."""
+
+
+@pytest.fixture(autouse=True)
+def waits_are_not_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Redis a wait ends by itself after a while, which looks like being woken."""
+    monkeypatch.setattr(redis_waker, "_LONGEST_WAIT_S", LONG_S)
 
 
 class Waiting:
@@ -51,6 +72,26 @@ class Waiting:
 
     def ends(self) -> bool:
         return self.ended.wait(DEADLINE_S)
+
+    def asleep(self) -> "Waiting":
+        """The same, as soon as it sleeps; or has ended, since there was something to do already."""
+        seen: list[object] = []
+        deadline = time.monotonic() + DEADLINE_S
+        while not self.ended.is_set() and len(seen) < LOOKS:
+            assert time.monotonic() < deadline, "the wait does not come to rest"
+            place = _place(sys._current_frames().get(self.thread.ident or 0))
+            seen = [*seen, place] if seen[-1:] == [place] else [place]
+            time.sleep(LOOK_S)
+        return self
+
+
+def _place(frame: FrameType | None) -> tuple[object, ...]:
+    """Where a thread is: every call on its way there, and how far each has come."""
+    places: list[object] = []
+    while frame is not None:
+        places += [id(frame), frame.f_lasti]
+        frame = frame.f_back
+    return tuple(places)
 
 
 @contextmanager
@@ -77,7 +118,7 @@ def test_a_wait_ends_when_its_time_is_over(store: Store) -> None:
 def test_a_nudge_ends_the_wait_under_way(store: Store) -> None:
     with waker_of(store, new_queue()) as waker:
         quieten(waker)
-        waiting = Waiting(waker, wants_jobs=False)
+        waiting = Waiting(waker, wants_jobs=False).asleep()
 
         waker.nudge()
 
@@ -98,7 +139,7 @@ def test_a_nudge_before_the_wait_ends_it(store: Store) -> None:
 def test_closing_ends_the_wait_under_way(store: Store) -> None:
     waker = store.waker(new_queue(), new_node())
     quieten(waker)
-    waiting = Waiting(waker, wants_jobs=True)
+    waiting = Waiting(waker, wants_jobs=True).asleep()
 
     waker.close()
 
@@ -106,55 +147,102 @@ def test_closing_ends_the_wait_under_way(store: Store) -> None:
     assert not waiting.thread.is_alive()
 
 
-def prepare_nothing(store: Store, queue: str) -> Callable[[Store], object]:
+Act = Callable[[Store], object]
+
+
+def prepare_nothing(store: Store, queue: str) -> Act:
     return lambda other: enqueue(other, spec(queue))
 
 
-def prepare_failed_job(store: Store, queue: str) -> Callable[[Store], object]:
+def prepare_failed_job(store: Store, queue: str) -> Act:
     job_id = ended_job(store, queue, JobState.FAILED)
     return lambda other: other.retry_jobs([job_id], now=NOW)
 
 
-def prepare_paused_queue(store: Store, queue: str) -> Callable[[Store], object]:
+def prepare_cancelled_job(store: Store, queue: str) -> Act:
+    job_id = ended_job(store, queue, JobState.CANCELLED)
+    return lambda other: other.retry_jobs([job_id], now=NOW)
+
+
+def prepare_paused_queue(store: Store, queue: str) -> Act:
     enqueue(store, spec(queue))
     store.pause_queue(queue)
     return lambda other: other.resume_queue(queue)
 
 
-def prepare_running_job(store: Store, queue: str) -> Callable[[Store], object]:
+def prepare_running_job(store: Store, queue: str) -> Act:
     enqueue(store, spec(queue))
     claimed = claim_one(store, queue)
     return lambda other: finish(other, interrupt(claimed))
 
 
-def prepare_held_lock(store: Store, queue: str) -> Callable[[Store], object]:
-    enqueue(store, spec(queue, lock_key="l"), spec(queue, lock_key="l"))
-    (holder,) = claim(store, queue)
-    return lambda other: finish(other, succeed(holder))
+def prepare_running_job_of_a_claimer(store: Store, queue: str) -> Act:
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+
+    def finish_and_claim_none(other: Store) -> object:
+        return other.finish_and_claim_jobs(queue, [interrupt(claimed)], token=token_of("n"), limit=0, now=NOW)
+
+    return finish_and_claim_none
 
 
-def prepare_dead_node(store: Store, queue: str) -> Callable[[Store], object]:
+def prepare_attempt(store: Store, queue: str) -> Act:
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+    return lambda other: finish(other, fail_and_retry(claimed, NOW))
+
+
+def prepare_lock(end: Callable[[Claim], Settlement]) -> "Prepare":
+    def prepare_held_lock(store: Store, queue: str) -> Act:
+        enqueue(store, spec(queue, lock_key="l"), spec(queue, lock_key="l"))
+        (holder,) = claim(store, queue)
+        return lambda other: finish(other, end(holder))
+
+    return prepare_held_lock
+
+
+def prepare_dead_node(store: Store, queue: str) -> Act:
     enqueue(store, spec(queue))
     claimed, later = claim_one(store, queue), LATER
     return lambda other: reclaim(other, die(claimed, later), now=later)
 
 
-def prepare_forgetful_node(store: Store, queue: str) -> Callable[[Store], object]:
+def prepare_dead_holder(store: Store, queue: str) -> Act:
+    enqueue(store, spec(queue, lock_key="l"), spec(queue, lock_key="l"))
+    (holder,) = claim(store, queue)
+    return lambda other: reclaim(other, die(holder, LATER, OnNodeDeath.FAIL))
+
+
+def prepare_forgetful_node(store: Store, queue: str) -> Act:
     enqueue(store, spec(queue))
     node = new_node()
     claim_one(store, queue, node=node)
     return lambda other: other.recover_claims(queue, node, {}, floor=0, now=NOW)
 
 
-Prepare = Callable[[Store, str], Callable[[Store], object]]
+def prepare_leaving_node(store: Store, queue: str) -> Act:
+    enqueue(store, spec(queue))
+    node = new_node()
+    claim_one(store, queue, node=node)
+    return lambda other: other.leave_queue(queue, node, floor=0, now=NOW)
+
+
+Prepare = Callable[[Store, str], Act]
 REASONS: dict[str, Prepare] = {
     "a job is enqueued": prepare_nothing,
     "a failed job is retried": prepare_failed_job,
+    "a cancelled job is retried": prepare_cancelled_job,
     "its queue is resumed": prepare_paused_queue,
     "a job is put back": prepare_running_job,
-    "a lock becomes free": prepare_held_lock,
+    "a job is put back by one who wants no other": prepare_running_job_of_a_claimer,
+    "an attempt failed and the next is due": prepare_attempt,
+    "a lock becomes free by a success": prepare_lock(succeed),
+    "a lock becomes free by a failure": prepare_lock(fail),
+    "a lock becomes free by a retry": prepare_lock(fail_and_retry),
+    "a lock becomes free by the death of its holder": prepare_dead_holder,
     "a job is taken from a dead node": prepare_dead_node,
     "a claim is recovered": prepare_forgetful_node,
+    "a node leaves": prepare_leaving_node,
 }
 
 
@@ -165,7 +253,8 @@ def test_a_node_is_woken_when(store: Store, prepare: Prepare) -> None:
     with waker_of(store, queue) as waker:
         given(store, queue)
         quieten(waker)
-        waiting = Waiting(waker, wants_jobs=True)
+        waiting = Waiting(waker, wants_jobs=True).asleep()
+        assert not waiting.ended.is_set()
 
         act(store)
 
@@ -180,7 +269,8 @@ def test_a_node_is_woken_through_another_handle_when(store: Store, open_again: O
     with waker_of(store, queue) as waker:
         given(store, queue)
         quieten(waker)
-        waiting = Waiting(waker, wants_jobs=True)
+        waiting = Waiting(waker, wants_jobs=True).asleep()
+        assert not waiting.ended.is_set()
 
         act(other)
 
@@ -205,7 +295,7 @@ def test_every_new_job_wakes_a_node_that_waits_again(store: Store) -> None:
     with waker_of(store, queue) as waker:
         quieten(waker)
         for _ in range(5):
-            waiting = Waiting(waker, wants_jobs=True)
+            waiting = Waiting(waker, wants_jobs=True).asleep()
             (job_id,) = enqueue(store, spec(queue))
             assert waiting.ends()
             waiting.thread.join(DEADLINE_S)
@@ -218,7 +308,7 @@ def test_of_several_waiting_nodes_at_least_one_is_woken(store: Store) -> None:
     for waker in wakers:
         quieten(waker)
     ended = threading.Event()
-    waiting = [Waiting(waker, wants_jobs=True, ended=ended) for waker in wakers]
+    waiting = [Waiting(waker, wants_jobs=True, ended=ended).asleep() for waker in wakers]
 
     enqueue(store, spec(queue))
 
@@ -264,12 +354,12 @@ def test_a_request_to_cancel_wakes_the_node_that_holds_the_job(store: Store, ope
     with waker_of(store, queue, node) as waker:
         claimed = claim_one(store, queue, node=node)
         quieten(waker)
-        waiting = Waiting(waker, wants_jobs=False)
+        waiting = Waiting(waker, wants_jobs=False).asleep()
 
         other.cancel_jobs([claimed.spec.id], now=NOW)
 
         assert waiting.ends()
-        assert set(waiting.answer or []) <= {claimed.spec.id}
+        assert waiting.answer == [claimed.spec.id]
 
 
 def test_a_request_to_cancel_wakes_the_node_on_the_same_handle(store: Store) -> None:
@@ -278,9 +368,125 @@ def test_a_request_to_cancel_wakes_the_node_on_the_same_handle(store: Store) -> 
     with waker_of(store, queue, node) as waker:
         claimed = claim_one(store, queue, node=node)
         quieten(waker)
-        waiting = Waiting(waker, wants_jobs=False)
+        waiting = Waiting(waker, wants_jobs=False).asleep()
 
         store.cancel_jobs([claimed.spec.id], now=NOW)
 
         assert waiting.ends()
-        assert set(waiting.answer or []) <= {claimed.spec.id}
+        assert waiting.answer == [claimed.spec.id]
+
+
+def test_a_cancellation_is_told_once(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    enqueue(store, spec(queue))
+    with waker_of(store, queue, node) as waker:
+        claimed = claim_one(store, queue, node=node)
+        quieten(waker)
+        store.cancel_jobs([claimed.spec.id], now=NOW)
+
+        assert [waker.wait(0.1, wants_jobs=False) for _ in range(3)] == [[claimed.spec.id], [], []]
+
+
+# -- words that are passed on --------------------------------------------------------------------------------------
+
+
+def test_another_node_is_woken_for_jobs_that_are_left_after_a_claim(store: Store) -> None:
+    queue = new_queue()
+    with waker_of(store, queue) as first, waker_of(store, queue) as second:
+        enqueue(store, spec(queue), spec(queue))
+        assert first.wait(LONG_S, wants_jobs=True) == []
+        waiting = Waiting(second, wants_jobs=True).asleep()
+
+        assert len(given(store, queue, limit=1)) == 1
+
+        assert waiting.ends()
+
+
+def test_a_full_node_passes_a_word_on_by_a_claim_of_none(store: Store) -> None:
+    queue = new_queue()
+    with waker_of(store, queue) as first, waker_of(store, queue) as second:
+        enqueue(store, spec(queue))
+        assert first.wait(LONG_S, wants_jobs=True) == []
+        waiting = Waiting(second, wants_jobs=True).asleep()
+
+        assert given(store, queue, limit=0) == []
+
+        assert waiting.ends()
+        assert len(given(store, queue)) == 1
+
+
+def test_a_full_node_takes_no_word_from_an_idle_one(store: Store) -> None:
+    queue = new_queue()
+    with waker_of(store, queue) as full, waker_of(store, queue) as idle:
+        quieten(full)
+        quieten(idle)
+        busy = Waiting(full, wants_jobs=False).asleep()
+        waiting = Waiting(idle, wants_jobs=True).asleep()
+
+        enqueue(store, spec(queue))
+
+        assert waiting.ends()
+        assert not busy.ended.is_set()
+        full.nudge()
+        assert busy.ends()
+
+
+def test_a_node_is_woken_when_a_cancellation_frees_a_lock(store: Store) -> None:
+    queue = new_queue()
+    _, second, third = enqueue(store, *[spec(queue, lock_key="l") for _ in range(3)])
+    holder = claim_one(store, queue)
+    assert given(store, queue) == []
+    with waker_of(store, queue) as first, waker_of(store, queue) as other:
+        finish(store, succeed(holder))  # the second is ready, the third waits for its end
+        assert first.wait(LONG_S, wants_jobs=True) == []
+        waiting = Waiting(other, wants_jobs=True).asleep()
+
+        store.cancel_jobs([second], now=NOW)
+
+        assert waiting.ends()
+        assert given(store, queue) == [third]
+
+
+def test_a_delayed_job_that_comes_first_ends_a_wait_for_a_later_one(store: Store) -> None:
+    queue = new_queue()
+    with waker_of(store, queue) as waker:
+        now = store.now()
+        enqueue(store, spec(queue, now=now, run_at=now + 3_600_000), now=now)
+        quieten(waker)
+        waiting = Waiting(waker, wants_jobs=True).asleep()
+        assert not waiting.ended.is_set()
+
+        soon = store.now()
+        (job_id,) = enqueue(store, spec(queue, now=soon, run_at=soon + 1), now=soon)
+
+        assert waiting.ends()
+        assert store.claim_jobs(queue, token=token_of("n"), limit=9, now=soon).next_due in (soon + 1, None)
+        assert state_of(store, job_id) in (JobState.DELAYED, JobState.RUNNING)
+
+
+def test_a_node_is_not_woken_for_a_delayed_job_behind_the_first(store: Store) -> None:
+    queue = new_queue()
+    with waker_of(store, queue) as waker:
+        now = store.now()
+        enqueue(store, spec(queue, now=now, run_at=now + 3_600_000), now=now)
+        quieten(waker)
+        waiting = Waiting(waker, wants_jobs=True).asleep()
+
+        enqueue(store, spec(queue, now=now, run_at=now + 3_600_001), now=now)
+
+        assert not waiting.asleep().ended.is_set()
+        waker.nudge()
+        assert waiting.ends()
+
+
+def test_jobs_of_another_queue_wake_nobody(store: Store) -> None:
+    queue = new_queue()
+    with waker_of(store, queue) as waker:
+        quieten(waker)
+        waiting = Waiting(waker, wants_jobs=True).asleep()
+
+        enqueue(store, spec(new_queue()))
+
+        assert not waiting.asleep().ended.is_set()
+        waker.nudge()
+        assert waiting.ends()

@@ -8,10 +8,11 @@ from rota.errors import Conflict, InvalidInput
 from rota.model.configuration_request import read_configuration
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
-from rota.model.schedule_request import ScheduleRequest
+from rota.model.schedule_request import Emission, ScheduleRequest
 from rota.store import Store
 from tests.contract.racing import in_threads
 from tests.engine.scheduling import MINUTE, START, World
+from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 
@@ -151,3 +152,111 @@ def test_nodes_that_start_at_the_same_time_with_the_same_file_agree(world: FileW
     names = [entry.configuration.name for entry in world.store.list_configurations(limit=100).entries]
     assert names == [request.name for request in configurations]
     assert world.file.diff(wanted) == []
+
+
+def test_a_changed_line_keeps_the_beginning_of_its_schedule_and_fires_no_past_time(world: FileWorld) -> None:
+    world.apply(structs.replace(NIGHTLY, cron="* * * * *", overlap="allow"))
+    made = world.schedules.find("nightly")
+    world.pass_time(3 * MINUTE)
+
+    world.apply(structs.replace(NIGHTLY, cron="*/2 * * * *", overlap="allow"))
+    world.pass_time(MINUTE)
+
+    after = world.schedules.find("nightly")
+    assert (after.schedule.created_at, after.schedule.managed_by) == (made.schedule.created_at, "file")
+    assert [(row.nominal - START) // MINUTE for row in world.rows(after.schedule.uuid)] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("note", "expected"), [("", "paused in the configuration file"), ("the database moves", "the database moves")]
+)
+def test_a_pause_by_the_file_says_so_unless_the_file_says_why(world: FileWorld, note: str, expected: str) -> None:
+    asleep = structs.replace(NIGHTLY, paused=True, note=note)
+
+    world.apply(asleep)
+    made = world.schedules.find("nightly").schedule
+    assert world.apply(asleep) == []
+
+    assert (made.paused, made.pause_note) == (True, expected)
+
+
+def test_a_pause_that_came_into_the_file_later_says_so_too(world: FileWorld) -> None:
+    world.apply(NIGHTLY)
+
+    assert world.apply(structs.replace(NIGHTLY, paused=True)) == [("change", "nightly")]
+
+    changed = world.schedules.find("nightly").schedule
+    assert (changed.paused, changed.pause_note) == (True, "paused in the configuration file")
+
+
+def test_a_line_that_is_renamed_is_another_schedule(world: FileWorld) -> None:
+    world.apply(NIGHTLY)
+    old = world.schedules.find("nightly").schedule.uuid
+
+    changes = world.apply(structs.replace(NIGHTLY, name="daily"))
+
+    assert changes == [("create", "daily"), ("delete", "nightly")]
+    assert world.names() == ["daily"]
+    assert world.schedules.find("daily").schedule.uuid != old
+
+
+def test_a_difference_that_creates_or_deletes_tells_the_whole_definition(world: FileWorld) -> None:
+    wanted = Wanted((), (REPORT,), (NIGHTLY,))
+    created = world.file.diff(wanted)[1]
+    world.file.apply(wanted)
+    deleted = world.file.diff(Wanted((), (REPORT,), ()))[0]
+
+    assert (created.kind, created.action, created.before) == ("schedule", "create", {})
+    assert (deleted.kind, deleted.action, deleted.after) == ("schedule", "delete", {})
+    assert created.after["name"] == deleted.before["name"] == "nightly"
+    assert created.after.keys() == deleted.before.keys()
+    assert not {"uuid", "created_at", "managed_by", "queue"} & created.after.keys()
+    assert deleted.before["overlap"] == "skip", "standard values are told too"
+
+
+class Dies(Exception):
+    """The process dies here."""
+
+
+def die() -> None:
+    raise Dies
+
+
+@pytest.mark.parametrize("call", ["delete_schedules", "put_schedules", "put_setting"])
+def test_what_a_process_left_behind_that_died_while_applying_is_put_right_by_the_next(
+    world: FileWorld, call: str
+) -> None:
+    world.apply(NIGHTLY)
+    faults = Faults(world.store)
+    other = FileWorld(faults.store)
+    faults.before(call, die)
+
+    with pytest.raises(Dies):
+        other.apply(structs.replace(NIGHTLY, name="daily"))
+    world.apply(structs.replace(NIGHTLY, name="hourly"))
+
+    assert world.names() == ["hourly"]
+
+
+def test_a_schedule_that_was_made_by_a_process_that_died_is_removed_with_its_line(world: FileWorld) -> None:
+    faults = Faults(world.store)
+    other = FileWorld(faults.store)
+    faults.after("put_schedules", die)
+    with pytest.raises(Dies):
+        other.apply(NIGHTLY)
+    assert world.names() == ["nightly"]
+
+    world.apply()
+
+    assert world.names() == []
+
+
+def test_a_schedule_that_emits_an_event_may_stand_in_the_file(world: FileWorld) -> None:
+    tick = ScheduleRequest(name="tick", emit=Emission(), cron="* * * * *")
+
+    assert world.apply(tick) == [("create", "of-file"), ("create", "tick")]
+    assert world.apply(tick) == []
+
+    schedule = world.schedules.find("tick").schedule
+    assert schedule.job_type == world.definitions.job_type("rota.emit").uuid
+    assert schedule.arguments == {"type": "TIME_BASED", "resourceId": "tick"}

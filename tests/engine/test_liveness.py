@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rota.clock import ManualClock
+from rota.clock import ManualClock, NodeClock
 from rota.engine.health import Health
 from rota.engine.heart import Heart
+from rota.engine.node import Node, NodeOptions
 from rota.engine.presence import Presence
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
@@ -24,11 +25,17 @@ from rota.store import Store
 from rota.store.store import Claims, Renewal
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.jobs import new_stage
-from tests.engine.working import Faults, Shop, until, working
+from tests.engine.working import DEADLINE_S, Faults, Shop, until, working
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 
 HOURS_MS = 4 * 3_600_000
+
+
+def be_away() -> None:
+    raise StoreUnavailable("away")
+
+
 SHORT_MS = 400
 
 
@@ -38,8 +45,10 @@ class Line:
     def __init__(self) -> None:
         self.is_cut = False
         self.calls: list[str] = []
+        self.on_renewal: Callable[[], object] = lambda: None
 
     def renew_claims(self, queue: str, node: str, held: dict[str, str]) -> Renewal:
+        self.on_renewal()
         self._call("renew")
         return Renewal([], [])
 
@@ -109,7 +118,7 @@ def test_a_beat_that_fails_is_tried_again_soon() -> None:
     assert patient.contact.since(0.0) is None
 
 
-def test_a_node_that_was_not_heard_lets_go_once_before_others_may_take_over() -> None:
+def test_a_node_that_was_not_heard_lets_go_before_others_may_take_over() -> None:
     patient = Patient()
     patient.heart.beat()
     patient.line.is_cut = True
@@ -122,7 +131,35 @@ def test_a_node_that_was_not_heard_lets_go_once_before_others_may_take_over() ->
             told_after.append(second)
 
     assert told_after[0] == 15
-    assert patient.holder.told.count("let go") == 1
+
+
+def test_a_slow_renewal_counts_from_its_beginning_since_nobody_knows_when_it_was_heard() -> None:
+    patient = Patient()
+    patient.line.on_renewal = lambda: patient.clock.advance(4_000)
+    patient.heart.beat()
+    patient.line.on_renewal = lambda: None
+    patient.line.is_cut = True
+
+    patient.clock.advance(10_000)
+    patient.heart.beat()
+    told_after_14_s = list(patient.holder.told)
+    patient.clock.advance(1_000)
+    patient.heart.beat()
+
+    assert told_after_14_s == ["renewed"]
+    assert patient.holder.told == ["renewed", "let go"]
+
+
+def test_a_renewal_that_fails_slowly_makes_the_node_let_go_at_once() -> None:
+    patient = Patient()
+    patient.heart.beat()
+    patient.line.on_renewal = lambda: patient.clock.advance(6_000)
+    patient.line.is_cut = True
+    patient.clock.advance(9_000)
+
+    patient.heart.beat()
+
+    assert patient.holder.told == ["renewed", "let go"]
 
 
 def test_whoever_wakes_up_lets_go_before_he_renews() -> None:
@@ -232,6 +269,38 @@ def test_a_job_that_a_node_is_given_again_begins_when_the_old_run_has_ended(stor
     asyncio.run(scene())
 
 
+def test_a_late_answer_to_a_renewal_of_the_old_attempt_does_not_stop_the_new_one(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop, faults = Shop(store), Faults(store)
+        shop.python("pass_gate")
+        asked, may_go_on = threading.Event(), threading.Event()
+
+        def take_long() -> None:
+            asked.set()
+            may_go_on.wait(DEADLINE_S)
+
+        async with working(faults.store, dead_after_ms=SHORT_MS, roles=frozenset({"worker"})) as node:
+            job_id = shop.enqueue("pass_gate", {"text": "x"})
+            await until(lambda: stage.inside == 1, "the job to run")
+            faults.before("renew_claims", take_long)
+            await until(asked.is_set, "a renewal of the first attempt")
+
+            # While it is on its way, the job is taken from the node, and given to it again.
+            reclaim(store, *map(die, store.claims_of_node(shop.queue, node.uuid, limit=9)))
+            await until(lambda: len(stage.started) == 2, "the second attempt")
+            renewals = faults.calls.count("renew_claims")
+            may_go_on.set()
+            await until(lambda: faults.calls.count("renew_claims") > renewals + 1, "further renewals")
+
+            assert (stage.started, stage.inside) == (["x", "x"], 1)
+            stage.gate.set()
+            (job,) = await shop.ended(job_id)
+            assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 1)
+
+    asyncio.run(scene())
+
+
 def test_a_node_that_cannot_renew_stops_only_what_must_not_run_twice(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
@@ -255,6 +324,75 @@ def test_a_node_that_cannot_renew_stops_only_what_must_not_run_twice(store: Stor
             assert [job.deaths for job in jobs] == [0, 0]
             assert [job.attempts for job in jobs] == [1, 1]
             assert shop.job(locked).spec.lock_key is not None
+
+    asyncio.run(scene())
+
+
+class JumpyClock(NodeClock):
+    """A clock that counts a time for which nothing happened, as one does when the machine was suspended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._slept_s = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self._slept_s
+
+    def sleep(self, seconds: float) -> None:
+        self._slept_s += seconds
+
+
+def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_after(store: Store) -> None:
+    """Others may have it by then."""
+
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.python("note")
+        job_id = shop.enqueue("note", {"text": "late"})
+        faults, clock = Faults(store), JumpyClock()
+        tokens: list[str] = []
+
+        def stand_still() -> None:
+            tokens.append(shop.job(job_id).token)
+            clock.sleep(2 * HOURS_MS / 1000)
+
+        faults.after("finish_and_claim_jobs", stand_still)
+        node = Node(faults.store, NodeOptions(dead_after_ms=HOURS_MS), clock=clock)
+        task = asyncio.create_task(node.run())
+        (job,) = await shop.ended(job_id)
+        node.request_stop(at_once=True)
+        await task
+
+        assert tokens[0] != ""
+        assert job.token != tokens[0]
+        assert stage.started == ["late"]
+        assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 0)
+
+    asyncio.run(scene())
+
+
+def test_a_run_under_a_lock_that_was_claimed_lately_is_not_given_up(store: Store) -> None:
+    """The claim was a sign of life, though the heart was not heard for long."""
+
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.define("only_one", "python", {"function": "tests.engine.jobs:pass_gate"}, unique=Unique.WHILE_RUNNING)
+        faults = Faults(store)
+        async with working(faults.store, dead_after_ms=2_000, threads=4):
+            faults.before("renew_claims", *[be_away] * 1_000)
+            heard = faults.calls.count("renew_claims")
+            await until(lambda: faults.calls.count("renew_claims") > heard + 20, "the node to be silent for long")
+            job_id = shop.enqueue("only_one")
+            await until(lambda: stage.inside == 1, "the job to run")
+            before = faults.calls.count("renew_claims")
+            await until(lambda: faults.calls.count("renew_claims") > before + 3, "further beats in vain")
+
+            assert len(stage.started) == 1
+            assert shop.job(job_id).state is JobState.RUNNING
+            stage.gate.set()
+            await shop.ended(job_id)
 
     asyncio.run(scene())
 

@@ -5,11 +5,13 @@ import logging
 import os
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 
 from rota import __version__
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
+from rota.engine.presence import Presence
 from rota.errors import NotFound
 from rota.model.ids import new_id
 from rota.model.job import JobState
@@ -18,7 +20,7 @@ from rota.model.node import NodeType
 from rota.store import Store, open_store
 from tests.contract.building import claim_one
 from tests.engine.jobs import new_stage
-from tests.engine.working import Shop, is_listed, until, working
+from tests.engine.working import DEADLINE_S, Faults, Shop, is_listed, until, working
 from tests.servers import RedisServer, raw_command, wait_until
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
@@ -51,6 +53,31 @@ def test_a_node_tells_who_it_is(store: Store) -> None:
             assert node.health() is None
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize("name", ["waker", "lifeline", "finish_and_claim_jobs", "renew_claims", "beat"])
+def test_a_node_holds_its_lock_before_others_can_know_of_it(store: Store, tmp_path: Path, name: str) -> None:
+    folder, seen = tmp_path / "locks", list[list[str]]()
+    folder.mkdir()
+
+    def look() -> None:
+        held = [file.name for file in folder.iterdir()]
+        seen.append([one for one in held if one not in Presence(folder).gone(held)])
+
+    async def scene() -> None:
+        Shop(store)
+        faults = Faults(store)
+        node = Node(faults.store, NodeOptions(), presence=Presence(folder))
+        faults.before(name, look)
+        run = asyncio.create_task(node.run())
+        await until(lambda: bool(seen), f"the first {name}")
+        node.request_stop(at_once=True)
+        await asyncio.wait_for(run, DEADLINE_S)
+
+        assert seen == [[node.uuid]]
+
+    asyncio.run(scene())
+    assert list(folder.iterdir()) == []
 
 
 def test_a_node_tells_with_each_beat_what_it_does(store: Store) -> None:
@@ -193,6 +220,8 @@ def test_a_run_whose_claim_was_lost_is_stopped_and_not_recorded(store: Store, ca
     with caplog.at_level(logging.WARNING, "rota.worker"):
         asyncio.run(scene())
     assert "claim lost, run stopped" in caplog.text
+    # The store would refuse it; nobody tries.
+    assert "settlement refused" not in caplog.text
 
 
 def test_a_changed_definition_is_used_after_the_next_beat(store: Store) -> None:

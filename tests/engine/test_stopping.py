@@ -249,6 +249,28 @@ def test_the_first_request_to_stop_lets_running_jobs_end(store: Store) -> None:
     asyncio.run(scene())
 
 
+def test_a_node_that_drains_claims_nothing_although_slots_are_free(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.python("pass_gate")
+        node = Node(store, NodeOptions(threads=2))
+        run = asyncio.create_task(node.run())
+        running = shop.enqueue("pass_gate")
+        await until(lambda: stage.inside == 1, "a job to run")
+
+        node.request_stop()
+        later = shop.enqueue("pass_gate")
+        stage.gate.set()
+        await asyncio.wait_for(run, DEADLINE_S)
+
+        assert shop.job(running).state is JobState.SUCCEEDED
+        assert shop.job(later).state is JobState.QUEUED
+        assert shop.job(later).token == ""  # it was in nobody's hands
+
+    asyncio.run(scene())
+
+
 def test_after_the_grace_running_jobs_go_back_and_their_attempts_do_not_count(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()

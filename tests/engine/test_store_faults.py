@@ -165,6 +165,25 @@ def test_a_node_whose_store_stays_away_can_still_be_stopped_at_once(store: Store
     asyncio.run(scene())
 
 
+def test_an_error_that_nobody_expected_ends_no_node_and_loses_no_job(store: Store) -> None:
+    async def scene() -> None:
+        def break_down() -> None:
+            raise RuntimeError("a bug")
+
+        new_stage()
+        shop = Shop(store)
+        shop.python("nothing")
+        faults = Faults(store)
+        async with working(faults.store, dead_after_ms=HOUR_LEASE_MS):
+            faults.before("finish_and_claim_jobs", break_down)
+            faults.after("finish_and_claim_jobs", break_down)
+            jobs = await shop.ended(*(shop.enqueue("nothing") for _ in range(5)))
+
+            assert {(job.state, job.attempts) for job in jobs} == {(JobState.SUCCEEDED, 1)}
+
+    asyncio.run(scene())
+
+
 def test_a_beat_that_fails_is_followed_by_others(store: Store) -> None:
     async def scene() -> None:
         def break_down() -> None:

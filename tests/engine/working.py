@@ -1,6 +1,7 @@
 """A small installation in this process: a store, somebody who hands jobs in, and nodes that run them."""
 
 import asyncio
+import os
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -22,8 +23,9 @@ from rota.store import Store
 from rota.store.store import Lifeline
 from tests.contract.building import find
 
-DEADLINE_S = 60.0
-"""Only a guard: what is waited for comes within milliseconds on any machine that is not stuck."""
+DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "60"))
+"""Only a guard: what is waited for comes within milliseconds on any machine that is not stuck. Whoever expects tests to
+fail has less patience."""
 POLL_S = 0.005
 
 
@@ -136,11 +138,23 @@ class Faults:
         """The next calls of an operation happen, and then do this."""
         self._after.setdefault(name, deque()).extend(faults)
 
+    def awaits(self, name: str) -> bool:
+        """Whether faults of an operation have not happened yet."""
+        return bool(self._before.get(name) or self._after.get(name))
+
     def lifeline(self, *, timeout_s: float) -> Lifeline:
         """A line with the same faults."""
+        self._prepare("lifeline")
         line = Faults(self.real.lifeline(timeout_s=timeout_s))
         line._before, line._after, line.calls, line._is_cut = self._before, self._after, self.calls, self._is_cut
         return cast(Lifeline, line)
+
+    def _prepare(self, name: str) -> None:
+        self.calls.append(name)
+        if self._is_cut.is_set() and name != "close":
+            raise StoreUnavailable("cut off")
+        if self._before.get(name):
+            self._before[name].popleft()()
 
     def __getattr__(self, name: str) -> object:
         real = getattr(self._store, name)
@@ -148,11 +162,7 @@ class Faults:
             return real
 
         def call(*args: object, **options: object) -> object:
-            self.calls.append(name)
-            if self._is_cut.is_set() and name != "close":
-                raise StoreUnavailable("cut off")
-            if self._before.get(name):
-                self._before[name].popleft()()
+            self._prepare(name)
             answer = real(*args, **options)
             if self._after.get(name):
                 self._after[name].popleft()()

@@ -82,11 +82,18 @@ def test_bad_input_names_the_place(raw: object, field: str) -> None:
 
 def test_nesting_has_an_end() -> None:
     inner: dict[str, Any] = dep()
-    for _ in range(9):
+    for _ in range(7):
         inner = {"any_of": [inner]}
+    read_configuration(wish(inner))
 
-    with pytest.raises(InvalidInput, match="nested deeper"):
-        read_configuration(wish(inner))
+    with pytest.raises(InvalidInput, match="nested deeper than 8 levels"):
+        read_configuration(wish({"any_of": [inner]}))
+
+
+def test_a_configuration_has_a_hundred_dependencies_at_most() -> None:
+    assert len(read_configuration(wish(*[dep()] * 100)).dependencies) == 100
+    with pytest.raises(InvalidInput, match="are more than 100"):
+        read_configuration(wish(*[dep()] * 101))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from rota.model.job import (
     make_token,
     node_of_token,
     rank_of,
+    serial_of_token,
 )
 
 priorities = st.integers(min_value=-MAX_PRIORITY, max_value=MAX_PRIORITY)
@@ -55,3 +56,33 @@ def test_a_time_in_the_past_gives_no_place_ahead() -> None:
 
 def test_a_token_names_its_node() -> None:
     assert node_of_token(make_token("node-1", 42)) == "node-1"
+
+
+def test_a_token_names_its_serial() -> None:
+    assert [serial_of_token(make_token("node-1", serial)) for serial in (1, 42, 1_000_000)] == [1, 42, 1_000_000]
+    assert node_of_token(make_token("a-b", 7)) == "a-b"
+
+
+def test_the_legal_moves_are_these() -> None:
+    moves = {(before.value, after.value) for before, states in MOVES.items() for after in states}
+
+    assert moves == {
+        ("delayed", "queued"),
+        ("delayed", "cancelled"),
+        ("queued", "running"),
+        ("queued", "cancelled"),
+        ("running", "succeeded"),
+        ("running", "failed"),
+        ("running", "cancelled"),
+        ("running", "delayed"),
+        ("running", "queued"),
+        ("failed", "queued"),
+        ("cancelled", "queued"),
+    }
+
+
+def test_a_job_for_later_is_ready_at_its_time() -> None:
+    spec = JobSpec(id="a", job_type="t", queue="q", enqueued_at=5_000, run_at=9_000)
+
+    assert spec.available_at == 9_000
+    assert JobSpec(id="a", job_type="t", queue="q", enqueued_at=5_000).available_at == 5_000

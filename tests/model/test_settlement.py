@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, rank_of
+from rota.model.job import FINAL_STATES, Claim, Ending, Job, JobSpec, JobState, rank_of
 from rota.model.job_type import OnNodeDeath
 from rota.model.outcome import INTERRUPTED, Outcome, cancelled, failed, refused, succeeded, timed_out
 from rota.model.retry import RetryPolicy
@@ -10,6 +10,9 @@ from rota.model.settlement import (
     MOST_DEATHS,
     SUSPECT_DEATHS,
     Settlement,
+    cancelled_before_run,
+    cancelled_ending,
+    end_event,
     is_suspect,
     settle,
     settle_death,
@@ -145,3 +148,57 @@ def test_a_settlement_has_an_ending_exactly_when_its_state_is_final(outcome: Out
 
     assert (settlement.ending is not None) == (settlement.state in FINAL_STATES)
     assert (settlement.run_at is not None) == (settlement.state is JobState.DELAYED)
+
+
+@pytest.mark.parametrize("deaths", range(12))
+def test_a_tenth_death_is_the_last(deaths: int) -> None:
+    settlement = settle_death(claim(attempts=2, deaths=deaths), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
+
+    assert (settlement.state is JobState.QUEUED) == (deaths < 9)
+    assert (settlement.attempts, settlement.deaths) == (2, deaths + 1)
+
+
+@pytest.mark.parametrize(("deaths", "expected"), [(0, False), (1, False), (2, True), (3, True)])
+def test_two_deaths_make_a_suspect(deaths: int, expected: bool) -> None:
+    assert is_suspect(claim(deaths=deaths)) is expected
+
+
+def test_an_ending_tells_everything_about_the_last_attempt() -> None:
+    settlement = settle(
+        claim(attempts=2, deaths=1), failed("no"), policy=THREE, started_at=NOW - 10, now=NOW, chance=0.5
+    )
+
+    assert settlement.ending == Ending(
+        state=JobState.FAILED,
+        ended_at=NOW,
+        token="node/1",
+        attempts=3,
+        deaths=1,
+        started_at=NOW - 10,
+        results=None,
+        errors=failed("no").errors,
+    )
+    assert (settlement.attempts, settlement.deaths) == (3, 1)
+
+
+def test_a_job_that_returns_and_was_to_be_cancelled_keeps_what_it_used_up() -> None:
+    settlement = end(failed("no"), attempts=1)
+
+    assert cancelled_ending(settlement, NOW + 5) == Ending(
+        state=JobState.CANCELLED, ended_at=NOW + 5, token="node/1", attempts=2, deaths=0, errors=cancelled().errors
+    )
+
+
+def test_a_job_that_was_cancelled_before_it_ran_used_up_nothing() -> None:
+    assert cancelled_before_run(NOW) == Ending(state=JobState.CANCELLED, ended_at=NOW, errors=cancelled().errors)
+
+
+def test_the_end_of_a_job_is_an_event_that_only_its_repetition_equals() -> None:
+    ending = end(succeeded()).ending
+    assert ending is not None
+
+    event = end_event(claim(), ending, "report")
+
+    assert (event.id, event.type, event.resource, event.outcome) == ("job/node/1", "JOB", "report", "succeeded")
+    assert (event.time, event.received_at, event.has_own_id) == (NOW * 1_000, NOW, True)
+    assert end_event(Claim(SPEC, "node/2", 0, 0, 0), ending, "report").id == "job/node/2"

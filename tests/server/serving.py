@@ -14,7 +14,7 @@ from rota.model.ids import new_id
 from rota.model.node import NodeType
 from rota.server.api import Api, HealthCheck, ServerOptions
 from rota.server.app import make_app
-from rota.server.keys import KeyRing, prepare_key
+from rota.server.keys import KeyPlan, KeyRing
 from rota.store import Store
 
 KEY = "chosen"
@@ -38,7 +38,7 @@ def make_api(
         definitions=definitions,
         intake=Intake(store, definitions, clock),
         clock=clock,
-        keys=KeyRing(store, prepare_key(store, configured=KEY, is_loopback=True), clock),
+        keys=KeyRing(store, KeyPlan(made=None, configured=KEY, allows_dev_key=False), clock),
         health=health,
         options=options,
     )

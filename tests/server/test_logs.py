@@ -17,8 +17,10 @@ from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
 from rota.server.api import Api
 from rota.server.log_feeds import Line, LogFeeds
+from rota.server.routes.logs import LogQuery, _events
 from rota.store import Store
 from rota.store.store import LogBatch
+from tests.engine.working import Faults
 from tests.server.serving import make_api
 from tests.servers import wait_until
 
@@ -123,6 +125,53 @@ def test_a_stream_beyond_the_end_of_the_log_ends_too(admin: TestClient, job: Run
     assert [one.get("event") for one in events(answer.text)] == ["end"]
 
 
+@pytest.mark.parametrize("text", ["", "x", "-1", "1.0", "0x1", "²", "1" * 16, " "])
+def test_a_last_event_id_that_is_none_of_ours_begins_at_the_beginning(
+    admin: TestClient, job: RunningJob, text: str
+) -> None:
+    job.say("one")
+    job.end()
+
+    answer = admin.get(f"/api/jobs/{job.id}/logs/stream", headers=[(b"Last-Event-ID", text.encode())])
+
+    assert [one.get("id") for one in events(answer.text)] == ["1", None]
+
+
+def test_a_stream_opens_at_once_and_keeps_the_places_of_lines_that_are_not_wanted(
+    admin: TestClient, job: RunningJob
+) -> None:
+    for step, level in enumerate(("debug", "error", "info", "warning")):
+        job.say(level, level=level, time=NOW + step)
+    job.end()
+
+    answer = admin.get(f"/api/jobs/{job.id}/logs/stream?level=warning")
+    by_time = admin.get(f"/api/jobs/{job.id}/logs/stream", params={"start": NOW + 1, "end": NOW + 3})
+
+    assert answer.text.startswith(": open\n\n")
+    assert [one.get("id") for one in events(answer.text)] == ["2", "4", None]
+    assert [one.get("id") for one in events(by_time.text)] == ["2", "3", None]
+
+
+def test_the_header_of_a_client_that_was_cut_off_beats_its_first_query(admin: TestClient, job: RunningJob) -> None:
+    job.say("one", "two", "three")
+    job.end()
+
+    answer = admin.get(f"/api/jobs/{job.id}/logs/stream?after=1", headers={"Last-Event-ID": "2"})
+
+    assert [one.get("id") for one in events(answer.text)] == ["3", None]
+
+
+def test_a_page_of_a_log_reads_on_behind_what_is_not_wanted(admin: TestClient, job: RunningJob) -> None:
+    job.say(*["noise"] * 2_500, level="debug")
+    job.say("a", "b", "c", level="error")
+
+    first = admin.get(f"/api/jobs/{job.id}/logs?level=error&limit=2").json()
+    rest = admin.get(f"/api/jobs/{job.id}/logs", params={"level": "error", "after": first["next"]}).json()
+
+    assert ([one["message"] for one in first["logs"]], first["next"], first["more"]) == (["a", "b"], 2_502, True)
+    assert ([one["message"] for one in rest["logs"]], rest["next"], rest["more"]) == (["c"], 2_503, False)
+
+
 @pytest.fixture
 def feeds(kept: Store) -> Iterator[LogFeeds]:
     api = make_api(kept)
@@ -199,3 +248,62 @@ def test_a_stopping_server_lets_its_followers_go(job: RunningJob, feeds: LogFeed
         return await asyncio.wait_for(follower, 60)
 
     assert asyncio.run(live()) in ([], ["one"])
+
+
+def test_all_who_follow_a_job_share_one_reader_and_the_last_one_ends_it(job: RunningJob, feeds: LogFeeds) -> None:
+    async def live() -> tuple[int, list[list[str]], int]:
+        followers = [asyncio.create_task(follow(feeds, job.id)) for _ in range(5)]
+        await asyncio.to_thread(wait_until, lambda: followers_of(feeds) == [5], "all of them to begin")
+        readers = len(feeds._feeds)
+        await asyncio.to_thread(job.say, "one")
+        await asyncio.to_thread(job.end)
+        return readers, await asyncio.gather(*followers), len(feeds._feeds)
+
+    assert asyncio.run(live()) == (1, [["one"]] * 5, 0)
+
+
+def followers_of(feeds: LogFeeds) -> list[int]:
+    return [feed.followers for feed in feeds._feeds.values()]
+
+
+def test_a_follower_keeps_its_place_while_the_store_is_away(job: RunningJob, kept: Store) -> None:
+    faults = Faults(kept)
+    feeds = LogFeeds(faults.store, asyncio.to_thread)
+    job.say("one")
+
+    async def live() -> list[str]:
+        following = feeds.follow(job.id, after=0, idle_s=30)
+        found = [line.entry.message for line in await anext(following) or []]
+        faults.cut_off()
+        failed = len(faults.calls)
+        await asyncio.to_thread(wait_until, lambda: len(faults.calls) > failed + 1, "the reader to fail and try again")
+        await asyncio.to_thread(job.say, "two")
+        await asyncio.to_thread(job.end)
+        faults.reconnect()
+        async for lines in following:
+            found += [line.entry.message for line in lines or []]
+        return found
+
+    assert asyncio.run(live()) == ["one", "two"]
+
+
+def test_the_stream_of_a_job_that_is_forgotten_ends(job: RunningJob, kept: Store, feeds: LogFeeds) -> None:
+    job.say("one")
+
+    async def live() -> list[str]:
+        follower = asyncio.create_task(follow(feeds, job.id))
+        await asyncio.to_thread(wait_until, lambda: followers_of(feeds) == [1], "the follower to begin")
+        await asyncio.to_thread(job.end)
+        await asyncio.to_thread(kept.delete_jobs, [job.id])
+        return await asyncio.wait_for(follower, 60)
+
+    assert asyncio.run(live()) in ([], ["one"])
+    assert asyncio.run(feeds.final_state(job.id)) is None
+
+
+def test_who_follows_a_stopping_server_is_not_told_an_end_of_the_job(job: RunningJob, api: Api) -> None:
+    async def live() -> list[bytes]:
+        api.end_streams()
+        return [chunk async for chunk in _events(api, job.id, 0, LogQuery())]
+
+    assert asyncio.run(live()) == [b": open\n\n"]

@@ -168,13 +168,17 @@ class Definitions:
             refuse_file_owned(found)
             if found.name != node_type.name:
                 self._refuse_used(found)
+            node_type = _of_same_owner(node_type, found)
         self.define_node_type(node_type)
 
-    def change_job_type(self, job_type: JobType) -> None:
-        """Change the job type of this uuid, which must be there."""
+    def change_job_type(self, job_type: JobType) -> JobType:
+        """Change the job type of this uuid, which must be there. Its owner stays."""
         self.refresh()
-        refuse_file_owned(self.job_type(job_type.uuid))
-        self.define_job_type(job_type)
+        found = self.job_type(job_type.uuid)
+        refuse_file_owned(found)
+        changed = _of_same_owner(job_type, found)
+        self.define_job_type(changed)
+        return changed
 
     def delete_node_type(self, name: str) -> None:
         """Remove a node type that no job type uses and whose queue holds no live jobs."""
@@ -280,7 +284,12 @@ def _in_place_of(found: Definition | None, made: Definition, kind: str, *, repla
     if not replace:
         hint = "choose another name, or change it with PUT or --replace"
         raise Conflict(f"there is a {kind} {found.name!r} already; {hint}")
-    return structs.replace(made, uuid=found.uuid)
+    return _of_same_owner(structs.replace(made, uuid=found.uuid), found)
+
+
+def _of_same_owner(made: Definition, found: Definition) -> Definition:
+    """Whoever changes a definition does not take it from its owner. What nobody can read is made anew."""
+    return structs.replace(made, managed_by="" if found.managed_by == UNREADABLE else found.managed_by)
 
 
 def _is_default_node_type(one: NodeType | JobType) -> bool:

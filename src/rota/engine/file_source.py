@@ -5,12 +5,13 @@ restart, counts once. A file that is still being written is told as soon as it i
 or elsewhere, and move it when it is whole.
 """
 
+import hashlib
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rota.errors import InvalidInput, RotaError
-from rota.model.event import FILE, Event, check_resource, make_event
+from rota.model.event import FILE, MAX_EVENT_ID, Event, check_resource, make_event
 
 
 def require_watchfiles() -> None:
@@ -52,10 +53,16 @@ def file_event(path: Path, now: int) -> Event | None:
     except (OSError, InvalidInput):
         return None
     return make_event(
-        id=f"{changed_ns}:{resource}"[:256],
+        id=_event_id(changed_ns, resource),
         type=FILE,
         resource=resource,
         stated_time=changed_ns // 1_000,
         received_at=now,
         has_own_id=True,
     )
+
+
+def _event_id(changed_ns: int, resource: str) -> str:
+    """A path that is too long for an id stands there as its digest: cut off, it could be another file's."""
+    whole = f"{changed_ns}:{resource}"
+    return whole if len(whole) <= MAX_EVENT_ID else f"{changed_ns}:{hashlib.sha256(resource.encode()).hexdigest()}"

@@ -34,7 +34,7 @@ class ClaimHolder(Protocol):
         ...
 
     def let_go(self) -> None:
-        """The store has not heard of this node for so long that others may soon take its jobs."""
+        """The store has not heard of this node for so long that others may soon take its jobs. Told with each beat."""
         ...
 
 
@@ -64,7 +64,6 @@ class Heart:
         self._health = health
         self._dead_after_s = dead_after_ms / 1000
         self._last_heard = clock.monotonic()
-        self._has_let_go = False
         self._is_stopped = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="rota-heart", daemon=True)
 
@@ -99,7 +98,7 @@ class Heart:
             return
         at, held = self._clock.monotonic(), self._holder.held()
         renewal = self._lifeline.renew_claims(self._queue, self._node, held)
-        self._last_heard, self._has_let_go = at, False
+        self._last_heard = at
         self._holder.renewed(held, renewal)
 
     def _serve(self) -> None:
@@ -118,6 +117,5 @@ class Heart:
 
     def _let_go_if_unheard(self) -> None:
         silent_s = self._clock.monotonic() - self._last_heard
-        if self._holder is not None and not self._has_let_go and must_let_go(silent_s, self._dead_after_s):
-            self._has_let_go = True
+        if self._holder is not None and must_let_go(silent_s, self._dead_after_s):
             self._holder.let_go()

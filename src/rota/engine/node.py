@@ -321,7 +321,7 @@ class Node:
         floor = self._worker.serial if self._worker else 0
         try:
             self._store.leave_queue(node_type.uuid, self.uuid, floor=floor, now=self._clock.now())
-            self._store.remove_nodes(uuid=self.uuid)
             forget_drain(self._store, self.uuid)
+            self._store.remove_nodes(uuid=self.uuid)
         except StoreError as error:
             _logger.warning("could not take leave of the store", extra={"error": str(error)})

@@ -75,19 +75,22 @@ class Ticker:
     def _fire_due(self, queue: str, now: int) -> int:
         """Fire what is due in one queue. Returns the milliseconds until the next look at it."""
         due = self._store.claim_due_schedules(queue, now=now, lease_ms=LEASE_MS, limit=_PER_ROUND)
-        has_more = self._fire(queue, due.entries, due.now)
-        if has_more or len(due.entries) == _PER_ROUND:
+        again = self._fire(queue, due.entries, due.now)
+        if len(due.entries) == _PER_ROUND:
             return 0
-        if due.next_due is None:
+        next_due = min((at for at in (again, due.next_due) if at is not None), default=None)
+        if next_due is None:
             return LOOK_MS
-        return min(max(due.next_due - due.now, PAUSE_MS), LOOK_MS)
+        if next_due <= due.now:
+            return 0
+        return min(max(next_due - due.now, PAUSE_MS), LOOK_MS)
 
-    def _fire(self, queue: str, entries: list[ScheduleEntry], now: int) -> bool:
-        """Tells whether one of them has more ticks than were decided."""
+    def _fire(self, queue: str, entries: list[ScheduleEntry], now: int) -> int | None:
+        """When the first of them is due again: at once if it has more ticks than were decided."""
         decided = [one for entry in entries if (one := self._try_to_decide(entry, now))]
         if decided:
             self._store.fire_schedules(queue, decided, now=now)
-        return any(one.state.due is not None and one.state.due <= now for one in decided)
+        return min((one.state.due for one in decided if one.state.due is not None), default=None)
 
     def _try_to_decide(self, entry: ScheduleEntry, now: int) -> Firing | None:
         """None if there is nothing to fire. One schedule that cannot be decided must not keep the others from it."""

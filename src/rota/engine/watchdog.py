@@ -102,6 +102,7 @@ class Watchdog:
         beats.pop(self._node, None)
         at = self._clock.monotonic()
         for node in self._records.look(beats, at=at, in_touch_since=self._contact.since(at)):
-            self._store.remove_nodes(uuid=node)
-            self._presence.forget(node)
+            # The record goes last: as long as it is there, somebody comes back for what could not be forgotten.
             forget_drain(self._store, node)
+            self._presence.forget(node)
+            self._store.remove_nodes(uuid=node)

@@ -28,7 +28,7 @@ from rota.engine.store_thread import StoreThread
 from rota.engine.strain import Strain
 from rota.errors import NodeStrained, StoreError
 from rota.model.job import Claim, make_token
-from rota.model.liveness import let_go_grace_s
+from rota.model.liveness import let_go_grace_s, must_let_go
 from rota.model.outcome import INTERRUPTED, Outcome, cancelled
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import Settlement, settle
@@ -87,6 +87,7 @@ class Worker:
         self._held_back = 0
         """How many of them wait until the log lines of their jobs are written."""
         self._serial = 0
+        self._heard_at = clock.monotonic()
         self._may_have_jobs = True
         self._last_asked = clock.monotonic()
         self._word_to_pass_on = False
@@ -168,11 +169,13 @@ class Worker:
 
     def renewed(self, held: dict[str, str], renewal: Renewal) -> None:
         """The store was told what is held; hear which jobs are to be cancelled and which are no longer ours."""
+        self._heard_at = self._clock.monotonic()
         if renewal.cancelled or renewal.lost:
             self._loop.call_soon_threadsafe(self._obey, held, renewal)
 
     def let_go(self) -> None:
-        """The store has not heard of this node for long: end the runs that promise to be the only ones."""
+        """The store has not heard of this node for long: end the runs that promise to be the only ones. May be said
+        again and again."""
         self._loop.call_soon_threadsafe(self._stop_locked_runs)
 
     def _obey(self, held: dict[str, str], renewal: Renewal) -> None:
@@ -186,11 +189,20 @@ class Worker:
 
     def _stop_locked_runs(self) -> None:
         locked = [attempt for attempt in self._attempts.values() if attempt.claim.spec.lock_key is not None]
-        # What cannot be stopped is not given up: it would only run beside its successor.
-        for attempt in [one for one in locked if one.can_be_stopped]:
+        for attempt in [one for one in locked if self._must_be_given_up(one)]:
             _logger.warning("store not reached, run under a lock stopped", extra={"job_id": attempt.claim.spec.id})
             attempt.shorten_grace(let_go_grace_s(self._dead_after_s))
             self._stop_attempt(attempt, Stop.INTERRUPTED)
+
+    def _must_be_given_up(self, attempt: Attempt) -> bool:
+        """What was claimed lately is known to be ours. What cannot be stopped would only run beside its successor."""
+        return attempt.reason is None and attempt.can_be_stopped and self._is_old(attempt)
+
+    def _is_old(self, attempt: Attempt) -> bool:
+        """Whether its claim, which was a sign of life too, and the last renewal are so long ago that others may have
+        the job."""
+        heard_at = max(attempt.claimed_at, self._heard_at)
+        return must_let_go(self._clock.monotonic() - heard_at, self._dead_after_s)
 
     # -- claim -----------------------------------------------------------------------------------------------------
 
@@ -203,13 +215,17 @@ class Worker:
             wanted = self._wanted()
             if not (settlements or batches or wanted or self._word_to_pass_on):
                 continue
+            asked_at = self._clock.monotonic()
             if settlements:
-                self._appetite.ended(len(settlements), self._clock.monotonic() - last_end)
+                self._appetite.ended(len(settlements), asked_at - last_end)
             try:
                 answer = await self._thread.call(
                     self._exchange(settlements, batches, wanted, after_failure=failures > 0)
                 )
-            except StoreError as error:
+            except Exception as error:
+                # Whatever it is, it must not end the node; what is no trouble of the store is a fault of ours.
+                if not isinstance(error, StoreError):
+                    _logger.exception("exchange with the store failed")
                 self._take_back(settlements, batches)
                 self._health.store_failed(error)
                 await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
@@ -219,7 +235,7 @@ class Worker:
             last_end = self._clock.monotonic()
             self._health.store_answered()
             self._logs.written(batches)
-            self._receive(settlements, answer, wanted)
+            self._receive(settlements, answer, wanted, asked_at)
         self._left_in_order = failures == 0
 
     async def _leave_word(self) -> None:
@@ -339,19 +355,18 @@ class Worker:
 
         return talk
 
-    def _receive(self, settlements: Sequence[Settlement], answer: Claims, wanted: int) -> None:
+    def _receive(self, settlements: Sequence[Settlement], answer: Claims, wanted: int, asked_at: float) -> None:
         for job_id in answer.refused:
             _logger.warning("settlement refused: another attempt has the job", extra={"job_id": job_id})
         returns = [one.run_at for one in settlements if one.run_at is not None]
         self._next_due = min([*returns, *([] if answer.next_due is None else [answer.next_due])], default=None)
-        now = self._clock.monotonic()
         if wanted:
-            self._last_asked = now
+            self._last_asked = asked_at
             self._may_have_jobs = len(answer.claims) >= wanted
             if not answer.claims and not self._attempts:
                 self._appetite.rest()
         for claim in answer.claims:
-            self._receive_attempt(Attempt(claim, now))
+            self._receive_attempt(Attempt(claim, asked_at))
 
     def _receive_attempt(self, attempt: Attempt) -> None:
         """Take a claimed job in hand. If an earlier attempt at it still runs here, that one is lost: it is stopped, and
@@ -402,6 +417,9 @@ class Worker:
         task = asyncio.current_task()
         while True:
             attempt = self._buffer.popleft() if self._buffer else await self._next_attempt()
+            if self._is_old(attempt):  # this process stood still between the claim and now
+                self._settle(attempt, INTERRUPTED)
+                continue
             attempt.task = task
             attempt.started_at = self._clock.now()
             outcome = self._runner.stopped(attempt) if attempt.reason else await self._runner.run(attempt)

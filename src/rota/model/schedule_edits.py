@@ -35,17 +35,24 @@ def request_from(fields: Fields) -> ScheduleRequest:
 
 
 def changed_request(request: ScheduleRequest, changes: Fields) -> ScheduleRequest:
-    """A request with some fields changed; None sets one back. Times of another kind take the place of the old ones."""
+    """A request with some fields changed; None sets one back. Times of another kind take the place of the old ones, and
+    an event to emit that of the job type."""
     fields: dict[str, object] = msgspec.to_builtins(request)
-    if any(changes.get(kind) is not None for kind in KINDS):
-        for kind in KINDS:
-            for name in (kind, *_OF_KIND.get(kind, ())):
-                fields.pop(name, None)
+    given = [kind for kind in KINDS if changes.get(kind) is not None]
+    for kind in KINDS if given else ():
+        for name in (kind, *(() if kind in given else _OF_KIND.get(kind, ()))):
+            fields.pop(name, None)
+    if changes.get("emit") is not None:
+        fields.pop("job_type", None)
     old, new = fields.get("catch_up"), changes.get("catch_up")
     fields |= changes
-    if isinstance(old, dict) and isinstance(new, dict):
-        fields["catch_up"] = old | new
-    return request_from({name: value for name, value in fields.items() if value is not None})
+    if isinstance(old, dict) and isinstance(new, dict | str):
+        fields["catch_up"] = _given(old | (new if isinstance(new, dict) else {"mode": new}))
+    return request_from(_given(fields))
+
+
+def _given(fields: Fields) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def request_of(schedule: Schedule) -> ScheduleRequest:
@@ -58,7 +65,7 @@ def request_of(schedule: Schedule) -> ScheduleRequest:
         start=trigger.start,
         end=trigger.end,
         max_runs=schedule.max_runs,
-        tz=None if trigger.utc else trigger.tz,
+        tz=trigger.tz,
         utc=trigger.utc,
         jitter=trigger.jitter_ms,
         overlap=schedule.overlap.value,

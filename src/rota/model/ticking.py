@@ -114,7 +114,7 @@ def _plan(schedule: Schedule, state: ScheduleState, progress: Progress, now: int
 
 
 def _aimed_after(schedule: Schedule, state: ScheduleState, plan: _Plan, now: int) -> ScheduleState:
-    if plan.following is None or state.cursor != plan.cursor:
+    if plan.following is None:
         return aimed(schedule, state, now)
     return _aimed_at(schedule, state, plan.following, schedule.progress(state))
 

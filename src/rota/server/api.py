@@ -91,7 +91,9 @@ class Api:
         self.requests = Requests()
         self.operations: tuple[Operation, ...] = ()
         """What the app offers."""
-        self.requests_per_key = RateLimit(clock, per_second=self.options.rate_limit, burst=self.options.rate_limit * 2)
+        # A bucket that holds less than one token would let nobody in.
+        burst = max(1.0, self.options.rate_limit * 2)
+        self.requests_per_key = RateLimit(clock, per_second=self.options.rate_limit, burst=burst)
         self.wrong_keys = RateLimit(clock, per_second=self.options.wrong_keys_per_s, burst=_WRONG_KEYS_AT_ONCE)
         self._threads = ThreadPoolExecutor(_THREADS, "rota-api")
         self.log_feeds = LogFeeds(store, self.in_thread)

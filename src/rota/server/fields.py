@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from rota.engine.intake import MAX_DELAY_MS, MAX_INSTANT
 from rota.model.job import MAX_PRIORITY
@@ -28,17 +28,34 @@ Search = Annotated[
     str, Meta(min_length=1, max_length=256, description="Text in the id, unique key, arguments, results or errors.")
 ]
 Cursor = Annotated[str, Meta(max_length=512, description="From the answer before, for the next page.")]
+Attempts = Annotated[int, Meta(ge=1, le=MAX_ATTEMPTS)]
+Factor = Annotated[float, Meta(ge=1, le=100)]
+Jitter = Annotated[float, Meta(ge=0, le=1)]
 RetryDelay = Annotated[int, Meta(ge=0, le=MAX_RETRY_DELAY_MS, description="Milliseconds.")]
 
 
 class Retries(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """When a failed attempt is tried again: attempts in all, and growing waits between them."""
 
-    attempts: Annotated[int, Meta(ge=1, le=MAX_ATTEMPTS)] = 1
+    attempts: Attempts = 1
     delay_ms: RetryDelay = 1_000
-    factor: Annotated[float, Meta(ge=1, le=100)] = 2.0
+    factor: Factor = 2.0
     max_delay_ms: RetryDelay = 3_600_000
-    jitter: Annotated[float, Meta(ge=0, le=1)] = 0.1
+    jitter: Jitter = 0.1
 
     def policy(self) -> RetryPolicy:
         return RetryPolicy(self.attempts, self.delay_ms, self.factor, self.max_delay_ms, self.jitter)
+
+
+class RetriesChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to change of when a failed attempt is tried again; the rest stays."""
+
+    attempts: Attempts | UnsetType = UNSET
+    delay_ms: RetryDelay | UnsetType = UNSET
+    factor: Factor | UnsetType = UNSET
+    max_delay_ms: RetryDelay | UnsetType = UNSET
+    jitter: Jitter | UnsetType = UNSET
+
+    def changed(self, policy: RetryPolicy) -> RetryPolicy:
+        given = {name: value for name, value in structs.asdict(self).items() if value is not UNSET}
+        return structs.replace(policy, **given)

@@ -21,6 +21,11 @@ def hash_chosen_key(key: str) -> str:
     return f"scrypt${salt.hex()}${hashlib.scrypt(_bytes(key), salt=salt, **_SCRYPT).hex()}"
 
 
+def is_quick_hash(kept: str) -> bool:
+    """Whether comparing with it takes microseconds."""
+    return kept.startswith("sha256$")
+
+
 def matches_hash(key: str, kept: str) -> bool:
     """Whether a key has this hash. A hash of another make fits no key."""
     kind, _, rest = kept.partition("$")

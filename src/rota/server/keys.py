@@ -13,7 +13,7 @@ from msgspec import Struct
 from rota.clock import Clock
 from rota.errors import InvalidInput, StoreError
 from rota.server.access import ADMIN, Caller
-from rota.server.hashes import digest_of, hash_chosen_key, hash_made_key, matches_hash
+from rota.server.hashes import digest_of, hash_chosen_key, hash_made_key, is_quick_hash, matches_hash
 from rota.server.named_keys import NamedKey, find_key, list_keys
 from rota.store.store import Store
 
@@ -89,6 +89,7 @@ class KeyRing:
         self._fixed = [digest_of(key) for key in fixed if key is not None]
         self._lock = threading.Lock()
         self._kept: str | None = None
+        """The hash of the admin key, unless the settings give one."""
         self._named: dict[str, NamedKey] = {}
         self._seen: dict[bytes, Caller] = {}
         """Digest of each key that was found to be good since the store was last read."""
@@ -108,8 +109,10 @@ class KeyRing:
         return caller if record is None or record.is_good(self._clock.now()) else None
 
     def was_good(self, key: str) -> bool:
-        """Whether the key was good when the store was last read."""
-        return digest_of(key) in self._seen
+        """Whether the key was good when the store was last read, as far as can be told without a slow hash."""
+        if digest_of(key) in self._seen or find_key(self._named, key) is not None:
+            return True
+        return self._kept is not None and is_quick_hash(self._kept) and matches_hash(key, self._kept)
 
     def identify(self, key: str) -> Caller | None:
         """Whose the key is, by the hashes in the store. One at a time, so that guessing stays slow."""
@@ -127,7 +130,7 @@ class KeyRing:
             self._expiries[digest_of(key)] = record
             self._seen[digest_of(key)] = record.caller
             return record.caller
-        if self._has_configured_key or self._kept is None or not matches_hash(key, self._kept):
+        if self._kept is None or not matches_hash(key, self._kept):
             return None
         self._seen[digest_of(key)] = ADMIN
         return ADMIN
@@ -139,11 +142,14 @@ class KeyRing:
         if not self._is_stale():
             return
         try:
-            kept = self._store.get_setting(SETTING)
+            kept = None if self._has_configured_key else self._store.get_setting(SETTING)
             named = {one.id: one for one in list_keys(self._store)}
         except StoreError:
             # The last known hashes hold until the store answers again; /health tells that it does not.
             kept, named = self._kept, self._named
         if (kept, named) != (self._kept, self._named):
-            self._kept, self._named, self._seen, self._expiries = kept, named, {}, {}
+            # A key whose hash is slow stays known while it is the same, or it could not be told from a guess.
+            is_same = kept == self._kept
+            seen = {digest: caller for digest, caller in self._seen.items() if is_same and caller is ADMIN}
+            self._kept, self._named, self._seen, self._expiries = kept, named, seen, {}
         self._read_at = self._clock.monotonic()

@@ -3,7 +3,7 @@
 from rota.clock import Clock
 
 _MOST_BUCKETS = 10_000
-"""Addresses are without number; full buckets are forgotten when there are more than this."""
+"""Addresses are without number; those that did not ask for longest are forgotten when there are more than this."""
 
 
 class RateLimit:
@@ -14,6 +14,7 @@ class RateLimit:
         self._per_second = per_second
         self._burst = burst
         self._buckets: dict[str, tuple[float, float]] = {}
+        """Tokens that were left, and when; in the order in which they were last taken."""
 
     def take(self, who: str) -> float:
         """Take a token; returns 0, or how many seconds to wait because there is none. A rate of 0 limits nothing."""
@@ -23,8 +24,9 @@ class RateLimit:
         left = self._left(who, now)
         if left < 1:
             return (1 - left) / self._per_second
-        if len(self._buckets) >= _MOST_BUCKETS and who not in self._buckets:
-            self._forget_full(now)
+        self._buckets.pop(who, None)
+        if len(self._buckets) >= _MOST_BUCKETS:
+            del self._buckets[next(iter(self._buckets))]
         self._buckets[who] = (left - 1, now)
         return 0.0
 
@@ -36,6 +38,3 @@ class RateLimit:
     def _left(self, who: str, now: float) -> float:
         left, since = self._buckets.get(who, (self._burst, now))
         return min(self._burst, left + (now - since) * self._per_second)
-
-    def _forget_full(self, now: float) -> None:
-        self._buckets = {who: bucket for who, bucket in self._buckets.items() if self._left(who, now) < self._burst}

@@ -38,9 +38,18 @@ class WholeSchedule(NewSchedule, frozen=True, kw_only=True, forbid_unknown_field
     """Only if it is still at this version."""
 
 
+class CatchUpChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to change of what happens after downtime; null sets a field back, the others stay."""
+
+    mode: str | UnsetType | None = UNSET
+    window: str | int | UnsetType | None = UNSET
+    max: int | UnsetType | None = UNSET
+
+
+_CHANGEABLE = get_type_hints(WholeSchedule) | {"catch_up": CatchUpChange | str}
 ScheduleChange: Any = msgspec.defstruct(
     "ScheduleChange",
-    [(name, kind | None | UnsetType, UNSET) for name, kind in get_type_hints(WholeSchedule).items()],
+    [(name, kind | None | UnsetType, UNSET) for name, kind in _CHANGEABLE.items()],
     frozen=True,
     kw_only=True,
     forbid_unknown_fields=True,

@@ -15,31 +15,42 @@ from rota.engine.intake import Intake
 from rota.engine.schedules import Schedules
 from rota.model.ids import new_id
 from rota.store import Store
+from rota.store.redis.access import RedisAccess
 from rota.store.redis.store import RedisStore
 
 
 class Speaker:
     """What one node has, without the node."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        seen: Store | None = None,
+        access: RedisAccess | None = None,
+        node_type: str = "default",
+        roles: frozenset[str] = frozenset({"worker", "scheduler"}),
+    ) -> None:
+        """`seen` and `access` are the store and the access to its server as the node has them, perhaps with faults."""
         assert isinstance(store, RedisStore)
         self.store = store
         self.clock = ManualClock(store.now())
         self.access = store.access()
-        self.definitions = Definitions(store, ExecutorRegistry())
-        intake = Intake(store, self.definitions, self.clock)
-        self.schedules = Schedules(store, self.definitions, intake, self.clock)
+        used, reached = seen or store, access or self.access
+        self.definitions = Definitions(used, ExecutorRegistry())
+        intake = Intake(used, self.definitions, self.clock)
+        self.schedules = Schedules(used, self.definitions, intake, self.clock)
         self.engine = Engine(
             node=new_id(self.clock.now()),
-            node_type="default",
-            roles=frozenset({"worker", "scheduler"}),
+            node_type=node_type,
+            roles=roles,
             definitions=self.definitions,
             intake=intake,
             schedules=self.schedules,
             clock=self.clock,
         )
-        self.exchange = Exchange(store, self.access, self.engine)
-        self.adoption = Adoption(self.access, self.engine, self.exchange.learn)
+        self.exchange = Exchange(used, reached, self.engine)
+        self.adoption = Adoption(reached, self.engine, self.exchange.learn)
 
     def round(self) -> None:
         """One round of the exchange, a second later."""

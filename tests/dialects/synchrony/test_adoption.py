@@ -3,18 +3,23 @@
 import itertools
 import threading
 from collections.abc import Callable
+from typing import cast
 from uuid import uuid4
 
 import msgspec
 import pytest
 
+from rota.errors import StoreUnavailable
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.store import Store
+from rota.store.redis.access import RedisAccess
+from rota.store.redis.store import RedisStore
 from rota.store.store import JobQuery
 from tests.contract.building import succeed
 from tests.dialects.synchrony.speaking import Speaker
+from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("redis")
 
@@ -199,3 +204,130 @@ def test_a_job_that_is_there_already_stays_as_it_is(speaker: Speaker) -> None:
     job = speaker.store.find_jobs(uuids)[0]
     assert job is not None
     assert (job.state, job.spec.arguments) == (JobState.RUNNING, {})
+
+
+# -- what is no job ------------------------------------------------------------------------------------------------
+
+
+def dead_letters(speaker: Speaker) -> list[dict[str, object]]:
+    return [msgspec.json.decode(letter) for letter in speaker.access.ask("lrange", "rota:synchrony:dead", 0, -1)]
+
+
+def entry_of(**fields: object) -> dict[str, object]:
+    return {"uuid": str(uuid4()), "job_type_uuid": JOB_TYPE, "arguments": {}} | fields
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (b"{", "entry: Input data was truncated"),
+        (b"7", "entry: Expected `object`, got `int`"),
+        (b'{"uuid": "x"}', "entry: Object missing required field `job_type_uuid`"),
+        (entry_of(uuid="no-uuid"), "uuid: 'no-uuid' is not a UUID"),
+        (entry_of(job_type_uuid="no-uuid"), "job_type_uuid: 'no-uuid' is not a UUID"),
+        (entry_of(arguments=[]), "entry: Expected `object`, got `array` - at `$.arguments`"),
+        (entry_of(job_type_uuid=QUEUE), f"no job type {QUEUE!r}"),
+        (b"x" * (1024 * 1024 + 1), "entry: is 1048577 bytes, the limit is 1048576"),
+    ],
+)
+def test_an_entry_that_is_no_job_is_kept_with_the_true_reason(
+    speaker: Speaker, entry: bytes | dict[str, object], reason: str
+) -> None:
+    text = entry if isinstance(entry, bytes) else msgspec.json.encode(entry)
+    speaker.access.ask("rpush", KEY, text)
+
+    assert speaker.adoption.take(KEY) == 1
+
+    (letter,) = dead_letters(speaker)
+    assert str(letter["reason"]).startswith(reason)
+    assert letter["entry"] == text.decode()[: 1024 * 1024]
+    assert (letter["list"], letter["time"]) == (KEY, speaker.clock.now())
+    assert speaker.store.count_jobs(QUEUE)[JobState.QUEUED] == 0
+
+
+def test_of_very_many_dead_letters_the_latest_ten_thousand_are_kept(speaker: Speaker) -> None:
+    speaker.access.ask("rpush", KEY, *(f"bad {n}" for n in range(10_040)))
+
+    adopt_all(speaker)
+
+    kept = [letter["entry"] for letter in dead_letters(speaker)]
+    assert kept == [f"bad {n}" for n in range(40, 10_040)]
+
+
+def test_bad_and_good_entries_keep_their_places(speaker: Speaker) -> None:
+    first = push(speaker, 2)
+    speaker.access.ask("rpush", KEY, "bad 1", "bad 2")
+    second = push(speaker, 2)
+
+    assert speaker.adoption.take(KEY) == 6
+
+    assert claim_all(speaker) == first + second
+    assert [letter["entry"] for letter in dead_letters(speaker)] == ["bad 1", "bad 2"]
+    assert speaker.store.read_totals(QUEUE).enqueued == 4
+
+
+def test_when_an_entry_was_pushed_is_believed_unless_it_is_in_the_future(speaker: Speaker) -> None:
+    now = speaker.clock.now()
+    times = [now - 5_000, now, now + 1, 0, None]
+    entries = [entry_of(enqueued_at=time) for time in times]
+    speaker.access.ask("rpush", KEY, *map(msgspec.json.encode, entries))
+
+    adopt_all(speaker)
+
+    jobs = speaker.store.find_jobs([str(one["uuid"]) for one in entries])
+    assert [job.spec.enqueued_at if job else None for job in jobs] == [now - 5_000, now, now, now, now]
+
+
+# -- a store that is away ------------------------------------------------------------------------------------------
+
+
+def be_away() -> None:
+    raise StoreUnavailable("the store is away")
+
+
+@pytest.mark.parametrize("call", ["definitions_version", "list_node_types", "list_job_types"])
+def test_a_store_that_is_away_while_a_job_type_is_looked_up_makes_no_dead_letter(store: Store, call: str) -> None:
+    faults = Faults(store)
+    speaker = Speaker(store, seen=faults.store)
+    Speaker(store).definitions.define([NodeType(uuid=QUEUE, name="default")], [job_type()])
+    uuids = push(speaker, 1)
+    faults.before(call, be_away)
+
+    with pytest.raises(StoreUnavailable):
+        speaker.adoption.take(KEY)
+    assert (dead_letters(speaker), speaker.access.ask("llen", KEY)) == ([], 1)
+    adopt_all(speaker)
+
+    assert claim_all(speaker) == uuids
+
+
+def test_a_store_that_is_away_while_a_new_job_type_is_learned_makes_no_dead_letter(store: Store) -> None:
+    access = Faults(cast(RedisStore, store).access())
+    speaker = Speaker(store, access=cast(RedisAccess, access))
+    speaker.definitions.define([NodeType(uuid=QUEUE, name="default")], [])
+    speaker.write("job_types", JOB_TYPE, {"uuid": JOB_TYPE, "name": "x", "executor": "log"})
+    uuids = push(speaker, 1)
+    access.before("ask", lambda: None, be_away)  # the entry is read, and what is defined there is not
+
+    with pytest.raises(StoreUnavailable):
+        speaker.adoption.take(KEY)
+    assert dead_letters(speaker) == []
+    adopt_all(speaker)
+
+    assert claim_all(speaker) == uuids
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_entries_are_taken_once_although_the_store_was_away(store: Store, is_done: bool) -> None:
+    access = Faults(cast(RedisStore, store).access())
+    speaker = Speaker(store, access=cast(RedisAccess, access))
+    speaker.definitions.define([NodeType(uuid=QUEUE, name="default")], [job_type()])
+    uuids = push(speaker, 3)
+    (access.after if is_done else access.before)("run", be_away)
+
+    with pytest.raises(StoreUnavailable):
+        speaker.adoption.take(KEY)
+    adopt_all(speaker)
+
+    assert claim_all(speaker) == uuids
+    assert speaker.store.read_totals(QUEUE).enqueued == 3

@@ -3,17 +3,21 @@
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec import structs
 
-from rota.errors import NotFound
+from rota.errors import NotFound, StoreUnavailable
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import Node, NodeType
 from rota.model.schedule_request import ScheduleRequest
 from rota.store import Store
+from rota.store.redis.access import RedisAccess
+from rota.store.redis.store import RedisStore
 from tests.contract.building import beat
 from tests.dialects.synchrony.speaking import Speaker
+from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("redis")
 
@@ -318,6 +322,12 @@ def test_one_node_at_a_time_keeps_the_keys(speaker: Speaker, open_again: Callabl
     assert [one.name for one in second.store.list_node_types()] == ["gpu"]
 
 
+def test_the_turn_of_a_node_that_dies_ends_by_itself(speaker: Speaker) -> None:
+    speaker.round()
+
+    assert 0 < speaker.access.ask("pttl", "rota:synchrony:turn") <= 5_000
+
+
 def test_what_is_defined_here_is_shown_before_the_next_round(speaker: Speaker) -> None:
     speaker.round()
     define_natively(speaker)
@@ -360,3 +370,84 @@ def test_a_plug_in_that_trips_over_one_entry_does_not_keep_the_others_away(
 
     assert [one.uuid for one in store.list_job_types()] == [JOB_TYPE]
     assert warnings(caplog) == ["KeyError: 'absent'"]
+
+
+# -- a store that is away ------------------------------------------------------------------------------------------
+
+
+def be_away() -> None:
+    raise StoreUnavailable("the store is away")
+
+
+@pytest.mark.parametrize(
+    "call", ["definitions_version", "list_node_types", "list_job_types", "put_node_types", "put_job_types"]
+)
+def test_what_is_defined_there_while_the_store_is_away_is_defined_in_the_next_round(
+    store: Store, caplog: pytest.LogCaptureFixture, call: str
+) -> None:
+    faults = Faults(store)
+    speaker = Speaker(store, seen=faults.store)
+    speaker.round()
+    speaker.write("node_types", "gpu", node_type_record())
+    speaker.write("job_types", JOB_TYPE, job_type_record())
+    faults.before(call, be_away)
+
+    with pytest.raises(StoreUnavailable):
+        speaker.round()
+    speaker.round()
+
+    assert [one.name for one in store.list_job_types()] == ["test_job"]
+    assert [one.name for one in store.list_node_types()] == ["gpu"]
+    assert warnings(caplog) == [], "nobody's entry is to blame"
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_what_is_defined_here_while_the_server_is_away_is_shown_in_the_next_round(store: Store, is_done: bool) -> None:
+    access = Faults(cast(RedisStore, store).access())
+    speaker = Speaker(store, access=cast(RedisAccess, access))
+    define_natively(speaker)
+    # The turn is taken by a script too.
+    (access.after if is_done else access.before)("run", lambda: None, be_away)
+
+    with pytest.raises(StoreUnavailable):
+        speaker.round()
+    speaker.round()
+
+    assert list(speaker.shown("node_types")) == ["gpu"]
+    assert list(speaker.shown("job_types")) == [JOB_TYPE]
+    assert [one.managed_by for one in store.list_job_types()] == [""], "it was not taken for somebody else's"
+
+
+def test_what_is_removed_there_while_the_store_is_away_is_removed_in_the_next_round(store: Store) -> None:
+    faults = Faults(store)
+    speaker = Speaker(store, seen=faults.store)
+    write_all(speaker)
+    for key, field in (("schedule_items", SCHEDULE), ("job_types", JOB_TYPE), ("node_types", "gpu")):
+        speaker.erase(key, field)
+    faults.before("delete_schedules", be_away)
+
+    with pytest.raises(StoreUnavailable):
+        speaker.round()
+    speaker.round()
+
+    assert (store.list_job_types(), store.list_node_types()) == ([], [])
+    assert store.find_schedules([SCHEDULE]) == [None]
+
+
+def test_a_change_that_comes_while_the_other_side_is_written_is_not_overwritten(store: Store) -> None:
+    access = Faults(cast(RedisStore, store).access())
+    speaker = Speaker(store, access=cast(RedisAccess, access))
+    speaker.write("node_types", "gpu", node_type_record())
+    speaker.round()
+    known = speaker.definitions.node_type("gpu")
+    speaker.definitions.define_node_type(structs.replace(known, thread_count=5))
+
+    def change_there() -> None:
+        speaker.write("node_types", "gpu", node_type_record(thread_count=7))
+
+    access.before("run", lambda: None, change_there)
+    speaker.round()
+    assert speaker.shown("node_types")["gpu"]["thread_count"] == 7
+    speaker.round()
+
+    assert speaker.definitions.node_type("gpu").thread_count == 7, "when both changed, theirs is taken"

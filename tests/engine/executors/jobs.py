@@ -71,6 +71,11 @@ def identify() -> list[object]:
     return [run.spec.id, run.attempt]
 
 
+def tell_run() -> list[object]:
+    run = current_run()
+    return [run.attempt, run.fencing_number, run.stop_grace_s]
+
+
 async def identify_async() -> list[object]:
     await asyncio.sleep(0)
     return identify()
@@ -236,6 +241,11 @@ async def pid_then_sleep_async(path: str) -> None:
         await asyncio.Event().wait()
     finally:
         Path(path).write_text("cleaned up")  # noqa: ASYNC240, the loop has nothing else to do
+
+
+async def fail_when_stopped() -> None:
+    await ignore_one_cancellation()
+    raise ValueError("it was stopped")
 
 
 def die(code: int) -> None:

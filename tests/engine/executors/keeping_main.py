@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from rota.engine.executors.keeper import CHILD_NAME, KeptGroup, keep_group
 from rota.engine.executors.spawn import spawn
+from tests.servers import wait_until
 from tests.system.processes import keepers_of
 
 
@@ -66,6 +67,15 @@ def ended() -> None:
     tell(*keepers_of(os.getpid()))
 
 
+def without_keeper() -> None:
+    """Somebody kills the keeper while there is a group."""
+    _, pid = start_kept()
+    (keeper,) = keepers_of(os.getpid())
+    os.kill(keeper, signal.SIGKILL)
+    wait_until(lambda: keepers_of(os.getpid()) not in ([], [keeper]), "another keeper")
+    tell(pid)
+
+
 def tell(*pids: int) -> None:
     print(*pids, flush=True)
 
@@ -76,5 +86,7 @@ def die() -> NoReturn:
 
 
 if __name__ == "__main__":
-    {"many": many, "unnoted": unnoted, "forked": forked, "ended": ended}[sys.argv[1]]()
+    {"many": many, "unnoted": unnoted, "forked": forked, "ended": ended, "without_keeper": without_keeper}[
+        sys.argv[1]
+    ]()
     die()

@@ -46,8 +46,7 @@ def test_an_exit_code_other_than_0_fails_without_errors(runner: asyncio.Runner) 
 def test_a_signal_is_a_negative_exit_code(runner: asyncio.Runner) -> None:
     outcome = run_bash(runner, {"command": "kill -KILL $$"})
 
-    assert results_of(outcome)["exit_code"] == -9
-    assert outcome.errors is None
+    assert outcome == Outcome(OutcomeKind.FAILED, {"stdout": "", "stderr": "", "exit_code": -9})
 
 
 def test_a_program_that_is_not_there_is_an_error(runner: asyncio.Runner) -> None:

@@ -4,8 +4,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from rota.engine.executors.bash import BashExecutor
+from rota.model.job import Cause
 from rota.model.outcome import OutcomeKind
 
 from .bash_runs import run_bash, stdout_of
@@ -173,6 +175,17 @@ def test_a_command_knows_its_job(runner: asyncio.Runner) -> None:
     outcome = runner.run(BashExecutor().run(run))
 
     assert stdout_of(outcome) == f"{JOB_ID} 3 report\n"
+
+
+def test_a_command_knows_its_fencing_number_and_the_tick_that_it_is_for(runner: asyncio.Runner) -> None:
+    run = make_run({"command": "echo ${ROTA_FENCING_NUMBER-none} ${ROTA_NOMINAL_INSTANT-none}"}, attempt=3)
+    assert stdout_of(runner.run(BashExecutor().run(run))) == "none none\n"
+    run.fencing_number = 41
+    run.spec = structs.replace(run.spec, cause=Cause("schedule", "s", 1_700_000_000_000))
+
+    outcome = runner.run(BashExecutor().run(run))
+
+    assert stdout_of(outcome) == "41 1700000000000\n"
 
 
 def test_a_command_inherits_the_environment_without_what_is_rotas_own(

@@ -14,6 +14,8 @@ from rota.model.outcome import Outcome, OutcomeKind
 from .runs import JOB_ID, errors_of, job_type, make_run, results_of
 from .web import Answer, Seen, WebServer, answer, fetch, http_run
 
+PLAIN_TEXT = {"Content-Type": "text/plain"}
+
 
 def ask(
     runner: asyncio.Runner,
@@ -177,6 +179,16 @@ def test_a_short_template_cannot_make_an_endless_body(runner: asyncio.Runner) ->
 
         assert "metadata.body: is more than 1048576 bytes" in errors_of(outcome)["message"]
         assert seen == []
+
+
+def test_a_filled_template_is_measured_in_bytes(runner: asyncio.Runner) -> None:
+    fits, seen = ask(runner, arguments={"x": "é" * 524_288}, body="{{ arguments.x }}", headers=PLAIN_TEXT)
+    assert (fits.kind, len(seen[0].body)) == (OutcomeKind.SUCCEEDED, 1_048_576)
+
+    outcome, seen = ask(runner, arguments={"x": "é" * 524_289}, body="{{ arguments.x }}", headers=PLAIN_TEXT)
+
+    assert "metadata.body: is more than 1048576 bytes" in errors_of(outcome)["message"]
+    assert seen == []
 
 
 # -- answers ---------------------------------------------------------------------------------------------------------

@@ -88,6 +88,15 @@ def test_functions_of_both_kinds_give_their_value(runner: asyncio.Runner) -> Non
     assert runner.run(run_isolated(python_run("identify_async"), ExecutorRegistry())).results == [JOB_ID, 1]
 
 
+def test_the_run_is_the_same_there_and_has_a_part_of_the_grace_so_that_it_ends_before_its_process(
+    runner: asyncio.Runner,
+) -> None:
+    run = python_run("tell_run")
+    run.attempt, run.fencing_number, run.stop_grace_s = 3, 41, 30
+
+    assert runner.run(run_isolated(run, ExecutorRegistry())).results == [3, 41, 24.0]
+
+
 def test_failures_are_told_as_in_the_node(runner: asyncio.Runner) -> None:
     failed = runner.run(run_isolated(python_run("fail"), ExecutorRegistry()))
 
@@ -244,6 +253,23 @@ def test_a_cancelled_command_ends_with_its_group_and_shows_what_it_had(runner: a
 
     assert isinstance(run.partial_results, dict)
     assert run.partial_results["stdout"].startswith("pid ")
+
+
+def test_a_run_that_ends_well_although_it_is_stopped_has_succeeded(runner: asyncio.Runner) -> None:
+    async def scenario() -> Outcome:
+        task, _ = await run_until(Isolated(), python_run("ignore_one_cancellation"), "waiting")
+        task.cancel()
+        return await task
+
+    assert runner.run(scenario()) == Outcome(OutcomeKind.SUCCEEDED, "finished all the same")
+
+
+def test_a_run_that_fails_while_it_is_stopped_is_a_stopped_one(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        task, _ = await run_until(Isolated(), python_run("fail_when_stopped"), "waiting")
+        await cancel(task)
+
+    runner.run(scenario())
 
 
 @pytest.mark.usefixtures("odd")

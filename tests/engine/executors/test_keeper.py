@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.executors.child import run_child
+from rota.engine.executors.child import run_child, start_child
 from rota.engine.executors.keeper import retire_keeper
 from tests.servers import wait_until
 from tests.system.processes import keepers_of
@@ -79,7 +79,7 @@ def test_the_keeper_starts_with_the_first_child_and_goes_when_it_is_not_needed(r
         retire_keeper()
         wait_until(lambda: not keepers_of(os.getpid()), "an earlier keeper to go")
         child = bash("sleep 600", Heard())
-        (pid,) = keepers_of(os.getpid())
+        pid = the_keeper()
 
         retire_keeper()
         assert keepers_of(os.getpid()) == [pid], "it was sent away while a group was alive"
@@ -92,13 +92,34 @@ def test_the_keeper_starts_with_the_first_child_and_goes_when_it_is_not_needed(r
     runner.run(scenario())
 
 
+def test_children_that_were_given_up_or_never_started_do_not_hold_the_keeper(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        retire_keeper()
+        bash("sleep 600", Heard()).abandon()
+        with pytest.raises(FileNotFoundError):
+            start_child(["/no/such/program"], environment={}, stdout=print, stderr=print)
+        assert len(keepers_of(os.getpid())) == 1
+
+        retire_keeper()
+
+        wait_until(lambda: not keepers_of(os.getpid()), "the keeper to go")
+
+    runner.run(scenario())
+
+
+def test_a_keeper_that_somebody_killed_is_replaced_and_knows_the_groups_of_before() -> None:
+    (pid,) = left_behind("without_keeper")
+
+    await_death(pid)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_the_keeper_holds_out_when_its_whole_control_group_is_asked_to_stop(
     runner: asyncio.Runner, number: signal.Signals
 ) -> None:
     async def scenario() -> None:
         child = bash("sleep 600", Heard())
-        (pid,) = keepers_of(os.getpid())
+        pid = the_keeper()
         wait_until(lambda: ignores(pid, number), "the keeper to be ready")
 
         os.kill(pid, number)
@@ -109,6 +130,13 @@ def test_the_keeper_holds_out_when_its_whole_control_group_is_asked_to_stop(
         await child.stop(0)
 
     runner.run(scenario())
+
+
+def the_keeper() -> int:
+    """The one of this process. If an earlier test killed it, there is another after a moment."""
+    wait_until(lambda: len(keepers_of(os.getpid())) == 1, "one keeper to run")
+    (pid,) = keepers_of(os.getpid())
+    return pid
 
 
 def ignores(pid: int, number: signal.Signals) -> bool:

@@ -136,6 +136,25 @@ def test_calls_one_after_the_other_share_a_thread(runner: asyncio.Runner) -> Non
     runner.run(scenario())
 
 
+@pytest.mark.usefixtures("gate")
+def test_a_run_cannot_be_stopped_while_it_is_in_a_thread_and_only_then(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        executor = PythonExecutor()
+        in_thread, in_loop = run_of("wait_at_gate"), run_of("ignore_one_cancellation")
+        assert in_thread.can_be_stopped
+        first, _ = await run_until(executor, in_thread, "waiting")
+        second, _ = await run_until(executor, in_loop, "waiting")
+
+        assert (in_thread.can_be_stopped, in_loop.can_be_stopped) == (False, True)
+        jobs.gate.set()
+        second.cancel()
+        await asyncio.gather(first, second)
+        assert in_thread.can_be_stopped
+        await executor.close()
+
+    runner.run(scenario())
+
+
 def test_a_cancelled_thread_is_given_up_at_once_and_no_longer_counted(runner: asyncio.Runner, gate: None) -> None:
     async def scenario() -> None:
         executor = PythonExecutor()

@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from rota.engine.executors.bash import BashExecutor
 from rota.engine.executors.executor import Executor
 from rota.engine.executors.http import HttpExecutor
+from rota.engine.executors.isolated import run_isolated
 from rota.engine.executors.python import PythonExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.executors.shortage import raise_if_short
@@ -141,6 +143,20 @@ def test_a_module_cannot_be_imported_without_descriptors(
         await executor.close()
 
     runner.run(scenario())
+
+
+@pytest.mark.parametrize("way", ["in a process of its own", "isolated"])
+def test_what_a_process_of_a_run_lacks_is_told_by_the_node(runner: asyncio.Runner, way: str) -> None:
+    function: dict[str, object] = {"function": f"{__package__}.importing_too_much:job"}
+    if way == "isolated":
+        run = make_run(function)
+        run.job_type = structs.replace(run.job_type, executor="python")
+        attempt = run_isolated(run, ExecutorRegistry())
+    else:
+        attempt = PythonExecutor().run(make_run({**function, "process": True}))
+
+    with pytest.raises(NodeStrained, match="file descriptors"):
+        runner.run(attempt)
 
 
 def test_an_executor_cannot_be_imported_without_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from rota.engine.executors.sidekiq import SidekiqExecutor
 from rota.engine.executors.sidekiq_job import REPORT_PREFIX
 from rota.errors import InvalidInput
 from rota.model.outcome import Outcome, OutcomeKind
-from tests.servers import RedisServer, wait_until
+from tests.servers import RedisServer, raw_command, wait_until
 
 from .ruby import SidekiqServer
 from .runs import JOB_ID, LoggedRun, cancel, errors_of, job_type, make_run, results_of, run_until
@@ -216,6 +216,31 @@ def test_a_cancelled_run_takes_its_job_out_of_the_queue(runner: asyncio.Runner, 
     assert run.messages()[-1] == "taken out of Sidekiq's queue again"
     assert isinstance(run.partial_results, dict)
     assert run.partial_results["state"] == "pushed"
+
+
+def test_a_run_that_is_cancelled_while_its_job_is_pushed_takes_it_out_of_the_queue(
+    runner: asyncio.Runner, redis_server: RedisServer
+) -> None:
+    redis_server.flush()
+    run = make_run({"class": "Any", "redis": redis_server.url, "queue": "slow"})
+
+    async def push_and_cancel() -> None:
+        raw_command(redis_server.port, "CLIENT", "PAUSE", 60_000, "WRITE")
+        try:
+            task = asyncio.create_task(SidekiqExecutor().run(run))
+            is_under_way = lambda: redis_server.info("clients")["blocked_clients"] == "1"  # noqa: E731
+            await asyncio.to_thread(wait_until, is_under_way, "the push to be under way")
+            task.cancel()
+            await asyncio.sleep(0)
+        finally:
+            raw_command(redis_server.port, "CLIENT", "UNPAUSE")
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    runner.run(push_and_cancel())
+
+    assert raw_command(redis_server.port, "LLEN", "queue:slow") == "0"
+    assert run.messages() == ["taken out of Sidekiq's queue again"]
 
 
 def test_a_cancelled_run_says_that_ruby_goes_on(runner: asyncio.Runner, sidekiq: SidekiqServer, tmp_path: Path) -> None:

@@ -436,3 +436,88 @@ def test_a_fixed_daily_time_fires_once_on_each_day_of_ten_years(zone: str, line:
     count = count_between(cron, ms("2015-06-01T12:00"), ms("2025-06-01T12:00"), zone=zone)
 
     assert count == 3653
+
+
+# The last second before the clock leaps, those that it leaves out, and the first one after: 2026-03-29 in Berlin, where
+# 02:00 is 03:00. Line, the fires of that morning by rule.
+SECONDS_AT_A_GAP = [
+    ("59 59 1 * * *", every_rule("2026-03-29T01:59:59+01:00")),
+    (
+        "0 0 2 * * *",
+        by_rule(vixie=["2026-03-29T03:00:00+02:00"], literal=[], skip=[]),
+    ),
+    (
+        "59 59 2 * * *",
+        by_rule(vixie=["2026-03-29T03:00:00+02:00"], literal=[], skip=[]),
+    ),
+    ("0 0 3 * * *", every_rule("2026-03-29T03:00:00+02:00")),
+    ("1 0 3 * * *", every_rule("2026-03-29T03:00:01+02:00")),
+    ("0 59 1 * * *", every_rule("2026-03-29T01:59:00+01:00")),
+    (
+        "59 59 1,2 * * *",
+        by_rule(
+            vixie=["2026-03-29T01:59:59+01:00", "2026-03-29T03:00:00+02:00"],
+            literal=["2026-03-29T01:59:59+01:00"],
+            skip=["2026-03-29T01:59:59+01:00"],
+        ),
+    ),
+    (
+        "59 59 * * * *",
+        every_rule("2026-03-29T00:59:59+01:00", "2026-03-29T01:59:59+01:00", "2026-03-29T03:59:59+02:00"),
+    ),
+    ("0 0 * * * *", every_rule("2026-03-29T01:00:00+01:00", "2026-03-29T03:00:00+02:00", "2026-03-29T04:00:00+02:00")),
+]
+
+# And where 03:00 is 02:00 again: 2026-10-25.
+SECONDS_AT_A_REPEAT = [
+    ("59 59 1 * * *", every_rule("2026-10-25T01:59:59+02:00")),
+    (
+        "0 0 2 * * *",
+        by_rule(
+            vixie=["2026-10-25T02:00:00+02:00"],
+            literal=["2026-10-25T02:00:00+02:00", "2026-10-25T02:00:00+01:00"],
+            skip=["2026-10-25T02:00:00+02:00"],
+        ),
+    ),
+    (
+        "59 59 2 * * *",
+        by_rule(
+            vixie=["2026-10-25T02:59:59+02:00"],
+            literal=["2026-10-25T02:59:59+02:00", "2026-10-25T02:59:59+01:00"],
+            skip=["2026-10-25T02:59:59+02:00"],
+        ),
+    ),
+    ("0 0 3 * * *", every_rule("2026-10-25T03:00:00+01:00")),
+    (
+        "59 59 * * * *",
+        by_rule(
+            vixie=["2026-10-25T01:59:59+02:00", "2026-10-25T02:59:59+02:00", "2026-10-25T02:59:59+01:00"],
+            literal=["2026-10-25T01:59:59+02:00", "2026-10-25T02:59:59+02:00", "2026-10-25T02:59:59+01:00"],
+            skip=["2026-10-25T01:59:59+02:00", "2026-10-25T02:59:59+02:00"],
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("rule", Dst)
+@pytest.mark.parametrize(
+    ("first", "last", "line", "expected"),
+    [("2026-03-29T00:30+01:00", "2026-03-29T04:30+02:00", *case) for case in SECONDS_AT_A_GAP]
+    + [("2026-10-25T01:30+02:00", "2026-10-25T03:30+01:00", *case) for case in SECONDS_AT_A_REPEAT],
+)
+def test_the_seconds_next_to_a_clock_change_are_each_found_from_every_side(
+    rule: Dst, first: str, last: str, line: str, expected: dict[Dst, list[str]]
+) -> None:
+    cron = parse_cron(line)
+    fires = [ms(text) for text in expected[rule]]
+    start, end = ms(first) - 1, ms(last)
+
+    assert show(fires_between(cron, start, end, zone=BERLIN, dst=rule)) == show(fires)
+    assert count_between(cron, start, end, zone=BERLIN, dst=rule) == len(fires)
+    for before, fire in zip([start, *fires], fires, strict=False):
+        for after in (before, fire - 1_001, fire - 1_000, fire - 999, fire - 1):
+            assert show([next_fire(cron, max(after, before), BERLIN, rule) or 0]) == show([fire])
+        assert list(fires_between(cron, fire - 1, fire, zone=BERLIN, dst=rule)) == [fire]
+        assert count_between(cron, fire - 1, fire, zone=BERLIN, dst=rule) == 1
+        assert count_between(cron, fire, fire + 999, zone=BERLIN, dst=rule) == 0
+        assert count_between(cron, before, fire - 1, zone=BERLIN, dst=rule) == 0

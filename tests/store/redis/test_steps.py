@@ -1,12 +1,13 @@
 """No single step of Redis takes long, whatever there is."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from rota.model.job import JobState
 from rota.store import Store, open_store
 from rota.store.redis.keys import QueueKeys
+from rota.store.redis.store import RedisStore
 from rota.store.store import MAX_SCANNED
 from tests.contract.building import (
     NOW,
@@ -15,6 +16,7 @@ from tests.contract.building import (
     counts,
     enqueue,
     finish,
+    interrupt,
     log_batch,
     new_node,
     new_queue,
@@ -89,4 +91,35 @@ def test_history_without_a_limit_stays(server: RedisServer) -> None:
     ended_jobs(store, queue, 20, results="x" * 4_000)
 
     assert store.trim_history(queue, ended_before=0, keep=1_000_000, limit=50) == 0
+    store.close()
+
+
+class SlowReader(RedisStore):
+    """A store in whose recovery something happens between the reading of the claims and their return."""
+
+    meanwhile: Callable[[], object]
+
+    def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, tuple[str, bytes]]:
+        found = super()._holds_of(queue, node, limit)
+        self.meanwhile()
+        return found
+
+
+def test_a_job_that_is_given_again_while_its_node_recovers_is_left_with_it(server: RedisServer) -> None:
+    store, queue, node = SlowReader.open(server.url), new_queue(), new_node()
+    (job_id,) = enqueue(store, spec(queue))
+    lost = claim_one(store, queue, node=node)
+
+    def give_again() -> None:
+        finish(store, interrupt(lost))
+        claim_one(store, queue, node=node)
+
+    store.meanwhile = give_again
+
+    assert store.recover_claims(queue, node, {}, floor=0, now=NOW) == 0
+
+    assert counts(store, queue) == {JobState.RUNNING: 1}
+    (job,) = store.find_jobs([job_id])
+    assert job is not None
+    assert job.token not in ("", lost.token)
     store.close()

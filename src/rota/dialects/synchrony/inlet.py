@@ -23,6 +23,8 @@ _WAIT_S = 5
 _AFTER_ERROR_S = 1.0
 _AFTER_LOSING_S = 0.05
 """Another node was faster and may be at it still."""
+_STOP_STEP_S = 0.05
+_STOP_TRIES = 100
 _logger = logging.getLogger("rota.synchrony")
 
 
@@ -81,9 +83,13 @@ class ListListener:
     def stop(self) -> None:
         """End the thread; a wait under way ends with it."""
         self._stopped.set()
-        if self._connection is not None:
-            self._connection.close()
-        self._thread.join(timeout=5)
+        for _ in range(_STOP_TRIES):
+            # Again and again: a wait that was about to begin opens its connection anew.
+            if self._connection is not None:
+                self._connection.close()
+            self._thread.join(_STOP_STEP_S)
+            if not self._thread.is_alive():
+                return
 
     def _serve(self) -> None:
         while not self._stopped.is_set():

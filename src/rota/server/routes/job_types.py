@@ -59,7 +59,7 @@ class JobTypeChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     unique: bool | UniqueWord | UnsetType = UNSET
     node_type: fields.Name | UnsetType = UNSET
     timeout: fields.Timeout | UnsetType | None = UNSET
-    retries: fields.Retries | UnsetType = UNSET
+    retries: fields.RetriesChange | UnsetType = UNSET
     on_node_death: OnNodeDeath | UnsetType = UNSET
 
 
@@ -102,14 +102,15 @@ def replace_job_type(api: Api, call: Call[WholeJobType, None]) -> JobTypeShape:
 )
 def change_job_type(api: Api, call: Call[JobTypeChange, None]) -> JobTypeShape:
     """Change some fields of a job type."""
+    found = _find(api, call.path["uuid"])
     given = {key: value for key, value in structs.asdict(call.body).items() if value is not UNSET}
     names = {"timeout": "timeout_ms", "retries": "retry"}
     changes = {names.get(key, key): value for key, value in given.items()}
     if "unique" in changes:
         changes["unique"] = _unique(changes["unique"])
-    if isinstance(call.body.retries, fields.Retries):
-        changes["retry"] = call.body.retries.policy()
-    return _changed(api, structs.replace(_find(api, call.path["uuid"]), **changes))
+    if isinstance(call.body.retries, fields.RetriesChange):
+        changes["retry"] = call.body.retries.changed(found.retry)
+    return _changed(api, structs.replace(found, **changes))
 
 
 @routes.delete("/api/job_types/{uuid}", needs=Scope.TYPES_WRITE, answer=DoneTo, errors=(404, 409))
@@ -130,8 +131,7 @@ def _find(api: Api, uuid: str) -> JobType:
 
 
 def _changed(api: Api, job_type: JobType) -> JobTypeShape:
-    api.definitions.change_job_type(job_type)
-    return job_type_shape(job_type)
+    return job_type_shape(api.definitions.change_job_type(job_type))
 
 
 def _unique(given: bool | str) -> Unique:

@@ -35,9 +35,14 @@ def histories_of(keys: QueueKeys, uuid: str) -> list[str]:
     return [keys.evaluations(uuid), keys.validations(uuid), keys.event_ids(uuid)]
 
 
+def is_expected(change: ConfigurationChange, old: ConfigurationEntry | None) -> bool:
+    """Whether a change says rightly what is there, as far as was read."""
+    return change.expected == (old.state.version if old else None)
+
+
 def as_seen_there(change: ConfigurationChange, old: ConfigurationEntry | None) -> ConfigurationChange:
-    """A configuration that moves to another queue is new there, if it is the expected version here."""
-    if old is None or old.configuration.queue == change.configuration.queue or old.state.version != change.expected:
+    """A configuration that moves to another queue is new there."""
+    if old is None or old.configuration.queue == change.configuration.queue:
         return change
     return structs.replace(change, expected=None)
 

@@ -41,6 +41,7 @@ from rota.store.redis.event_entries import (
     as_seen_there,
     configuration_entry,
     histories_of,
+    is_expected,
     places_of,
     verdicts_entry,
 )
@@ -94,7 +95,19 @@ class RedisEvents:
         self, changes: Sequence[ConfigurationChange], *, rules_version: int | None = None
     ) -> list[bool]:
         known = self.find_configurations([change.configuration.uuid for change in changes])
-        if not self._reserve_configuration_names(changes, known, rules_version):
+        # What is stale already must not take a name or be looked for in another queue, not even for a moment.
+        numbers = [n for n, (change, old) in enumerate(zip(changes, known, strict=True)) if is_expected(change, old)]
+        done = self._put_expected([changes[n] for n in numbers], [known[n] for n in numbers], rules_version)
+        answers = dict(zip(numbers, done, strict=True))
+        return [answers.get(number, False) for number in range(len(changes))]
+
+    def _put_expected(
+        self,
+        changes: Sequence[ConfigurationChange],
+        known: Sequence[ConfigurationEntry | None],
+        rules_version: int | None,
+    ) -> list[bool]:
+        if not changes or not self._reserve_configuration_names(changes, known, rules_version):
             return [False] * len(changes)
         answers: dict[int, bool] = {}
         arriving = [as_seen_there(change, old) for change, old in zip(changes, known, strict=True)]
@@ -104,7 +117,10 @@ class RedisEvents:
             numbers = [n for n, change in enumerate(changes) if change.configuration.queue == queue]
             pairs = [(arriving[n], known[n]) for n in numbers]
             answers |= dict(zip(numbers, self._put_configurations_in(queue, pairs), strict=True))
-        self._leave_old_configuration_queues(changes, known)
+        for number, (change, old) in enumerate(zip(changes, known, strict=True)):
+            answers[number] = answers[number] and self._leave_old_queue(change, old)
+            if old and not answers[number]:
+                self._restore_name(change, old)
         if rules := [change.configuration.uuid for change in changes if waits_for_jobs(change.configuration)]:
             self._run("settle_job_rules", _RULES, rules)
         if any(waits_for_jobs(change.configuration) for change in changes) or any_waits(known):
@@ -148,14 +164,25 @@ class RedisEvents:
         )
         return [bool(one) for one in done]
 
-    def _leave_old_configuration_queues(
-        self, changes: Sequence[ConfigurationChange], known: Sequence[ConfigurationEntry | None]
-    ) -> None:
+    def _leave_old_queue(self, change: ConfigurationChange, old: ConfigurationEntry | None) -> bool:
         """A configuration whose job type moved to another queue moves along. Not one step: in between it is in both,
-        and an event that comes then may make a job in each."""
-        for change, old in zip(changes, known, strict=True):
-            if old and old.configuration.queue != change.configuration.queue:
-                self._forget_configurations_in(old.configuration.queue, [old.configuration])
+        and an event that comes then may make a job in each. False if an event came to it where it was: it stays."""
+        if old is None or old.configuration.queue == change.configuration.queue:
+            return True
+        if self._forget_configurations_in(old.configuration.queue, [old.configuration], expected=change.expected):
+            return True
+        self._forget_configurations_in(change.configuration.queue, [change.configuration])
+        return False
+
+    def _restore_name(self, change: ConfigurationChange, old: ConfigurationEntry) -> None:
+        """Somebody was faster, after the name and the queue of a change had been written down."""
+        uuid, name = change.configuration.uuid, change.configuration.name
+        there = self.load_configurations(old.configuration.queue, [uuid])[0]
+        if there:
+            one = there.configuration
+            self._run("name_configurations", [*_INDEX, *_RULES], ["", uuid, one.queue, one.name, name, b""])
+        else:
+            self._run("unname_configurations", _INDEX, [uuid, name])
 
     def delete_configurations(self, uuids: Sequence[str]) -> list[bool]:
         found = self.find_configurations(uuids)
@@ -183,20 +210,23 @@ class RedisEvents:
         members = self._ask("zrange", k.dependency_index, 0, -1)
         places = [member for member in members if member.rpartition(b"\0")[2].decode() == uuid]
         keys = [k.configurations, k.configuration_states, k.dependency_index, *histories_of(k, uuid)]
-        (is_deleted,) = self._run("delete_configurations", keys, [uuid, len(places), *places])
+        (is_deleted,) = self._run("delete_configurations", keys, [uuid, "", len(places), *places])
         names = [name for name, owner in self._ask("hgetall", CONFIGURATION_NAMES).items() if owner.decode() == uuid]
         for name in names:
             self._run("unname_configurations", _INDEX, [uuid, name])
         return bool(is_deleted)
 
-    def _forget_configurations_in(self, queue: str, some: Sequence[Configuration]) -> set[str]:
+    def _forget_configurations_in(
+        self, queue: str, some: Sequence[Configuration], *, expected: int | None = None
+    ) -> set[str]:
+        """Which of them were there; with a version that is expected, those of another version stay."""
         k = self._of(queue)
         keys = [k.configurations, k.configuration_states, k.dependency_index]
         args: list[Value] = []
         for one in some:
             keys += histories_of(k, one.uuid)
             places = places_of(one)
-            args += [one.uuid, len(places), *places]
+            args += [one.uuid, "" if expected is None else expected, len(places), *places]
         answers = self._run("delete_configurations", keys, args)
         return {one.uuid for one, done in zip(some, answers, strict=True) if done}
 

@@ -26,7 +26,8 @@ class SqliteLifeline:
         with self._writer.write() as db:
             pulses.set_pulse(db, queue, node, new_pulse())
             rows = db.execute(SQL["held_claims"], {"ids": json_array(list(held))}).fetchall()
-        mine = {row["id"]: row["cancel_requested"] for row in rows if row["token"] == held[row["id"]]}
+        ours = [row for row in rows if (row["queue"], row["token"]) == (queue, held[row["id"]])]
+        mine = {row["id"]: row["cancel_requested"] for row in ours}
         return Renewal([id for id, asked in mine.items() if asked], [id for id in held if id not in mine])
 
     def beat(self, node: Node) -> None:

@@ -169,7 +169,7 @@ RETURNING number;
 -- End a job that this token holds.
 UPDATE jobs SET state = :state, ended_at = :ended_at, ending = :ending, attempts = :attempts, deaths = :deaths,
   claimed_at = NULL, cancel_requested = 0
-WHERE id = :id AND token = :token AND state = 'running';
+WHERE id = :id AND queue = :queue AND token = :token AND state = 'running';
 
 -- name: finish_returned
 -- Give a job back that this token holds; one that was to be cancelled is cancelled now.
@@ -179,11 +179,11 @@ UPDATE jobs SET
   ended_at = CASE cancel_requested WHEN 1 THEN :now END,
   ending = CASE cancel_requested WHEN 1 THEN :cancelled_ending END,
   rank = :rank, attempts = :attempts, deaths = :deaths, claimed_at = NULL, cancel_requested = 0
-WHERE id = :id AND token = :token AND state = 'running';
+WHERE id = :id AND queue = :queue AND token = :token AND state = 'running';
 
 -- name: held_claims
 -- The running ones among some jobs.
-SELECT id, token, cancel_requested FROM jobs
+SELECT id, queue, token, cancel_requested FROM jobs
 WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
 
 -- name: claims_of_node
@@ -233,8 +233,8 @@ WHERE job_id IN (SELECT value FROM json_each(:ids)) ORDER BY job_id, position LI
 DELETE FROM logs WHERE job_id = ? AND position <= ?;
 
 -- name: delete_jobs
--- Forget ended jobs.
-DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at IS NOT NULL;
+-- Forget jobs, which are over.
+DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: ended_jobs
 -- Those of some jobs that are over, and were by an instant.

@@ -23,9 +23,10 @@ def new_row(spec: JobSpec, now: int) -> dict[str, object]:
     }
 
 
-def ended_row(one: Settlement, ending: Ending) -> dict[str, object]:
+def ended_row(queue: str, one: Settlement, ending: Ending) -> dict[str, object]:
     return {
         "id": one.claim.spec.id,
+        "queue": queue,
         "token": one.claim.token,
         "state": ending.state,
         "ended_at": ending.ended_at,
@@ -35,9 +36,10 @@ def ended_row(one: Settlement, ending: Ending) -> dict[str, object]:
     }
 
 
-def returned_row(one: Settlement, now: int) -> dict[str, object]:
+def returned_row(queue: str, one: Settlement, now: int) -> dict[str, object]:
     return {
         "id": one.claim.spec.id,
+        "queue": queue,
         "token": one.claim.token,
         "state": one.state,
         "due": one.run_at,

@@ -318,8 +318,10 @@ class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
             if awaited.names
             else {}
         )
-        ended = [ended_row(one, one.ending) for one in settlements if one.ending and one.claim.spec.id not in told]
-        returned = [returned_row(one, now) for one in settlements if not one.ending]
+        ended = [
+            ended_row(queue, one, one.ending) for one in settlements if one.ending and one.claim.spec.id not in told
+        ]
+        returned = [returned_row(queue, one, now) for one in settlements if not one.ending]
         done = self._end(db, queue, ended, now) if ended else 0
         done += self._return(db, queue, returned, now) if returned else 0
         done += self._end_and_tell(db, queue, settlements, told, now) if told else 0
@@ -334,7 +336,7 @@ class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
         done = 0
         for one in settlements:
             event = told.get(one.claim.spec.id)
-            if one.ending and event and self._end(db, queue, [ended_row(one, one.ending)], now):
+            if one.ending and event and self._end(db, queue, [ended_row(queue, one, one.ending)], now):
                 put_outbox(db, queue, event)
                 done += 1
         return done
@@ -350,9 +352,9 @@ class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
 
     def _return(self, db: sqlite3.Connection, queue: str, rows: list[dict[str, object]], now: int) -> int:
         """Give jobs back; those that were to be cancelled end now. Returns how many there were."""
-        tokens = {row["id"]: row["token"] for row in rows}
+        tokens = {row["id"]: (queue, row["token"]) for row in rows}
         held = db.execute(SQL["held_claims"], {"ids": json_array(list(tokens))}).fetchall()
-        cancelled = sum(row["cancel_requested"] and tokens[row["id"]] == row["token"] for row in held)
+        cancelled = sum(row["cancel_requested"] and tokens[row["id"]] == (row["queue"], row["token"]) for row in held)
         stats.count_up(db, queue, JobState.CANCELLED, cancelled, now)
         return db.executemany(SQL["finish_returned"], rows).rowcount
 
@@ -542,11 +544,12 @@ class SqliteStore(SqliteHistory, SqliteSchedules, SqliteEvents):
         # Encoded before the transaction begins, since others wait for its end.
         encoded = [[encode(entry) for entry in batch.entries] for batch in batches]
         with self._database.write() as db:
-            tokens = {row["id"]: row["token"] for row in db.execute(SQL["held_claims"], {"ids": ids})}
+            rows = db.execute(SQL["held_claims"], {"ids": ids})
+            held = {(row["queue"], row["id"], row["token"]) for row in rows}
             for batch, entries in zip(batches, encoded, strict=True):
-                if tokens.get(batch.job_id) == batch.token:
+                if (batch.queue, batch.job_id, batch.token) in held:
                     _append_lines(db, batch.job_id, entries)
-        return frozenset(batch.job_id for batch in batches if tokens.get(batch.job_id) != batch.token)
+        return frozenset(one.job_id for one in batches if (one.queue, one.job_id, one.token) not in held)
 
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         with self._database.read() as db:

@@ -74,7 +74,7 @@ local function finish(id, state, score, ending, mark)
   over[#over + 1] = ending
   if mark then
     freed_marks[#freed_marks + 1] = id
-    if mark.unique and redis.call('HGET', unique, mark.unique) == id then redis.call('HDEL', unique, mark.unique) end
+    if mark.unique then redis.call('HDEL', unique, mark.unique) end
   end
 end
 

@@ -8,7 +8,7 @@ local function cancel_waiting(ready, delayed, held, locks, unique, marks, ended,
   local text = redis.call('HGET', marks, id)
   if not text then return end
   local mark = mark_of(text)
-  if mark.unique and redis.call('HGET', unique, mark.unique) == id then redis.call('HDEL', unique, mark.unique) end
+  if mark.unique then redis.call('HDEL', unique, mark.unique) end
   if mark.lock and mark.rank then
     redis.call('ZREM', held, held_member(mark.lock, mark.rank, id))
     -- It may have been the one that was made ready when the lock became free.

@@ -1,0 +1,103 @@
+"""The endpoint for events in a Flask app: who may post, what is answered, and that it takes events as a server does."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rota.store import Store, open_store
+from tests.engine.test_store_faults import be_away
+from tests.engine.working import Faults
+from tests.events.posting import Desk, needs
+
+flask = pytest.importorskip("flask")
+
+GOOD = {"eventType": "FILE", "eventTimestamp": "2021-01-01T12:00:00Z", "eventResourceId": "a"}
+KEY = "rota-key-of-the-app"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(f"sqlite:///{tmp_path / 'rota.db'}")
+    Desk(opened).define("c", needs("FILE", "a", 0))
+    yield opened
+    opened.close()
+
+
+def client_of(store: Store, api_key: str | None = None) -> Any:
+    from rota.sdk.flask import event_blueprint
+
+    app = flask.Flask("test")
+    app.register_blueprint(event_blueprint(store, api_key=api_key))
+    return app.test_client()
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        None,
+        "",
+        KEY,
+        "Bearer",
+        "Bearer ",
+        f"Basic {KEY}",
+        f"Bearer {KEY[:-1]}",
+        f"Bearer {KEY}x",
+        f"Bearer {KEY.upper()}",
+        "Bearer wrong",
+    ],
+)
+def test_without_the_key_nothing_is_taken(store: Store, shown: str | None) -> None:
+    headers = {} if shown is None else {"Authorization": shown}
+
+    answer = client_of(store, KEY).post("/events", json=GOOD, headers=headers)
+
+    assert answer.status_code == 401
+    assert "a valid key is needed" in answer.json["error"]
+    assert Desk(store).configurations.find("c").state.evaluated == 0
+
+
+@pytest.mark.parametrize("shown", [f"Bearer {KEY}", f"bearer {KEY}", f"Bearer  {KEY} "])
+def test_with_the_key_an_event_is_taken(store: Store, shown: str) -> None:
+    answer = client_of(store, KEY).post("/events", json=GOOD, headers={"Authorization": shown})
+
+    assert answer.status_code == 200
+    assert [one["configuration"] for one in answer.json["triggered"]] == ["c"]
+
+
+def test_a_list_is_taken_in_order_and_bad_ones_are_named(store: Store) -> None:
+    later = {**GOOD, "eventTimestamp": "2021-01-01T12:00:01Z"}
+
+    answer = client_of(store).post("/events", json=[GOOD, {}, later])
+
+    assert answer.status_code == 200
+    assert [one["event"] for one in answer.json["triggered"]] == [0, 2]
+    assert [(one["event"], one["field"]) for one in answer.json["failed"]] == [(1, "eventType")]
+    assert client_of(store).post("/events", json=[{}]).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"[" * 100_000, "application/json", 400),
+        (b"{}", "application/json", 400),
+        (b"{}", "text/plain", 415),
+    ],
+)
+def test_what_is_no_event_is_refused(store: Store, content: bytes, kind: str, status: int) -> None:
+    answer = client_of(store).post("/events", data=content, content_type=kind)
+
+    assert (answer.status_code, answer.json["status"]) == (status, "error")
+
+
+def test_a_store_that_is_away_is_told_and_the_event_can_be_sent_again(store: Store) -> None:
+    faults = Faults(store)
+    client = client_of(faults.store)
+    faults.before("match_events", be_away)
+
+    assert client.post("/events", json={**GOOD, "eventId": "x"}).status_code == 503
+    again = client.post("/events", json={**GOOD, "eventId": "x"})
+
+    assert len(again.json["triggered"]) == 1
