@@ -331,3 +331,16 @@ def test_who_follows_a_job_that_was_brought_back_does_not_share_the_reader_of_it
         return found
 
     assert asyncio.run(live()) == [None, None], "it is not over"
+
+
+def test_what_a_job_says_just_before_its_end_is_not_lost(job: RunningJob, kept: Store) -> None:
+    faults = Faults(kept)
+    feeds = LogFeeds(faults.store, asyncio.to_thread)
+
+    def last_words() -> None:
+        job.say("last words")
+        job.end()
+
+    faults.after("read_logs", last_words)
+
+    assert asyncio.run(follow(feeds, job.id)) == ["last words"]
