@@ -371,3 +371,16 @@ def test_a_move_that_lost_against_a_tick_is_made_upon_the_newer_state(world: Wor
     assert (after.schedule.queue, after.state.version, after.state.runs) == (other, 3, 1)
     move_schedule(world.store, after, other)
     assert world.schedules.find(uuid).state.version == 3, "it is there already"
+
+
+def test_a_job_type_whose_node_type_is_gone_is_named_as_the_wrong_field(world: World) -> None:
+    lost = JobType(uuid=new_id(START), name="lost", executor="log", node_type="gone")
+    world.store.put_job_types([lost])
+    world.definitions.refresh()
+
+    with pytest.raises(InvalidInput, match=r"^job_type: .*gone"):
+        world.schedule(job_type="lost", cron="* * * * *")
+    with pytest.raises(NotFound, match="nobody"):
+        world.schedule(job_type="nobody", cron="* * * * *")
+    with pytest.raises(InvalidInput, match=r"^job_type: "):
+        world.schedule(job_type="", cron="* * * * *")

@@ -314,6 +314,22 @@ def test_a_change_that_loses_again_and_again_is_given_up_with_a_conflict(world: 
     assert world.schedules.find(uuid).schedule.paused
 
 
+def test_a_backfill_that_loses_again_and_again_is_given_up_with_a_conflict(world: World) -> None:
+    uuid = world.schedule(cron="* * * * * *", overlap="allow")
+    other, faults = slow_ticker(world)
+    faults.before("put_schedules", *[lambda: world.pass_time(1_000)] * 5)
+
+    with pytest.raises(Conflict, match="changes too often"):
+        other.backfills.start(uuid, BackfillRequest(start=FULL - 1_000, end=FULL))
+    assert world.schedules.find(uuid).state.backfills == ()
+
+    made = other.backfills.start(uuid, BackfillRequest(start=FULL - 1_000, end=FULL)).backfill
+    faults.before("put_schedules", *[lambda: world.pass_time(1_000)] * 5)
+    with pytest.raises(Conflict, match="changes too often"):
+        other.backfills.cancel(uuid, made.id)
+    assert world.backfills.progress(uuid, made.id)["queued"] == 1
+
+
 def test_an_edit_of_the_version_that_was_read_is_refused_when_a_tick_came_between(world: World) -> None:
     uuid = world.schedule(cron="* * * * *", overlap="allow")
     read = world.schedules.find(uuid)

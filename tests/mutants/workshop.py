@@ -150,5 +150,7 @@ class Workshop:
             # Hypothesis then tries the same examples each time and keeps none for the next change.
             "CI": "true",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            # Tests that wait for what a change keeps from happening give up sooner.
+            "ROTA_TEST_PATIENCE_S": "15",
         }
         return {**os.environ, **ours}
