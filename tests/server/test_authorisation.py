@@ -15,6 +15,7 @@ from rota.server.access import Role, Scope, read_scopes
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
 from rota.server.named_keys import make_key
+from rota.server.operations import Call, Routes
 from rota.store import Store
 from tests.server.serving import make_api, served
 
@@ -191,6 +192,24 @@ def test_a_setting_opens_the_metrics_and_nothing_else(kept: Store, metrics_open:
 
     always = {"GET /health", "GET /openapi.json", "GET /docs"}
     assert found == always | ({"GET /metrics"} if metrics_open else set())
+
+
+mixed = Routes("mixed")
+
+
+@mixed.get("/mixed", needs=None)
+@mixed.post("/mixed", needs=Scope.TYPES_WRITE)
+async def touch(api: Api, call: Call[None, None]) -> dict[str, str]:
+    """Something that anybody may see and some may change."""
+    return {"by": call.caller.name}
+
+
+def test_a_path_that_is_open_for_some_methods_only_asks_for_the_key(api: Api) -> None:
+    app = make_app(api, mixed.operations)
+
+    with served(api, app) as client:
+        assert client.post("/mixed", json={}).json() == client.get("/mixed").json() == {"by": "admin"}
+        assert client.post("/mixed", json={}, headers={"Authorization": ""}).status_code == 401
 
 
 def test_a_refusal_names_the_key_and_the_scope_that_it_lacks(clients: dict[str, TestClient]) -> None:

@@ -27,6 +27,7 @@ def test_the_server_does_what_its_document_says(tmp_path: Path) -> None:
         words = ["--config-file", str(CONFIG), "run", f"{banner['address']}/openapi.json"]
         words += ["-H", f"Authorization: Bearer {banner['api_key']}", "--max-examples", CASES]
         words += ["--generation-deterministic", "--continue-on-failure", "--suppress-health-check", "all"]
+        words += ["--request-timeout", "300"]  # a slow machine is no fault of the server
         run = subprocess.run(
             [sys.executable, "-m", "schemathesis.cli", *words],
             capture_output=True,
