@@ -22,7 +22,6 @@ from tests.contract.building import (
     find,
     finish,
     given,
-    new_node,
     new_queue,
     spec,
     state_of,
@@ -228,19 +227,6 @@ def test_many_schedulers_share_what_is_due(store: Store, open_again: Callable[[]
     assert len(taken) == len(set(taken)) == 60
 
 
-def test_a_fired_job_wakes_a_waiting_node(store: Store) -> None:
-    queue, node = new_queue(), new_node()
-    entry = put(store, schedule(queue))
-    waker = store.waker(queue, node)
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(waker.wait, 30.0, wants_jobs=True)
-
-        store.fire_schedules(queue, [firing(entry, spec(queue))], now=NOW)
-
-        assert waiting.result(timeout=60) == []
-    waker.close()
-
-
 def test_a_decision_may_make_thousands_of_jobs(store: Store) -> None:
     queue = new_queue()
     entry = put(store, schedule(queue))
@@ -305,21 +291,6 @@ def test_a_job_that_gives_way_leaves_its_lock_and_its_unique_key_to_the_new_one(
     store.fire_schedules(queue, [structs.replace(firing(entry, new), cancels=(old.id,))], now=NOW)
 
     assert given(store, queue) == [new.id]
-
-
-def test_the_node_of_a_running_job_that_must_give_way_is_told(store: Store) -> None:
-    queue, node = new_queue(), new_node()
-    entry, old = put(store, schedule(queue)), spec(queue)
-    enqueue(store, old)
-    claim_one(store, queue, node=node)
-    waker = store.waker(queue, node)
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(waker.wait, 30.0, wants_jobs=False)
-
-        store.fire_schedules(queue, [structs.replace(firing(entry), cancels=(old.id,))], now=NOW)
-
-        assert waiting.result(timeout=60) == [old.id]
-    waker.close()
 
 
 def test_firings_of_many_ticks_are_carried_out_in_several_steps_with_one_answer_each(store: Store) -> None:

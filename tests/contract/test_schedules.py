@@ -38,6 +38,17 @@ def test_a_name_belongs_to_one_schedule(store: Store) -> None:
     assert store.schedule_uuid("fine") is None
 
 
+def test_two_schedules_of_one_call_cannot_have_the_same_name(store: Store) -> None:
+    twins = [schedule(new_queue(), "twin") for _ in range(2)]
+
+    with pytest.raises(Conflict, match="twin"):
+        store.put_schedules([ScheduleChange(one, ScheduleState(), None) for one in twins])
+
+    assert store.find_schedules([one.uuid for one in twins]) == [None, None]
+    assert store.schedule_uuid("twin") is None
+    assert store.list_schedules(limit=10).entries == []
+
+
 def test_a_renamed_schedule_frees_its_name(store: Store) -> None:
     entry = put(store, schedule(new_queue(), "old"))
     renamed = structs.replace(entry.schedule, name="new")
@@ -150,7 +161,8 @@ def test_a_schedule_takes_its_ticks_to_another_queue_and_is_fired_there_only(sto
 
     assert len(store.list_ticks(moved.uuid, limit=10)) == 1
     assert store.fire_schedules(old, [firing(held, spec(old), nominal=NOW + MINUTE)], now=NOW) == [False]
-    assert store.claim_due_schedules(old, now=NOW + 1_000 * MINUTE, lease_ms=LEASE_MS, limit=10).entries == []
+    there = store.claim_due_schedules(old, now=NOW + 1_000 * MINUTE, lease_ms=LEASE_MS, limit=10)
+    assert (there.entries, there.next_due) == ([], None), "nothing of it is left, not even for later"
     due = store.claim_due_schedules(new, now=NOW + MINUTE, lease_ms=LEASE_MS, limit=10).entries
     assert [one.schedule for one in due] == [moved]
 
@@ -252,6 +264,19 @@ def test_a_deleted_schedule_takes_nothing_of_another_with_it(store: Store) -> No
     ]
     due = store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10)
     assert [one.schedule for one in due.entries] == [kept.schedule]
+
+
+def test_a_schedule_that_is_made_again_under_its_uuid_begins_anew(store: Store) -> None:
+    queue = new_queue()
+    entry = put(store, schedule(queue, "a"), due=NOW)
+    store.fire_schedules(queue, [firing(entry, spec(queue), due=NOW)], now=NOW)
+    store.delete_schedules([entry.schedule.uuid])
+
+    put(store, entry.schedule, due=None)
+
+    assert store.list_ticks(entry.schedule.uuid, limit=10) == []
+    assert found(store, entry.schedule).state == ScheduleState(cursor=NOW - 1)
+    assert store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10).entries == []
 
 
 def test_a_schedule_that_was_deleted_is_not_brought_back_by_a_late_change(store: Store) -> None:

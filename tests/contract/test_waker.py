@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 import pytest
+from msgspec import structs
 
 from rota.model.job import Claim, JobState
 from rota.model.job_type import OnNodeDeath
@@ -42,6 +43,7 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
+from tests.contract.scheduling import firing, put, schedule
 
 LONG_S = 3_600.0
 DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "30"))
@@ -227,6 +229,11 @@ def prepare_leaving_node(store: Store, queue: str) -> Act:
     return lambda other: other.leave_queue(queue, node, floor=0, now=NOW)
 
 
+def prepare_schedule(store: Store, queue: str) -> Act:
+    entry = put(store, schedule(queue))
+    return lambda other: other.fire_schedules(queue, [firing(entry, spec(queue))], now=NOW)
+
+
 Prepare = Callable[[Store, str], Act]
 REASONS: dict[str, Prepare] = {
     "a job is enqueued": prepare_nothing,
@@ -243,6 +250,7 @@ REASONS: dict[str, Prepare] = {
     "a job is taken from a dead node": prepare_dead_node,
     "a claim is recovered": prepare_forgetful_node,
     "a node leaves": prepare_leaving_node,
+    "a schedule fires": prepare_schedule,
 }
 
 
@@ -371,6 +379,21 @@ def test_a_request_to_cancel_wakes_the_node_on_the_same_handle(store: Store) -> 
         waiting = Waiting(waker, wants_jobs=False).asleep()
 
         store.cancel_jobs([claimed.spec.id], now=NOW)
+
+        assert waiting.ends()
+        assert waiting.answer == [claimed.spec.id]
+
+
+def test_a_job_that_gives_way_to_a_tick_is_told_to_the_node_that_holds_it(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    entry = put(store, schedule(queue))
+    enqueue(store, spec(queue))
+    with waker_of(store, queue, node) as waker:
+        claimed = claim_one(store, queue, node=node)
+        quieten(waker)
+        waiting = Waiting(waker, wants_jobs=False).asleep()
+
+        store.fire_schedules(queue, [structs.replace(firing(entry), cancels=(claimed.spec.id,))], now=NOW)
 
         assert waiting.ends()
         assert waiting.answer == [claimed.spec.id]

@@ -164,6 +164,7 @@ def test_cancelling_it_ends_what_has_not_ended(world: World) -> None:
         ({"start": "yesterday", "end": FULL}, "start"),
         ({"start": FULL - 2_000 * MINUTE, "end": FULL}, "max"),
         ({"start": FULL - MINUTE, "end": FULL, "max": 10_001}, "max"),
+        ({"start": FULL - MINUTE + 1, "end": FULL - 1, "max": 0}, "max"),
         ({"start": FULL - MINUTE, "end": FULL, "overlap": "skip"}, "overlap"),
         ({"start": FULL - MINUTE, "end": FULL, "priority": 10**6}, "priority"),
     ],
@@ -215,6 +216,7 @@ def test_what_the_store_has_yet_to_see_is_not_past_for_a_clock_that_is_ahead(sto
 def test_a_range_with_exactly_as_many_instants_as_it_may_have_is_made(world: World) -> None:
     world.schedule(name="s", cron="* * * * *")
 
+    world.backfills.preview("s", BackfillRequest(start=FULL - MINUTE, end=FULL, max=1))
     with pytest.raises(InvalidInput, match=r"^max: the range has 10 instants, more than 9; "):
         world.backfills.start("s", structs.replace(RANGE, max=9))
     world.backfills.start("s", structs.replace(RANGE, max=10))
@@ -380,10 +382,13 @@ def test_it_says_since_when_it_is_known_what_fired(world: World) -> None:
     fire(world, world.schedules.find(uuid), rows[:1])
     of_1000 = world.backfills.preview("s", wish)
     younger = world.backfills.preview("s", structs.replace(wish, start=FULL + MINUTE))
+    fire(world, world.schedules.find(uuid), rows[1_000:])
+    of_1200 = world.backfills.preview("s", wish)
 
     assert (of_999.known_from, of_999.already_fired, len(of_999.instants)) == (None, 9, 1)
     assert (of_1000.known_from, of_1000.already_fired, len(of_1000.instants)) == (FULL + MINUTE, 10, 0)
     assert younger.known_from is None
+    assert (of_1200.already_fired, len(of_1200.instants)) == (10, 0), "rows are not forgotten at once"
 
 
 def fire(world: World, entry: ScheduleEntry, rows: tuple[Tick, ...]) -> None:

@@ -257,6 +257,18 @@ def test_an_interval_can_be_given_another_length_job_type_and_arguments(world: W
         world.schedules.retarget(world.schedule(cron="* * * * *"), every_ms=5, job_type="other", arguments={})
 
 
+def test_a_schedule_that_is_given_a_job_type_of_another_queue_goes_there(world: World) -> None:
+    big = NodeType(uuid=new_id(START), name="big")
+    world.definitions.define_node_type(big)
+    world.definitions.define_job_type(JobType(uuid=new_id(START), name="far", executor="log", node_type="big"))
+    replaced, retargeted = world.schedule(cron="* * * * *"), world.schedule(interval=10_000)
+
+    world.schedules.replace(replaced, ScheduleRequest(job_type="far", cron="* * * * *"))
+    world.schedules.retarget(retargeted, every_ms=10_000, job_type="far", arguments={})
+
+    assert [world.schedules.find(uuid).schedule.queue for uuid in (replaced, retargeted)] == [big.uuid, big.uuid]
+
+
 def test_a_paused_schedule_that_gets_other_times_accounts_for_the_old_ones_as_paused(world: World) -> None:
     uuid = world.schedule(cron="* * * * *", overlap="allow")
     world.schedules.pause(uuid, "why")
@@ -371,3 +383,16 @@ def test_a_move_that_lost_against_a_tick_is_made_upon_the_newer_state(world: Wor
     assert (after.schedule.queue, after.state.version, after.state.runs) == (other, 3, 1)
     move_schedule(world.store, after, other)
     assert world.schedules.find(uuid).state.version == 3, "it is there already"
+
+
+def test_a_job_type_whose_node_type_is_gone_is_named_as_the_wrong_field(world: World) -> None:
+    lost = JobType(uuid=new_id(START), name="lost", executor="log", node_type="gone")
+    world.store.put_job_types([lost])
+    world.definitions.refresh()
+
+    with pytest.raises(InvalidInput, match=r"^job_type: .*gone"):
+        world.schedule(job_type="lost", cron="* * * * *")
+    with pytest.raises(NotFound, match="nobody"):
+        world.schedule(job_type="nobody", cron="* * * * *")
+    with pytest.raises(InvalidInput, match=r"^job_type: "):
+        world.schedule(job_type="", cron="* * * * *")

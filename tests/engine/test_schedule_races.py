@@ -300,6 +300,25 @@ def test_a_row_for_what_an_edit_leaves_out_is_written_once_though_a_tick_was_fas
     assert world.schedules.find(uuid).state.counts == {"fired": 3}
 
 
+@pytest.mark.parametrize("minutes", [1, 3])
+def test_ticks_that_an_edit_accounted_for_are_behind_the_cursor_at_once(world: World, minutes: int) -> None:
+    uuid = world.schedule(cron="* * * * *", overlap="allow", catch_up="all")
+    other, faults = slow_ticker(world)
+    seen: list[int | None] = []
+
+    def look_and_tick() -> None:
+        seen.append(world.schedules.find(uuid).state.cursor)
+        world.tick()
+
+    world.clock.advance(minutes * MINUTE)
+    faults.before("put_schedules", look_and_tick)
+    other.schedules.replace(uuid, ScheduleRequest(job_type="report", cron="*/5 * * * *", overlap="allow"))
+
+    assert seen == [FULL + minutes * MINUTE]
+    assert world.fates(uuid) == ["missed:edited"]
+    assert world.waiting() == 0
+
+
 def test_a_change_that_loses_again_and_again_is_given_up_with_a_conflict(world: World) -> None:
     uuid = world.schedule(cron="* * * * * *", overlap="allow")
     other, faults = slow_ticker(world)
@@ -312,6 +331,22 @@ def test_a_change_that_loses_again_and_again_is_given_up_with_a_conflict(world: 
     assert faults.calls.count("put_schedules") == 5
     other.schedules.pause(uuid)
     assert world.schedules.find(uuid).schedule.paused
+
+
+def test_a_backfill_that_loses_again_and_again_is_given_up_with_a_conflict(world: World) -> None:
+    uuid = world.schedule(cron="* * * * * *", overlap="allow")
+    other, faults = slow_ticker(world)
+    faults.before("put_schedules", *[lambda: world.pass_time(1_000)] * 5)
+
+    with pytest.raises(Conflict, match="changes too often"):
+        other.backfills.start(uuid, BackfillRequest(start=FULL - 1_000, end=FULL))
+    assert world.schedules.find(uuid).state.backfills == ()
+
+    made = other.backfills.start(uuid, BackfillRequest(start=FULL - 1_000, end=FULL)).backfill
+    faults.before("put_schedules", *[lambda: world.pass_time(1_000)] * 5)
+    with pytest.raises(Conflict, match="changes too often"):
+        other.backfills.cancel(uuid, made.id)
+    assert world.backfills.progress(uuid, made.id)["queued"] == 1
 
 
 def test_an_edit_of_the_version_that_was_read_is_refused_when_a_tick_came_between(world: World) -> None:
