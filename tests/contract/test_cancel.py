@@ -252,3 +252,20 @@ def test_many_jobs_are_cancelled_in_one_call(store: Store) -> None:
 
     assert answers == [CancelAnswer.CANCELLED] * len(ids)
     assert counts(store, queue) == {JobState.CANCELLED: len(ids)}
+
+
+@pytest.mark.parametrize("way", ["recover", "leave"])
+def test_a_lost_claim_that_was_cancelled_is_history_like_any_other(store: Store, way: str) -> None:
+    queue, node = new_queue(), new_node()
+    (job_id,) = enqueue(store, spec(queue))
+    claim_one(store, queue, node=node)
+    store.cancel_jobs([job_id], now=NOW)
+
+    if way == "recover":
+        store.recover_claims(queue, node, {}, floor=0, now=NOW)
+    else:
+        store.leave_queue(queue, node, floor=0, now=NOW)
+
+    assert counts(store, queue) == {JobState.CANCELLED: 1}
+    assert store.retry_jobs([job_id], now=NOW) == [True]
+    assert counts(store, queue) == {JobState.QUEUED: 1}

@@ -123,3 +123,21 @@ def test_a_job_that_is_given_again_while_its_node_recovers_is_left_with_it(serve
     assert job is not None
     assert job.token not in ("", lost.token)
     store.close()
+
+
+@pytest.mark.parametrize("way", ["leave", "forget"])
+def test_nothing_stays_in_the_inbox_of_a_node_that_is_gone(server: RedisServer, way: str) -> None:
+    store, queue, node = open_store(server.url), new_queue(), new_node()
+    (job_id,) = enqueue(store, spec(queue))
+    claim_one(store, queue, node=node)
+    store.cancel_jobs([job_id], now=NOW)
+    inbox = QueueKeys(queue).inbox(node)
+    before = raw_command(server.port, "EXISTS", inbox)
+
+    if way == "leave":
+        store.leave_queue(queue, node, floor=0, now=NOW)
+    else:
+        store.forget_pulse(queue, node, pulse=store.read_pulses(queue)[node])
+
+    assert (before, raw_command(server.port, "EXISTS", inbox)) == ("1", "0")
+    store.close()
