@@ -39,11 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _hear_signals() -> None:
-    """A shell has what it starts in the background ignore INT, and `nohup` HUP, and whatever the tests start would
-    inherit that. What has a handler here has its default there."""
-    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda number, frame: None)):
+    """A shell has what it starts in the background ignore INT and QUIT, and `nohup` HUP, and whatever the tests start
+    would inherit that. What has a handler here has its default there."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, handler)
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else _go_on)
+
+
+def _go_on(number: int, frame: object) -> None:
+    """As if it were still ignored."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -460,6 +460,26 @@ def test_a_wrong_definition_is_refused_with_file_and_line(tmp_path: Path, text: 
     assert words in refusal(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("section", "entry", "low", "high"),
+    [
+        ("node_types", "{name: a, thread_count: %s}", (1, 0), (10_000, 10_001)),
+        ("job_types", "{name: a, executor: x, timeout: %s}", (1, 0), (31_536_000_000, 31_536_000_001)),
+        ("job_types", "{name: a, executor: x, retries: {attempts: %s}}", (1, 0), (1_000, 1_001)),
+        ("job_types", "{name: a, executor: x, retries: {delay_ms: %s}}", (0, -1), (2_592_000_000, 2_592_000_001)),
+        ("job_types", "{name: a, executor: x, retries: {max_delay_ms: %s}}", (0, -1), (2_592_000_000, 2_592_000_001)),
+        ("job_types", "{name: a, executor: x, retries: {factor: %s}}", (1, 0.99), (100, 100.01)),
+        ("job_types", "{name: a, executor: x, retries: {jitter: %s}}", (0, -0.01), (1, 1.01)),
+    ],
+)
+def test_numbers_of_definitions_may_be_at_their_bounds_and_not_beyond(
+    tmp_path: Path, section: str, entry: str, low: tuple[float, float], high: tuple[float, float]
+) -> None:
+    for within, beyond in (low, high):
+        load_yaml(tmp_path, f"{section}: [{entry % within}]\n")
+        assert f"must be from {low[0]} to " in refusal(tmp_path, f"{section}: [{entry % beyond}]\n")
+
+
 # -- showing them --------------------------------------------------------------------------------------------------
 
 
@@ -469,13 +489,13 @@ def test_secrets_are_masked_wherever_settings_are_shown(tmp_path: Path) -> None:
         {
             "ROTA_API_KEY": "hunter2",
             "ROTA_ADMIN_TOKEN": "hunter2",
-            "ROTA_STORE": "redis://me:hunter2@h:1/0?sentinel_password=hunter2&x=1",
+            "ROTA_STORE": "redis://me:hunter2@h:1/0?sentinel_password=hunter2&x=1&password=hunter2",
         },
     )
 
     shown = {field: (value, source) for field, value, source in settings.described()}
     assert shown["api_key"] == ("***", "ROTA_API_KEY")
-    assert shown["store"] == ("redis://me:***@h:1/0?sentinel_password=***&x=1", "ROTA_STORE")
+    assert shown["store"] == ("redis://me:***@h:1/0?sentinel_password=***&x=1&password=***", "ROTA_STORE")
     assert shown["stop_grace_s"] == ("25", "default")
     assert "hunter2" not in repr(settings) + str(settings) + str(settings.described())
 

@@ -182,7 +182,7 @@ def test_python_jobs_find_modules_of_the_working_directory(folder: Path) -> None
 
 def test_a_burst_ends_when_nothing_is_left_to_run(folder: Path) -> None:
     done("job-type", "create", "hello", "--", "echo", "hello")
-    for delay in ("0", "300ms"):
+    for delay in ("0", "2s"):
         done("enqueue", "hello", "--delay", delay)
 
     with RotaProcess(["worker", "--burst"], folder) as worker:

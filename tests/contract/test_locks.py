@@ -153,6 +153,45 @@ def test_an_interrupted_holder_is_first_in_line_for_its_lock(store: Store) -> No
     assert state_of(store, second) is JobState.QUEUED
 
 
+Lose = Callable[[Store, Claim], object]
+RETURNS: dict[str, Lose] = {
+    "is interrupted": lambda store, held: finish(store, interrupt(held)),
+    "is recovered": lambda store, held: store.recover_claims(held.spec.queue, "node", {}, floor=0, now=NOW),
+    "is left by its node": lambda store, held: store.leave_queue(held.spec.queue, "node", floor=0, now=NOW),
+    "loses its node": lambda store, held: reclaim(store, die(held)),
+}
+
+
+@pytest.mark.parametrize("lose", RETURNS.values(), ids=RETURNS.keys())
+def test_a_more_urgent_job_in_line_goes_first_when_the_holder(store: Store, lose: Lose) -> None:
+    queue = new_queue()
+    (first,) = enqueue(store, spec(queue, lock_key="l"))
+    holder = claim_one(store, queue, node="node")
+    (urgent,) = enqueue(store, spec(queue, lock_key="l", priority=5))
+    assert given(store, queue) == []
+
+    lose(store, holder)
+
+    (next_holder,) = claim(store, queue)
+    assert next_holder.spec.id == urgent
+    finish(store, succeed(next_holder))
+    assert given(store, queue) == [first]
+
+
+@pytest.mark.parametrize("lose", RETURNS.values(), ids=RETURNS.keys())
+def test_the_next_in_line_runs_when_the_holder_whose_cancellation_was_asked_for(store: Store, lose: Lose) -> None:
+    queue = new_queue()
+    first, second = enqueue(store, spec(queue, lock_key="l"), spec(queue, lock_key="l"))
+    holder = claim_one(store, queue, node="node")
+    assert given(store, queue) == []
+    store.cancel_jobs([first], now=NOW)
+
+    lose(store, holder)
+
+    assert state_of(store, first) is JobState.CANCELLED
+    assert given(store, queue) == [second]
+
+
 def test_the_waiting_jobs_run_one_after_the_other_in_order(store: Store) -> None:
     queue = new_queue()
     ids = enqueue(store, *[spec(queue, lock_key="l") for _ in range(10)])

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from rota.clock import ManualClock
 from rota.engine.log_stream import (
+    CROWDED_CHARS,
     CROWDED_LINES,
     MAX_PENDING_CHARS,
     MAX_PENDING_LINES,
@@ -249,6 +250,113 @@ def test_long_lines_take_the_room_of_many() -> None:
     taken = messages(take_all(lines))
     assert sum(map(len, taken)) <= MAX_PENDING_CHARS + 100
     assert taken[-1] == "[10 lines dropped: the store was too slow]"
+
+
+def test_the_bounds_of_what_waits_are_these() -> None:
+    assert (MAX_PENDING_LINES, MAX_PENDING_CHARS) == (20_000, 8 * 1024 * 1024)
+    assert (CROWDED_LINES, CROWDED_CHARS) == (2_000, 512 * 1024)
+    assert (SHARE_LINES, SHARE_CHARS, PATIENCE_S) == (200, 64 * 1024, 1.0)
+
+
+def waiting_lines(lines: LogStream) -> int:
+    """How many lines come out, marks of dropped ones apart."""
+    return sum("dropped" not in message for message in messages(take_all(lines)))
+
+
+def test_exactly_so_many_lines_may_wait_also_when_some_were_put_back() -> None:
+    lines, claim = stream(), some_claim()
+    for _ in range(20_000):
+        lines.add(claim, "", "info")
+    for _ in range(3):
+        lines.put_back(lines.take())
+
+    lines.add(claim, "one too many", "info")
+
+    assert waiting_lines(lines) == 20_000
+
+
+def test_what_is_being_written_gives_its_room_to_others() -> None:
+    lines, claim = stream(), some_claim()
+    for _ in range(20_000):
+        lines.add(claim, "", "info")
+    share = lines.take()
+
+    for _ in range(300):
+        lines.add(claim, "", "info")
+
+    lines.written(share)
+    assert waiting_lines(lines) == 20_000
+
+
+def test_exactly_so_many_characters_may_wait_also_when_some_were_put_back() -> None:
+    lines, claim = stream(), some_claim()
+    for _ in range(128):
+        lines.add(claim, "x" * 65_536, "info")
+    lines.put_back(lines.take())
+
+    lines.add(claim, "x", "info")
+
+    assert sum(len(message) for message in messages(take_all(lines)) if "dropped" not in message) == 8 * 1024 * 1024
+
+
+@pytest.mark.parametrize(("count", "length", "expected"), [(1_999, 0, False), (2_000, 0, True)])
+def test_a_job_is_crowded_by_lines(count: int, length: int, expected: bool) -> None:
+    lines, claim = stream(), some_claim()
+    for _ in range(count):
+        lines.add(claim, "x" * length, "info")
+
+    assert lines.is_crowded(claim) is expected
+
+
+@pytest.mark.parametrize(("chars", "expected"), [(524_287, False), (524_288, True)])
+def test_a_job_is_crowded_by_characters_also_when_they_were_put_back(chars: int, expected: bool) -> None:
+    lines, claim = stream(), some_claim()
+    lines.add(claim, "x" * chars, "info")
+    assert lines.is_crowded(claim) is expected
+
+    lines.put_back(lines.take())
+    assert lines.is_crowded(claim) is expected
+
+
+def test_a_line_that_came_while_others_were_written_is_not_forgotten_with_them() -> None:
+    lines, claim = stream(), some_claim()
+    lines.add(claim, "one", "info")
+    share = lines.take()
+    lines.add(claim, "two", "info")
+
+    lines.written(share)
+
+    assert lines.has_lines()
+    assert messages(take_all(lines)) == ["two"]
+    assert not lines.has_lines()
+
+
+def test_whoever_writes_is_told_of_the_first_line_only() -> None:
+    told: list[int] = []
+    lines, claim = LogStream(ManualClock(NOW), lambda: told.append(1)), some_claim()
+
+    lines.add(claim, "one", "info")
+    lines.add(claim, "two", "info")
+    lines.add(some_claim(), "three", "info")
+    assert len(told) == 1
+
+    take_all(lines)
+    lines.add(claim, "four", "info")
+    assert len(told) == 2
+
+
+def test_several_attempts_that_are_put_back_keep_their_turn_and_their_lines() -> None:
+    lines, claims = stream(), [some_claim() for _ in range(3)]
+    for number, claim in enumerate(claims):
+        lines.add(claim, f"first of {number}", "info")
+    share = lines.take()
+    for number, claim in enumerate(claims):
+        lines.add(claim, f"second of {number}", "info")
+
+    lines.put_back(share)
+
+    for number, batch in enumerate(lines.take()):
+        assert [entry.message for entry in batch.entries] == [f"first of {number}", f"second of {number}"]
 
 
 @pytest.mark.stores("sqlite-file", "redis")

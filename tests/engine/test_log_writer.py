@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -104,6 +105,29 @@ def test_a_job_goes_on_while_the_store_does_not_take_its_lines(store: Store) -> 
         assert marker in messages
         numbers = [int(one) for one in messages if one.isdigit()]
         assert numbers == sorted(set(numbers)), "in order, and each once"
+
+    asyncio.run(scene())
+
+
+def test_a_store_that_is_away_is_not_asked_to_take_lines_all_the_time(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop, faults, asked_at = Shop(store), Faults(store), list[float]()
+        shop.python("speak_and_wait")
+
+        def be_away() -> None:
+            asked_at.append(time.monotonic())
+            raise StoreUnavailable("away")
+
+        async with working(faults.store):
+            faults.before("append_logs", be_away, be_away)
+            job_id = shop.enqueue("speak_and_wait", {"lines": 3})
+            await until(lambda: len(asked_at) == 2, "a second try")
+            stage.gate.set()
+            await shop.ended(job_id)
+
+        assert asked_at[1] - asked_at[0] >= 0.9
+        assert all_messages(shop, job_id) == ["line 0", "line 1", "line 2"]
 
     asyncio.run(scene())
 

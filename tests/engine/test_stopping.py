@@ -11,8 +11,9 @@ from rota.engine.node import Node, NodeOptions
 from rota.model.job import JobState
 from rota.model.retry import RetryPolicy
 from rota.store import Store, open_store
+from rota.store.store import Waker
 from tests.engine.jobs import new_stage
-from tests.engine.working import DEADLINE_S, Shop, is_listed, until, working
+from tests.engine.working import DEADLINE_S, Faults, Shop, is_listed, until, working
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
@@ -249,18 +250,39 @@ def test_the_first_request_to_stop_lets_running_jobs_end(store: Store) -> None:
     asyncio.run(scene())
 
 
+class Heard(Faults):
+    """A store that counts the waits for news."""
+
+    waits = 0
+
+    def waker(self, queue: str, node: str) -> Waker:
+        return CountedWaker(self, self.real.waker(queue, node))
+
+
+class CountedWaker:
+    def __init__(self, heard: Heard, waker: Waker) -> None:
+        self._heard, self._waker = heard, waker
+        self.nudge, self.close = waker.nudge, waker.close
+
+    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
+        self._heard.waits += 1
+        return self._waker.wait(timeout_s, wants_jobs=wants_jobs)
+
+
 def test_a_node_that_drains_claims_nothing_although_slots_are_free(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop = Shop(store)
+        shop, heard = Shop(store), Heard(store)
         shop.python("pass_gate")
-        node = Node(store, NodeOptions(threads=2))
+        node = Node(heard.store, NodeOptions(threads=2))
         run = asyncio.create_task(node.run())
         running = shop.enqueue("pass_gate")
         await until(lambda: stage.inside == 1, "a job to run")
 
         node.request_stop()
+        waits = heard.waits
         later = shop.enqueue("pass_gate")
+        await until(lambda: heard.waits > waits, "the node to have heard of it")
         stage.gate.set()
         await asyncio.wait_for(run, DEADLINE_S)
 

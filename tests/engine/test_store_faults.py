@@ -93,6 +93,28 @@ def test_a_node_says_that_its_store_is_away_and_goes_on_when_it_is_back(
     assert caplog.text.count("store available again") == 1
 
 
+def test_a_long_outage_costs_nothing_but_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.engine.worker._RETRY_S", (0.001, 0.002, 0.003))
+
+    async def scene() -> None:
+        stage = new_stage()
+        shop, faults = Shop(store), Faults(store)
+        shop.python("pass_gate")
+        async with working(faults.store, dead_after_ms=HOUR_LEASE_MS):
+            job_id = shop.enqueue("pass_gate", {"text": "x"})
+            await until(lambda: stage.inside == 1, "the job to run")
+            for name in ("finish_jobs", "finish_and_claim_jobs", "recover_claims"):
+                faults.before(name, *[be_away] * 20)
+            stage.gate.set()
+
+            (job,) = await shop.ended(job_id)
+
+            assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 0)
+            assert stage.started == ["x"]
+
+    asyncio.run(scene())
+
+
 def test_log_lines_of_a_job_that_ended_while_they_could_not_be_written_are_kept(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()

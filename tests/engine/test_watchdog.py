@@ -31,6 +31,7 @@ from tests.contract.building import (
     succeed,
 )
 from tests.engine.watching import LOOK_MS, Watch
+from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 
@@ -255,6 +256,34 @@ def test_a_node_that_was_only_slow_cannot_end_a_job_that_was_taken_from_it(store
     assert refused == {slow.spec.id}
     assert finish(store, succeed(second, now, results="in time"), now=now) == frozenset()
     assert find(store, slow.spec.id).results == "in time"
+
+
+@pytest.mark.parametrize("name", ["claims_of_node", "reclaim_jobs", "forget_pulse"])
+def test_a_node_that_speaks_up_at_the_last_moment_keeps_what_it_has(store: Store, watch: Watch, name: str) -> None:
+    node, faults = new_node(), Faults(store)
+    held = running_job(store, node=node)
+    watch = Watch(faults.store)
+    faults.before(name, lambda: renew(store, QUEUE, node, held))
+
+    watch.watch_it_die()
+
+    assert not faults.awaits(name)
+    assert node in store.read_pulses(QUEUE)
+    if name != "forget_pulse":  # by then its jobs were taken
+        found = find(store, held.spec.id)
+        assert (found.state, found.token, found.deaths) == (JobState.RUNNING, held.token, 0)
+
+
+def test_a_job_that_ends_while_its_node_is_taken_for_dead_has_ended(store: Store, watch: Watch) -> None:
+    node, faults = new_node(), Faults(store)
+    ended, left = running_job(store, node=node), running_job(store, node=node)
+    watch = Watch(faults.store)
+    faults.before("reclaim_jobs", lambda: finish(store, succeed(ended)))
+
+    watch.watch_it_die()
+
+    assert [state_of(store, one.spec.id) for one in (ended, left)] == [JobState.SUCCEEDED, JobState.QUEUED]
+    assert find(store, ended.spec.id).deaths == 0
 
 
 def test_every_queue_is_watched(store: Store, watch: Watch) -> None:

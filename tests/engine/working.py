@@ -108,8 +108,8 @@ class Faults:
 
     def __init__(self, store: object) -> None:
         self._store = store
-        self._before: dict[str, deque[Callable[[], None]]] = {}
-        self._after: dict[str, deque[Callable[[], None]]] = {}
+        self._before: dict[str, deque[Callable[[], object]]] = {}
+        self._after: dict[str, deque[Callable[[], object]]] = {}
         self._is_cut = threading.Event()
         self.calls: list[str] = []
 
@@ -130,11 +130,11 @@ class Faults:
         """The same store, with the faults."""
         return cast(Store, self)
 
-    def before(self, name: str, *faults: Callable[[], None]) -> None:
+    def before(self, name: str, *faults: Callable[[], object]) -> None:
         """The next calls of an operation do this first, one fault for each; what it raises is raised to the caller."""
         self._before.setdefault(name, deque()).extend(faults)
 
-    def after(self, name: str, *faults: Callable[[], None]) -> None:
+    def after(self, name: str, *faults: Callable[[], object]) -> None:
         """The next calls of an operation happen, and then do this."""
         self._after.setdefault(name, deque()).extend(faults)
 

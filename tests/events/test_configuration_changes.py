@@ -30,7 +30,7 @@ class Race:
 
     def meanwhile(self, *acts: Callable[[], object]) -> None:
         """Between the slow desk's reading and its writing, the next times."""
-        self.faults.before("put_configurations", *acts)  # type: ignore[arg-type]
+        self.faults.before("put_configurations", *acts)
 
     def entry(self, name: str = "c") -> ConfigurationEntry:
         return self.fast.configurations.find(name)

@@ -57,7 +57,7 @@ class Race:
 
     def meanwhile(self, *acts: Callable[[], object]) -> None:
         """Between the slow desk's judging and its writing, the next times."""
-        self._faults.before("apply_verdicts", *acts)  # type: ignore[arg-type]
+        self._faults.before("apply_verdicts", *acts)
 
     @property
     def writes(self) -> int:

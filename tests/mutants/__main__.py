@@ -16,7 +16,11 @@ _printing = threading.Lock()
 
 def main() -> int:
     arguments = _parser().parse_args()
-    mutants = [mutant for mutant in read_tables() if _is_chosen(mutant, arguments.area, arguments.k)]
+    try:
+        mutants = [mutant for mutant in read_tables() if _is_chosen(mutant, arguments.area, arguments.k)]
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
     if not mutants:
         print("No table has such a change; --list shows them all.", file=sys.stderr)
         return 2

@@ -8,7 +8,7 @@ from queue import SimpleQueue
 
 from msgspec import Struct
 
-from tests.mutants.table import Mutant
+from tests.mutants.table import Mutant, together
 from tests.mutants.workshop import Trial, Verdict, Workshop
 
 
@@ -55,20 +55,25 @@ class _Campaign:
 
     def run(self) -> list[Result]:
         """First the tests without any change: one that fails anyway notices nothing."""
-        distinct = list(dict.fromkeys(mutant.tests for mutant in self._mutants))
-        self._say(f"{len(distinct)} runs of tests without a change, then {len(self._mutants)} changes.")
+        groups = together([mutant.tests for mutant in self._mutants])
+        self._say(f"{len(groups)} runs of tests without a change, then {len(self._mutants)} changes.")
         try:
-            self._unchanged = dict(zip(distinct, self._pool.map(self._try_unchanged, distinct), strict=True))
+            for tried in self._pool.map(self._try_unchanged, groups.items()):
+                self._unchanged |= tried
             numbered = enumerate(self._mutants, start=1)
             return list(self._pool.map(self._try_change, *zip(*numbered, strict=True)))
         finally:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _try_unchanged(self, tests: str) -> Trial:
+    def _try_unchanged(self, group: tuple[str, Sequence[str]]) -> dict[str, Trial]:
+        """What becomes of each of some tests that run together; should one fail, each runs alone."""
+        tests, members = group
         with self._workshop() as workshop:
             trial = workshop.try_unchanged(tests)
         self._say(f"{'passes' if trial.is_passed else 'FAILS'} unchanged, {trial.took_s:.1f} s: {tests}")
-        return trial
+        if trial.is_passed or len(members) == 1:
+            return dict.fromkeys(members, trial)
+        return {test: tried for one in members for test, tried in self._try_unchanged((one, [one])).items()}
 
     def _try_change(self, number: int, mutant: Mutant) -> Result:
         unchanged = self._unchanged[mutant.tests]

@@ -95,11 +95,41 @@ def _faults_of_tests(mutant: Mutant, root: Path) -> Iterator[str]:
 
 def files_of_tests(arguments: str) -> Sequence[str]:
     """The files and folders among arguments for pytest."""
+    return [place.partition("::")[0] for place in _parsed(arguments).places]
+
+
+def together(arguments: Sequence[str]) -> dict[str, list[str]]:
+    """Arguments for pytest that run the tests of many, by file, and for each which they stand for."""
+    groups: dict[tuple[object, ...], list[str]] = {}
+    for one in dict.fromkeys(arguments):
+        parsed = _parsed(one)
+        groups.setdefault((*files_of_tests(one), bool(parsed.word), *parsed.others), []).append(one)
+    return {_joined([_parsed(one) for one in members]): members for members in groups.values()}
+
+
+class _Parsed(Struct, frozen=True):
+    places: tuple[str, ...]
+    word: str
+    """Behind -k."""
+    others: tuple[str, ...]
+
+
+def _parsed(arguments: str) -> _Parsed:
+    places: list[str] = []
+    others: list[str] = []
+    word = ""
     words = iter(shlex.split(arguments))
-    found = []
-    for word in words:
-        if word in _OPTIONS_WITH_A_VALUE:
-            next(words, None)
-        elif not word.startswith("-"):
-            found.append(word.partition("::")[0])
-    return found
+    for one in words:
+        if one == "-k":
+            word = next(words, "")
+        elif one in _OPTIONS_WITH_A_VALUE:
+            others += [one, next(words, "")]
+        else:
+            (others if one.startswith("-") else places).append(one)
+    return _Parsed(tuple(places), word, tuple(others))
+
+
+def _joined(members: Sequence[_Parsed]) -> str:
+    places = dict.fromkeys(place for one in members for place in one.places)
+    chosen = " or ".join(f"({one.word})" for one in members) if members[0].word else ""
+    return shlex.join([*places, *(["-k", chosen] if chosen else []), *members[0].others])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from tests.mutants.table import Mutant, area_files, faults_of, files_of_tests, read_table, read_tables
+from tests.mutants.table import Mutant, area_files, faults_of, files_of_tests, read_table, read_tables, together
 
 GOOD = Mutant(
     what="an answer is wrong", file="code.py", old="return 41", new="return 42", tests="test_code.py -k 'an answer'"
@@ -69,6 +69,16 @@ def test_files_and_folders_are_told_from_options_and_names_of_tests() -> None:
     arguments = "tests/cli tests/test_clock.py::test_a -x -k 'one and two' --timeout=5"
 
     assert files_of_tests(arguments) == ["tests/cli", "tests/test_clock.py"]
+
+
+def test_tests_of_one_file_run_together_without_a_change() -> None:
+    arguments = ["a.py -k 'one and two'", "a.py -k three", "a.py", "a.py::test_b", "c.py -k three", "a.py -k three"]
+
+    assert together(arguments) == {
+        "a.py -k '(one and two) or (three)'": ["a.py -k 'one and two'", "a.py -k three"],
+        "a.py a.py::test_b": ["a.py", "a.py::test_b"],
+        "c.py -k '(three)'": ["c.py -k three"],
+    }
 
 
 def test_a_table_with_a_field_of_another_name_is_refused(tmp_path: Path) -> None:

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 from starlette.testclient import TestClient
 
 import rota as package
 from rota.errors import Conflict, InvalidInput, NotFound, StoreFull, StoreUnavailable
+from rota.server import routes
+from rota.server.access import OPEN
+from rota.server.api import Api
 from rota.server.app import make_app
+from rota.server.operations import Call, Routes
 from rota.store import open_store
 from tests.server.serving import make_api, served
 
@@ -32,8 +33,13 @@ ERRORS = {
 }
 
 
-async def fail(request: Request) -> Response:
-    raise ERRORS[request.path_params["kind"]][0]
+failing = Routes("failing")
+
+
+@failing.get("/fail/{kind}", needs=OPEN)
+def fail(api: Api, call: Call[None, None]) -> None:
+    """Whatever can go wrong."""
+    raise ERRORS[call.path["kind"]][0]
 
 
 @pytest.fixture
@@ -46,8 +52,7 @@ def client(tmp_path: Path, trouble: Trouble) -> Iterator[TestClient]:
     """A client of a server whose key is `chosen`."""
     store = open_store(f"sqlite:///{tmp_path / 'rota.db'}")
     api = make_api(store, health=lambda: trouble.said)
-    app = make_app(api)
-    app.router.routes.append(Route("/fail/{kind}", fail))
+    app = make_app(api, [*routes.ALL, *failing.operations])
     with served(api, app, key=None) as client:
         yield client
     store.close()

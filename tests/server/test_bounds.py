@@ -114,15 +114,37 @@ def test_a_body_has_a_limit_that_stands_here(admin: TestClient) -> None:
         assert status(10**30) == 413, f"{method} {path}"
 
 
-@pytest.mark.parametrize("pieces", [1, 2, 7])
-def test_a_body_is_measured_however_it_comes(admin: TestClient, pieces: int) -> None:
-    text = b'{"job_type_uuid": "report"}'
+async def posted(api: Api, *messages: Any) -> tuple[int, bytes]:
+    """Status and body of the answer to a job that is handed in with these messages, as a server would pass them on."""
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/jobs",
+        "query_string": b"",
+        "client": ("192.0.2.1", 5),
+        "headers": [(name.lower().encode(), value.encode()) for name, value in {**JSON, **BEARER}.items()],
+    }
+    coming = iter(messages)
+    sent: list[Any] = []
 
+    async def receive() -> Any:
+        return next(coming)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await make_app(api)(scope, receive, send)
+    return sent[0]["status"], sent[1]["body"]
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 7])
+def test_a_body_is_measured_however_it_comes(api: Api, admin: TestClient, pieces: int) -> None:
     def status(size: int) -> int:
-        whole = text.ljust(size)
+        whole = b'{"job_type_uuid": "report"}'.ljust(size)
         step = -(-size // pieces)
-        parts = (whole[start : start + step] for start in range(0, size, step))
-        return admin.post("/api/jobs", content=parts, headers=JSON).status_code
+        parts = [whole[start : start + step] for start in range(0, size, step)]
+        messages = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
+        return asyncio.run(posted(api, *messages, {"type": "http.request", "body": b"", "more_body": False}))[0]
 
     assert status(MIB) == 200
     assert status(MIB + 1) == 413
@@ -137,33 +159,12 @@ def test_a_refused_body_ends_the_connection_because_the_rest_is_not_read(admin: 
 
 
 def test_a_client_that_goes_away_in_the_middle_of_a_body_has_asked_nothing(api: Api, admin: TestClient) -> None:
-    app = make_app(api)
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/api/jobs",
-        "query_string": b"",
-        "client": ("192.0.2.1", 5),
-        "headers": [(name.lower().encode(), value.encode()) for name, value in {**JSON, **BEARER}.items()],
-    }
-    messages = iter(
-        [
-            {"type": "http.request", "body": b'{"job_type_uuid": "report"}', "more_body": True},
-            {"type": "http.disconnect"},
-        ]
-    )
-    sent: list[Any] = []
+    begun = {"type": "http.request", "body": b'{"job_type_uuid": "report"}', "more_body": True}
 
-    async def receive() -> Any:
-        return next(messages)
+    status, body = asyncio.run(posted(api, begun, {"type": "http.disconnect"}))
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    asyncio.run(app(scope, receive, send))
-
-    assert sent[0]["status"] == 400
-    assert b"the connection ended in the middle of the body" in sent[1]["body"]
+    assert status == 400
+    assert b"the connection ended in the middle of the body" in body
     assert admin.get("/api/jobs").json()["jobs"] == []
 
 

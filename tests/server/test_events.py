@@ -232,3 +232,30 @@ def test_an_explanation_has_a_sentence_and_the_matrix(client: TestClient) -> Non
     assert told["missing"] == [IN, CRON]
     evaluations = client.get("/api/configurations/c/evaluations").json()["evaluations"]
     assert [one["verdict"] for one in evaluations] == ["waiting", "waiting"]
+
+
+def test_what_validated_a_dependency_that_is_gone_is_shown_without_it(client: TestClient) -> None:
+    define(client, "c", CRON, IN)
+    client.post("/events", json=GOOD)
+
+    client.put("/api/configurations/c", json={"name": "c", "dependencies": [CRON]})
+
+    (shown,) = events_of(client)
+    assert (shown["event"]["resourceId"], shown["dependency"]) == ("/in/a", None)
+
+
+def test_an_explanation_tells_the_last_event_from_what_holds_now(client: TestClient) -> None:
+    define(client, "c", IN, {"type": "TABLE", "resourceId": "t", "lifeDuration": 60}, clock="reception")
+    before = client.get("/api/configurations/c/explain").json()
+    received = 1_700_000_000_000
+    posted = client.post("/events", params={"received_at": received}, json=GOOD)
+    assert posted.status_code == 200
+
+    told = client.get("/api/configurations/c/explain").json()
+
+    assert (before["verdict"], before["last_evaluation"], before["matrix"]) == (None, None, before["now"])
+    assert [row["met"] for row in told["matrix"]] == [True, False], "when it came"
+    assert [row["met"] for row in told["now"]] == [False, False], "its life is over since"
+    assert [row["by_this_event"] for row in told["matrix"]] == [True, False]
+    assert told["last_evaluation"]["event"]["received_at"] == received
+    assert told["matrix"][0]["life"] == 60

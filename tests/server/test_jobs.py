@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 from rota.model.ids import new_id
 from rota.model.job import JobState, make_token
 from rota.model.job_type import JobType, Unique
+from rota.model.node import NodeType
 from rota.model.outcome import failed, succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
@@ -288,3 +289,79 @@ def test_changing_everything_must_be_said_aloud(admin: TestClient, verb: str) ->
     assert "all: true" in error_of(admin.post(f"/api/jobs/{verb}", json={}), 400)
     assert error_of(admin.post(f"/api/jobs/{verb}", json={"stat": ["failed"]}), 400).startswith("stat: ")
     assert len(admin.get("/api/jobs?state=queued").json()["jobs"]) == 1
+
+
+def test_the_lists_of_a_queue_have_its_own_jobs_of_their_states_only(admin: TestClient, api: Api, kept: Store) -> None:
+    other = new_id(api.clock.now())
+    api.definitions.define(
+        [NodeType(uuid=other, name="other")],
+        [JobType(uuid=new_id(api.clock.now()), name="elsewhere", executor="log", node_type="other")],
+    )
+    elsewhere = enqueue(admin, job_type_uuid="elsewhere")["uuid"]
+    queue, now = api.definitions.node_type("default").uuid, api.clock.now()
+    done = enqueue(admin)["uuid"]
+    run(kept, api)
+    failed_one = enqueue(admin)["uuid"]
+    run(kept, api, fails=True)
+    running = enqueue(admin)["uuid"]
+    kept.claim_jobs(queue, token=make_token(new_id(now), 1), limit=1, now=api.clock.now())
+    waiting = enqueue(admin)["uuid"]
+    later = enqueue(admin, delay=60_000)["uuid"]
+
+    def listed(path: str, of: str = queue) -> Any:
+        return admin.get(f"/api/jobs/{of}/{path}").json()["jobs"]
+
+    assert sorted(job["uuid"] for job in listed("queued")) == sorted([waiting, later])
+    assert [job["uuid"] for job in listed("in_progress")] == [running]
+    finished = {job["uuid"]: (job["results"], job["errors"]) for job in listed("finished")}
+    assert finished == {done: (True, False), failed_one: (False, True)}
+    assert [job["uuid"] for job in listed("queued", other)] == [elsewhere]
+    assert listed("finished", other) == listed("in_progress", other) == []
+    shown = admin.get(f"/api/jobs/{queue}/{done}").json()
+    assert (shown["uuid"], shown["results"]) == (done, {"said": "yes"})
+    for path in (f"{other}/{done}", f"{queue}/{running}", f"{queue}/{waiting}", f"{queue}/{new_id(1)}"):
+        assert error_of(admin.get(f"/api/jobs/{path}"), 404)
+
+
+def test_every_option_of_a_job_among_many_is_kept(admin: TestClient) -> None:
+    retries = {"attempts": 5, "delay_ms": 10, "factor": 1.5, "max_delay_ms": 100, "jitter": 0.5}
+    uuid = new_id(1_700_000_000_000)
+    wish = {"arguments": {"a": 1}, "priority": 7, "timeout": 1500, "unique_key": "k", "retries": retries, "uuid": uuid}
+
+    answer = admin.post("/api/jobs/bulk", json={"jobs": [{"job_type_uuid": NAME, "delay": 60_000, **wish}]}).json()
+
+    assert answer == {"status": "ok", "jobs": [{"uuid": uuid, "is_new": True}]}
+    job = show(admin, uuid)
+    assert {key: job[key] for key in wish} == wish
+    assert job["run_at"] - job["enqueued_at"] == 60_000
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled"])
+def test_a_job_is_not_brought_back_beside_a_live_one_of_its_key(
+    admin: TestClient, api: Api, kept: Store, state: str
+) -> None:
+    first = enqueue(admin, unique_key="k")["uuid"]
+    if state == "failed":
+        run(kept, api, fails=True)
+    else:
+        admin.post(f"/api/jobs/{first}/cancel", json={})
+    enqueue(admin, unique_key="k")
+
+    error = error_of(admin.post(f"/api/jobs/{first}/retry", json={}), 409)
+
+    assert error == f"another live job has the unique key of job {first}"
+
+
+def test_a_running_job_is_asked_to_end_and_keeps_its_record(admin: TestClient, api: Api, kept: Store) -> None:
+    uuid = enqueue(admin)["uuid"]
+    queue, now = api.definitions.node_type("default").uuid, api.clock.now()
+    kept.claim_jobs(queue, token=make_token(new_id(now), 1), limit=1, now=now)
+
+    assert admin.post(f"/api/jobs/{uuid}/cancel", json={}).json() == {
+        "status": "ok",
+        "uuid": uuid,
+        "answer": "requested",
+    }
+    assert (show(admin, uuid)["state"], show(admin, uuid)["cancel_requested"]) == ("running", True)
+    assert "is running" in error_of(admin.delete(f"/api/jobs/{uuid}"), 409)
+    assert "is running" in error_of(admin.post(f"/api/jobs/{uuid}/retry", json={}), 409)

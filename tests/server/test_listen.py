@@ -41,6 +41,29 @@ def test_a_server_answers_until_it_is_told_to_stop_and_leaves_signals_alone() ->
     assert asyncio.run(scene()) == (b"hello", True)
 
 
+def test_streams_are_let_go_before_the_server_waits_for_them() -> None:
+    async def scene() -> bytes:
+        stopping, let_go = asyncio.Event(), asyncio.Event()
+
+        async def stream(scope: Scope, receive: Receive, send: Send) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await let_go.wait()
+            await send({"type": "http.response.body", "body": b"the end"})
+
+        listener = listen("127.0.0.1", 0)
+        serving = asyncio.create_task(serve(stream, listener, stopping, before_end=let_go.set))
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        writer.write(b"GET / HTTP/1.0\r\n\r\n")
+        await reader.readline()
+        stopping.set()
+        said = await reader.read()
+        await serving
+        writer.close()
+        return said
+
+    assert b"the end" in asyncio.run(scene())
+
+
 def test_a_taken_port_is_refused_in_words() -> None:
     with listen("127.0.0.1", 0) as first:
         port = first.getsockname()[1]

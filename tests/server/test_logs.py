@@ -12,7 +12,7 @@ from rota.model.ids import new_id
 from rota.model.job import Claim
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
-from rota.model.outcome import succeeded
+from rota.model.outcome import Outcome, failed, succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
 from rota.server.api import Api
@@ -46,7 +46,13 @@ class RunningJob:
         assert not self._store.append_logs([LogBatch(self.queue, self.id, self._claim.token, entries)])
 
     def end(self) -> None:
-        done = settle(self._claim, succeeded(), policy=RetryPolicy(), started_at=NOW, now=NOW, chance=0.0)
+        self._settle(succeeded())
+
+    def fail(self) -> None:
+        self._settle(failed("no"))
+
+    def _settle(self, outcome: Outcome) -> None:
+        done = settle(self._claim, outcome, policy=RetryPolicy(), started_at=NOW, now=NOW, chance=0.0)
         assert not self._store.finish_jobs(self.queue, [done], now=NOW)
 
 
@@ -307,3 +313,34 @@ def test_who_follows_a_stopping_server_is_not_told_an_end_of_the_job(job: Runnin
         return [chunk async for chunk in _events(api, job.id, 0, LogQuery())]
 
     assert asyncio.run(live()) == [b": open\n\n"]
+
+
+def test_who_follows_a_job_that_was_brought_back_does_not_share_the_reader_of_its_first_end(
+    job: RunningJob, kept: Store, feeds: LogFeeds
+) -> None:
+    async def live() -> list[list[Line] | None]:
+        slow = feeds.follow(job.id, after=0, idle_s=0.001)
+        assert await anext(slow) is None
+        await asyncio.to_thread(job.fail)
+        await asyncio.to_thread(wait_until, lambda: any(one.is_over for one in feeds._feeds.values()), "its end")
+        assert await asyncio.to_thread(kept.retry_jobs, [job.id], now=NOW) == [True]
+        later = feeds.follow(job.id, after=0, idle_s=0.001)
+        found = [await anext(later), await anext(later)]
+        await later.aclose()  # type: ignore[attr-defined]
+        await slow.aclose()  # type: ignore[attr-defined]
+        return found
+
+    assert asyncio.run(live()) == [None, None], "it is not over"
+
+
+def test_what_a_job_says_just_before_its_end_is_not_lost(job: RunningJob, kept: Store) -> None:
+    faults = Faults(kept)
+    feeds = LogFeeds(faults.store, asyncio.to_thread)
+
+    def last_words() -> None:
+        job.say("last words")
+        job.end()
+
+    faults.after("read_logs", last_words)
+
+    assert asyncio.run(follow(feeds, job.id)) == ["last words"]

@@ -186,6 +186,58 @@ def test_a_backfill_is_previewed_made_watched_and_cancelled(admin: TestClient, n
     assert admin.get(f"{nightly}/backfills/nothing").status_code == 404
 
 
+def test_every_wish_of_a_backfill_is_heard(admin: TestClient, nightly: str) -> None:
+    span = {"start": "2026-01-01", "end": "2026-01-03"}
+    path = f"{nightly}/backfills"
+
+    plain = admin.post(path, json=span).json()
+    asked = admin.post(path, json={**span, "force": True, "overlap": "allow", "priority": 7}).json()
+
+    assert [plain[key] for key in ("jobs", "force", "overlap", "priority")] == [2, False, "buffer_all", -100]
+    assert [asked[key] for key in ("jobs", "force", "overlap", "priority")] == [2, True, "allow", 7]
+    assert plain["id"] != asked["id"]
+    assert {job["priority"] for job in admin.get("/api/jobs").json()["jobs"]} == {-100, 7}
+    assert len(admin.get("/api/jobs").json()["jobs"]) == 4
+
+
+def test_ticks_are_read_backwards_page_by_page(admin: TestClient, api: Api, kept: Store, job_type: str) -> None:
+    path = make(admin, name="often", job_type="report", interval=1_000, overlap="allow")
+    ticker = Ticker(kept, api.definitions, node="the-node")
+    now = kept.now()
+    for step in range(1, 4):
+        ticker.run_once(now + step * 1_000)
+
+    rows = admin.get(f"{path}/ticks").json()["ticks"]
+    nominals = [row["nominal"] for row in rows]
+
+    assert len(rows) == 3
+    assert nominals == sorted(nominals, reverse=True)
+    assert admin.get(f"{path}/ticks?limit=2").json()["ticks"] == rows[:2]
+    assert admin.get(f"{path}/ticks", params={"before": nominals[1]}).json()["ticks"] == rows[2:]
+
+
+@pytest.mark.parametrize(
+    ("query", "local"),
+    [
+        ({"cron": "30 2 29 * 1"}, "2026-03-29T03:00:00+02:00"),
+        ({"cron": "30 2 29 * 1", "dst": "skip"}, "2026-03-30T02:30:00+02:00"),
+        ({"cron": "30 2 29 * 1", "tz": "UTC"}, "2026-03-29T02:30:00+00:00"),
+        ({"cron": "30 2 29 * 1", "days": "both"}, "2026-06-29T02:30:00+02:00"),
+        ({"cron": "30 2 * * 1"}, "2026-03-30T02:30:00+02:00"),
+        ({"cron": "30 4 * * 1", "dialect": "quartz"}, "2026-03-29T04:30:00+02:00"),
+        ({"cron": "30 2 * * *", "start": "2026-05-01"}, "2026-05-01T02:30:00+02:00"),
+        ({"cron": "30 2 * * *", "start": "1777593600000"}, "2026-05-01T02:30:00+02:00"),
+        ({"cron": "30 2 * * *", "start": "20260501"}, "2026-05-01T02:30:00+02:00"),
+    ],
+)
+def test_every_wish_about_a_cron_line_is_heard(admin: TestClient, query: dict[str, str], local: str) -> None:
+    asked = {"tz": "Europe/Berlin", "start": "2026-03-28T12:00", "count": "1", **query}
+
+    answer = admin.get("/api/cron", params=asked)
+
+    assert [fire["local"] for fire in answer.json()["fires"]] == [local]
+
+
 def test_what_stands_in_the_file_is_changed_there_only(admin: TestClient, api: Api, job_type: str) -> None:
     wish = ScheduleRequest(job_type="report", name="of-file", interval=5)
     path = f"/api/schedules/{api.schedules.create(wish, managed_by=MANAGED_BY_FILE).schedule.uuid}"

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rota.cli.last_resort import LEAVE_S, LastResort
 from rota.cli.log_format import set_up_logging
@@ -36,6 +36,9 @@ from rota.model.node import NodeType
 from rota.server.keys import KeyPlan, KeyRing, prepare_key
 from rota.settings import Settings
 from rota.store import Store, open_store
+
+if TYPE_CHECKING:
+    from rota.server.api import Api
 
 SERVER = "server"
 _DAY_MS = 24 * 3600 * 1000
@@ -141,12 +144,11 @@ class Host:
         _logger.info("stopping now" if at_once else "stopping; a second signal interrupts running jobs")
         self.node.request_stop(at_once=at_once)
 
-    async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
+    def make_api(self, plan: KeyPlan) -> "Api":
+        """What the server of this node offers, as the settings want it."""
         from rota.server.api import Api, ServerOptions
-        from rota.server.app import make_app
-        from rota.server.listen import serve
 
-        api = Api(
+        return Api(
             store=self.store,
             definitions=self.node.definitions,
             intake=self.node.intake,
@@ -157,6 +159,12 @@ class Host:
             event_types=self.settings.event_types,
             options=ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open),
         )
+
+    async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
+        from rota.server.app import make_app
+        from rota.server.listen import serve
+
+        api = self.make_api(plan)
         try:
             await serve(make_app(api), listener, stopping, before_end=api.end_streams)
         finally:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,7 +17,7 @@ _STATUS_OF_ERROR: tuple[tuple[type[RotaError], int], ...] = (
     (StoreFull, 507),
     (StoreError, 503),
 )
-_TEXT_OF_STATUS = {404: "there is nothing at this path", 405: "this path does not take this method"}
+FAULT = "something went wrong in the server; its log says what"
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -68,19 +67,6 @@ def status_of(error: RotaError) -> int:
     return next((status for kind, status in _STATUS_OF_ERROR if isinstance(error, kind)), 500)
 
 
-async def answer_http_error(request: Request, error: Exception) -> Response:
-    """What routing refuses: unknown paths and methods. A 405 keeps its Allow header."""
-    assert isinstance(error, HTTPException)
-    message = _TEXT_OF_STATUS.get(error.status_code, error.detail)
-    return error_answer(error.status_code, message, dict(error.headers or {}))
-
-
-async def answer_rota_error(request: Request, error: Exception) -> Response:
-    """What Rota refuses, in its own words."""
-    assert isinstance(error, RotaError)
-    return error_answer(status_of(error), str(error))
-
-
 async def answer_fault(request: Request, error: Exception) -> Response:
-    """A fault of ours: the log has the details, the client does not."""
-    return error_answer(500, "something went wrong in the server; its log says what")
+    """A fault of ours outside of any operation: the log has the details, the client does not."""
+    return error_answer(500, FAULT)

@@ -4,14 +4,12 @@ from collections.abc import Iterable
 
 from msgspec import structs
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from rota.errors import RotaError
 from rota.server import routes
 from rota.server.access import OPEN
-from rota.server.answers import answer_fault, answer_http_error, answer_rota_error
+from rota.server.answers import answer_fault
 from rota.server.api import Api
 from rota.server.endpoint import Endpoint, NotFoundEndpoint
 from rota.server.operations import Operation, by_path
@@ -24,11 +22,7 @@ def make_app(api: Api, operations: Iterable[Operation] = routes.ALL) -> Starlett
     app = Starlette(
         routes=[Route(path, Endpoint(api, methods)) for path, methods in by_path(api.operations).items()],
         middleware=[Middleware(SafeHeaders)],
-        exception_handlers={
-            HTTPException: answer_http_error,
-            RotaError: answer_rota_error,
-            Exception: answer_fault,
-        },
+        exception_handlers={Exception: answer_fault},
     )
     # A redirect from `/api/` to `/api` would make clients drop their key.
     app.router.redirect_slashes = False

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from rota.errors import RotaError
 from rota.server import decoding
 from rota.server.access import NOBODY, OPEN, Caller
-from rota.server.answers import Json, Refusal, error_answer, status_of
+from rota.server.answers import FAULT, Json, Refusal, error_answer, status_of
 from rota.server.api import Api
 from rota.server.auth import bearer_key
 from rota.server.operations import JSON, Call, NoBody, Operation
@@ -54,7 +54,7 @@ class Endpoint:
             return error_answer(status_of(error), str(error))
         except Exception:
             _logger.exception("a request failed", extra={"method": method, "path": self._path})
-            return error_answer(500, "something went wrong in the server; its log says what")
+            return error_answer(500, FAULT)
 
     async def _run(self, method: str, scope: Scope, receive: Receive) -> Response:
         headers = Headers(scope=scope)

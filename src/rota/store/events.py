@@ -144,7 +144,7 @@ class Awaited(Struct, frozen=True):
 
 def awaited_ends(version: int, listening: Iterable[Configuration], job_types: Iterable[JobType]) -> Awaited:
     waiting = {one.resource for each in listening for one in each.dependencies if one.type == JOB}
-    return Awaited(version, {one.uuid: one.name for one in job_types if one.name in waiting or one.uuid in waiting})
+    return Awaited(version, {one.uuid: one.name for one in job_types if one.name in waiting})
 
 
 def not_made(evaluation: Evaluation) -> Evaluation:

@@ -40,7 +40,7 @@ from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, Store
 from rota.store.redis.cluster import Cluster
 
 CONNECT_TIMEOUT_S = 5.0
-ANSWER_TIMEOUT_S = 10.0
+_ANSWER_TIMEOUT_S = 10
 _OLDEST_SERVER = (6, 2)
 _CODE = re.compile(r"^[A-Z]+(?= )|(?<=: )-[A-Z]+ ")
 _PASSING = (
@@ -77,6 +77,9 @@ class Address:
         """So many replicas confirm an enqueue before it is acknowledged."""
         self.history_max_bytes = _count(url, "history_max_bytes", self.options.get("history_max_bytes", "0"))
         """What the ended jobs of one queue may take, about; 0 is no limit."""
+        patience = self.options.get("answer_timeout_s", str(_ANSWER_TIMEOUT_S))
+        self.answer_timeout_s = _count(url, "answer_timeout_s", patience) or _ANSWER_TIMEOUT_S
+        """A server that says nothing for so long does not answer."""
         if self.kind == "cluster" and self.database:
             raise InvalidInput("store", f"{self.shown!r}: a Redis Cluster has database 0 only")
 
@@ -89,13 +92,14 @@ class Address:
         query = f"?{urlencode(self.options)}" if self.options else ""
         return f"{scheme}://{hosts}{'' if self.kind == 'cluster' else path}{query}"
 
-    def connect(self, *, answer_timeout_s: float | None = ANSWER_TIMEOUT_S) -> Any:
-        """A client. With no timeout it may wait in a blocking pop for as long as it likes."""
+    def connect(self, *, answer_timeout_s: float | None = None) -> Any:
+        """A client. One that waits in a blocking pop needs more time for an answer than the address says."""
+        timeout_s = answer_timeout_s or self.answer_timeout_s
         options: dict[str, Any] = {
             "username": self.username,
             "password": self.password,
-            "socket_timeout": answer_timeout_s,
-            "socket_connect_timeout": min(CONNECT_TIMEOUT_S, answer_timeout_s or CONNECT_TIMEOUT_S),
+            "socket_timeout": timeout_s,
+            "socket_connect_timeout": min(CONNECT_TIMEOUT_S, timeout_s),
             "socket_keepalive": True,
             "client_name": "rota",
             "protocol": 2,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rota.errors import StoreUnavailable
-from rota.store.redis.connection import ANSWER_TIMEOUT_S, Address, translated_errors
+from rota.store.redis.connection import Address, translated_errors
 from rota.store.redis.keys import QueueKeys
 
 _LONGEST_WAIT_S = 10.0
@@ -44,7 +44,8 @@ class RedisWaker:
     def _pop(self, timeout_s: float, keys: list[str]) -> list[str]:
         with translated_errors(self._where):
             if self._client is None:
-                self._client = self._address.connect(answer_timeout_s=_LONGEST_WAIT_S + ANSWER_TIMEOUT_S)
+                patience_s = _LONGEST_WAIT_S + self._address.answer_timeout_s
+                self._client = self._address.connect(answer_timeout_s=patience_s)
             # Redis takes 0 for ever, and its timer has a resolution of milliseconds.
             popped = self._client.blpop(keys, timeout=min(max(timeout_s, 0.001), _LONGEST_WAIT_S))
             if popped is None or popped[0].decode() == self._wake:
