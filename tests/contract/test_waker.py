@@ -399,6 +399,21 @@ def test_a_job_that_gives_way_to_a_tick_is_told_to_the_node_that_holds_it(store:
         assert waiting.answer == [claimed.spec.id]
 
 
+def test_each_of_several_jobs_that_give_way_to_a_tick_is_told(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    entry, jobs = put(store, schedule(queue)), [spec(queue) for _ in range(3)]
+    enqueue(store, *jobs)
+    with waker_of(store, queue, node) as waker:
+        claim(store, queue, node=node)
+
+        store.fire_schedules(queue, [structs.replace(firing(entry), cancels=tuple(one.id for one in jobs))], now=NOW)
+
+        told: set[str] = set()
+        for _ in jobs:
+            told |= set(waker.wait(0.01 if len(told) == len(jobs) else DEADLINE_S, wants_jobs=False))
+        assert told == {one.id for one in jobs}
+
+
 def test_a_cancellation_is_told_once(store: Store) -> None:
     queue, node = new_queue(), new_node()
     enqueue(store, spec(queue))

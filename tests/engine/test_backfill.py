@@ -216,7 +216,8 @@ def test_what_the_store_has_yet_to_see_is_not_past_for_a_clock_that_is_ahead(sto
 def test_a_range_with_exactly_as_many_instants_as_it_may_have_is_made(world: World) -> None:
     world.schedule(name="s", cron="* * * * *")
 
-    world.backfills.preview("s", BackfillRequest(start=FULL - MINUTE, end=FULL, max=1))
+    for most in (1, 10_000):
+        world.backfills.preview("s", BackfillRequest(start=FULL - MINUTE, end=FULL, max=most))
     with pytest.raises(InvalidInput, match=r"^max: the range has 10 instants, more than 9; "):
         world.backfills.start("s", structs.replace(RANGE, max=9))
     world.backfills.start("s", structs.replace(RANGE, max=10))

@@ -615,6 +615,26 @@ def test_a_pause_between_runs_goes_on_when_the_run_was_forgotten(world: World) -
     assert second.nominal == first.nominal + 10_000, "from when it was made, since nobody knows when it ended"
 
 
+def test_a_pause_between_runs_is_not_counted_while_a_failed_run_is_tried_again(world: World) -> None:
+    faults = Faults(world.store)
+    ticker = World(faults.store, world.clock)
+    uuid = world.schedule(interval=10_000, anchor="ended", overlap="allow")
+    world.tick()
+    failed = world.claim()[0]
+    world.end(failed, well=False)
+    world.clock.advance(20_000)
+
+    def somebody_tries_it_again() -> None:
+        world.store.retry_jobs([failed.spec.id], now=world.clock.now())
+        world.claim()
+
+    faults.before("find_jobs", somebody_tries_it_again)
+    ticker.tick()
+
+    assert len(world.rows(uuid)) == 1
+    assert world.waiting() == 0
+
+
 def test_a_pause_between_runs_is_noticed_soon_after_the_end(world: World) -> None:
     uuid = world.schedule(interval=1_000, anchor="ended", overlap="allow")
     world.tick()
@@ -623,7 +643,9 @@ def test_a_pause_between_runs_is_noticed_soon_after_the_end(world: World) -> Non
     world.end(running)
     ended = world.clock.now()
 
-    world.pass_time(1_500, step=100)
+    world.pass_time(500, step=100)
+    assert world.schedules.find(uuid).state.due == ended + 1_000
+    world.pass_time(1_000, step=100)
 
     assert world.rows(uuid)[1].nominal == ended + 1_000
     assert world.rows(uuid)[1].decided_at == ended + 1_000

@@ -12,7 +12,7 @@ from rota.engine.definitions import Definitions
 from rota.engine.schedule_moves import move_schedule
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
-from rota.model.job import Cause, JobSpec, JobState
+from rota.model.job import Cause, JobSpec
 from rota.model.job_type import JobType
 from rota.model.schedule import Overlap, Schedule, Tick, TickStatus
 from rota.model.ticking import Decision, Situation, decide
@@ -137,7 +137,7 @@ class Ticker:
         if not entry.schedule.waits_for_end or entry.live_jobs or not entry.state.jobs:
             return None
         job = self._store.find_jobs([entry.state.jobs[-1]])[0]
-        return job.ended_at if job and job.state is not JobState.RUNNING else entry.state.last_scheduled_at
+        return job.ended_at if job else entry.state.last_scheduled_at
 
     def _pause(self, entry: ScheduleEntry) -> None:
         """A schedule that asks for it stops when one of its jobs failed, until somebody has had a look."""

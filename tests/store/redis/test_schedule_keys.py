@@ -71,6 +71,18 @@ def test_half_of_a_deletion_that_goes_on_late_leaves_the_name_to_its_new_owner(s
     assert [one.schedule for one in store.list_schedules(limit=10, job_type=second.job_type).entries] == [second]
 
 
+def test_a_schedule_that_cannot_be_read_leaves_nothing_either(store: RedisStore) -> None:
+    broken, *others = (schedule(new_queue(), name) for name in ("a", "b", "c"))
+    for one in (broken, *others):
+        put(store, one)
+    store._ask("hset", store._of(broken.queue).schedules, broken.uuid, b"{")
+
+    assert store.delete_schedules([broken.uuid]) == [True]
+
+    assert sizes(store) == [2, 2, 2, 2]
+    assert [one.schedule for one in store.list_schedules(limit=2, job_type=broken.job_type).entries] == others
+
+
 class Dies(Exception):
     """The process dies here."""
 
