@@ -22,7 +22,7 @@ def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_i
     for _ in range(4):
         crew.hire(threads=8)
     crew.await_beats(site.store)
-    job_ids = site.enqueue(site.works(5_000, 5, 50))
+    job_ids = site.enqueue(site.works(2_000, 5, 50))
     site.await_ends(500)
     victim = crew.workers[0]
     record = victim.record(site.store)

@@ -1,0 +1,29 @@
+"""What the address of a Redis says beyond its host."""
+
+import pytest
+
+from rota.errors import InvalidInput
+from rota.store.redis.connection import Address
+
+
+def patience_of(url: str, answer_timeout_s: float | None = None) -> tuple[float, float]:
+    """How long a client waits for an answer, and for a connection."""
+    ways = Address(url).connect(answer_timeout_s=answer_timeout_s).connection_pool.connection_kwargs
+    return ways["socket_timeout"], ways["socket_connect_timeout"]
+
+
+def test_a_server_has_ten_seconds_to_answer_unless_its_address_says_otherwise() -> None:
+    assert patience_of("redis://127.0.0.1:6379/0") == (10, 5)
+    assert patience_of("redis://127.0.0.1:6379/0?answer_timeout_s=7") == (7, 5)
+    assert patience_of("redis://127.0.0.1:6379/0?wait_replicas=1&answer_timeout_s=3") == (3, 3)
+
+
+def test_who_waits_in_a_blocking_pop_has_a_patience_of_his_own() -> None:
+    assert patience_of("redis://127.0.0.1:6379/0?answer_timeout_s=3", 20.0) == (20, 5)
+
+
+@pytest.mark.parametrize("option", ["answer_timeout_s", "wait_replicas", "history_max_bytes"])
+@pytest.mark.parametrize("value", ["soon", "-1", "1.5"])
+def test_options_that_are_no_whole_numbers_are_refused_by_name(option: str, value: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{option} must be a number, such as 1"):
+        Address(f"redis://127.0.0.1:6379/0?{option}={value}")
