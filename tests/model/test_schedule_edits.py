@@ -44,6 +44,7 @@ def schedule_of(request: ScheduleRequest) -> Schedule:
     "times",
     [
         {},
+        {"utc": True},
         {"utc": True, "tz": None},
         {"cron": "* * * * *", "dialect": "auto", "days": "either", "dst": "vixie"},
         {"cron": "* * * * *", "dialect": "unix", "days": "either", "dst": "literal"},
@@ -65,7 +66,7 @@ def test_a_schedule_told_as_a_request_is_made_again_as_it_was(times: dict[str, o
     told = request_of(schedule)
 
     assert schedule_of(told) == schedule
-    assert told == structs.replace(request, tz=None if request.utc else "Europe/Berlin")
+    assert told == structs.replace(request, tz=request.tz or "UTC")
 
 
 @pytest.mark.parametrize(
@@ -92,8 +93,7 @@ def test_a_schedule_told_as_a_request_is_made_again_as_it_was(times: dict[str, o
 def test_one_field_is_changed_or_set_back_and_all_others_stay(field: str, value: object, standard: object) -> None:
     changed, set_back = (changed_request(FULL, {field: given}) for given in (value, None))
 
-    kind = {"dialect": "auto", "days": "either", "dst": "vixie"} if field == "cron" else {}
-    assert changed == structs.replace(FULL, **{field: value}, **kind)
+    assert changed == structs.replace(FULL, **{field: value})
     assert set_back == structs.replace(FULL, **{field: standard})
 
 
@@ -103,7 +103,7 @@ def test_one_field_is_changed_or_set_back_and_all_others_stay(field: str, value:
         ({"mode": "none"}, CatchUpRequest(mode="none", window=7_200_000, max=5)),
         ({"window": "3h"}, CatchUpRequest(mode="all", window="3h", max=5)),
         ({"max": 6}, CatchUpRequest(mode="all", window=7_200_000, max=6)),
-        ("last", "last"),
+        ("last", CatchUpRequest(mode="last", window=7_200_000, max=5)),
         (None, None),
     ],
 )
@@ -118,7 +118,6 @@ def test_a_part_of_the_catch_up_is_changed_and_the_rest_of_it_stays(change: obje
         ({"frequency": {"timeUnit": "DAYS", "time": 2}}, {"frequency": Frequency("DAYS", 2)}),
         ({"at": NOW + 5}, {"at": NOW + 5}),
         ({"delay": 5}, {"delay": 5}),
-        ({"cron": "* * * * *", "dst": "literal"}, {"cron": "* * * * *", "dst": "literal"}),
     ],
 )
 def test_times_of_another_kind_take_the_place_of_the_old_ones_with_all_that_belongs_to_them(
@@ -129,11 +128,17 @@ def test_times_of_another_kind_take_the_place_of_the_old_ones_with_all_that_belo
     assert changed_request(FULL, times) == structs.replace(without, **new)
 
 
+def test_times_of_the_same_kind_keep_what_belongs_to_them() -> None:
+    changed = changed_request(FULL, {"cron": "* * * * *", "dst": "literal"})
+
+    assert changed == structs.replace(FULL, cron="* * * * *", dst="literal")
+
+
 def test_an_interval_gives_up_its_anchor_for_other_times_only() -> None:
     interval = ScheduleRequest(job_type="t", interval=5, anchor="epoch", phase=3)
 
     assert changed_request(interval, {"cron": "* * * * *"}) == ScheduleRequest(job_type="t", cron="* * * * *")
-    assert changed_request(interval, {"interval": 6}) == ScheduleRequest(job_type="t", interval=6)
+    assert changed_request(interval, {"interval": 6}) == structs.replace(interval, interval=6)
     assert changed_request(interval, {"priority": 2}) == structs.replace(interval, priority=2)
     assert changed_request(interval, {"phase": 4}) == structs.replace(interval, phase=4)
 
