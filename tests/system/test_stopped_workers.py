@@ -17,7 +17,7 @@ from tests.system.site import Site
 GRACE_S = 1.0
 SLACK_S = 30.0
 """Beyond the second that a worker has after the grace: the machine may be busy with other tests."""
-ROUNDS = 4
+ROUNDS = 3
 MARKER = "MARKED_BY_A_TEST"
 """Not one of Rota's own variables, which commands do not inherit."""
 
