@@ -517,3 +517,23 @@ def test_a_claim_that_arrives_after_its_recovery_strands_no_job(store: Store) ->
             assert {(job.state, job.attempts, job.deaths) for job in ended} == {(JobState.SUCCEEDED, 1, 0)}
 
     asyncio.run(scene())
+
+
+def test_the_claim_right_after_a_recovery_is_not_too_late_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Nobody looks for jobs by himself.
+    monkeypatch.setattr("rota.engine.worker.IDLE_CHECK_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.waker._LONGEST_WAIT_S", 3_600.0)
+
+    async def scene() -> None:
+        new_stage()
+        shop = Shop(store)
+        shop.python("nothing")
+        faults = Faults(store)
+        async with working(faults.store, dead_after_ms=HOURS_MS):
+            faults.before("finish_and_claim_jobs", be_away)
+            (job,) = await shop.ended(shop.enqueue("nothing"))
+
+            assert faults.calls.count("recover_claims") == 1
+            assert (job.state, job.attempts) == (JobState.SUCCEEDED, 1)
+
+    asyncio.run(scene())

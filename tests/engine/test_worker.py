@@ -9,10 +9,12 @@ from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import Unique
 from rota.model.retry import RetryPolicy
-from rota.store import Store
+from rota.store import Store, open_store
+from rota.store.redis.keys import QueueKeys
 from tests.contract.building import enqueue, spec
 from tests.engine.jobs import new_stage
 from tests.engine.working import Faults, Shop, until, working
+from tests.servers import RedisServer, raw_command
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
@@ -358,6 +360,43 @@ def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(
                 stage.gate.clear()
 
     asyncio.run(scene())
+
+
+def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it hears, there may be jobs for others."""
+    monkeypatch.setattr("rota.engine.worker.IDLE_CHECK_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.waker._LONGEST_WAIT_S", 3_600.0)
+    redis_server.flush()
+    store = open_store(redis_server.url)
+
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.python("pass_gate")
+        shop.python("note")
+        async with working(store, threads=1) as full:
+            holding = shop.enqueue("pass_gate")
+            await until(lambda: stage.inside == 1, "the first node to be full")
+            idle = Faults(store)
+            async with working(idle.store, threads=1):
+                store.pause_queue(shop.queue)
+                waiting = shop.enqueue("note", {"text": "found"})
+                asked = idle.calls.count("finish_and_claim_jobs")
+                await until(lambda: idle.calls.count("finish_and_claim_jobs") > asked, "the idle node to ask in vain")
+                # There is a job now, and word of it for nobody.
+                raw_command(redis_server.port, "DEL", QueueKeys(shop.queue).paused)
+
+                raw_command(
+                    redis_server.port, "RPUSH", QueueKeys(shop.queue).inbox(full.uuid), "a job that is long gone"
+                )
+                (job,) = await shop.ended(waiting)
+
+                assert job.state is JobState.SUCCEEDED
+                stage.gate.set()
+                await shop.ended(holding)
+
+    asyncio.run(scene())
+    store.close()
 
 
 def test_a_worker_of_a_paused_queue_does_not_ask_for_what_is_overdue_again_and_again(store: Store) -> None:
