@@ -57,8 +57,9 @@ GPU = "0190b8a4-0000-7000-8000-0000000000aa"
 GPU_JOB = "0190b8a4-0000-7000-8000-0000000000bb"
 
 
-def listeners() -> int:
-    return sum(thread.name == "rota-synchrony" for thread in threading.enumerate())
+def listeners() -> set[threading.Thread]:
+    """Of this process. Those of a node that another test stopped may still be on their way out."""
+    return {thread for thread in threading.enumerate() if thread.name == "rota-synchrony"}
 
 
 def waiting_for(uuid: str) -> str:
@@ -69,6 +70,7 @@ class Listening:
     """A node's inlet, driven by hand."""
 
     def __init__(self, store: Store, *, node_type: str = "default", everything: bool = True) -> None:
+        self._others = listeners()
         self.speaker = Speaker(store, node_type=node_type)
         self.inlet = Inlet(self.speaker.access, self.speaker.engine, lambda: None, everything=everything)
 
@@ -76,6 +78,10 @@ class Listening:
         """One job into the list of a node type."""
         entry = {"uuid": str(uuid4()), "job_type_uuid": job_type, "arguments": {}}
         self.speaker.access.ask("rpush", waiting_for(uuid), msgspec.json.encode(entry))
+
+    def listeners(self) -> int:
+        """How many lists this inlet listens to."""
+        return len(listeners() - self._others)
 
     def left(self, uuid: str) -> int:
         return int(self.speaker.access.ask("llen", waiting_for(uuid)))
@@ -102,7 +108,7 @@ def test_a_mere_worker_listens_to_the_list_of_its_own_node_type_only(two_types: 
         here.push(GPU, GPU_JOB)
         here.wait_until_taken(GPU)
 
-        assert listeners() == 1
+        assert here.listeners() == 1
     finally:
         here.inlet.close()
     assert here.left(QUEUE) == 1
@@ -114,7 +120,7 @@ def test_a_scheduler_listens_to_every_list_once_however_often_it_looks(two_types
         for now in range(3):
             here.inlet.run_once(now)
 
-        assert listeners() == 2
+        assert here.listeners() == 2
         here.push(QUEUE)
         here.push(GPU, GPU_JOB)
         here.wait_until_taken(QUEUE)
@@ -131,7 +137,7 @@ def test_nobody_listens_to_the_list_of_a_node_type_that_is_gone(two_types: Store
         two_types.delete_node_types([GPU])
         here.inlet.run_once(1)
 
-        assert listeners() == 1
+        assert here.listeners() == 1
         here.push(GPU, GPU_JOB)
         here.push(QUEUE)
         here.wait_until_taken(QUEUE)
@@ -148,11 +154,11 @@ def test_a_uuid_that_others_chose_is_listened_to_for_as_long_as_it_stands_there(
     try:
         here.push(theirs, GPU_JOB)
         here.wait_until_taken(theirs)
-        assert listeners() == 2
+        assert here.listeners() == 2
 
         here.speaker.erase("node_types", "gpu")
         here.inlet.run_once(1)
-        assert listeners() == 1
+        assert here.listeners() == 1
         here.push(theirs, GPU_JOB)
         here.push(GPU, GPU_JOB)
         here.wait_until_taken(GPU)
@@ -167,7 +173,7 @@ def test_an_inlet_that_is_closed_leaves_no_thread(two_types: Store) -> None:
 
     here.inlet.close()
 
-    assert listeners() == 0
+    assert here.listeners() == 0
 
 
 def test_a_store_that_is_away_for_a_moment_ends_no_listening_and_loses_no_entry(
