@@ -24,7 +24,8 @@ _AFTER_ERROR_S = 1.0
 _AFTER_LOSING_S = 0.05
 """Another node was faster and may be at it still."""
 _STOP_STEP_S = 0.05
-_STOP_TRIES = 100
+_STOP_TRIES = 300
+"""For longer than a wait lasts by itself, should it not be broken off."""
 _logger = logging.getLogger("rota.synchrony")
 
 
