@@ -142,11 +142,6 @@ class Node:
     def _stop_worker(self, worker: Worker) -> None:
         worker.stop() if self._at_once else worker.drain()
 
-    @property
-    def has_abandoned_runs(self) -> bool:
-        """Whether it stopped although some runs would not end."""
-        return self._worker is not None and self._worker.has_abandoned
-
     def give_up(self) -> None:
         """Leave the store, from any thread: the loop of this node does not answer, and the process is to end."""
         node_type = self.definitions.known_node_type(self._options.node_type)

@@ -110,11 +110,6 @@ class Worker:
         """Of the last claim."""
         return self._serial
 
-    @property
-    def has_abandoned(self) -> bool:
-        """Whether it ended with runs that would not end."""
-        return self._has_abandoned
-
     async def run(self) -> None:
         """Work until `drain` or `stop` was called and nothing is left in hand."""
         slots = [asyncio.create_task(self._serve(), name=f"rota-slot-{n}") for n in range(self._slots)]
