@@ -13,8 +13,8 @@ def next_of_lines(zone: str) -> dict[str, Any]:
     """Microseconds for one `next`, over some lines and a year of starts."""
     from croniter import croniter
 
-    from rota.model.triggers.cron_fires import next_fire
-    from rota.model.triggers.cron_parser import parse_cron
+    from rota.model.triggers.cron.fires import next_fire
+    from rota.model.triggers.cron.parser import parse_cron
 
     starts = [datetime(2026, 1, 1, tzinfo=ZoneInfo(zone)) + timedelta(hours=7 * n) for n in range(400)]
     crons = [parse_cron(line) for line in _CRON_LINES]

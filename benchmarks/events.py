@@ -26,12 +26,12 @@ from typing import NamedTuple
 
 from benchmarks.machine import tree_cpu_s
 from rota.clock import SystemClock
-from rota.engine.built_in import LOG_JOB_TYPE, ensure_built_in
-from rota.engine.definitions import Definitions
-from rota.engine.dependencies import Events
+from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.events.events import Events
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.model.configuration import Configuration, Dependency, Match, first_state
-from rota.model.event import EventRef, make_event, shown_time
+from rota.model.events.configuration import Configuration, Dependency, Match, first_state
+from rota.model.events.event import EventRef, make_event, shown_time
 from rota.model.ids import new_id
 from rota.store import Store, open_store
 from rota.store.events import ConfigurationChange, Validation, Verdicts

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from benchmarks.servers import Redis
 from rota.clock import SystemClock
-from rota.engine.definitions import Definitions
+from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.intake import Intake, JobRequest
+from rota.engine.jobs.intake import Intake, JobRequest
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
@@ -41,7 +41,7 @@ class Scene:
         self.clock.follow(store.now())
         definitions = Definitions(store, ExecutorRegistry())
         self.intake = Intake(store, definitions, self.clock)
-        nothing: dict[str, object] = {"function": "rota.cli.bench_jobs:nothing"}
+        nothing: dict[str, object] = {"function": "rota.cli.operations.bench_jobs:nothing"}
         for queue in ("near", "far"):
             definitions.define_node_type(NodeType(uuid=new_id(self.clock.now()), name=queue, thread_count=8))
             self._define(definitions, f"nothing-{queue}", queue, "python", nothing)

@@ -24,17 +24,17 @@ from benchmarks.cron_next import next_of_lines
 from benchmarks.machine import free_port
 from benchmarks.servers import find_redis_server
 from rota.clock import SystemClock
-from rota.engine.definitions import Definitions
+from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.intake import Intake
-from rota.engine.schedules import Schedules
-from rota.engine.ticker import Ticker
+from rota.engine.jobs.intake import Intake
+from rota.engine.schedules.schedules import Schedules
+from rota.engine.schedules.ticker import Ticker
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
-from rota.model.schedule_request import CatchUpRequest, ScheduleRequest
-from rota.model.ticking import first_state
+from rota.model.schedules.request import CatchUpRequest, ScheduleRequest
+from rota.model.schedules.ticking import first_state
 from rota.store import Store, open_store
 from rota.store.redis.store import RedisStore
 from rota.store.schedules import Firing, ScheduleChange

@@ -12,7 +12,7 @@ import rota
 
 SOURCE = Path(rota.__file__).parent
 
-SURFACES = {"cli", "server", "sdk", "dashboard", "dialects", "__main__", ""}
+SURFACES = {"cli", "host", "server", "sdk", "dashboard", "dialects", "__main__", ""}
 """The empty name is `rota` itself, which shows users what they import."""
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"errors", "clock", "model"},
     "engine": {"errors", "clock", "model", "store", "settings"},
     "streaming": {"errors", "clock", "model", "store", "settings", "engine"},
+    "shapes": {"errors", "clock", "model", "store", "settings", "engine"},
 }
 MAY_IMPORT |= {surface: {*MAY_IMPORT, *SURFACES} for surface in SURFACES}
 

@@ -19,9 +19,9 @@ import uvloop
 
 from rota import __version__
 from rota.clock import SystemClock
-from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.intake import Intake, JobRequest
+from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.node import WORKER, Node, NodeOptions
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType

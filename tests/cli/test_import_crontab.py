@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.cli.crontab import read_crontab
+from rota.cli.time.crontab import read_crontab
 from rota.errors import InvalidInput
 from tests.cli.calling import done, rota
 

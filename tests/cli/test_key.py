@@ -3,8 +3,8 @@
 import pytest
 
 from rota.clock import SystemClock
-from rota.server.access import Scope
-from rota.server.keys import KeyRing, prepare_key
+from rota.server.auth.access import Scope
+from rota.server.auth.keys import KeyRing, prepare_key
 from rota.store import Store
 from tests.cli.calling import done, rota
 

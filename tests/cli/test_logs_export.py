@@ -122,7 +122,7 @@ def test_an_export_that_broke_off_goes_on_without_losing_or_repeating_a_line(
 
 
 def _progress_after_one_page(store: Store, url: str, progress: dict[str, object]) -> dict[str, int]:
-    from rota.cli.log_export import LogExport, Progress
+    from rota.cli.jobs.exported_logs import LogExport, Progress
     from rota.store.listing import cursor_before
 
     begin = {**progress, "cursor": cursor_before(int(str(progress["until"]))), "size": 0, "jobs": 0, "lines": 0}

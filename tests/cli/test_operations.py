@@ -6,8 +6,8 @@ import pytest
 
 from rota.model.ids import new_id
 from rota.model.node import Node
-from rota.server.hashes import matches_hash
-from rota.server.keys import SETTING
+from rota.server.auth.hashes import matches_hash
+from rota.server.auth.keys import SETTING
 from rota.store import Store
 from tests.cli.calling import call_process, done, rota
 from tests.contract.building import beat

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from rota.engine.definitions import Definitions
+from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.ticker import Ticker
+from rota.engine.schedules.ticker import Ticker
 from rota.store import Store
 from tests.cli.calling import RotaProcess, done, rota
 

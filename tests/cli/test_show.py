@@ -10,8 +10,8 @@ import sys
 import msgspec
 import pytest
 
-from rota.cli.log_format import HumanFormatter, JsonFormatter
 from rota.cli.show import span, visible
+from rota.host.log_format import HumanFormatter, JsonFormatter
 from tests.cli.calling import done, environment
 
 CLEAR_SCREEN = "\x1b[2J"

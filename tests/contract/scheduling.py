@@ -4,7 +4,7 @@ from msgspec import structs
 
 from rota.model.ids import new_id
 from rota.model.job import JobSpec
-from rota.model.schedule import Schedule, ScheduleState, Tick, TickStatus
+from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.triggers.trigger import IntervalTrigger
 from rota.store import Store
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry

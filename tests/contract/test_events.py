@@ -9,9 +9,9 @@ import redis
 from msgspec import structs
 
 from rota.errors import Conflict
-from rota.model.configuration import Configuration, Dependency, Match, first_state
-from rota.model.evaluation import Evaluation, Verdict, evaluate
-from rota.model.event import Event, ref_of
+from rota.model.events.configuration import Configuration, Dependency, Match, first_state
+from rota.model.events.evaluation import Evaluation, Verdict, evaluate
+from rota.model.events.event import Event, ref_of
 from rota.model.ids import new_id
 from rota.model.job import JobSpec, JobState
 from rota.model.job_type import JobType

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from rota.model.job import Job, JobState
 from rota.model.outcome import failed
-from rota.model.schedule import ScheduleState, TickStatus
+from rota.model.schedules.schedule import ScheduleState, TickStatus
 from rota.model.settlement import settle
 from rota.store import Store
 from rota.store.schedules import MAX_TICKS, MOST_LOOKED_UP, MOST_PER_STEP, Firing, ScheduleEntry, in_steps

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from rota.errors import Conflict
 from rota.model.ids import new_id
-from rota.model.schedule import ScheduleState
+from rota.model.schedules.schedule import ScheduleState
 from rota.store import Store
 from rota.store.redis.store import RedisStore
 from rota.store.schedules import ScheduleChange

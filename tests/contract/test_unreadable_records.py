@@ -6,14 +6,14 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from rota.model.configuration import Configuration
+from rota.model.events.configuration import Configuration
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
 from rota.model.outcome import refused
 from rota.model.retry import RetryPolicy
-from rota.model.schedule import Schedule
+from rota.model.schedules.schedule import Schedule
 from rota.model.triggers.catch_up import CatchUp
 from rota.store import Store
 from rota.store.events import ConfigurationChange, ConfigurationEntry

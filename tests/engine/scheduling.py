@@ -1,20 +1,20 @@
 """A store, a clock that is moved by hand, and a scheduler: the small world in which tests drive schedules."""
 
 from rota.clock import ManualClock
-from rota.engine.backfill import Backfills
-from rota.engine.definitions import Definitions
+from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.intake import Intake
-from rota.engine.schedules import Schedules
-from rota.engine.ticker import Ticker
+from rota.engine.jobs.intake import Intake
+from rota.engine.schedules.backfill import Backfills
+from rota.engine.schedules.schedules import Schedules
+from rota.engine.schedules.ticker import Ticker
 from rota.model.ids import new_id
 from rota.model.job import Claim, JobState, make_token
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.model.outcome import failed, succeeded
 from rota.model.retry import RetryPolicy
-from rota.model.schedule import Tick
-from rota.model.schedule_request import ScheduleRequest
+from rota.model.schedules.request import ScheduleRequest
+from rota.model.schedules.schedule import Tick
 from rota.model.settlement import settle
 from rota.store import Store
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 import pytest
 
 from rota.clock import ManualClock
-from rota.engine.definitions import Definitions
-from rota.engine.draining import ask_to_drain
+from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
-from rota.engine.heart import Heart
+from rota.engine.jobs.retention import Retention
+from rota.engine.liveness.draining import ask_to_drain
+from rota.engine.liveness.heart import Heart
 from rota.engine.node import WORKER, Node, NodeOptions
-from rota.engine.retention import Retention
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.model.liveness import contact_of_node
@@ -37,8 +37,8 @@ from tests.contract.building import (
     new_queue,
     spec,
 )
-from tests.engine.jobs import new_stage
-from tests.engine.watching import LOOK_MS, Watch
+from tests.engine.job_functions import new_stage
+from tests.engine.liveness.watching import LOOK_MS, Watch
 from tests.engine.working import DEADLINE_S, Faults, Shop, is_listed, until, working
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rota import __version__
+from rota.engine.liveness.presence import Presence
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
-from rota.engine.presence import Presence
 from rota.errors import NotFound
 from rota.model.ids import new_id
 from rota.model.job import JobState
@@ -19,7 +19,7 @@ from rota.model.node import Node as NodeRecord
 from rota.model.node import NodeType
 from rota.store import Store, open_store
 from tests.contract.building import claim_one
-from tests.engine.jobs import new_stage
+from tests.engine.job_functions import new_stage
 from tests.engine.working import DEADLINE_S, Faults, Shop, is_listed, until, working
 from tests.servers import RedisServer, raw_command, wait_until
 

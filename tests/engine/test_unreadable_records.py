@@ -5,22 +5,22 @@ from collections.abc import Callable
 
 import pytest
 
-from rota.engine.configurations import Configurations
-from rota.engine.dependencies import Events
-from rota.engine.outbox import Outbox
-from rota.engine.schedules import Schedules
-from rota.model.configuration_request import read_configuration
+from rota.engine.events.configurations import Configurations
+from rota.engine.events.events import Events
+from rota.engine.events.outbox import Outbox
+from rota.engine.schedules.schedules import Schedules
+from rota.model.events.configuration_request import read_configuration
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
-from rota.model.schedule_request import ScheduleRequest
+from rota.model.schedules.request import ScheduleRequest
 from rota.store import Store
 from rota.store.store import JobQuery
 from rota.store.unreadable import UNREADABLE
 from tests.contract.building import beat, claim, finish, succeed
 from tests.contract.raw_records import change_records, with_unknown_fields
-from tests.engine.watching import Watch
+from tests.engine.liveness.watching import Watch
 from tests.engine.working import Shop, until, working
 
 NOISE = b'{"id": '

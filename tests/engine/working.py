@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import cast
 
 from rota.clock import SystemClock
-from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.executors.registry import GROUP, ExecutorRegistry
-from rota.engine.intake import Intake, JobRequest
+from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.node import Node, NodeOptions
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
@@ -42,8 +42,8 @@ class Shop:
         ).uuid
 
     def python(self, function: str, **rules: object) -> str:
-        """Define a job type that calls a function of `tests.engine.jobs`; returns its name, which is the function's."""
-        return self.define(function, "python", {"function": f"tests.engine.jobs:{function}"}, **rules)
+        """Define a job type that calls a function of `job_functions`; returns its name, which is the function's."""
+        return self.define(function, "python", {"function": f"tests.engine.job_functions:{function}"}, **rules)
 
     def bash(self, command: str | list[str], **rules: object) -> str:
         """Define a job type that runs a command; returns its name."""

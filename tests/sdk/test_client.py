@@ -14,10 +14,10 @@ from rota.model.node import NodeType
 from rota.model.outcome import succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
-from rota.sdk.client import AsyncClient, Client, Verb, Verbs, WalkVerb
+from rota.sdk.client import AsyncClient, Client, PagedVerb, Verb, Verbs
 from rota.sdk.failures import failure
-from rota.sdk.walks import WaitedTooLong
-from rota.sdk.wishes import NewJob, Which
+from rota.sdk.inputs import NewJob, Which
+from rota.sdk.paging import WaitedTooLong
 from rota.server.api import Api
 from rota.server.app import make_app
 from rota.store import Store, open_store
@@ -256,7 +256,7 @@ def test_the_asynchronous_client_does_the_same(client: Client, api: Api, app: Cu
 
 
 def test_both_clients_have_every_verb_and_every_verb_says_what_it_does() -> None:
-    verbs = {name for name, one in vars(Verbs).items() if isinstance(one, Verb | WalkVerb)}
+    verbs = {name for name, one in vars(Verbs).items() if isinstance(one, Verb | PagedVerb)}
     own = {name for name in dir(Client) if not name.startswith("_")}
 
     assert own == {name for name in dir(AsyncClient) if not name.startswith("_")}

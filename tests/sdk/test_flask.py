@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from rota.store import Store, open_store
+from tests.engine.events.posting import Desk, needs
 from tests.engine.test_store_faults import be_away
 from tests.engine.working import Faults
-from tests.events.posting import Desk, needs
 
 flask = pytest.importorskip("flask")
 

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from rota.model.configuration import Configuration, ConfigurationState, Dependency, default_match, first_state
-from rota.model.evaluation import evaluate
-from rota.model.event import make_event
+from rota.model.events.configuration import Configuration, ConfigurationState, Dependency, default_match, first_state
+from rota.model.events.evaluation import evaluate
+from rota.model.events.event import make_event
 from rota.settings import load_settings
 from rota.store import Store
 from tests.cli.calling import DEADLINE_S, RotaProcess, environment
 from tests.contract.racing import in_processes
-from tests.events.oracle import Dep, Oracle
-from tests.events.posting import Desk, moment
+from tests.engine.events.oracle import Dep, Oracle
+from tests.engine.events.posting import Desk, moment
 from tests.seeds.curling import Curl
 from tests.servers import RedisServer, wait_until
 
@@ -288,7 +288,7 @@ def test_a_file_that_comes_after_the_clock_does_not_trigger(store: Store) -> Non
     ["2021-01-01T12:30:00.000000Z", "2021-01-01 12:30:00", "2021-01-01T14:30:00+02:00", "2021-01-01 12:30:00.0Z"],
 )
 def test_every_spelling_of_the_document_is_understood(kind: str, timestamp: str, tmp_path: Path) -> None:
-    from rota.engine.event_request import read_event
+    from rota.engine.events.request import read_event
 
     for key in ("eventResourceId", "eventResourceld"):
         event = read_event({"eventType": kind, "eventTimestamp": timestamp, key: "cron"}, moment("2024-01-01 00:00:00"))

@@ -7,14 +7,14 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from rota.clock import Clock, SystemClock
-from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.intake import Intake
+from rota.engine.jobs.intake import Intake
 from rota.model.ids import new_id
 from rota.model.node import NodeType
 from rota.server.api import Api, HealthCheck, ServerOptions
 from rota.server.app import make_app
-from rota.server.keys import KeyPlan, KeyRing
+from rota.server.auth.keys import KeyPlan, KeyRing
 from rota.store import Store
 
 KEY = "chosen"

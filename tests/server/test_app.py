@@ -9,9 +9,9 @@ from starlette.testclient import TestClient
 import rota as package
 from rota.errors import Conflict, InvalidInput, NotFound, StoreFull, StoreUnavailable
 from rota.server import routes
-from rota.server.access import OPEN
 from rota.server.api import Api
 from rota.server.app import make_app
+from rota.server.auth.access import OPEN
 from rota.server.operations import Call, Routes
 from rota.store import open_store
 from tests.server.serving import make_api, served

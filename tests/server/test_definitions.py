@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from rota.engine.definitions import MANAGED_BY_FILE
+from rota.engine.definitions.definitions import MANAGED_BY_FILE
 from rota.engine.node import Node, NodeOptions
 from rota.model.ids import new_id
 from rota.model.job_type import JobType

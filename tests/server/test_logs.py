@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from starlette.testclient import TestClient
 
-from rota.engine.intake import JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.model.ids import new_id
 from rota.model.job import Claim
 from rota.model.job_type import JobType
@@ -17,7 +17,7 @@ from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
 from rota.server.api import Api
 from rota.server.log_feeds import Line, LogFeeds
-from rota.server.routes.logs import LogQuery, _events
+from rota.server.routes.jobs.logs import LogQuery, _events
 from rota.store import Store
 from rota.store.store import LogBatch
 from tests.engine.working import Faults

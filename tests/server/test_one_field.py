@@ -5,11 +5,11 @@ import pytest
 from msgspec import structs
 from starlette.testclient import TestClient
 
-from rota.model.configuration import ConfigurationState
+from rota.model.events.configuration import ConfigurationState
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
-from rota.model.schedule import Backfill
+from rota.model.schedules.schedule import Backfill
 from rota.server.api import Api
 from rota.store import Store
 from rota.store.schedules import ScheduleChange, ScheduleEntry

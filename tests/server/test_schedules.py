@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from rota.engine.definitions import MANAGED_BY_FILE
-from rota.engine.ticker import Ticker
+from rota.engine.definitions.definitions import MANAGED_BY_FILE
+from rota.engine.schedules.ticker import Ticker
 from rota.model.ids import new_id
-from rota.model.schedule_request import ScheduleRequest
+from rota.model.schedules.request import ScheduleRequest
 from rota.server.api import Api
 from rota.store import Store
 from tests.server.test_definitions import create, status_and_error

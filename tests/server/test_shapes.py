@@ -5,20 +5,20 @@ from typing import Any
 import msgspec
 from starlette.testclient import TestClient
 
-from rota.engine.backfill import BackfillPlan
+from rota.engine.schedules.backfill import BackfillPlan
 from rota.model.job import Cause, Job, JobSpec, JobState
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.retry import RetryPolicy
-from rota.model.schedule import Backfill, Overlap, Schedule, ScheduleState, Tick, TickStatus
+from rota.model.schedules.schedule import Backfill, Overlap, Schedule, ScheduleState, Tick, TickStatus
 from rota.model.triggers.catch_up import CatchUp, CatchUpMode
 from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import IntervalTrigger
 from rota.server import metrics
 from rota.server.api import Api
-from rota.server.schedule_shapes import backfill_plan_shape, fire_shape, schedule_shape, tick_shape
-from rota.server.shapes import job_shape, job_type_shape, log_shape, node_shape, node_type_shape, queue_shape
+from rota.shapes.jobs import job_shape, job_type_shape, log_shape, node_shape, node_type_shape, queue_shape
+from rota.shapes.schedules import backfill_plan_shape, fire_shape, schedule_shape, tick_shape
 from rota.store import Store
 from rota.store.schedules import ScheduleEntry
 from tests.contract.building import beat, enqueue, spec

@@ -9,7 +9,7 @@ import pytest
 
 from rota.clock import SystemClock
 from rota.model.job import Job
-from rota.model.schedule import TickStatus
+from rota.model.schedules.schedule import TickStatus
 from rota.store import Store
 from rota.store.store import JobQuery
 from tests.cli.calling import environment

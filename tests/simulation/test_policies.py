@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from rota.clock import ManualClock
-from rota.model.schedule_request import CatchUpRequest, Frequency
+from rota.model.schedules.request import CatchUpRequest, Frequency
 from rota.model.triggers.trigger import count_nominals, nominals_between
 from rota.store import open_store
 from tests.engine.scheduling import START, World

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Iterator
 
-from rota.engine.executors.python import current_run
+from rota.engine.executors.python.python import current_run
 from tests.soak.ledger import Line, boot_ms
 from tests.system.ledger import append_lines
 

@@ -16,14 +16,14 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from rota.clock import SystemClock
-from rota.engine.definitions import Definitions
+from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.intake import Intake, JobRequest
+from rota.engine.jobs.intake import Intake, JobRequest
 from rota.errors import Conflict, StoreError
 from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES
 from rota.model.retry import RetryPolicy
-from rota.sdk.ask import Ask
+from rota.sdk.call import Call
 from rota.sdk.client import Client
 from rota.store import open_store
 from tests.soak.definitions import INBOX, LOCKS, MUST_FAIL, STEP_S
@@ -150,7 +150,7 @@ class Load:
             "eventResourceId": f"{INBOX}{chance.randrange(1000)}.csv",
             "eventId": _id(),
         }
-        ask = Ask(method="POST", path="/events", answer=dict[str, object], body=event)
+        ask = Call(method="POST", path="/events", answer=dict[str, object], body=event)
         if self._insist(lambda: self._client.send(ask)) is None:
             self.events_unknown += 1
         else:

@@ -7,7 +7,7 @@ import subprocess
 import time
 from contextlib import suppress
 
-from rota.engine.executors.python import current_run
+from rota.engine.executors.python.python import current_run
 from tests.system.ledger import write_line
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rota.clock import SystemClock
-from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.intake import Intake, JobRequest
+from rota.engine.jobs.intake import Intake, JobRequest
 from rota.model.ids import new_id
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.intake import JobRequest
-from rota.engine.schedules import Schedules
+from rota.engine.jobs.intake import JobRequest
+from rota.engine.schedules.schedules import Schedules
 from rota.model.job import JobState
-from rota.model.schedule_request import ScheduleRequest
+from rota.model.schedules.request import ScheduleRequest
 from tests.system.crew import Crew
 from tests.system.site import Site
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.intake import JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.job_type import JobType, Unique
 from tests.servers import RedisServer, free_port

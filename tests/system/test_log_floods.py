@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota.engine.intake import JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_RESULT_BYTES
 from tests.system.crew import Crew

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.intake import JobRequest
+from rota.engine.jobs.intake import JobRequest
 from tests.servers import wait_until
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.processes import keepers_of, processes_with

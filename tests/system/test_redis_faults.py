@@ -12,7 +12,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from rota.engine.intake import JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.store import open_store

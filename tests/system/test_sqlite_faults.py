@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.intake import JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import StoreFull
 from rota.model.job import JobState
 from rota.store import open_store

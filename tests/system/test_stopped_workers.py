@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.intake import JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.node import Node

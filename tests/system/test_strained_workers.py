@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota.engine.intake import JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.site import Site

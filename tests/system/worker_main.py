@@ -11,9 +11,9 @@ import signal
 import sys
 from collections.abc import Callable
 
-from rota.cli.log_format import set_up_logging
 from rota.engine.node import Node, NodeOptions
 from rota.errors import RotaError
+from rota.host.log_format import set_up_logging
 from rota.store import open_store
 
 

@@ -7,9 +7,9 @@ import os
 import sys
 
 from rota.clock import SystemClock
-from rota.engine.definitions import Definitions
+from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.intake import Intake, JobRequest
+from rota.engine.jobs.intake import Intake, JobRequest
 from rota.store import open_store
 
 BATCH = 7

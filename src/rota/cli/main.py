@@ -17,9 +17,9 @@ from typing import Any
 import click
 
 from rota import __version__
-from rota.cli.last_resort import LEAVE_S, LastResort, has_lasting_threads
 from rota.cli.lazy_group import LazyGroup, Verb
 from rota.errors import RotaError
+from rota.host.last_resort import LEAVE_S, LastResort, has_lasting_threads
 
 USAGE = 2
 INTERRUPTED = 130
@@ -27,47 +27,49 @@ FAULT = 70
 
 SECTIONS = {
     "Run": {
-        "up": Verb("rota.cli.run:up", "Scheduler, worker and server in one process."),
-        "worker": Verb("rota.cli.run:worker", "Run jobs of one node type."),
-        "scheduler": Verb("rota.cli.run:scheduler", "Fire schedules and keep house, without running jobs."),
-        "server": Verb("rota.cli.run:server", "Serve the HTTP API, without running jobs."),
+        "up": Verb("rota.cli.run.run:up", "Scheduler, worker and server in one process."),
+        "worker": Verb("rota.cli.run.run:worker", "Run jobs of one node type."),
+        "scheduler": Verb("rota.cli.run.run:scheduler", "Fire schedules and keep house, without running jobs."),
+        "server": Verb("rota.cli.run.run:server", "Serve the HTTP API, without running jobs."),
     },
     "Jobs": {
-        "enqueue": Verb("rota.cli.enqueue:enqueue", "Make a job; wait for it or follow its log."),
-        "jobs": Verb("rota.cli.jobs:jobs", "List jobs."),
-        "job": Verb("rota.cli.jobs:job", "Show one job."),
-        "logs": Verb("rota.cli.logs:logs", "Show the log of a job, live with -f."),
-        "cancel": Verb("rota.cli.jobs:cancel", "Cancel jobs, waiting or running."),
-        "retry": Verb("rota.cli.jobs:retry", "Bring failed or cancelled jobs back."),
+        "enqueue": Verb("rota.cli.jobs.enqueue:enqueue", "Make a job; wait for it or follow its log."),
+        "jobs": Verb("rota.cli.jobs.jobs:jobs", "List jobs."),
+        "job": Verb("rota.cli.jobs.jobs:job", "Show one job."),
+        "logs": Verb("rota.cli.jobs.logs:logs", "Show the log of a job, live with -f."),
+        "cancel": Verb("rota.cli.jobs.jobs:cancel", "Cancel jobs, waiting or running."),
+        "retry": Verb("rota.cli.jobs.jobs:retry", "Bring failed or cancelled jobs back."),
     },
     "Events": {
-        "event": Verb("rota.cli.events:event", "Post events; list those that counted."),
-        "configuration": Verb("rota.cli.configurations:configuration", "Which events make which job."),
-        "explain": Verb("rota.cli.configurations:explain_configuration", "Why a configuration fired, or did not."),
-        "watch": Verb("rota.cli.watch_files:watch", "Post an event for every new file in some directories."),
+        "event": Verb("rota.cli.events.events:event", "Post events; list those that counted."),
+        "configuration": Verb("rota.cli.events.configurations:configuration", "Which events make which job."),
+        "explain": Verb(
+            "rota.cli.events.configurations:explain_configuration", "Why a configuration fired, or did not."
+        ),
+        "watch": Verb("rota.cli.events.watch_files:watch", "Post an event for every new file in some directories."),
     },
     "Definitions": {
-        "job-type": Verb("rota.cli.job_types:job_type", "What can be run: create, list, show, delete."),
-        "node-type": Verb("rota.cli.node_types:node_type", "Where it runs: create, list, show, delete."),
-        "apply": Verb("rota.cli.files:apply", "Make the store agree with a file of definitions."),
-        "diff": Verb("rota.cli.files:diff", "Show what apply would change."),
+        "job-type": Verb("rota.cli.definitions.job_types:job_type", "What can be run: create, list, show, delete."),
+        "node-type": Verb("rota.cli.definitions.node_types:node_type", "Where it runs: create, list, show, delete."),
+        "apply": Verb("rota.cli.definitions.files:apply", "Make the store agree with a file of definitions."),
+        "diff": Verb("rota.cli.definitions.files:diff", "Show what apply would change."),
     },
     "Time": {
         "schedule": Verb(
-            "rota.cli.schedules:schedule", "Jobs by the clock: create, list, show, edit, pause, ticks, backfill."
+            "rota.cli.time.schedules:schedule", "Jobs by the clock: create, list, show, edit, pause, ticks, backfill."
         ),
-        "next": Verb("rota.cli.next_fires:next_fires", "Show when a cron line fires."),
-        "simulate": Verb("rota.cli.simulate:simulate", "Show what would fire, without firing it."),
-        "import": Verb("rota.cli.imports:imports", "Take over schedules from elsewhere: crontab."),
+        "next": Verb("rota.cli.time.next_fires:next_fires", "Show when a cron line fires."),
+        "simulate": Verb("rota.cli.time.simulate:simulate", "Show what would fire, without firing it."),
+        "import": Verb("rota.cli.time.imports:imports", "Take over schedules from elsewhere: crontab."),
     },
     "Operations": {
-        "queues": Verb("rota.cli.queues:queues", "List queues; pause and resume them."),
-        "nodes": Verb("rota.cli.nodes:nodes", "List the processes that serve."),
-        "key": Verb("rota.cli.key:key", "Make, list and revoke API keys."),
-        "doctor": Verb("rota.cli.doctor:doctor", "Look for problems and say how to fix them."),
-        "bench": Verb("rota.cli.bench:bench", "Measure this machine with jobs that do nothing."),
-        "config": Verb("rota.cli.config:config", "Show the settings in force and where they came from."),
-        "version": Verb("rota.cli.config:version", "Show versions."),
+        "queues": Verb("rota.cli.operations.queues:queues", "List queues; pause and resume them."),
+        "nodes": Verb("rota.cli.operations.nodes:nodes", "List the processes that serve."),
+        "key": Verb("rota.cli.operations.key:key", "Make, list and revoke API keys."),
+        "doctor": Verb("rota.cli.operations.doctor.doctor:doctor", "Look for problems and say how to fix them."),
+        "bench": Verb("rota.cli.operations.bench:bench", "Measure this machine with jobs that do nothing."),
+        "config": Verb("rota.cli.operations.config:config", "Show the settings in force and where they came from."),
+        "version": Verb("rota.cli.operations.config:version", "Show versions."),
     },
 }
 

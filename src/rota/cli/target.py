@@ -10,14 +10,14 @@ from typing import TypeVar
 import click
 
 from rota.clock import SystemClock
-from rota.engine.backfill import Backfills
-from rota.engine.configurations import Configurations
-from rota.engine.definitions import Definitions
-from rota.engine.dependencies import Events
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.definitions.file import FileDefinitions
+from rota.engine.events.configurations import Configurations
+from rota.engine.events.events import Events
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.file_definitions import FileDefinitions
-from rota.engine.intake import Intake
-from rota.engine.schedules import Schedules
+from rota.engine.jobs.intake import Intake
+from rota.engine.schedules.backfill import Backfills
+from rota.engine.schedules.schedules import Schedules
 from rota.errors import StoreUnavailable
 from rota.settings import Settings, load_settings
 from rota.store import Store, open_store

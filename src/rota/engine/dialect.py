@@ -10,10 +10,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from rota.clock import Clock
-from rota.engine.definitions import Definitions
+from rota.engine.definitions.definitions import Definitions
 from rota.engine.duty import Duty
-from rota.engine.intake import Intake
-from rota.engine.schedules import Schedules
+from rota.engine.jobs.intake import Intake
+from rota.engine.schedules.schedules import Schedules
 
 
 class Engine(Struct, frozen=True, kw_only=True):

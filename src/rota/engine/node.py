@@ -17,24 +17,24 @@ from msgspec import Struct
 
 from rota import __version__
 from rota.clock import STEP_MS, NodeClock
-from rota.engine.definitions import DEFAULT_NODE_TYPE, Definitions
-from rota.engine.dependencies import Events
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.dialect import Dialect, Engine
-from rota.engine.draining import forget_drain, is_to_drain
 from rota.engine.duty import Duty
+from rota.engine.events.events import Events
+from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
-from rota.engine.heart import Heart
-from rota.engine.intake import Intake
-from rota.engine.outbox import Outbox
-from rota.engine.presence import Presence, run_folder
-from rota.engine.retention import Retention
-from rota.engine.schedules import Schedules
+from rota.engine.jobs.intake import Intake
+from rota.engine.jobs.retention import Retention
+from rota.engine.liveness.draining import forget_drain, is_to_drain
+from rota.engine.liveness.heart import Heart
+from rota.engine.liveness.presence import Presence, run_folder
+from rota.engine.liveness.watchdog import Watchdog
+from rota.engine.schedules.schedules import Schedules
+from rota.engine.schedules.ticker import Ticker
 from rota.engine.store_thread import StoreThread
-from rota.engine.ticker import Ticker
-from rota.engine.watchdog import Watchdog
-from rota.engine.worker import Worker
+from rota.engine.worker.worker import Worker
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
 from rota.model.liveness import BEATS_PER_DEATH, contact_of_node

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rota.model.event import JOB, Event
+from rota.model.events.event import JOB, Event
 from rota.model.job import Claim, Ending, Job, JobState, rank_of
 from rota.model.job_type import OnNodeDeath
 from rota.model.outcome import Outcome, OutcomeKind, cancelled

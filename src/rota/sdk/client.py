@@ -9,7 +9,7 @@
         async for line in rota.follow_logs(job.uuid):
             print(line.message)
 
-Every verb is written once, in `asks.py` and `walks.py`; here it gets its two colours.
+Every verb is written once, in `calls.py` and `paging.py`; here it gets its two colours.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from contextlib import contextmanager, suppress
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 from rota.errors import InvalidInput, RotaError, StoreRefused, StoreUnavailable
-from rota.sdk import asks, walks
-from rota.sdk.ask import Ask
+from rota.sdk import calls, paging
+from rota.sdk.call import Call
 from rota.sdk.failures import failure
 from rota.sdk.log_events import LogEvents
+from rota.sdk.paging import Found, Paging, Pause
 from rota.sdk.shapes import LogLine
-from rota.sdk.walks import Found, Pause, Walk
 
 try:
     import httpx2
@@ -64,10 +64,10 @@ class Verb(Generic[P, T]):
         return lambda *args, **named: getattr(client, self._how)(self._make(*args, **named))
 
 
-class WalkVerb(Generic[P, T]):
+class PagedVerb(Generic[P, T]):
     """Something that finds items one after another."""
 
-    def __init__(self, make: Callable[P, Walk[T]]) -> None:
+    def __init__(self, make: Callable[P, Paging[T]]) -> None:
         self._make = make
         self.__doc__ = make.__doc__
 
@@ -83,58 +83,58 @@ class WalkVerb(Generic[P, T]):
     def __get__(self, client: Any, owner: type) -> Any:
         if client is None:
             return self
-        return lambda *args, **named: client.walk(self._make(*args, **named))
+        return lambda *args, **named: client.each(self._make(*args, **named))
 
 
-def _ask(make: Callable[P, Ask[T]]) -> Verb[P, T]:
+def _one(make: Callable[P, Call[T]]) -> Verb[P, T]:
     return Verb(make, "send")
 
 
-def _sole(make: Callable[P, Walk[T]]) -> Verb[P, T]:
+def _sole(make: Callable[P, Paging[T]]) -> Verb[P, T]:
     return Verb(make, "first")
 
 
 class Verbs:
     """All verbs of the API."""
 
-    list_job_types = _ask(asks.list_job_types)
-    get_job_type = _ask(asks.get_job_type)
-    create_job_type = _ask(asks.create_job_type)
-    change_job_type = _ask(asks.change_job_type)
-    delete_job_type = _ask(asks.delete_job_type)
+    list_job_types = _one(calls.list_job_types)
+    get_job_type = _one(calls.get_job_type)
+    create_job_type = _one(calls.create_job_type)
+    change_job_type = _one(calls.change_job_type)
+    delete_job_type = _one(calls.delete_job_type)
 
-    list_node_types = _ask(asks.list_node_types)
-    get_node_type = _ask(asks.get_node_type)
-    put_node_type = _ask(asks.put_node_type)
-    delete_node_type = _ask(asks.delete_node_type)
-    pause_node_type = _ask(asks.pause_node_type)
-    resume_node_type = _ask(asks.resume_node_type)
-    list_nodes = _ask(asks.list_nodes)
-    get_node = _ask(asks.get_node)
-    drain_node = _ask(asks.drain_node)
+    list_node_types = _one(calls.list_node_types)
+    get_node_type = _one(calls.get_node_type)
+    put_node_type = _one(calls.put_node_type)
+    delete_node_type = _one(calls.delete_node_type)
+    pause_node_type = _one(calls.pause_node_type)
+    resume_node_type = _one(calls.resume_node_type)
+    list_nodes = _one(calls.list_nodes)
+    get_node = _one(calls.get_node)
+    drain_node = _one(calls.drain_node)
 
-    enqueue = _ask(asks.enqueue)
-    enqueue_many = _ask(asks.enqueue_many)
-    get_job = _ask(asks.get_job)
-    list_jobs = _ask(asks.list_jobs)
-    jobs = WalkVerb(walks.jobs)
-    wait = _sole(walks.wait)
-    cancel_job = _ask(asks.cancel_job)
-    retry_job = _ask(asks.retry_job)
-    delete_job = _ask(asks.delete_job)
-    cancel_jobs = _ask(asks.cancel_jobs)
-    retry_jobs = _ask(asks.retry_jobs)
-    delete_jobs = _ask(asks.delete_jobs)
-    read_logs = _ask(asks.read_logs)
+    enqueue = _one(calls.enqueue)
+    enqueue_many = _one(calls.enqueue_many)
+    get_job = _one(calls.get_job)
+    list_jobs = _one(calls.list_jobs)
+    jobs = PagedVerb(paging.jobs)
+    wait = _sole(paging.wait)
+    cancel_job = _one(calls.cancel_job)
+    retry_job = _one(calls.retry_job)
+    delete_job = _one(calls.delete_job)
+    cancel_jobs = _one(calls.cancel_jobs)
+    retry_jobs = _one(calls.retry_jobs)
+    delete_jobs = _one(calls.delete_jobs)
+    read_logs = _one(calls.read_logs)
 
-    create_schedule = _ask(asks.create_schedule)
-    list_schedules = _ask(asks.list_schedules)
-    schedules = WalkVerb(walks.schedules)
-    get_schedule = _ask(asks.get_schedule)
-    delete_schedule = _ask(asks.delete_schedule)
-    pause_schedule = _ask(asks.pause_schedule)
-    resume_schedule = _ask(asks.resume_schedule)
-    list_ticks = _ask(asks.list_ticks)
+    create_schedule = _one(calls.create_schedule)
+    list_schedules = _one(calls.list_schedules)
+    schedules = PagedVerb(paging.schedules)
+    get_schedule = _one(calls.get_schedule)
+    delete_schedule = _one(calls.delete_schedule)
+    pause_schedule = _one(calls.pause_schedule)
+    resume_schedule = _one(calls.resume_schedule)
+    list_ticks = _one(calls.list_ticks)
 
 
 class Client(Verbs):
@@ -154,25 +154,25 @@ class Client(Verbs):
         """Give up the connections."""
         self._http.close()
 
-    def send(self, ask: Ask[T]) -> T:
+    def send(self, call: Call[T]) -> T:
         """Send one request."""
         with _reachable(self._url):
-            response = self._http.request(ask.method, ask.path, **_parts(ask))
-        return _read(ask, response)
+            response = self._http.request(call.method, call.path, **_parts(call))
+        return _read(call, response)
 
-    def walk(self, walk: Walk[T]) -> Iterator[T]:
+    def each(self, steps: Paging[T]) -> Iterator[T]:
         """Make requests one after another, as far as the caller reads."""
-        step = next(walk, None)
+        step = next(steps, None)
         while step is not None:
             if isinstance(step, Found):
                 yield step.item
             elif isinstance(step, Pause):
                 threading.Event().wait(step.seconds)
-            step = _next(walk, self.send(step) if isinstance(step, Ask) else None)
+            step = _next(steps, self.send(step) if isinstance(step, Call) else None)
 
-    def first(self, walk: Walk[T]) -> T:
-        """The first item of a walk."""
-        return next(self.walk(walk))
+    def first(self, steps: Paging[T]) -> T:
+        """The first item that is found."""
+        return next(self.each(steps))
 
     def follow_logs(self, uuid: str, *, level: str | None = None, after: int = 0) -> Iterator[LogLine]:
         """Lines of a job's log as they come, until the job has ended. A stream that breaks off is taken up again."""
@@ -205,25 +205,25 @@ class AsyncClient(Verbs):
         """Give up the connections."""
         await self._http.aclose()
 
-    async def send(self, ask: Ask[T]) -> T:
+    async def send(self, call: Call[T]) -> T:
         """Send one request."""
         with _reachable(self._url):
-            response = await self._http.request(ask.method, ask.path, **_parts(ask))
-        return _read(ask, response)
+            response = await self._http.request(call.method, call.path, **_parts(call))
+        return _read(call, response)
 
-    async def walk(self, walk: Walk[T]) -> AsyncIterator[T]:
+    async def each(self, steps: Paging[T]) -> AsyncIterator[T]:
         """Make requests one after another, as far as the caller reads."""
-        step = next(walk, None)
+        step = next(steps, None)
         while step is not None:
             if isinstance(step, Found):
                 yield step.item
             elif isinstance(step, Pause):
                 await asyncio.sleep(step.seconds)
-            step = _next(walk, await self.send(step) if isinstance(step, Ask) else None)
+            step = _next(steps, await self.send(step) if isinstance(step, Call) else None)
 
-    async def first(self, walk: Walk[T]) -> T:
-        """The first item of a walk."""
-        return await anext(self.walk(walk))
+    async def first(self, steps: Paging[T]) -> T:
+        """The first item that is found."""
+        return await anext(self.each(steps))
 
     async def follow_logs(self, uuid: str, *, level: str | None = None, after: int = 0) -> AsyncIterator[LogLine]:
         """Lines of a job's log as they come, until the job has ended. A stream that breaks off is taken up again."""
@@ -244,30 +244,30 @@ def _headers(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}", "Accept": "application/json"}
 
 
-def _parts(ask: Ask[Any]) -> dict[str, Any]:
+def _parts(call: Call[Any]) -> dict[str, Any]:
     """What the driver sends besides method and path."""
-    parts: dict[str, Any] = {"params": ask.query}
-    return parts if ask.content is None else {**parts, "content": ask.content, "headers": _JSON}
+    parts: dict[str, Any] = {"params": call.query}
+    return parts if call.content is None else {**parts, "content": call.content, "headers": _JSON}
 
 
 def _stream(events: LogEvents) -> dict[str, Any]:
-    ask = events.ask()
-    return {"url": ask.path, "params": ask.query, "timeout": _STREAM_TIMEOUT_S, "headers": _EVENT_STREAM}
+    call = events.call()
+    return {"url": call.path, "params": call.query, "timeout": _STREAM_TIMEOUT_S, "headers": _EVENT_STREAM}
 
 
-def _read(ask: Ask[T], response: httpx2.Response) -> T:
+def _read(call: Call[T], response: httpx2.Response) -> T:
     if response.status_code != 200:
         raise _failure(response, response.content)
-    return ask.read(response.content)
+    return call.read(response.content)
 
 
 def _failure(response: httpx2.Response, content: bytes) -> RotaError:
     return failure(response.status_code, content, f"{response.request.method} {response.request.url.path}")
 
 
-def _next(walk: Walk[T], answer: object) -> Ask[Any] | Found[T] | Pause | None:
+def _next(steps: Paging[T], answer: object) -> Call[Any] | Found[T] | Pause | None:
     try:
-        return walk.send(answer)
+        return steps.send(answer)
     except StopIteration:
         return None
 

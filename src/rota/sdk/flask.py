@@ -17,19 +17,19 @@ from flask import Blueprint, Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from rota.clock import SystemClock
-from rota.engine.built_in import ensure_default_node_type
-from rota.engine.definitions import Definitions
-from rota.engine.dependencies import Events
-from rota.engine.event_request import read_event, read_events
+from rota.engine.definitions.built_in import ensure_default_node_type
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.definitions.file import FileDefinitions, Wanted
+from rota.engine.events.events import Events
+from rota.engine.events.request import read_event, read_events
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.file_definitions import FileDefinitions, Wanted
-from rota.engine.intake import Intake
-from rota.engine.schedules import Schedules
+from rota.engine.jobs.intake import Intake
+from rota.engine.schedules.schedules import Schedules
 from rota.errors import AuthError, InvalidInput, RotaError
 from rota.server.answers import status_of
-from rota.server.event_shapes import answer_shape, answers_shape
 from rota.server.routes.events import MAX_EVENTS_BYTES
 from rota.settings import Settings, load_settings
+from rota.shapes.events import answer_shape, answers_shape
 from rota.store import Store, open_store
 
 _JSON = "application/json"

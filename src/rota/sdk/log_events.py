@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rota.sdk.ask import Ask, path_to, present
+from rota.sdk.call import Call, path_to, present
 from rota.sdk.shapes import LogLine
 
 _decode = msgspec.json.Decoder(LogLine).decode
@@ -18,11 +18,11 @@ class LogEvents:
         self._name, self._data = "", ""
         self.is_over = False
 
-    def ask(self) -> Ask[str]:
+    def call(self) -> Call[str]:
         """The request for what was not read yet."""
         self._name, self._data = "", ""
         query = present({"level": self._level, "after": self._after or None})
-        return Ask(method="GET", path=path_to("jobs", self._uuid, "logs", "stream"), answer=str, query=query)
+        return Call(method="GET", path=path_to("jobs", self._uuid, "logs", "stream"), answer=str, query=query)
 
     def read(self, line: str) -> LogLine | None:
         """One line of the stream; gives a line of the log when it is complete."""

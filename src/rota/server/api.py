@@ -9,22 +9,22 @@ from typing import TypeVar
 from msgspec import Struct
 
 from rota.clock import Clock
-from rota.engine.backfill import Backfills
-from rota.engine.configurations import Configurations
-from rota.engine.definitions import Definitions
-from rota.engine.dependencies import Events
-from rota.engine.enqueue_batcher import EnqueueBatcher
-from rota.engine.event_batcher import EventBatcher
-from rota.engine.intake import Intake
-from rota.engine.job_changes import JobChanges
-from rota.engine.schedules import Schedules
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.events.configurations import Configurations
+from rota.engine.events.event_batcher import EventBatcher
+from rota.engine.events.events import Events
+from rota.engine.jobs.changes import JobChanges
+from rota.engine.jobs.enqueue_batcher import EnqueueBatcher
+from rota.engine.jobs.intake import Intake
+from rota.engine.schedules.backfill import Backfills
+from rota.engine.schedules.schedules import Schedules
 from rota.errors import NotFound
 from rota.model.job import Job
-from rota.server.keys import KeyRing
+from rota.server.auth.keys import KeyRing
+from rota.server.auth.rate import RateLimit
 from rota.server.log_feeds import LogFeeds
 from rota.server.operations import Operation
-from rota.server.rate import RateLimit
-from rota.server.shapes import JobShape, job_shape
+from rota.shapes.jobs import JobShape, job_shape
 from rota.store.store import Store
 
 HealthCheck = Callable[[], str | None]

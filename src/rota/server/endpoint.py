@@ -16,10 +16,10 @@ from starlette.types import Receive, Scope, Send
 
 from rota.errors import RotaError
 from rota.server import decoding
-from rota.server.access import NOBODY, OPEN, Caller
 from rota.server.answers import FAULT, Json, Refusal, error_answer, status_of
 from rota.server.api import Api
-from rota.server.auth import bearer_key
+from rota.server.auth.access import NOBODY, OPEN, Caller
+from rota.server.auth.bearer import bearer_key
 from rota.server.operations import JSON, Call, NoBody, Operation
 
 _logger = logging.getLogger("rota.server")

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from rota import __version__
-from rota.server.access import OPEN
 from rota.server.answers import ErrorShape
+from rota.server.auth.access import OPEN
 from rota.server.operations import JSON, Operation
 
 Document = dict[str, Any]

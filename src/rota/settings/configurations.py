@@ -6,7 +6,7 @@ from collections.abc import Collection
 import msgspec
 
 from rota.errors import InvalidInput
-from rota.model.configuration_request import ConfigurationRequest, read_configuration
+from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
 from rota.settings import values
 from rota.settings.document import Document
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from rota.errors import InvalidInput
-from rota.model.triggers.zones import UTC, parse_zone
+from rota.model.triggers.zones.zones import UTC, parse_zone
 
 _LOCALTIME = Path("/etc/localtime")
 _TIMEZONE = Path("/etc/timezone")

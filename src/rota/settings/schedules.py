@@ -5,8 +5,8 @@ import re
 import msgspec
 
 from rota.errors import InvalidInput
-from rota.model.schedule_edits import FIELDS, request_from
-from rota.model.schedule_request import ScheduleRequest, make_schedule
+from rota.model.schedules.edits import FIELDS, request_from
+from rota.model.schedules.request import ScheduleRequest, make_schedule
 from rota.settings import values
 from rota.settings.document import Document
 

@@ -10,8 +10,8 @@ from rota.model.node import NodeType
 
 if TYPE_CHECKING:
     # Reading schedules takes the whole calendar, and only a file has them.
-    from rota.model.configuration_request import ConfigurationRequest
-    from rota.model.schedule_request import ScheduleRequest
+    from rota.model.events.configuration_request import ConfigurationRequest
+    from rota.model.schedules.request import ScheduleRequest
 
 ROLES = ("scheduler", "worker", "server")
 SECRETS = frozenset({"api_key", "admin_token"})

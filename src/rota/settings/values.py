@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from rota.errors import InvalidInput
-from rota.model.event import check_type_name
+from rota.model.events.event import check_type_name
 from rota.model.limits import check_name, check_range
 
 Check = Callable[[str, object], object]

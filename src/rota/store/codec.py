@@ -7,14 +7,14 @@ is read strictly, where it comes in.
 import msgspec
 from msgspec import Struct
 
-from rota.model.configuration import Configuration, ConfigurationState
-from rota.model.evaluation import Evaluation
-from rota.model.event import Event
+from rota.model.events.configuration import Configuration, ConfigurationState
+from rota.model.events.evaluation import Evaluation
+from rota.model.events.event import Event
 from rota.model.job import Ending, JobSpec
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
-from rota.model.schedule import Schedule, ScheduleState, Tick
+from rota.model.schedules.schedule import Schedule, ScheduleState, Tick
 
 encode = msgspec.json.Encoder().encode
 decode_spec = msgspec.json.Decoder(JobSpec).decode

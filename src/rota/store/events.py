@@ -15,9 +15,9 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct, structs
 
-from rota.model.configuration import Configuration, ConfigurationState, Match, literal_start
-from rota.model.evaluation import Evaluation, Verdict
-from rota.model.event import JOB, Event, EventRef
+from rota.model.events.configuration import Configuration, ConfigurationState, Match, literal_start
+from rota.model.events.evaluation import Evaluation, Verdict
+from rota.model.events.event import JOB, Event, EventRef
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.model.settlement import Settlement, end_event

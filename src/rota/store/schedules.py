@@ -11,7 +11,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from rota.model.job import JobSpec
-from rota.model.schedule import Schedule, ScheduleState, Tick
+from rota.model.schedules.schedule import Schedule, ScheduleState, Tick
 
 MAX_TICKS = 1_000
 """Rows kept for each schedule; older ones are forgotten."""

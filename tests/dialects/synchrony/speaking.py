@@ -8,11 +8,11 @@ import msgspec
 from rota.clock import ManualClock
 from rota.dialects.synchrony.adoption import Adoption
 from rota.dialects.synchrony.exchange import Exchange
-from rota.engine.definitions import Definitions
+from rota.engine.definitions.definitions import Definitions
 from rota.engine.dialect import Engine
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.intake import Intake
-from rota.engine.schedules import Schedules
+from rota.engine.jobs.intake import Intake
+from rota.engine.schedules.schedules import Schedules
 from rota.model.ids import new_id
 from rota.store import Store
 from rota.store.redis.access import RedisAccess

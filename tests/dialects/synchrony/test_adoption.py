@@ -76,7 +76,7 @@ def test_order_is_kept_however_many_come_at_once(speaker: Speaker, unique: Uniqu
 
 
 def test_adopted_jobs_line_up_with_those_that_came_in_another_way(speaker: Speaker) -> None:
-    from rota.engine.intake import JobRequest
+    from rota.engine.jobs.intake import JobRequest
 
     before = speaker.engine.intake.enqueue([JobRequest(job_type=JOB_TYPE)])[0].job_id
     speaker.clock.advance(20)
@@ -92,7 +92,7 @@ def test_adopted_jobs_line_up_with_those_that_came_in_another_way(speaker: Speak
 def test_a_thousand_a_second_keep_their_order_and_run_when_they_came_among_others(
     speaker: Speaker, unique: Unique
 ) -> None:
-    from rota.engine.intake import JobRequest
+    from rota.engine.jobs.intake import JobRequest
 
     speaker.definitions.define_job_type(job_type(unique))
     came: dict[str, int] = {}

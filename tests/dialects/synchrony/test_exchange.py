@@ -11,7 +11,7 @@ from msgspec import structs
 from rota.errors import NotFound, StoreUnavailable
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import Node, NodeType
-from rota.model.schedule_request import ScheduleRequest
+from rota.model.schedules.request import ScheduleRequest
 from rota.store import Store
 from rota.store.redis.access import RedisAccess
 from rota.store.redis.store import RedisStore

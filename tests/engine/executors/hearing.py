@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from rota.engine.executors.child import Child, start_child
+from rota.engine.executors.process.child import Child, start_child
 
 
 class Heard:

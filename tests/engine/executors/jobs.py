@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NoReturn
 
-from rota.engine.executors.python import current_run
+from rota.engine.executors.python.python import current_run
 
 seen: contextvars.ContextVar[str] = contextvars.ContextVar("seen", default="nothing")
 gate = threading.Event()

@@ -9,8 +9,7 @@ from rota.engine.executors.log import LogExecutor
 from rota.errors import InvalidInput
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES
 from rota.model.outcome import succeeded
-
-from .runs import JOB_ID, job_type, make_run
+from tests.engine.executors.runs import JOB_ID, job_type, make_run
 
 
 def test_a_line_is_in_the_log_of_the_job_and_of_the_node(

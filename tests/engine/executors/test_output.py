@@ -7,8 +7,7 @@ import pytest
 
 from rota.engine.executors.output import ENTRY_BYTES, KEPT_BYTES, Ends, LineLog, LogCap, Stream, capped_log, fit_message
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES, MAX_RESULT_BYTES
-
-from .runs import make_run
+from tests.engine.executors.runs import make_run
 
 
 class Lines:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.executors.bash import BashExecutor
+from rota.engine.executors.bash.bash import BashExecutor
 from rota.engine.executors.registry import BUILT_IN, ExecutorRegistry
 from rota.errors import InvalidInput
 

@@ -13,21 +13,20 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from rota.engine.executors.bash import BashExecutor
+from rota.engine.executors.bash.bash import BashExecutor
 from rota.engine.executors.executor import Executor
-from rota.engine.executors.http import HttpExecutor
-from rota.engine.executors.isolated import run_isolated
-from rota.engine.executors.python import PythonExecutor
+from rota.engine.executors.http.http import HttpExecutor
+from rota.engine.executors.interpreter.isolated import run_isolated
+from rota.engine.executors.python.python import PythonExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.executors.shortage import raise_if_short
-from rota.engine.executors.sidekiq import SidekiqExecutor
+from rota.engine.executors.sidekiq.sidekiq import SidekiqExecutor
 from rota.errors import NodeStrained
 from rota.model.outcome import OutcomeKind
-
-from .hearing import open_descriptors
-from .python_runs import JOBS
-from .runs import LoggedRun, make_run
-from .web import WebServer, answer
+from tests.engine.executors.hearing import open_descriptors
+from tests.engine.executors.http.web import WebServer, answer
+from tests.engine.executors.python.python_runs import JOBS
+from tests.engine.executors.runs import LoggedRun, make_run
 
 
 @contextmanager
@@ -112,7 +111,7 @@ def test_a_sidekiq_job_cannot_be_pushed_without_a_descriptor(
 ) -> None:
     pytest.importorskip("redis")
     if not is_imported:
-        monkeypatch.delitem(sys.modules, "rota.engine.executors.sidekiq_redis", raising=False)
+        monkeypatch.delitem(sys.modules, "rota.engine.executors.sidekiq.redis", raising=False)
 
     async def scenario() -> None:
         executor = SidekiqExecutor()
@@ -147,7 +146,7 @@ def test_a_module_cannot_be_imported_without_descriptors(
 
 @pytest.mark.parametrize("way", ["in a process of its own", "isolated"])
 def test_what_a_process_of_a_run_lacks_is_told_by_the_node(runner: asyncio.Runner, way: str) -> None:
-    function: dict[str, object] = {"function": f"{__package__}.importing_too_much:job"}
+    function: dict[str, object] = {"function": f"{__package__}.python.importing_too_much:job"}
     if way == "isolated":
         run = make_run(function)
         run.job_type = structs.replace(run.job_type, executor="python")

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from rota.errors import InvalidInput
-from rota.model.triggers.cron_fires import Dst
+from rota.model.triggers.cron.fires import Dst
 from rota.model.triggers.interval import Anchor, TimeUnit
 from rota.model.triggers.make_trigger import (
     check_trigger,

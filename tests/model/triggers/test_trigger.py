@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rota.model.triggers.cron_fires import Dst
+from rota.model.triggers.cron.fires import Dst
 from rota.model.triggers.interval import Anchor, TimeUnit
 from rota.model.triggers.trigger import (
     CronTrigger,

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, settings
 
-from rota.model.triggers.cron import Days
-from rota.model.triggers.cron_parser import parse_cron
+from rota.model.triggers.cron.cron import Days
+from rota.model.triggers.cron.parser import parse_cron
 from rota.model.triggers.interval import Anchor, TimeUnit
 from rota.model.triggers.trigger import (
     CronTrigger,
@@ -14,9 +14,9 @@ from rota.model.triggers.trigger import (
     Progress,
     Trigger,
 )
-from rota.model.triggers.words import cron_words, trigger_words
+from rota.model.triggers.words.words import cron_words, trigger_words
+from tests.model.triggers.cron.test_oracles import lines
 from tests.model.triggers.instants import ms
-from tests.model.triggers.test_cron_oracles import lines
 
 
 @pytest.mark.parametrize(

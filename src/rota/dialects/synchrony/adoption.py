@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.shapes import JobRecord, dead_letter, read_record
 from rota.engine.dialect import Engine
-from rota.engine.intake import JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import NotFound, RotaError, StoreError
 from rota.model.ids import check_id
 from rota.model.job import Cause, JobSpec, rank_of

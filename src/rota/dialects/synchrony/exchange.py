@@ -6,9 +6,9 @@ from functools import partial
 
 from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.agreement import Agreement
-from rota.dialects.synchrony.lenient import Lenient
+from rota.dialects.synchrony.definition_hashes import JobTypes, NodeTypes, ScheduleItems
 from rota.dialects.synchrony.shapes import node_text
-from rota.dialects.synchrony.sides import JobTypes, NodeTypes, ScheduleItems
+from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.dialect import Engine
 from rota.store.redis.access import RedisAccess
 from rota.store.redis.scripts import load_scripts
@@ -57,7 +57,7 @@ class Exchange:
         self._has_turn = False
         self._version = -1
         self._lock = threading.Lock()
-        self._lenient = Lenient()
+        self._skip_refused = SkipRefused()
 
     def run_once(self, now: int) -> float:
         """One round, if it is this node's turn. Returns the seconds until the next: whether our definitions changed is
@@ -76,7 +76,7 @@ class Exchange:
             agreements.append(self._schedules)
         self._reach(agreements, quietly=self._schedules not in agreements)
         if self._nodes_round.is_due(now, _NODES_MS):
-            self._lenient.do(keys.NODES, self._show_nodes)
+            self._skip_refused.do(keys.NODES, self._show_nodes)
 
     def learn(self) -> None:
         """Carry over node types and job types now, whosever turn it is."""
@@ -88,10 +88,10 @@ class Exchange:
         with self._lock:
             self._version = self._store.definitions_version()
             for one in agreements:
-                self._lenient.do(one.key, partial(one.reach, quietly=True))
+                self._skip_refused.do(one.key, partial(one.reach, quietly=True))
             for one in reversed(agreements):
                 if not one.is_reached:
-                    self._lenient.do(one.key, partial(one.reach, quietly=quietly))
+                    self._skip_refused.do(one.key, partial(one.reach, quietly=quietly))
 
     def _all_schedules(self) -> Iterator[ScheduleEntry]:
         count, cursor = 0, None

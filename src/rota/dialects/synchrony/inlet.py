@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.adoption import Adoption
-from rota.dialects.synchrony.lenient import Lenient
-from rota.dialects.synchrony.sides import readable_node_types
+from rota.dialects.synchrony.definition_hashes import readable_node_types
+from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.dialect import Engine
 from rota.errors import RotaError
 from rota.store.redis.access import BlockingAccess, RedisAccess
@@ -38,11 +38,11 @@ class Inlet:
         self._adoption = Adoption(access, engine, learn)
         self._everything = everything
         self._listeners: dict[str, ListListener] = {}
-        self._lenient = Lenient()
+        self._skip_refused = SkipRefused()
 
     def run_once(self, now: int) -> float:
         """Begin and end listening as node types come and go."""
-        self._lenient.do(keys.NODE_TYPES, self._update)
+        self._skip_refused.do(keys.NODE_TYPES, self._update)
         return EVERY_S
 
     def _update(self) -> None:

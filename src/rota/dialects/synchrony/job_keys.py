@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from rota.dialects.synchrony import keys
-from rota.dialects.synchrony.lenient import Lenient
 from rota.dialects.synchrony.shapes import job_text
-from rota.engine.definitions import Definitions
+from rota.dialects.synchrony.skip_refused import SkipRefused
+from rota.engine.definitions.definitions import Definitions
 from rota.model.job import FINAL_STATES, Job, JobState
 from rota.store.redis.access import RedisAccess
 from rota.store.redis.scripts import load_scripts
@@ -36,16 +36,16 @@ class JobKeys:
         self._definitions = definitions
         self._node = node
         self._sweeps: dict[str, int] = {}
-        self._lenient = Lenient()
+        self._skip_refused = SkipRefused()
 
     def run_once(self, now: int) -> float:
         """One round, if it is this node's turn. Returns the seconds until the next."""
         if self._access.run(_TAKE_TURN, [keys.JOBS_TURN], [self._node, _TURN_MS]):
             for node_type in self._definitions.node_types():
                 queue = node_type.uuid
-                self._lenient.do(keys.jobs_in_progress(queue), partial(self._show_running, queue))
-                self._lenient.do(keys.jobs_finished(queue), partial(self._show_finished, queue))
-                self._lenient.do(keys.jobs_finished(queue), partial(self._sweep, queue))
+                self._skip_refused.do(keys.jobs_in_progress(queue), partial(self._show_running, queue))
+                self._skip_refused.do(keys.jobs_finished(queue), partial(self._show_finished, queue))
+                self._skip_refused.do(keys.jobs_finished(queue), partial(self._sweep, queue))
         return EVERY_S
 
     def _show_running(self, queue: str) -> None:

@@ -10,7 +10,7 @@ from rota.errors import InvalidInput
 from rota.model.job import Job
 from rota.model.job_type import JobType, Unique
 from rota.model.node import Node, NodeType
-from rota.model.schedule import Schedule, ScheduleState
+from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import IntervalTrigger
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from rota.engine.executors.executor import Run
 from rota.errors import InvalidInput
-from rota.model.event import ANY_TYPE, Event, check_event_type, check_resource, make_event
+from rota.model.events.event import ANY_TYPE, Event, check_event_type, check_resource, make_event
 from rota.model.job_type import JobType
 from rota.model.outcome import Outcome, refused, succeeded
 
 if TYPE_CHECKING:
     from rota.clock import Clock
-    from rota.engine.dependencies import Events
+    from rota.engine.events.events import Events
 
 
 class EventExecutor:

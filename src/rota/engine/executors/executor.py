@@ -3,9 +3,21 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from msgspec import Struct
+
+from rota.errors import InvalidInput
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
-from rota.model.outcome import Outcome
+from rota.model.limits import MAX_RESULT_BYTES, encode_json
+from rota.model.outcome import Outcome, OutcomeKind, failed
+
+
+class ExecutorOptions(Struct, frozen=True, omit_defaults=True):
+    """What the executors of a process are told beside the job types: the same for all nodes of an installation, as a
+    rule. It can be handed to another process."""
+
+    http_allow: tuple[str, ...] = ()
+    """Hosts and networks that every http job may reach although they are not public."""
 
 
 class Run:
@@ -69,3 +81,17 @@ class Executor(Protocol):
     async def close(self) -> None:
         """The node stops; give up threads and processes."""
         ...
+
+
+def checked(outcome: object) -> Outcome:
+    """An outcome that the store can carry: a third-party executor may return anything."""
+    if not isinstance(outcome, Outcome) or not isinstance(outcome.kind, OutcomeKind):
+        return failed({"type": "outcome", "message": f"the executor returned {outcome!r:.200}, which is no outcome"})
+    if outcome.results is None and outcome.errors is None:
+        return outcome
+    try:
+        encode_json("results", outcome.results, MAX_RESULT_BYTES)
+        encode_json("errors", outcome.errors, MAX_RESULT_BYTES)
+    except InvalidInput as error:
+        return failed({"type": "result", "message": str(error)})
+    return outcome

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from rota.engine.executors.executor import Run
-from rota.engine.executors.pipe import WAIT
+from rota.engine.executors.process.pipe import WAIT
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES
 from rota.model.log import LEVELS
 

@@ -10,20 +10,19 @@ import threading
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
-from rota.engine.executors.executor import Executor
+from rota.engine.executors.executor import Executor, ExecutorOptions
 from rota.engine.executors.metadata import did_you_mean
-from rota.engine.executors.options import ExecutorOptions
 from rota.engine.executors.shortage import raise_if_short
 from rota.errors import InvalidInput
 
 GROUP = "rota.executors"
 BUILT_IN = {
     "event": "rota.engine.executors.event:EventExecutor",
-    "bash": "rota.engine.executors.bash:BashExecutor",
-    "http": "rota.engine.executors.http:HttpExecutor",
+    "bash": "rota.engine.executors.bash.bash:BashExecutor",
+    "http": "rota.engine.executors.http.http:HttpExecutor",
     "log": "rota.engine.executors.log:LogExecutor",
-    "python": "rota.engine.executors.python:PythonExecutor",
-    "sidekiq": "rota.engine.executors.sidekiq:SidekiqExecutor",
+    "python": "rota.engine.executors.python.python:PythonExecutor",
+    "sidekiq": "rota.engine.executors.sidekiq.sidekiq:SidekiqExecutor",
 }
 _logger = logging.getLogger(__name__)
 

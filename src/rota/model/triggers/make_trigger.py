@@ -8,16 +8,16 @@ from msgspec.structs import replace
 
 from rota.errors import InvalidInput
 from rota.model.limits import check_range
-from rota.model.triggers.cron import Days, Dialect
-from rota.model.triggers.cron_check import check_fires
-from rota.model.triggers.cron_fires import Dst
-from rota.model.triggers.cron_parser import Every, Reboot, parse_cron_line
-from rota.model.triggers.dates import parse_instant
+from rota.model.triggers.cron.check import check_fires
+from rota.model.triggers.cron.cron import Days, Dialect
+from rota.model.triggers.cron.fires import Dst
+from rota.model.triggers.cron.parser import Every, Reboot, parse_cron_line
 from rota.model.triggers.durations import MAX_INTERVAL_MS
 from rota.model.triggers.interval import Anchor, TimeUnit
 from rota.model.triggers.trigger import CronTrigger, FrequencyTrigger, IntervalTrigger, OnceTrigger, Progress, Trigger
-from rota.model.triggers.zone_offsets import MIN_SECONDS
-from rota.model.triggers.zones import UTC, parse_zone
+from rota.model.triggers.zones.dates import parse_instant
+from rota.model.triggers.zones.offsets import MIN_SECONDS
+from rota.model.triggers.zones.zones import UTC, parse_zone
 
 MAX_JITTER_MS = 24 * 3600 * 1000
 _BEGINNING = MIN_SECONDS * 1000

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from rota.model.triggers.cron import Cron, Days, Dialect
-from rota.model.triggers.cron_fires import Dst, count_between, fires_between, next_fire
-from rota.model.triggers.cron_parser import parse_cron
+from rota.model.triggers.cron.cron import Cron, Days, Dialect
+from rota.model.triggers.cron.fires import Dst, count_between, fires_between, next_fire
+from rota.model.triggers.cron.parser import parse_cron
 from rota.model.triggers.interval import Anchor, TimeUnit, count_in_series, next_in_series, next_unit
 from rota.model.triggers.jitter import jitter_of
 from rota.model.triggers.once import instant_of_once, next_once

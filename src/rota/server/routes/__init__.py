@@ -1,27 +1,15 @@
-"""The native API's operations, one file per noun. A new file is added to `ALL`."""
+"""The native API's operations, one file or folder per noun. A new one is added to `ALL`."""
 
 from rota.server.operations import Operation
-from rota.server.routes import (
-    bulk,
-    configurations,
-    events,
-    job_lists,
-    job_types,
-    jobs,
-    logs,
-    node_types,
-    nodes,
-    queues,
-    schedules,
-    system,
-)
+from rota.server.routes import configurations, events, job_types, node_types, nodes, queues, schedules, system
+from rota.server.routes.jobs import bulk, jobs, lists, logs
 
 ALL: tuple[Operation, ...] = tuple(
     operation
     for routes in (
         jobs.routes,
         bulk.routes,
-        job_lists.routes,
+        lists.routes,
         logs.routes,
         job_types.routes,
         node_types.routes,

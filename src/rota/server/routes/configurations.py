@@ -4,15 +4,17 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from rota.engine.event_request import read_event
-from rota.model.configuration import ClockKind, Late, Match
-from rota.model.configuration_request import ConfigurationRequest, read_configuration
-from rota.model.explanation import explain
-from rota.server import fields
-from rota.server.access import Scope
+from rota.engine.events.request import read_event
+from rota.model.events.configuration import ClockKind, Late, Match
+from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
+from rota.model.events.explanation import explain
 from rota.server.answers import DoneTo, Refusal
 from rota.server.api import Api
-from rota.server.event_shapes import (
+from rota.server.auth.access import Scope
+from rota.server.operations import Call, Routes
+from rota.server.routes.events import NewEvent
+from rota.shapes import fields
+from rota.shapes.events import (
     ConfigurationShape,
     EvaluationShape,
     ExplanationShape,
@@ -23,8 +25,6 @@ from rota.server.event_shapes import (
     preview_shape,
     validation_shape,
 )
-from rota.server.operations import Call, Routes
-from rota.server.routes.events import NewEvent
 from rota.store.events import ConfigurationEntry
 
 routes = Routes("configurations")

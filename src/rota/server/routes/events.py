@@ -5,19 +5,19 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
-from rota.engine.event_request import MAX_EVENTS, read_event, read_events
-from rota.server import fields
-from rota.server.access import Scope
+from rota.engine.events.request import MAX_EVENTS, read_event, read_events
 from rota.server.answers import Json, Refusal
 from rota.server.api import Api
-from rota.server.event_shapes import (
+from rota.server.auth.access import Scope
+from rota.server.operations import Call, Routes
+from rota.shapes import fields
+from rota.shapes.events import (
     EvaluationShape,
     EventAnswerShape,
     answer_shape,
     answers_shape,
     preview_shape,
 )
-from rota.server.operations import Call, Routes
 
 MAX_EVENTS_BYTES = 16 * 1024 * 1024
 

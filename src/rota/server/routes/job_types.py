@@ -2,16 +2,16 @@
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from rota.engine.definitions import DEFAULT_NODE_TYPE
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
-from rota.server import fields
-from rota.server.access import Scope
 from rota.server.answers import DoneTo
 from rota.server.api import Api
+from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
-from rota.server.shapes import JobTypeShape, UniqueWord, job_type_shape
+from rota.shapes import fields
+from rota.shapes.jobs import JobTypeShape, UniqueWord, job_type_shape
 
 routes = Routes("job types")
 

@@ -4,12 +4,12 @@ from msgspec import Struct
 
 from rota.errors import InvalidInput, NotFound
 from rota.model.node import NodeType
-from rota.server import fields
-from rota.server.access import Scope
 from rota.server.answers import Done, DoneTo
 from rota.server.api import Api
+from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
-from rota.server.shapes import NodeTypeShape, node_type_shape
+from rota.shapes import fields
+from rota.shapes.jobs import NodeTypeShape, node_type_shape
 
 routes = Routes("node types")
 

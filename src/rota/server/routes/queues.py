@@ -6,11 +6,11 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from rota.model.node import DEAD_AFTER_MS, NodeType
-from rota.server import fields
-from rota.server.access import Scope
 from rota.server.api import Api
+from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
-from rota.server.shapes import QueueShape, queue_shape
+from rota.shapes import fields
+from rota.shapes.jobs import QueueShape, queue_shape
 from rota.store.store import STATS_KEPT_MS, STATS_STEP_MS
 
 routes = Routes("queues")

@@ -4,21 +4,21 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from rota.engine.definitions import refuse_file_owned
-from rota.engine.upcoming import Fire, next_fires, warnings_of
+from rota.engine.definitions.definitions import refuse_file_owned
+from rota.engine.schedules.upcoming import Fire, next_fires, warnings_of
 from rota.errors import NotFound
-from rota.model.schedule_edits import request_of
-from rota.model.schedule_request import ScheduleRequest, read_trigger
-from rota.model.triggers.dates import parse_instant
+from rota.model.schedules.edits import request_of
+from rota.model.schedules.request import ScheduleRequest, read_trigger
 from rota.model.triggers.trigger import Progress
-from rota.model.triggers.words import trigger_words
-from rota.server import fields
-from rota.server.access import Scope
+from rota.model.triggers.words.words import trigger_words
+from rota.model.triggers.zones.dates import parse_instant
 from rota.server.answers import DoneTo
 from rota.server.api import Api
+from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
-from rota.server.schedule_bodies import NewBackfill, NewSchedule, Pause, ScheduleChange, WholeSchedule, change_of
-from rota.server.schedule_shapes import (
+from rota.server.routes.schedule_bodies import NewBackfill, NewSchedule, Pause, ScheduleChange, WholeSchedule, change_of
+from rota.shapes import fields
+from rota.shapes.schedules import (
     BackfillPlanShape,
     BackfillShape,
     FireShape,

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
-from rota.model.configuration import Configuration
+from rota.model.events.configuration import Configuration
 from rota.store.codec import decode_configuration, decode_configuration_state, encode
 from rota.store.events import (
     Applied,

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import structs
 
 from rota.errors import Conflict
-from rota.model.schedule import Tick, TickStatus
+from rota.model.schedules.schedule import Tick, TickStatus
 from rota.model.settlement import cancelled_before_run
 from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
 from rota.store.redis.entries import new_entry

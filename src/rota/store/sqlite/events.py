@@ -7,9 +7,9 @@ from functools import partial
 import msgspec
 
 from rota.errors import Conflict
-from rota.model.configuration import Configuration
-from rota.model.evaluation import Evaluation
-from rota.model.event import JOB, Event
+from rota.model.events.configuration import Configuration
+from rota.model.events.evaluation import Evaluation
+from rota.model.events.event import JOB, Event
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.store.codec import (

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from rota.errors import Conflict
 from rota.model.job import JobSpec
-from rota.model.schedule import Tick, TickStatus
+from rota.model.schedules.schedule import Tick, TickStatus
 from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
 from rota.store.schedules import (
     MAX_TICKS,

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Self
 
 from rota.errors import Conflict
-from rota.model.event import Event
+from rota.model.events.event import Event
 from rota.model.job import Claim, Job, JobSpec, JobState, node_of_token, rank_of
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry

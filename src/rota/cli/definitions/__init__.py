@@ -1,0 +1,1 @@
+"""Section Definitions of `rota --help`."""

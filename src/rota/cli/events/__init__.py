@@ -1,0 +1,1 @@
+"""Section Events of `rota --help`."""

@@ -1,0 +1,167 @@
+"""`rota configuration` and `rota explain`: which events make which job, and why one was made or not."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from rota.cli.show import answer, moment, print_facts, print_json, print_table, talk
+from rota.cli.target import Opened, Target, takes_target
+from rota.errors import InvalidInput
+from rota.model.events.configuration_request import ConfigurationRequest
+from rota.model.events.evaluation import Row
+from rota.model.events.event import shown_time
+from rota.model.events.explanation import Explanation, explain, named
+from rota.shapes.events import ConfigurationShape, configuration_shape, explanation_shape
+from rota.store.events import ConfigurationEntry
+
+
+@click.group(short_help="Which events make which job.")
+def configuration() -> None:
+    """Which events make which job: a file in the last hour, both tables today, and then the clock."""
+
+
+@configuration.command(name="list")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=1_000, show_default=True)
+@takes_target
+def list_configurations(target: Target, *, limit: int) -> None:
+    """All configurations, by name."""
+    with target.open() as rota:
+        names = rota.job_type_names()
+        entries = rota.store.list_configurations(limit=limit).entries
+    answer(
+        [configuration_shape(entry, names) for entry in entries],
+        as_json=target.as_json,
+        show=lambda: _show_list(entries, names),
+    )
+
+
+def _show_list(entries: Sequence[ConfigurationEntry], names: dict[str, str]) -> None:
+    rows = [
+        (
+            entry.configuration.name,
+            len(entry.configuration.dependencies),
+            names.get(entry.configuration.job_type),
+            entry.state.triggered,
+            moment(entry.state.last_execution_wall),
+        )
+        for entry in entries
+    ]
+    headers = ("NAME", "DEPENDENCIES", "JOB TYPE", "TRIGGERED", "LAST")
+    print_table(headers, rows, nothing="No configurations yet. Make one with: rota configuration create -f FILE")
+
+
+@configuration.command()
+@click.argument("name")
+@takes_target
+def show(target: Target, *, name: str) -> None:
+    """One configuration, by name or uuid."""
+    with target.open() as rota:
+        shape = configuration_shape(rota.configurations.find(name), rota.job_type_names())
+    answer(shape, as_json=target.as_json, show=lambda: _show_one(shape))
+
+
+def _show_one(one: ConfigurationShape) -> None:
+    print_facts(
+        [
+            ("name", one.name),
+            ("uuid", one.uuid),
+            ("job type", one.job.job_type if one.job else "writes a line to the log"),
+            ("clock", one.clock.value),
+            ("late", one.late.value),
+            ("last execution", one.last_execution),
+            ("triggered", one.triggered),
+            ("owned by", one.managed_by),
+        ]
+    )
+    for part in one.dependencies:
+        click.echo(f"  {part}")
+
+
+@configuration.command()
+@click.option(
+    "-f", "--file", "path", required=True, type=click.Path(path_type=Path), help="YAML with `configurations:`."
+)
+@click.option("--replace", is_flag=True, help="Change those that exist.")
+@takes_target
+def create(target: Target, *, path: Path, replace: bool) -> None:
+    """Define the configurations that stand in a file. They are then yours, not the file's."""
+    with target.open(may_create=True) as rota:
+        entries = [_define(rota, request, replace=replace) for request in _requests(rota, path)]
+        names = rota.job_type_names()
+    if target.as_json:
+        print_json([configuration_shape(entry, names) for entry in entries])
+    else:
+        for entry in entries:
+            click.echo(entry.configuration.name)
+
+
+def _requests(rota: Opened, path: Path) -> Sequence[ConfigurationRequest]:
+    from rota.settings.configurations import read_configurations
+    from rota.settings.document import read_document
+
+    found = read_configurations(read_document(path, str(path)), rota.settings.event_types)
+    if not found:
+        raise InvalidInput(str(path), "has no configurations")
+    return found
+
+
+def _define(rota: Opened, request: ConfigurationRequest, *, replace: bool) -> ConfigurationEntry:
+    if replace and rota.store.configuration_uuid(request.name):
+        return rota.configurations.replace(request.name, request)
+    return rota.configurations.create(request)
+
+
+@configuration.command()
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@takes_target
+def delete(target: Target, *, names: Sequence[str]) -> None:
+    """Remove configurations with all that is known of them. Their jobs stay."""
+    with target.open() as rota:
+        for name in names:
+            rota.configurations.find(name)
+        gone = [rota.configurations.delete(name).configuration for name in names]
+    if target.as_json:
+        print_json([{"uuid": one.uuid, "name": one.name} for one in gone])
+    else:
+        talk(f"Deleted {', '.join(one.name for one in gone)}.")
+
+
+@click.command(name="explain", short_help="Why a configuration fired, or did not.")
+@click.argument("name")
+@takes_target
+def explain_configuration(target: Target, *, name: str) -> None:
+    """Why the configuration NAME fired or did not, what is missing, and what expires next."""
+    with target.open() as rota:
+        entry = rota.configurations.find(name)
+        last = rota.store.list_evaluations(entry.configuration.uuid, limit=1)
+        found = explain(entry.configuration, entry.state, last[0] if last else None, rota.clock.now() * 1_000)
+    answer(
+        explanation_shape(entry.configuration.name, found),
+        as_json=target.as_json,
+        show=lambda: _show_explanation(found),
+    )
+
+
+def _show_explanation(found: Explanation) -> None:
+    click.echo(found.sentence)
+    rows = [_cells(row) for row in (found.last.matrix if found.last else found.standing)]
+    print_table(("DEPENDENCY", "EVENT", "TIMESTAMP", "AGE", "LIFE", "NEWER", "MET"), rows, nothing="")
+    if found.missing:
+        click.echo(f"Missing now: {', '.join(named(one) for one in found.missing)}.")
+    if found.expires_next:
+        at = shown_time(found.expires_next.at)
+        click.echo(f"Expires next: {named(found.expires_next.dependency)}, at {at}.")
+
+
+def _cells(row: Row) -> tuple[object, ...]:
+    seen = row.event
+    return (
+        named(row.dependency),
+        seen.resource if seen else "",
+        shown_time(seen.time) if seen else "",
+        "" if row.age_us is None else f"{row.age_us / 1_000_000:g} s",
+        f"{row.dependency.life_s} s",
+        {True: "yes", False: "no", None: ""}[row.is_newer],
+        "yes" if row.is_met else "no",
+    )

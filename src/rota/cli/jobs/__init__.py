@@ -1,0 +1,1 @@
+"""Section Jobs of `rota --help`."""

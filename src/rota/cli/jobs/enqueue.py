@@ -1,0 +1,134 @@
+"""`rota enqueue`: makes a job, and waits for it if asked to."""
+
+from collections.abc import Callable
+
+import click
+from msgspec import structs
+
+from rota.cli import parameters
+from rota.cli.jobs.follow import WaitedTooLong, Watch
+from rota.cli.jobs.jobs import show_job, took
+from rota.cli.jobs.logs import print_entry
+from rota.cli.show import compact, print_json, span, talk, visible
+from rota.cli.target import Opened, Target, takes_target
+from rota.engine.jobs.intake import JobRequest
+from rota.model.job import JobState
+from rota.model.log import LogEntry
+from rota.model.retry import RetryPolicy
+from rota.shapes.jobs import JobShape, job_shape
+from rota.store.store import Admission
+
+JOB_FAILED = 1
+TIMED_OUT = 124
+
+
+@click.command(short_help="Make a job; wait for it or follow its log.")
+@click.argument("job_type", metavar="TYPE")
+@click.argument("words", metavar="[KEY=VALUE]...", nargs=-1, callback=parameters.pairs)
+@click.option("--arguments", metavar="JSON", callback=parameters.json_object, help="Arguments as a JSON object.")
+@click.option("--priority", type=int, default=0, help="Higher runs first.")
+@click.option("--delay", metavar="DURATION", callback=parameters.duration, help="Not before so long: 500ms, 5s, 2h.")
+@click.option("--at", metavar="TIME", callback=parameters.instant, help="Not before this: ISO 8601 or epoch ms.")
+@click.option("--unique-key", metavar="KEY", help="While a live job has this key, make no other.")
+@click.option("--timeout", metavar="DURATION", callback=parameters.duration, help="Stop it after so long.")
+@click.option("--attempts", type=int, help="Attempts in all, the first one included.")
+@click.option("--wait", is_flag=True, help="Wait until it has ended; exit code 1 unless it succeeded.")
+@click.option("--follow", is_flag=True, help="Show its log meanwhile; implies --wait.")
+@click.option("--timeout-wait", metavar="DURATION", callback=parameters.duration, help="Wait so long at most.")
+@takes_target
+def enqueue(
+    target: Target,
+    *,
+    job_type: str,
+    words: dict[str, object],
+    arguments: dict[str, object] | None,
+    priority: int,
+    delay: int | None,
+    at: int | None,
+    unique_key: str | None,
+    timeout: int | None,
+    attempts: int | None,
+    wait: bool,
+    follow: bool,
+    timeout_wait: int | None,
+) -> int:
+    """Make a job of TYPE and print its id.
+
+    Arguments stand as key=value: a value that reads as JSON is taken as such, any other is text. A duration without a
+    unit is in seconds.
+    """
+    with target.open() as rota:
+        request = JobRequest(
+            job_type=job_type,
+            arguments={**(arguments or {}), **words},
+            priority=priority,
+            delay_ms=delay,
+            run_at=at,
+            unique_key=unique_key,
+            timeout_ms=timeout,
+            retry=_retry(rota, job_type, attempts),
+        )
+        admission = rota.intake.enqueue([request])[0]
+        if not wait and not follow:
+            return _answer(target, admission)
+        timeout_s = None if timeout_wait is None else timeout_wait / 1000
+        return _await_end(target, rota, admission, follow=follow, timeout_s=timeout_s)
+
+
+def _retry(rota: Opened, job_type: str, attempts: int | None) -> RetryPolicy | None:
+    """The job type's own policy, with another number of attempts."""
+    if attempts is None:
+        return None
+    return structs.replace(rota.definitions.job_type(job_type).retry, attempts=attempts)
+
+
+def _answer(target: Target, admission: Admission) -> int:
+    if target.as_json:
+        print_json({"uuid": admission.job_id, "is_new": admission.is_new})
+    else:
+        _print_id(admission)
+    return 0
+
+
+def _print_id(admission: Admission) -> None:
+    click.echo(admission.job_id)
+    if not admission.is_new:
+        talk("Not made anew: this job has its unique key.")
+
+
+def _await_end(target: Target, rota: Opened, admission: Admission, *, follow: bool, timeout_s: float | None) -> int:
+    try:
+        if not target.as_json:
+            _print_id(admission)
+        watch = Watch(rota.store, admission.job_id, rota.clock, timeout_s)
+        job = watch.until_ended(_printer(target) if follow else None)
+    except WaitedTooLong:
+        talk(f"error: still waiting for {admission.job_id} after {timeout_s:g} s; it goes on without us")
+        return TIMED_OUT
+    except KeyboardInterrupt:
+        talk(f"\nThe job goes on. Follow it with: rota logs -f {admission.job_id}")
+        raise
+    shape = job_shape(job, rota.job_type_names(), rota.queue_names())
+    if target.as_json:
+        print_json({"is_new": admission.is_new, **structs.asdict(shape)})
+    elif follow:
+        talk(_outcome(shape))
+    else:
+        show_job(shape)
+    return 0 if job.state is JobState.SUCCEEDED else JOB_FAILED
+
+
+def _outcome(shape: JobShape) -> str:
+    """How it ended, in one line."""
+    errors = compact(shape.errors)
+    after = span(took(shape))
+    return visible(f"{shape.state}{f' after {after}' if after else ''}{f': {errors}' if errors else ''}")
+
+
+def _printer(target: Target) -> Callable[[LogEntry], None]:
+    """With --json the log is talk, so that standard output stays one document."""
+
+    def to_stderr(entry: LogEntry) -> None:
+        talk(visible(entry.message))
+
+    return to_stderr if target.as_json else print_entry

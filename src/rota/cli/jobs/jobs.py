@@ -1,0 +1,167 @@
+"""`rota jobs`, `rota job`, `rota cancel`, `rota retry`."""
+
+from collections.abc import Sequence
+
+import click
+
+from rota.cli.jobs.job_ids import find_job, resolve_ids
+from rota.cli.show import answer, compact, moment, print_facts, print_json, print_table, span, talk
+from rota.cli.target import Opened, Target, takes_target
+from rota.errors import Conflict, NotFound
+from rota.model.job import Job, JobState
+from rota.shapes.jobs import JobShape, job_shape
+from rota.store.store import CancelAnswer, JobQuery
+
+_PAGE = 500
+_HEADERS = ("ID", "TYPE", "STATE", "QUEUE", "ENQUEUED", "TOOK", "ATTEMPTS")
+
+
+@click.command(short_help="List jobs.")
+@click.option("--state", type=click.Choice([state.value for state in JobState]), multiple=True, help="Only these.")
+@click.option("--type", "job_type", metavar="NAME", help="Only jobs of this job type.")
+@click.option("--queue", metavar="NAME", help="Only jobs of this node type.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="At most so many.")
+@click.option("--all", "everything", is_flag=True, help="All of them, however many.")
+@takes_target
+def jobs(
+    target: Target, *, state: Sequence[str], job_type: str | None, queue: str | None, limit: int, everything: bool
+) -> None:
+    """List jobs: waiting ones in the order in which they will run, then running ones, then the latest that ended."""
+    with target.open() as rota:
+        query = JobQuery(
+            queue=rota.definitions.node_type(queue).uuid if queue else None,
+            states=frozenset(JobState(one) for one in state),
+            job_type=rota.definitions.job_type(job_type).uuid if job_type else None,
+        )
+        found, is_cut = _list(rota, query, None if everything else limit)
+        shapes = _shapes(rota, found)
+    answer(shapes, as_json=target.as_json, show=lambda: _show_jobs(shapes))
+    if is_cut:
+        talk(f"There are more than {limit}; --limit N or --all shows them.")
+
+
+def _list(rota: Opened, query: JobQuery, limit: int | None) -> tuple[list[Job], bool]:
+    """Up to `limit` jobs, and whether there are more."""
+    found: list[Job] = []
+    cursor: str | None = None
+    while limit is None or len(found) <= limit:
+        page = rota.store.list_jobs(query, limit=_PAGE if limit is None else min(limit + 1, _PAGE), cursor=cursor)
+        found += page.jobs
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return found[:limit], limit is not None and len(found) > limit
+
+
+def _shapes(rota: Opened, found: Sequence[Job]) -> list[JobShape]:
+    job_types, queues = rota.job_type_names(), rota.queue_names()
+    return [job_shape(one, job_types, queues) for one in found]
+
+
+def _show_jobs(shapes: list[JobShape]) -> None:
+    rows = [
+        (
+            one.uuid,
+            one.job_type or one.job_type_uuid,
+            one.state,
+            one.node_type or one.node_type_uuid,
+            moment(one.enqueued_at),
+            span(took(one)),
+            one.attempts,
+        )
+        for one in shapes
+    ]
+    print_table(_HEADERS, rows, nothing="No jobs.")
+
+
+@click.command(short_help="Show one job.")
+@click.argument("job_id", metavar="ID")
+@takes_target
+def job(target: Target, *, job_id: str) -> None:
+    """Show one job. ID may be cut to its beginning or end."""
+    with target.open() as rota:
+        shape = _shapes(rota, [find_job(rota.store, job_id)])[0]
+    answer(shape, as_json=target.as_json, show=lambda: show_job(shape))
+
+
+def show_job(shape: JobShape) -> None:
+    """Everything about one job, for people."""
+    print_facts(
+        [
+            ("id", shape.uuid),
+            ("type", shape.job_type or shape.job_type_uuid),
+            ("state", f"{shape.state}, to be cancelled" if shape.cancel_requested else shape.state),
+            ("queue", shape.node_type or shape.node_type_uuid),
+            ("priority", shape.priority or None),
+            ("attempts", shape.attempts),
+            ("deaths", shape.deaths or None),
+            ("enqueued", moment(shape.enqueued_at)),
+            ("due", moment(shape.available_at) if shape.state == JobState.DELAYED else None),
+            ("started", moment(shape.started_at) or None),
+            ("ended", moment(shape.ended_at) or None),
+            ("took", span(took(shape)) or None),
+            ("node", shape.executing_node),
+            ("unique key", shape.unique_key),
+            ("arguments", compact(shape.arguments)),
+            ("cause", compact(shape.cause)),
+            ("results", compact(shape.results)),
+            ("errors", compact(shape.errors)),
+        ]
+    )
+
+
+def took(shape: JobShape) -> int | None:
+    """Milliseconds between start and end."""
+    started, ended = shape.started_at, shape.ended_at
+    return None if started is None or ended is None else ended - started
+
+
+@click.command(short_help="Cancel jobs, waiting or running.")
+@click.argument("job_ids", metavar="ID...", nargs=-1, required=True)
+@takes_target
+def cancel(target: Target, *, job_ids: Sequence[str]) -> None:
+    """Cancel jobs. A waiting one is cancelled at once; of a running one its node is told, which ends it."""
+    with target.open() as rota:
+        ids = resolve_ids(rota.store, job_ids)
+        answers = [one.value for one in rota.store.cancel_jobs(ids, now=rota.clock.now())]
+    _report(target, ids, answers)
+    _refuse_unknown(ids, answers)
+    final = [job_id for job_id, one in zip(ids, answers, strict=True) if one == CancelAnswer.FINAL]
+    if final:
+        raise Conflict(f"{', '.join(final)}: ended already, so there is nothing to cancel")
+
+
+@click.command(short_help="Bring failed or cancelled jobs back.")
+@click.argument("job_ids", metavar="ID...", nargs=-1, required=True)
+@takes_target
+def retry(target: Target, *, job_ids: Sequence[str]) -> None:
+    """Bring failed or cancelled jobs back into their queue, as new."""
+    with target.open() as rota:
+        ids = resolve_ids(rota.store, job_ids)
+        was_done = rota.store.retry_jobs(ids, now=rota.clock.now())
+        answers = [
+            JobState.QUEUED.value if done else _why_not(one)
+            for done, one in zip(was_done, rota.store.find_jobs(ids), strict=True)
+        ]
+    _report(target, ids, answers)
+    _refuse_unknown(ids, answers)
+    if not all(was_done):
+        raise Conflict("only failed and cancelled jobs can be brought back, while no other has their unique key")
+
+
+def _why_not(one: Job | None) -> str:
+    return CancelAnswer.UNKNOWN.value if one is None else f"still {one.state.value}"
+
+
+def _report(target: Target, ids: Sequence[str], answers: Sequence[str]) -> None:
+    pairs = list(zip(ids, answers, strict=True))
+    if target.as_json:
+        print_json([{"uuid": job_id, "answer": one} for job_id, one in pairs])
+    else:
+        print_table(("ID", "ANSWER"), pairs, nothing="")
+
+
+def _refuse_unknown(ids: Sequence[str], answers: Sequence[str]) -> None:
+    unknown = [job_id for job_id, one in zip(ids, answers, strict=True) if one == CancelAnswer.UNKNOWN]
+    if unknown:
+        raise NotFound("job", ", ".join(unknown), "`rota jobs` lists them")

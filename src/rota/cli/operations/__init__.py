@@ -1,0 +1,1 @@
+"""Section Operations of `rota --help`."""

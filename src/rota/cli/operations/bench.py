@@ -1,0 +1,183 @@
+"""`rota bench`: how fast this machine enqueues and runs jobs that do nothing.
+
+It uses a queue of its own, on a temporary SQLite file unless --store names a store, and leaves nothing behind.
+"""
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from msgspec import Struct, to_builtins
+
+from rota.cli.show import answer, print_facts
+from rota.cli.target import Target, store_url, takes_target
+from rota.clock import SystemClock
+from rota.engine.jobs.intake import JobRequest
+from rota.engine.node import WORKER, Node, NodeOptions
+from rota.host.host import loop_factory
+from rota.model.ids import new_id
+from rota.model.job import LIVE_STATES
+from rota.model.job_type import JobType
+from rota.model.node import NodeType
+from rota.settings.settings import mask_url
+from rota.store import Store, open_store
+from rota.store.store import JobQuery
+
+_BATCH = 1_000
+_CHECK_S = 0.02
+_FAR_FUTURE = 1 << 50
+Progress = Callable[[int], None]
+
+
+class Pace(Struct, frozen=True):
+    """How fast a number of jobs went."""
+
+    jobs_per_s: int
+    cpu_us_per_job: float
+    """Of this process; a Redis server's own comes on top."""
+
+
+class Report(Struct, frozen=True):
+    store: str
+    jobs: int
+    enqueue: Pace
+    run: Pace
+
+
+@click.command(short_help="Measure this machine with jobs that do nothing.")
+@click.option("--jobs", "count", type=click.IntRange(100, 10_000_000), default=20_000, show_default=True)
+@click.option("--threads", type=click.IntRange(1, 1_000), default=16, show_default=True, help="Jobs at a time.")
+@takes_target
+def bench(target: Target, *, count: int, threads: int) -> None:
+    """Enqueue jobs that do nothing, run them, and tell jobs per second and CPU time per job.
+
+    Without --store this happens on a temporary SQLite file.
+    """
+    with _store(target) as store:
+        course = Course(store, threads)
+        try:
+            report = Report(mask_url(store.url), count, course.enqueue(count), course.run(count))
+        finally:
+            course.clean_up()
+    answer(to_builtins(report), as_json=target.as_json, show=lambda: _show(report))
+
+
+@contextmanager
+def _store(target: Target) -> Iterator[Store]:
+    with tempfile.TemporaryDirectory(prefix="rota-bench-") as folder:
+        file = f"sqlite:///{Path(folder) / 'bench.db'}"
+        store = open_store(store_url(target.settings()) if target.named_store else file)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+class Course:
+    """A queue and a job type of its own in a store."""
+
+    def __init__(self, store: Store, threads: int) -> None:
+        self._store = store
+        self._clock = SystemClock()
+        queue = new_id(store.now())
+        self._queue = NodeType(uuid=queue, name=f"rota-bench-{queue}", thread_count=threads)
+        self._node = Node(store, NodeOptions(node_type=self._queue.name, roles=frozenset({WORKER})))
+        metadata: dict[str, object] = {"function": "rota.cli.operations.bench_jobs:nothing"}
+        self._job_type = JobType(
+            uuid=new_id(store.now()),
+            name=self._queue.name,
+            executor="python",
+            metadata=metadata,
+            node_type=self._queue.name,
+        )
+        self._node.definitions.define([self._queue], [self._job_type])
+
+    def enqueue(self, count: int) -> Pace:
+        """Hand in so many jobs, many at a time."""
+        request = JobRequest(job_type=self._job_type.uuid)
+        with _progress("Enqueue", count) as progress, _Stopwatch(self._clock) as watch:
+            for start in range(0, count, _BATCH):
+                batch = min(_BATCH, count - start)
+                self._node.intake.enqueue([request] * batch)
+                progress(start + batch)
+        return watch.pace(count)
+
+    def run(self, count: int) -> Pace:
+        """Run what was handed in, with one worker."""
+        runner = asyncio.Runner(loop_factory=loop_factory())
+        with _progress("Run", count) as progress, _Stopwatch(self._clock) as watch, runner:
+            runner.run(self._run_all(count, progress))
+        return watch.pace(count)
+
+    async def _run_all(self, count: int, progress: Progress) -> None:
+        running = asyncio.create_task(self._node.run())
+        try:
+            while (left := await asyncio.to_thread(self._left)) and not running.done():
+                progress(count - left)
+                await asyncio.sleep(_CHECK_S)
+            progress(count)
+            self._node.request_stop()
+            await running
+        finally:
+            running.cancel()
+
+    def _left(self) -> int:
+        counts = self._store.count_jobs(self._queue.uuid)
+        return sum(counts[state] for state in LIVE_STATES)
+
+    def clean_up(self) -> None:
+        """Remove every trace, also after an interruption."""
+        queue, query = self._queue.uuid, JobQuery(queue=self._queue.uuid, states=LIVE_STATES)
+        while jobs := self._store.list_jobs(query, limit=_BATCH).jobs:
+            self._store.cancel_jobs([job.id for job in jobs], now=self._clock.now())
+        while self._store.trim_history(queue, ended_before=_FAR_FUTURE, keep=0, limit=_BATCH):
+            pass  # one step at a time, so that nobody else waits long for the store
+        self._store.delete_job_types([self._job_type.uuid])
+        self._store.delete_node_types([queue])
+
+
+class _Stopwatch:
+    """Time and CPU time between entering and leaving."""
+
+    def __init__(self, clock: SystemClock) -> None:
+        self._clock = clock
+
+    def __enter__(self) -> "_Stopwatch":
+        self._start, self._cpu_start = self._clock.monotonic(), time.process_time()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._took_s = self._clock.monotonic() - self._start
+        self._cpu_s = time.process_time() - self._cpu_start
+
+    def pace(self, count: int) -> Pace:
+        return Pace(round(count / self._took_s), round(self._cpu_s / count * 1e6, 1))
+
+
+@contextmanager
+def _progress(label: str, length: int) -> Iterator[Progress]:
+    """A bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    with click.progressbar(length=length, label=f"{label:<8}", file=sys.stderr) as bar:
+        yield lambda done: bar.update(done - bar.pos)
+
+
+def _show(report: Report) -> None:
+    print_facts(
+        [
+            ("store", report.store),
+            ("jobs", report.jobs),
+            *((name, _pace(pace)) for name, pace in (("enqueue", report.enqueue), ("run", report.run))),
+        ]
+    )
+
+
+def _pace(pace: Pace) -> str:
+    return f"{pace.jobs_per_s:,} jobs/s, {pace.cpu_us_per_job} us CPU per job"

@@ -1,0 +1,1 @@
+"""`rota doctor`: what it checks, one file per kind of thing."""

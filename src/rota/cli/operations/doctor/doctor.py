@@ -1,0 +1,62 @@
+"""`rota doctor`: looks for problems and says how to fix them."""
+
+import sys
+from collections.abc import Iterator
+
+import click
+import msgspec
+
+from rota.cli.operations.doctor.finding import Finding, Level, problem, warning
+from rota.cli.operations.doctor.machine_checks import check_machine
+from rota.cli.operations.doctor.record_checks import check_records
+from rota.cli.operations.doctor.store_checks import check_store, reachable
+from rota.cli.show import coloured, print_json, talk, visible
+from rota.cli.target import Target, store_file, takes_target
+from rota.errors import StoreError
+from rota.settings import Settings
+from rota.settings.settings import mask_url
+
+FOUND_PROBLEMS = 7
+
+
+@click.command(short_help="Look for problems and say how to fix them.")
+@click.option(
+    "--forget-unreadable", is_flag=True, help="Delete jobs, schedules, configurations and events that cannot be read."
+)
+@takes_target
+def doctor(target: Target, *, forget_unreadable: bool) -> int:
+    """Check this machine, the store and what is in it. Exit code 7 if something is wrong."""
+    findings: list[Finding] = []
+    for finding in _examine(target, target.settings(), forgets=forget_unreadable):
+        findings.append(finding)
+        if not target.as_json:
+            _show(finding)
+    problems = [one for one in findings if one.level is Level.PROBLEM]
+    if target.as_json:
+        print_json({"healthy": not problems, "findings": msgspec.to_builtins(findings)})
+    else:
+        talk(f"Problems: {len(problems)}." if problems else "No problems.")
+    return FOUND_PROBLEMS if problems else 0
+
+
+def _examine(target: Target, settings: Settings, *, forgets: bool) -> Iterator[Finding]:
+    yield from check_machine(settings)
+    path = store_file(settings.store)
+    if path is not None and not path.exists():
+        yield warning("store", f"there is no store at {path} yet", "rota up makes one; --store names another")
+        return
+    try:
+        with target.open() as rota:
+            yield reachable(rota)
+            yield from check_store(rota)
+            yield from check_records(rota, forgets=forgets)
+    except StoreError as error:
+        yield problem("store", str(error), f"see that {mask_url(settings.store)} is right and running, or use --store")
+
+
+def _show(finding: Finding) -> None:
+    colour = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "red"}[finding.level]
+    level = coloured(f"{finding.level.value:<8}", colour, sys.stdout)
+    click.echo(f"{level} {finding.check}: {visible(finding.message)}")
+    if finding.fix:
+        click.echo(f"{'':<8} fix: {visible(finding.fix)}")

@@ -1,0 +1,70 @@
+"""`rota queues`: what waits where; pausing and resuming."""
+
+from collections.abc import Callable
+
+import click
+
+from rota.cli.show import answer, print_json, print_table, talk
+from rota.cli.target import Opened, Target, takes_target
+from rota.model.job import JobState
+from rota.model.node import DEAD_AFTER_MS
+from rota.shapes.jobs import QueueShape, queue_shape
+from rota.store.store import Store
+
+
+@click.group(short_help="List queues; pause and resume them.", invoke_without_command=True)
+@takes_target
+def queues(target: Target) -> None:
+    """List the queues, one per node type, with their jobs by state."""
+    verb = click.get_current_context().invoked_subcommand
+    if verb is None:
+        with target.open() as rota:
+            shapes = _shapes(rota)
+        answer(shapes, as_json=target.as_json, show=lambda: _show(shapes))
+    elif target.has_options:
+        raise click.UsageError(f"put options behind the verb: rota queues {verb} NAME --store URL")
+
+
+def _shapes(rota: Opened) -> list[QueueShape]:
+    paused = rota.store.paused_queues()
+    nodes = rota.store.list_nodes(since=rota.clock.now() - DEAD_AFTER_MS)
+    return [
+        queue_shape(one, rota.store.count_jobs(one.uuid), nodes, is_paused=one.uuid in paused)
+        for one in rota.definitions.node_types()
+    ]
+
+
+def _show(shapes: list[QueueShape]) -> None:
+    states = [state.value for state in JobState]
+    headers = ("NAME", "WORKERS", *(state.upper() for state in states), "")
+    rows = []
+    for one in shapes:
+        counts = (one.jobs[state] for state in states)
+        rows.append((one.name, one.workers, *counts, "paused" if one.paused else ""))
+    print_table(headers, rows, nothing="No queues yet; `rota up` makes the default one.")
+
+
+@queues.command()
+@click.argument("name")
+@takes_target
+def pause(target: Target, *, name: str) -> None:
+    """Give out no jobs of this queue. Running ones go on, new ones are accepted."""
+    _change(target, name, lambda store: store.pause_queue, is_paused=True)
+
+
+@queues.command()
+@click.argument("name")
+@takes_target
+def resume(target: Target, *, name: str) -> None:
+    """Give out jobs again."""
+    _change(target, name, lambda store: store.resume_queue, is_paused=False)
+
+
+def _change(target: Target, name: str, change_of: Callable[[Store], Callable[[str], None]], *, is_paused: bool) -> None:
+    with target.open() as rota:
+        queue = rota.definitions.node_type(name)
+        change_of(rota.store)(queue.uuid)
+    if target.as_json:
+        print_json({"uuid": queue.uuid, "name": queue.name, "paused": is_paused})
+    else:
+        talk(f"{queue.name} is {'paused' if is_paused else 'resumed'}.")

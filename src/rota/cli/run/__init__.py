@@ -1,0 +1,1 @@
+"""Section Run of `rota --help`: what is said when a node starts, and the demo."""

@@ -1,0 +1,88 @@
+"""`rota up`, `rota worker`, `rota scheduler`, `rota server`: one process, with one or several roles."""
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from rota.cli.run.banner import announce
+from rota.cli.run.demo import Demo, is_wanted
+from rota.cli.target import Target, takes_target
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.node import SCHEDULER, WORKER
+from rota.host.host import SERVER, Host, hosted
+from rota.settings import Settings
+
+Verb = TypeVar("Verb", bound=Callable[..., object])
+
+
+def takes_address(verb: Verb) -> Verb:
+    """Where the server listens."""
+    verb = click.option("--port", type=int, help="Port; 0 takes any free one.  [default: 23071]")(verb)
+    return click.option("--host", metavar="ADDRESS", help="Address to listen on.  [default: 127.0.0.1]")(verb)
+
+
+def takes_work(verb: Verb) -> Verb:
+    """Whose jobs to run, and how many at a time."""
+    verb = click.option("--threads", "--thread-count", "thread_count", type=int, help="Jobs at a time.")(verb)
+    return click.option("--node-type", "--type", "node_type", metavar="NAME", help="The node type to serve.")(verb)
+
+
+@click.command(short_help="Scheduler, worker and server in one process.")
+@takes_address
+@takes_work
+@click.option("--demo/--no-demo", default=None, help="Run a few demo jobs.  [default: on a store without job types]")
+@takes_target
+def up(target: Target, *, demo: bool | None, **flags: object) -> None:
+    """Run everything in this process: scheduler, worker and server, on SQLite unless told otherwise."""
+    settings = target.settings(flags)
+    roles = frozenset(settings.roles) if settings.server_enabled else frozenset(settings.roles) - {SERVER}
+    with hosted(settings, roles) as host:
+        shows_demo = _can_show_demo(host) if demo is None else demo
+        if shows_demo:
+            _add_demo(host)
+        host.run(lambda: announce(host, demo=shows_demo, as_json=target.as_json))
+
+
+def _can_show_demo(host: Host) -> bool:
+    runs_default_jobs = WORKER in host.roles and host.settings.node_type == DEFAULT_NODE_TYPE
+    return runs_default_jobs and is_wanted(host.node.definitions)
+
+
+def _add_demo(host: Host) -> None:
+    demo = Demo(host.node.definitions, host.node.intake)
+    demo.define(host.clock.now())
+    host.duty = demo
+    logging.getLogger("rota.jobs").setLevel(logging.DEBUG)
+
+
+@click.command(short_help="Run jobs of one node type.")
+@takes_work
+@click.option("--burst", is_flag=True, help="End as soon as nothing is left to run.")
+@takes_target
+def worker(target: Target, *, burst: bool, **flags: object) -> None:
+    """Run jobs of one node type. Any number of workers may serve one store."""
+    with hosted(target.settings(flags), frozenset({WORKER})) as host:
+        host.stops_when_empty = burst
+        host.run(lambda: announce(host, demo=False, as_json=target.as_json))
+
+
+@click.command(short_help="Fire schedules and keep house, without running jobs.")
+@takes_target
+def scheduler(target: Target) -> None:
+    """Fire schedules, take back jobs of dead nodes and trim history, without running jobs. Any number may run."""
+    _host_role(target, target.settings(), SCHEDULER)
+
+
+@click.command(short_help="Serve the HTTP API, without running jobs.")
+@takes_address
+@takes_target
+def server(target: Target, **flags: object) -> None:
+    """Serve the HTTP API, without running jobs."""
+    _host_role(target, target.settings(flags), SERVER)
+
+
+def _host_role(target: Target, settings: Settings, role: str) -> None:
+    with hosted(settings, frozenset({role})) as host:
+        host.run(lambda: announce(host, demo=False, as_json=target.as_json))

@@ -1,0 +1,1 @@
+"""Section Time of `rota --help`."""

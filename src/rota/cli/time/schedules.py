@@ -1,0 +1,243 @@
+"""`rota schedule`: what makes jobs by itself, and when."""
+
+from collections.abc import Sequence
+
+import click
+
+from rota.cli import parameters
+from rota.cli.show import Shape, answer, as_fields, compact, moment, print_facts, print_json, print_table, span, talk
+from rota.cli.target import Opened, Target, takes_target
+from rota.cli.time.schedule_backfill import backfill
+from rota.cli.time.schedule_options import request_fields, takes_schedule_options
+from rota.engine.definitions.definitions import refuse_file_owned
+from rota.model.schedules.edits import FIELDS, changed_request, request_from, request_of
+from rota.model.schedules.schedule import Tick
+from rota.shapes.schedules import schedule_shape, tick_shape
+from rota.store.schedules import ScheduleEntry
+
+_PAGE = 500
+
+
+@click.group(short_help="Jobs by the clock: create, list, show, edit, pause, ticks, backfill.")
+def schedule() -> None:
+    """What makes jobs by itself: at the times of a cron line, every so often, or once."""
+
+
+schedule.add_command(backfill)
+
+
+@schedule.command()
+@click.argument("name")
+@click.argument("words", metavar="[KEY=VALUE]...", nargs=-1, callback=parameters.pairs)
+@click.option("--job-type", "--type", "-t", "job_type", required=True, help="What to run.")
+@click.option("--paused", is_flag=True, help="Make it, but let it rest.")
+@takes_schedule_options
+@takes_target
+def create(target: Target, *, name: str, words: dict[str, object], **options: object) -> None:
+    """Make a schedule NAME, whose jobs get the arguments KEY=VALUE.
+
+    \b
+    rota schedule create nightly -t report --cron '30 2 * * *' --tz Europe/Berlin
+    rota schedule create poll -t fetch --every 90s url=https://example.org
+    rota schedule create launch -t rocket --at 2030-01-31T12:00 --tz America/New_York
+    """
+    request = request_from({"name": name, **request_fields(options, words)})
+    with target.open() as rota:
+        shape = _shape(rota, rota.schedules.create(request))
+    answer(shape, as_json=target.as_json, show=lambda: _show_made(shape))
+
+
+def _show_made(shape: Shape) -> None:
+    click.echo(shape["uuid"])
+    due = shape["next_due"]
+    talk(f"{shape['words']}; {f'next {moment(due)}' if isinstance(due, int) else 'it will not fire'}")
+
+
+@schedule.command()
+@click.argument("name")
+@click.argument("words", metavar="[KEY=VALUE]...", nargs=-1, callback=parameters.pairs)
+@click.option("--job-type", "--type", "-t", "job_type", help="What to run.")
+@click.option("--name", "new_name", metavar="NAME", help="A new name.")
+@click.option("--unset", metavar="FIELD", multiple=True, type=click.Choice(FIELDS), help="Set a field back.")
+@click.option("--if-version", type=int, help="Only if it is still at this version.")
+@takes_schedule_options
+@takes_target
+def edit(
+    target: Target,
+    *,
+    name: str,
+    words: dict[str, object],
+    new_name: str | None,
+    unset: Sequence[str],
+    if_version: int | None,
+    **options: object,
+) -> None:
+    """Change what is named; the rest stays. The past is never fired again."""
+    changes = request_fields(options, words) | dict.fromkeys(unset)
+    if new_name is not None:
+        changes["name"] = new_name
+    with target.open() as rota:
+        entry = rota.schedules.find(name)
+        refuse_file_owned(entry.schedule)
+        request = changed_request(request_of(entry.schedule), changes)
+        version = entry.state.version if if_version is None else if_version
+        shape = _shape(rota, rota.schedules.replace(entry.schedule.uuid, request, expected=version))
+    answer(shape, as_json=target.as_json, show=lambda: _show_made(shape))
+
+
+@schedule.command(name="list")
+@click.option("--type", "job_type", metavar="NAME", help="Only those of this job type.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="At most so many.")
+@takes_target
+def list_schedules(target: Target, *, job_type: str | None, limit: int) -> None:
+    """Schedules by name, in words, with the next time and the last tick."""
+    with target.open() as rota:
+        entries, is_cut = _entries(rota, job_type, limit)
+        shapes = [_shape(rota, entry) | {"last_tick": _last_tick(rota, entry)} for entry in entries]
+    answer(shapes, as_json=target.as_json, show=lambda: _show_list(shapes))
+    if is_cut:
+        talk(f"There are more than {limit}; --limit N shows them.")
+
+
+def _entries(rota: Opened, job_type: str | None, limit: int) -> tuple[list[ScheduleEntry], bool]:
+    uuid = rota.definitions.job_type(job_type).uuid if job_type else None
+    found: list[ScheduleEntry] = []
+    cursor: str | None = None
+    while len(found) <= limit:
+        page = rota.store.list_schedules(limit=min(limit + 1, _PAGE), cursor=cursor, job_type=uuid)
+        found += page.entries
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return found[:limit], len(found) > limit
+
+
+def _last_tick(rota: Opened, entry: ScheduleEntry) -> Shape | None:
+    rows = rota.store.list_ticks(entry.schedule.uuid, limit=1)
+    return as_fields(tick_shape(rows[0])) if rows else None
+
+
+def _show_list(shapes: list[Shape]) -> None:
+    rows = [(one["name"], one["words"], one["job_type"], _next(one), _told(one["last_tick"])) for one in shapes]
+    nothing = "No schedules yet. Make one with: rota schedule create nightly -t JOB_TYPE --cron '30 2 * * *'"
+    print_table(("NAME", "WHEN", "JOB TYPE", "NEXT", "LAST TICK"), rows, nothing=nothing)
+
+
+def _next(shape: Shape) -> str:
+    due = shape["next_due"]
+    return "paused" if shape["paused"] else moment(due) if isinstance(due, int) else "none"
+
+
+def _told(tick: object) -> str:
+    """A tick on one line."""
+    if not isinstance(tick, dict):
+        return ""
+    reason = f" ({tick['reason']})" if tick["reason"] else ""
+    return f"{moment(tick['nominal'])} {tick['status']}{reason}"
+
+
+@schedule.command()
+@click.argument("name")
+@takes_target
+def show(target: Target, *, name: str) -> None:
+    """One schedule, by name or uuid."""
+    with target.open() as rota:
+        entry = rota.schedules.find(name)
+        shape = _shape(rota, entry) | {"last_tick": _last_tick(rota, entry)}
+    answer(shape, as_json=target.as_json, show=lambda: _show_one(shape))
+
+
+def _show_one(one: Shape) -> None:
+    trigger, policy = one["trigger"], one["catch_up"]
+    assert isinstance(trigger, dict)
+    assert isinstance(policy, dict)
+    window = span(policy["window"]) or "any age"
+    print_facts(
+        [
+            ("name", one["name"]),
+            ("uuid", one["uuid"]),
+            ("when", one["words"]),
+            ("trigger", compact(trigger)),
+            ("job type", one["job_type"] or one["job_type_uuid"]),
+            ("arguments", compact(one["job_arguments"]) if one["job_arguments"] else None),
+            ("next", _next(one)),
+            ("last tick", _told(one["last_tick"]) or None),
+            ("runs", one["runs"] if one["max_runs"] is None else f"{one['runs']} of {one['max_runs']}"),
+            ("ticks", compact(one["counts"]) if one["counts"] else None),
+            ("overlap", one["overlap"]),
+            ("catch-up", f"{policy['mode']}, {window}, at most {policy['max']}"),
+            ("excluded", compact(one["exclude"]) if one["exclude"] else None),
+            ("pauses on failure", "yes" if one["pause_on_failure"] else None),
+            ("paused", (one["note"] or "yes") if one["paused"] else None),
+            ("backfills", len(one["backfills"]) or None if isinstance(one["backfills"], list) else None),
+            ("owned by", one["managed_by"]),
+            ("version", one["version"]),
+        ]
+    )
+
+
+@schedule.command()
+@click.argument("name")
+@click.option("--note", metavar="TEXT", default="", help="Why.")
+@takes_target
+def pause(target: Target, *, name: str, note: str) -> None:
+    """Let a schedule rest. Ticks that pass meanwhile are counted as skipped."""
+    with target.open() as rota:
+        shape = _shape(rota, rota.schedules.pause(name, note))
+    answer(shape, as_json=target.as_json, show=lambda: talk(f"{shape['name']} is paused."))
+
+
+@schedule.command()
+@click.argument("name")
+@takes_target
+def resume(target: Target, *, name: str) -> None:
+    """Let a schedule fire again, from now on."""
+    with target.open() as rota:
+        shape = _shape(rota, rota.schedules.resume(name))
+    answer(shape, as_json=target.as_json, show=lambda: talk(f"{shape['name']} is resumed; next: {_next(shape)}"))
+
+
+@schedule.command()
+@click.argument("name")
+@takes_target
+def run(target: Target, *, name: str) -> None:
+    """Make a job of a schedule now, beside its ticks."""
+    with target.open() as rota:
+        made = rota.schedules.run_now(name)
+    answer({"uuid": made.job_id, "new": made.is_new}, as_json=target.as_json, show=lambda: click.echo(made.job_id))
+
+
+@schedule.command()
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@takes_target
+def delete(target: Target, *, names: Sequence[str]) -> None:
+    """Remove schedules with their ticks. Their jobs stay."""
+    with target.open() as rota:
+        found = [rota.schedules.find(name).schedule for name in names]
+        for one in found:
+            refuse_file_owned(one)
+        rota.store.delete_schedules([one.uuid for one in found])
+    if target.as_json:
+        print_json([{"uuid": one.uuid, "name": one.name} for one in found])
+    else:
+        talk(f"Deleted {', '.join(one.name for one in found)}.")
+
+
+@schedule.command()
+@click.argument("name")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most so many rows.")
+@takes_target
+def ticks(target: Target, *, name: str, limit: int) -> None:
+    """What became of a schedule's times, the latest first."""
+    with target.open() as rota:
+        rows = rota.store.list_ticks(rota.schedules.find(name).schedule.uuid, limit=limit)
+    answer([tick_shape(row) for row in rows], as_json=target.as_json, show=lambda: _show_ticks(rows))
+
+
+def _show_ticks(rows: Sequence[Tick]) -> None:
+    cells = [(moment(row.nominal), moment(row.until), row.count, row.status.value, row.reason, row.job) for row in rows]
+    print_table(("TICK", "UNTIL", "COUNT", "STATUS", "REASON", "JOB"), cells, nothing="No ticks yet.")
+
+
+def _shape(rota: Opened, entry: ScheduleEntry) -> Shape:
+    return as_fields(schedule_shape(entry, rota.job_type_names()))

@@ -1,0 +1,41 @@
+"""Job types that Rota makes for itself when something first needs them: `rota.log` for configurations that name no job,
+`rota.emit` for schedules that emit an event."""
+
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.errors import Conflict
+from rota.model.ids import new_id
+from rota.model.job_type import JobType
+from rota.model.node import NodeType
+from rota.model.retry import RetryPolicy
+from rota.model.schedules.request import EMIT_JOB_TYPE
+
+LOG_JOB_TYPE = "rota.log"
+MANAGED_BY_ROTA = "rota"
+
+
+def ensure_built_in(definitions: Definitions, name: str, now: int) -> JobType:
+    """The job type of this name, made if it is not there."""
+    found = definitions.known_job_type(name)
+    if found is None:
+        ensure_default_node_type(definitions, now)
+        found = definitions.known_job_type(name)
+    if found is None:
+        try:
+            definitions.define_job_type(_made(name, new_id(now)))
+        except Conflict:
+            definitions.refresh()  # another process was faster
+        found = definitions.job_type(name)
+    return found
+
+
+def ensure_default_node_type(definitions: Definitions, now: int) -> None:
+    definitions.ensure_node_type(NodeType(uuid=new_id(now), name=DEFAULT_NODE_TYPE))
+
+
+def _made(name: str, uuid: str) -> JobType:
+    if name == EMIT_JOB_TYPE:
+        # Posting the same event again is harmless, and without it something would not happen.
+        retry = RetryPolicy(attempts=10, delay_ms=500, max_delay_ms=60_000)
+        return JobType(uuid=uuid, name=name, executor="event", retry=retry, managed_by=MANAGED_BY_ROTA)
+    metadata: dict[str, object] = {"message": "job triggered: {arguments}"}
+    return JobType(uuid=uuid, name=name, executor="log", metadata=metadata, managed_by=MANAGED_BY_ROTA)

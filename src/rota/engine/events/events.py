@@ -1,0 +1,206 @@
+"""The intake of events: finds the configurations that wait for them, judges, and has the verdicts written.
+
+Any number of processes may do this at once. Each judges upon the state that it read; the store writes a verdict only if
+that state is still the one there is, and otherwise it is judged again. So the answers are those of one process that
+takes the events one after the other.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct, structs
+
+from rota.clock import Clock
+from rota.engine.definitions.definitions import Definitions
+from rota.errors import Conflict
+from rota.model.events.configuration import Configuration, Dependency
+from rota.model.events.evaluation import Evaluation, Judgement, Verdict, evaluate
+from rota.model.events.event import Event, ref_of, shown_time
+from rota.model.ids import new_id
+from rota.model.job import Cause, JobSpec
+from rota.store.events import Applied, ConfigurationEntry, Place, Validation, Verdicts
+from rota.store.store import Store
+
+RETENTION_MS = 30 * 24 * 3600 * 1000
+"""Events that validated something are kept so long, and longer only while they are valid."""
+_PER_ROUND = 500
+_logger = logging.getLogger("rota.events")
+_TRIES = 1_000
+"""Each round of tries moves somebody on, so even a crowd is through long before."""
+
+
+class Validated(Struct, frozen=True):
+    """An event, by its number, validated a dependency."""
+
+    event: int
+    configuration: str
+    dependency: Dependency
+
+
+class Triggered(Struct, frozen=True):
+    """An event, by its number, made a job."""
+
+    event: int
+    configuration: str
+    job: str
+
+
+class EventAnswer(Struct, frozen=True):
+    """What events did, in the order of the events."""
+
+    validated: list[Validated]
+    triggered: list[Triggered]
+
+
+class Preview(Struct, frozen=True):
+    """What an event would mean for a configuration."""
+
+    configuration: str
+    evaluation: Evaluation
+
+
+class Events:
+    """Takes events."""
+
+    def __init__(
+        self, store: Store, definitions: Definitions, clock: Clock, *, retention_ms: int = RETENTION_MS
+    ) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._clock = clock
+        self._retention_ms = retention_ms
+
+    def post(self, events: Sequence[Event]) -> EventAnswer:
+        """Take events, in this order, some hundreds at a time. What they do to one configuration then is one step."""
+        answer = EventAnswer([], [])
+        # Of several with one id the first counts.
+        number_of = {event.id: n for n, event in reversed(list(enumerate(events)))}
+        for start in range(0, len(events), _PER_ROUND):
+            self._take(events[start : start + _PER_ROUND], number_of, answer)
+        answer.validated.sort(key=lambda one: one.event)
+        answer.triggered.sort(key=lambda one: one.event)
+        return answer
+
+    def _take(self, events: Sequence[Event], number_of: dict[str, int], answer: EventAnswer) -> None:
+        for queue, numbers in _by_queue(self._store.match_events(events)).items():
+            uuids = list(numbers)
+            for start in range(0, len(uuids), _PER_ROUND):
+                part = {uuid: [events[n] for n in numbers[uuid]] for uuid in uuids[start : start + _PER_ROUND]}
+                self._settle(queue, part, number_of, answer)
+
+    def preview(self, event: Event, configuration: str | None = None) -> list[Preview]:
+        """What would happen if this event came now; nothing is stored. `configuration` is a uuid."""
+        places = self._store.match_events([event])[0]
+        found: list[Preview] = []
+        for place in places:
+            if configuration in (None, place.uuid):
+                ids = [event.id] if event.has_own_id else []
+                for entry in self._store.load_configurations(place.queue, [place.uuid], event_ids=ids):
+                    judgements = self._judged(entry, [event]) if entry else []
+                    found += [Preview(entry.configuration.name, one.evaluation) for _, one in judgements if entry]
+        return found
+
+    def _settle(
+        self, queue: str, waiting: dict[str, list[Event]], numbers: dict[str, int], answer: EventAnswer
+    ) -> None:
+        """Judge and write until every configuration of this part has its verdicts."""
+        for _ in range(_TRIES):
+            ids = list({event.id for events in waiting.values() for event in events if event.has_own_id})
+            entries = self._store.load_configurations(queue, list(waiting), event_ids=ids)
+            verdicts = [one for entry in entries if entry and (one := self._verdicts(entry, waiting))]
+            if not verdicts:
+                return
+            applied = self._store.apply_verdicts(queue, verdicts, now=self._clock.now())
+            for one, done in zip(verdicts, applied, strict=True):
+                if done.done:
+                    _tell(one, done, numbers, answer)
+            left = {one.configuration.uuid for one, done in zip(verdicts, applied, strict=True) if not done.done}
+            waiting = {uuid: events for uuid, events in waiting.items() if uuid in left}
+            if not waiting:
+                return
+        raise Conflict(f"{len(waiting)} configurations change too often; try again")
+
+    def _verdicts(self, entry: ConfigurationEntry, waiting: dict[str, list[Event]]) -> Verdicts | None:
+        """What the events mean for a configuration, one after the other; nothing if none of them hits it after all."""
+        configuration, now = entry.configuration, self._clock.now()
+        judged = list(self._judged(entry, waiting[configuration.uuid]))
+        if not judged:
+            return None
+        evaluations: list[Evaluation] = []
+        specs: list[JobSpec] = []
+        for event, judgement in judged:
+            evaluation = judgement.evaluation
+            if evaluation.verdict is Verdict.TRIGGERED:
+                specs.append(self._make_spec(configuration, event, evaluation.at, now))
+                evaluation = structs.replace(evaluation, job=specs[-1].id)
+            evaluations.append(evaluation)
+        validations = [Validation(ref_of(event), n, event.has_own_id) for event, one in judged for n in one.hits]
+        return Verdicts(
+            configuration,
+            entry.state.version,
+            judged[-1][1].state,
+            tuple(evaluations),
+            tuple(validations),
+            tuple(specs),
+            self._forget_before(configuration, now),
+        )
+
+    def _judged(self, entry: ConfigurationEntry, events: Sequence[Event]) -> Iterator[tuple[Event, Judgement]]:
+        state, known = entry.state, set(entry.known_events)
+        for event in events:
+            if entry.configuration.hits(event):
+                judgement = evaluate(entry.configuration, state, event, is_known=event.has_own_id and event.id in known)
+                state = judgement.state
+                if judgement.hits:
+                    known.add(event.id)
+                yield event, judgement
+
+    def _make_spec(self, configuration: Configuration, event: Event, tau: int, now: int) -> JobSpec:
+        """The job of one trigger. A job type that is gone makes a job all the same: it fails, where people see it."""
+        job_type = self._definitions.known_job_type(configuration.job_type)
+        if job_type is None:
+            self._definitions.refresh()
+            job_type = self._definitions.known_job_type(configuration.job_type)
+        arguments = _log_arguments(configuration, event) if configuration.logs_only else configuration.arguments
+        return JobSpec(
+            id=new_id(now),
+            job_type=configuration.job_type,
+            queue=configuration.queue,
+            enqueued_at=now,
+            arguments=arguments,
+            priority=configuration.priority,
+            unique_key=job_type.unique_key_for(arguments) if job_type else None,
+            lock_key=job_type.lock_key if job_type else None,
+            cause=Cause("event", configuration.uuid, tau // 1_000),
+        )
+
+    def _forget_before(self, configuration: Configuration, now: int) -> int:
+        longest_life_ms = max(one.life_s for one in configuration.dependencies) * 1_000
+        return max(now - max(self._retention_ms, longest_life_ms), 0)
+
+
+def _by_queue(matches: list[list[Place]]) -> dict[str, dict[str, list[int]]]:
+    """Queue to configuration to the numbers of the events that may hit it."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for number, places in enumerate(matches):
+        for place in places:
+            found.setdefault(place.queue, {}).setdefault(place.uuid, []).append(number)
+    return found
+
+
+def _tell(one: Verdicts, applied: Applied, numbers: dict[str, int], answer: EventAnswer) -> None:
+    name = one.configuration.name
+    for valid in one.validations:
+        dependency = one.configuration.dependencies[valid.dependency]
+        answer.validated.append(Validated(numbers[valid.event.id], name, dependency))
+    for evaluation in one.evaluations:
+        if evaluation.job is not None:
+            job = applied.survivors.get(evaluation.job, evaluation.job)
+            answer.triggered.append(Triggered(numbers[evaluation.event.id], name, job))
+            _logger.info("job triggered", extra={"configuration": name, "job_id": job})
+
+
+def _log_arguments(configuration: Configuration, event: Event) -> dict[str, object]:
+    """What the line says of a configuration that names no job."""
+    told = {"type": event.type, "resourceId": event.resource, "timestamp": shown_time(event.time)}
+    return {"configuration": configuration.name, "event": told}

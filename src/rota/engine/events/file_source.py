@@ -1,0 +1,68 @@
+"""New files in watched directories as FILE events. Needs the extra `watch`.
+
+An event's id is the path with the time of its last change, so a file that is told twice, by two watchers or after a
+restart, counts once. A file that is still being written is told as soon as it is there: write it under another name,
+or elsewhere, and move it when it is whole.
+"""
+
+import hashlib
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rota.errors import InvalidInput, RotaError
+from rota.model.events.event import FILE, MAX_EVENT_ID, Event, check_resource, make_event
+
+
+def require_watchfiles() -> None:
+    try:
+        import watchfiles  # noqa: F401
+    except ImportError:
+        raise RotaError("watching files needs an extra package; install it with: pip install 'rota[watch]'") from None
+
+
+def check_directories(directories: Sequence[Path]) -> list[Path]:
+    """Absolute paths of directories that are there."""
+    for one in directories:
+        if not one.is_dir():
+            raise InvalidInput("directory", f"{one} is not a directory")
+    return [one.resolve() for one in directories]
+
+
+def existing_files(directories: Sequence[Path]) -> list[Path]:
+    """Files that are there already, the oldest first."""
+    found = {path for one in directories for path in one.rglob("*") if path.is_file()}
+    return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path))
+
+
+def new_files(directories: Sequence[Path], stopping: threading.Event) -> Iterator[list[Path]]:
+    """New files, as they come, until `stopping` is set. An empty list says that watching has begun."""
+    from watchfiles import Change, watch
+
+    yield []
+    for changes in watch(*directories, stop_event=stopping, step=20, debounce=200, yield_on_timeout=False):
+        paths = sorted({Path(path) for change, path in changes if change is Change.added})
+        yield [path for path in paths if path.is_file()]
+
+
+def file_event(path: Path, now: int) -> Event | None:
+    """The event of a file; nothing if it is gone again, or has a name that no event can bear."""
+    try:
+        changed_ns = path.stat().st_mtime_ns
+        resource = check_resource("path", str(path))
+    except (OSError, InvalidInput):
+        return None
+    return make_event(
+        id=_event_id(changed_ns, resource),
+        type=FILE,
+        resource=resource,
+        stated_time=changed_ns // 1_000,
+        received_at=now,
+        has_own_id=True,
+    )
+
+
+def _event_id(changed_ns: int, resource: str) -> str:
+    """A path that is too long for an id stands there as its digest: cut off, it could be another file's."""
+    whole = f"{changed_ns}:{resource}"
+    return whole if len(whole) <= MAX_EVENT_ID else f"{changed_ns}:{hashlib.sha256(resource.encode()).hexdigest()}"

@@ -1,0 +1,49 @@
+"""Configurations that wait for the end of jobs make a graph of job types. A cycle in it would make jobs for ever."""
+
+from collections import deque
+from collections.abc import Iterable
+
+from rota.engine.definitions.definitions import Definitions
+from rota.model.events.configuration import Configuration
+from rota.model.events.event import JOB
+
+
+def find_cycle(others: Iterable[Configuration], definitions: Definitions, *, makes: str, awaits: set[str]) -> list[str]:
+    """The job types that would make each other if one more configuration made `makes` at the end of any of `awaits`;
+    none if all is well."""
+    way = _way(_graph(others, definitions), makes, awaits)
+    return [*way, makes] if way else []
+
+
+def _graph(configurations: Iterable[Configuration], definitions: Definitions) -> dict[str, set[str]]:
+    """Name of a job type to the names of those whose jobs its end may make."""
+    graph: dict[str, set[str]] = {}
+    for one in configurations:
+        made = definitions.known_job_type(one.job_type)
+        for dependency in one.dependencies:
+            if dependency.type == JOB and made:
+                graph.setdefault(dependency.resource, set()).add(made.name)
+    return graph
+
+
+def _way(graph: dict[str, set[str]], start: str, ends: set[str]) -> list[str]:
+    """The shortest way from one job type to one of some."""
+    came_from: dict[str, str | None] = {start: None}
+    frontier = deque([start])
+    while frontier:
+        here = frontier.popleft()
+        if here in ends:
+            return _traced(came_from, here)
+        for after in sorted(graph.get(here, set()) - came_from.keys()):
+            came_from[after] = here
+            frontier.append(after)
+    return []
+
+
+def _traced(came_from: dict[str, str | None], end: str) -> list[str]:
+    way: list[str] = []
+    here: str | None = end
+    while here is not None:
+        way.insert(0, here)
+        here = came_from[here]
+    return way

@@ -1,0 +1,50 @@
+"""Ends of jobs as events. The store writes an event into the outbox of the queue in the step that ends a job, if some
+configuration waits for jobs of that type; this duty takes the outboxes. Any number may run: a configuration knows an
+event by its id.
+
+Such an event's time is that of its taking, each a little later than the one before. Ends are told by many nodes in no
+certain order; by the time of the end itself, one that is told late could be older than the job which another has made
+already, and would count for nothing.
+"""
+
+from msgspec import structs
+
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.events.events import Events
+from rota.model.events.event import Event
+from rota.store.store import Store
+
+EVERY_S = 0.25
+_PER_ROUND = 500
+
+
+class Outbox:
+    """A duty: `run_once` takes what is in the outboxes of all queues."""
+
+    def __init__(self, store: Store, definitions: Definitions, events: Events) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._events = events
+        self._last_time = 0
+        self._is_idle = False
+
+    def run_once(self, now: int) -> float:
+        """Take what is there. Returns the seconds until the next round: none if there may be more."""
+        # One more round after the last configuration has gone: what is left must not surprise one that comes later.
+        was_idle, self._is_idle = self._is_idle, not self._definitions.awaits_jobs
+        if was_idle and self._is_idle:
+            return EVERY_S
+        taken = [self._take(node_type.uuid, now) for node_type in self._definitions.known_node_types()]
+        return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
+
+    def _take(self, queue: str, now: int) -> int:
+        events = self._store.read_outbox(queue, limit=_PER_ROUND)
+        if events:
+            now = min(now, self._store.now())  # after the time of an event, older ones count for nothing
+            self._events.post([self._dated(event, now) for event in events])
+            self._store.clear_outbox(queue, events)
+        return len(events)
+
+    def _dated(self, event: Event, now: int) -> Event:
+        self._last_time = max(self._last_time + 1, now * 1_000)
+        return structs.replace(event, time=self._last_time, received_at=now)

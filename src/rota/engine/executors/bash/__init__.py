@@ -1,0 +1,1 @@
+"""Executor `bash`: a command or a script per job."""

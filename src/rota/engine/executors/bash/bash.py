@@ -1,0 +1,117 @@
+"""Executor `bash`: runs a command in a process group of its own.
+
+Metadata: `command` (a script, or an array run without a shell), `environment`, `cwd`, `raw_arguments`. A job may add
+its own `command` words and `environment`. The result is always `{stdout, stderr, exit_code}`; an exit code other than
+0 makes the job fail, but is a result and no error. A signal that ended the command counts as minus its number.
+"""
+
+from rota.engine.executors.bash.command import build_argv, build_raw_argv, check_command, job_words
+from rota.engine.executors.executor import Run
+from rota.engine.executors.metadata import check_flag, check_keys, check_text
+from rota.engine.executors.output import Stream, capped_log
+from rota.engine.executors.process.child import Child, run_child, start_child
+from rota.engine.executors.process.environment import (
+    base_environment,
+    check_environment,
+    check_job_environment,
+    job_variables,
+)
+from rota.engine.executors.process.keeper import retire_keeper
+from rota.errors import InvalidInput
+from rota.model.job_type import JobType
+from rota.model.outcome import Outcome, failed, refused, succeeded
+
+_KEYS = ("command", "cwd", "environment", "raw_arguments")
+_NOT_FOUND = 127
+_NOT_EXECUTABLE = 126
+
+
+class BashExecutor:
+    """Runs commands."""
+
+    def __init__(self) -> None:
+        self._base = base_environment()
+
+    def check(self, job_type: JobType) -> None:
+        metadata = job_type.metadata
+        check_keys(metadata, _KEYS)
+        if "command" not in metadata:
+            raise InvalidInput("metadata.command", "is required: a string for bash, or an array of strings")
+        check_command("metadata.command", metadata["command"])
+        check_environment("metadata.environment", metadata.get("environment"))
+        check_flag(metadata, "raw_arguments")
+        _check_cwd(metadata)
+
+    async def run(self, run: Run) -> Outcome:
+        try:
+            self.check(run.job_type)
+            argv = _argv_of(run)
+            environment = self._environment_of(run)
+        except InvalidInput as error:
+            return refused("arguments", str(error))
+        log = capped_log(run)
+        streams = Stream(log, "info"), Stream(log, "error")
+        try:
+            child = start_child(
+                argv,
+                environment=environment,
+                stdout=streams[0].feed,
+                stderr=streams[1].feed,
+                cwd=_check_cwd(run.job_type.metadata),
+            )
+        except OSError as error:
+            return _not_started(argv[0], error)
+        return await _outcome_of(child, streams, run)
+
+    async def close(self) -> None:
+        """Commands have ended with their runs."""
+        retire_keeper()
+
+    def _environment_of(self, run: Run) -> dict[str, str]:
+        metadata = run.job_type.metadata
+        own = check_environment("metadata.environment", metadata.get("environment"))
+        extra = run.spec.arguments.get("environment")
+        if check_flag(metadata, "raw_arguments"):
+            added = check_environment("arguments.environment", extra)
+        else:
+            added = check_job_environment("arguments.environment", extra, own)
+        return {**self._base, **own, **added, **job_variables(run)}
+
+
+async def _outcome_of(child: Child, streams: tuple[Stream, Stream], run: Run) -> Outcome:
+    try:
+        exit_code = await run_child(child, lambda: run.stop_grace_s)
+    finally:
+        # Stopped from outside, this is what there is to show.
+        run.partial_results = results = _results(streams[0].finish(), streams[1].finish(), child.exit_code)
+    return succeeded(results) if exit_code == 0 else failed(None, results)
+
+
+def _argv_of(run: Run) -> list[str]:
+    metadata = run.job_type.metadata
+    command = check_command("metadata.command", metadata["command"])
+    extra = run.spec.arguments.get("command")
+    if check_flag(metadata, "raw_arguments"):
+        return build_raw_argv(command, "arguments.command", extra)
+    return build_argv(command, job_words("arguments.command", extra))
+
+
+def _check_cwd(metadata: dict[str, object]) -> str | None:
+    cwd = metadata.get("cwd")
+    if cwd is None:
+        return None
+    if not check_text("metadata.cwd", cwd):
+        raise InvalidInput("metadata.cwd", "is empty")
+    return str(cwd)
+
+
+def _not_started(program: str, error: OSError) -> Outcome:
+    """As a shell does it: 127 for a program that is not there, 126 for one that cannot be run."""
+    exit_code = _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
+    culprit = error.filename if isinstance(error.filename, str) else program
+    message = f"cannot start {program!r}: {error.strerror or error}: {culprit!r}"
+    return failed({"type": "spawn", "message": message}, _results("", message, exit_code))
+
+
+def _results(stdout: str, stderr: str, exit_code: int | None) -> dict[str, object]:
+    return {"stdout": stdout, "stderr": stderr, "exit_code": exit_code}

@@ -1,0 +1,1 @@
+"""Executor `http`: a request per job."""

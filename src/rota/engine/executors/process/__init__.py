@@ -1,0 +1,1 @@
+"""Processes of this machine that run jobs: starting, reading, ending them. Knows nothing of what they run."""

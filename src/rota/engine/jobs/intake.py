@@ -1,0 +1,146 @@
+"""The only door through which jobs are made. Schedules, events, people and programs all come through here."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from rota.clock import Clock
+from rota.engine.definitions.definitions import Definitions
+from rota.errors import InvalidInput, NotFound
+from rota.model.ids import check_id, new_id
+from rota.model.job import MAX_PRIORITY, Cause, JobSpec
+from rota.model.job_type import MAX_TIMEOUT_MS, check_unique_key
+from rota.model.limits import check_payload, check_range, encode_json
+from rota.model.retry import RetryPolicy
+from rota.store.store import Admission, Store
+
+MAX_DELAY_MS = 10 * 365 * 24 * 3600 * 1000
+MAX_INSTANT = 4_102_444_800_000
+"""The year 2100; a rank holds instants until 2109."""
+_MAX_PART_BYTES = 4 * 1024
+"""Of the small parts of a request as JSON: its key, its policy, its cause."""
+
+Part = TypeVar("Part", RetryPolicy, Cause)
+
+
+class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A wish for a job. Only the job type, by name or uuid, is needed."""
+
+    job_type: str
+    arguments: dict[str, object] = {}
+    priority: int = 0
+    """Higher runs first."""
+    run_at: int | None = None
+    """Not before this instant."""
+    delay_ms: int | None = None
+    """Not before so many milliseconds have passed."""
+    unique_key: str | None = None
+    """While a live job has this key, its id is the answer and no other is made."""
+    timeout_ms: int | None = None
+    retry: RetryPolicy | None = None
+    cause: Cause | None = None
+    id: str | None = None
+    """The caller's own id: handing the same job in again makes no second one."""
+
+
+class Intake:
+    """Turns requests into jobs."""
+
+    def __init__(self, store: Store, definitions: Definitions, clock: Clock) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._clock = clock
+
+    def enqueue(self, requests: Sequence[JobRequest], *, named: str | None = None) -> list[Admission]:
+        """Accept jobs: all of them or, if one request is bad, none. One answer per request, in order. With `named`, an
+        error says which request it is about: `jobs[17].priority`."""
+        now = self._clock.now()
+        if named is None:
+            specs = [self.make_spec(request, now) for request in requests]
+        else:
+            specs = [self._make_spec_named(request, now, f"{named}[{n}]") for n, request in enumerate(requests)]
+        return self._store.enqueue_jobs(specs, now=now)
+
+    def _make_spec_named(self, request: JobRequest, now: int, name: str) -> JobSpec:
+        try:
+            return self.make_spec(request, now)
+        except InvalidInput as error:
+            raise InvalidInput(f"{name}.{error.field}", error.reason) from None
+        except NotFound as error:
+            raise NotFound(error.kind, error.name, f"named by {name}") from None
+
+    def is_known(self, request: JobRequest) -> bool:
+        """Whether `make_spec` needs nothing of the store."""
+        job_type = self._definitions.known_job_type(request.job_type)
+        return job_type is not None and self._definitions.known_node_type(job_type.node_type) is not None
+
+    def make_spec(self, request: JobRequest, now: int) -> JobSpec:
+        """Check a request and settle what it leaves open."""
+        job_type = self._definitions.job_type(request.job_type)
+        try:
+            queue = self._definitions.node_type(job_type.node_type).uuid
+        except NotFound as error:
+            raise InvalidInput("job_type", f"{job_type.name!r} cannot run: {error}") from None
+        check_payload("arguments", request.arguments)
+        return JobSpec(
+            id=check_id("id", request.id) if request.id is not None else new_id(now),
+            job_type=job_type.uuid,
+            queue=queue,
+            enqueued_at=now,
+            arguments=request.arguments,
+            priority=check_range("priority", request.priority, -MAX_PRIORITY, MAX_PRIORITY),
+            run_at=_run_at(request, now),
+            unique_key=_unique_key(request) or job_type.unique_key_for(request.arguments),
+            lock_key=job_type.lock_key,
+            timeout_ms=_timeout(request),
+            retry=_retry(request),
+            cause=_cause(request),
+        )
+
+
+def _run_at(request: JobRequest, now: int) -> int | None:
+    if request.delay_ms is not None:
+        if request.run_at is not None:
+            raise InvalidInput("run_at", "cannot stand beside a delay; give one of them")
+        delay_ms = check_range("delay_ms", request.delay_ms, 0, MAX_DELAY_MS)
+        return now + delay_ms if delay_ms else None
+    if request.run_at is None:
+        return None
+    return check_range("run_at", request.run_at, 0, MAX_INSTANT)
+
+
+def _timeout(request: JobRequest) -> int | None:
+    if request.timeout_ms is not None:
+        check_range("timeout_ms", request.timeout_ms, 1, MAX_TIMEOUT_MS)
+    return request.timeout_ms
+
+
+def _unique_key(request: JobRequest) -> str | None:
+    if request.unique_key is not None:
+        encode_json("unique_key", request.unique_key, _MAX_PART_BYTES)
+        check_unique_key("unique_key", request.unique_key)
+    return request.unique_key
+
+
+def _retry(request: JobRequest) -> RetryPolicy | None:
+    if request.retry is not None:
+        _check_shape("retry", request.retry).check("retry")
+    return request.retry
+
+
+def _cause(request: JobRequest) -> Cause | None:
+    if request.cause is not None:
+        _check_shape("cause", request.cause)
+    return request.cause
+
+
+def _check_shape(field: str, part: Part) -> Part:
+    """Structs made in Python do not look at their values: refuse what no store could give back."""
+    encoded = encode_json(field, msgspec.structs.asdict(part), _MAX_PART_BYTES)
+    try:
+        return msgspec.json.decode(encoded, type=type(part))
+    except msgspec.ValidationError as error:
+        reason, _, place = str(error).partition(" - at `$")
+        raise InvalidInput(field + place.rstrip("`"), reason) from None

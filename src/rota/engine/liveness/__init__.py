@@ -1,0 +1,1 @@
+"""Who is alive: the heart that says so, the watchdog that judges, the files that tell at once."""

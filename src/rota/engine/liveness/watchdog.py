@@ -1,0 +1,108 @@
+"""The watchdog: notices that nodes died and settles their claims on their behalf. Any number may run; each claim has
+one winner.
+
+A node is dead when its process is known to have ended (`presence.py`), or when this watchdog saw the same pulse of it
+for the whole dead time without a gap in its own contact with the store (`model/liveness.py`). Nobody judges himself.
+"""
+
+import logging
+import random
+
+from rota.clock import Clock
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.liveness.draining import forget_drain
+from rota.engine.liveness.presence import Presence
+from rota.model.job import Claim
+from rota.model.job_type import OnNodeDeath
+from rota.model.liveness import LOOKS_PER_DEATH, Contact, Observer
+from rota.model.node import DEAD_AFTER_MS
+from rota.model.settlement import Settlement, settle_death
+from rota.store.store import Store
+
+_SHOWN_FOR = 10
+"""Dead times for which the record of a dead node is still shown."""
+_SWEEP_EVERY_LOOKS = 60
+"""Claims without a pulse are looked for once in so many looks, by one of the watchdogs."""
+_PER_ROUND = 500
+_logger = logging.getLogger("rota.watchdog")
+
+
+class Watchdog:
+    """A duty: `run_once` takes one look at all queues."""
+
+    def __init__(
+        self,
+        store: Store,
+        definitions: Definitions,
+        *,
+        node: str,
+        clock: Clock,
+        contact: Contact,
+        presence: Presence,
+        dead_after_ms: int = DEAD_AFTER_MS,
+    ) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._node = node
+        self._clock = clock
+        self._contact = contact
+        self._presence = presence
+        self._dead_after_s = dead_after_ms / 1000
+        self._observers: dict[str, Observer] = {}
+        self._records = Observer(self._dead_after_s * _SHOWN_FOR)
+
+    def run_once(self, now: int) -> float:
+        """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more."""
+        queues = [node_type.uuid for node_type in self._definitions.node_types()]
+        left_over = [self._look_at(queue, now) for queue in queues]
+        self._forget_nodes()
+        return 0.0 if any(left_over) else self._dead_after_s / LOOKS_PER_DEATH
+
+    def _look_at(self, queue: str, now: int) -> bool:
+        """Take a look at one queue; tells whether there is more to settle."""
+        pulses = self._store.read_pulses(queue)
+        # Of its own node a watchdog knows that it lives.
+        pulses.pop(self._node, None)
+        self._sweep(queue, len(pulses) + 1)
+        at = self._clock.monotonic()
+        observer = self._observers.setdefault(queue, Observer(self._dead_after_s))
+        silent = observer.look(pulses, at=at, in_touch_since=self._contact.since(at))
+        dead = {*silent, *self._presence.gone(pulses)}
+        left_over = [self._reclaim(queue, node, pulses[node], now) for node in sorted(dead)]
+        return any(left_over)
+
+    def _reclaim(self, queue: str, node: str, pulse: str, now: int) -> bool:
+        """Take a dead node's claims, a bounded number at a time; tells whether it may have more."""
+        claims = self._store.claims_of_node(queue, node, limit=_PER_ROUND)
+        if claims:
+            settlements = [self._settle(claim, now) for claim in claims]
+            refused = self._store.reclaim_jobs(queue, settlements, node=node, pulse=pulse, now=now)
+            fields = {"queue": queue, "node": node, "jobs": len(claims) - len(refused)}
+            _logger.warning("jobs of a dead node taken back", extra=fields)
+        if len(claims) == _PER_ROUND:
+            return True
+        self._store.forget_pulse(queue, node, pulse=pulse)
+        return False
+
+    def _settle(self, claim: Claim, now: int) -> Settlement:
+        return settle_death(claim, on_node_death=self._rule_for(claim), now=now)
+
+    def _rule_for(self, claim: Claim) -> OnNodeDeath:
+        job_type = self._definitions.known_job_type(claim.spec.job_type)
+        return job_type.on_node_death if job_type else OnNodeDeath.REQUEUE
+
+    def _sweep(self, queue: str, nodes: int) -> None:
+        """Look for claims without a pulse. That reads all running jobs, so the nodes share the work by chance."""
+        if random.random() * nodes * _SWEEP_EVERY_LOOKS < 1 and self._store.mark_orphans(queue):
+            _logger.warning("claims of unknown nodes found", extra={"queue": queue})
+
+    def _forget_nodes(self) -> None:
+        """Records of nodes that died are shown for a while, then forgotten."""
+        beats = {node.uuid: str(node.last_ping) for node in self._store.list_nodes(since=0)}
+        beats.pop(self._node, None)
+        at = self._clock.monotonic()
+        for node in self._records.look(beats, at=at, in_touch_since=self._contact.since(at)):
+            # The record goes last: as long as it is there, somebody comes back for what could not be forgotten.
+            forget_drain(self._store, node)
+            self._presence.forget(node)
+            self._store.remove_nodes(uuid=node)

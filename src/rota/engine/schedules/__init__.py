@@ -1,0 +1,1 @@
+"""What schedules do: changing them, deciding and firing their ticks, backfills, what comes next."""

@@ -1,0 +1,212 @@
+"""Backfill: jobs for instants of a schedule that lie in the past, made on purpose.
+
+They have a place of their own beside the ticks: they move no cursor and count as no run. The id of each job follows
+from the backfill and the instant's number in it, so whoever repeats a backfill that was cut short makes no job twice.
+The schedule's state keeps the latest backfills; all that is told about one follows from its record.
+"""
+
+from hashlib import blake2b
+
+from msgspec import Struct, structs
+
+from rota.clock import Clock
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.schedules.schedules import Schedules
+from rota.errors import Conflict, InvalidInput, NotFound
+from rota.model.ids import numbered_id
+from rota.model.job import MAX_PRIORITY, Cause, Job, JobSpec, JobState
+from rota.model.limits import check_range
+from rota.model.schedules.schedule import Backfill, Overlap, Schedule, TickStatus
+from rota.model.schedules.ticking import is_excluded
+from rota.model.triggers.make_trigger import parse_choice
+from rota.model.triggers.trigger import count_nominals, nominals_between
+from rota.model.triggers.zones.dates import parse_instant
+from rota.store.schedules import MAX_TICKS, ScheduleChange, ScheduleEntry
+from rota.store.store import Store
+
+DEFAULT_MOST = 1_000
+MOST = 10_000
+LOWER_PRIORITY = 100
+"""So much below the schedule's own, so that live ticks go first."""
+_KEPT = 10
+"""Records of backfills that a schedule keeps."""
+_BATCH = 500
+_TRIES = 5
+
+
+class BackfillRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A wish to make up for the instants in (start, end]."""
+
+    start: int | str
+    end: int | str
+    max: int = DEFAULT_MOST
+    """A range with more instants is refused."""
+    overlap: str = Overlap.BUFFER_ALL
+    """`buffer_all`: one after another. `allow`: all at once."""
+    force: bool = False
+    """Also for instants that fired already."""
+    priority: int | None = None
+
+
+class BackfillPlan(Struct, frozen=True):
+    """What a backfill would do."""
+
+    backfill: Backfill
+    instants: tuple[tuple[int, int], ...]
+    """Number within the range, and nominal instant, for each job."""
+    already_fired: int
+    excluded: int
+    known_from: int | None
+    """Rows of ticks reach back to here; of older instants nobody knows whether they fired. None if all are there."""
+
+
+class Backfills:
+    """Makes backfills, shows how far they are, and cancels them."""
+
+    def __init__(self, store: Store, definitions: Definitions, schedules: Schedules, clock: Clock) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._schedules = schedules
+        self._clock = clock
+
+    def preview(self, name: str, request: BackfillRequest) -> BackfillPlan:
+        """What a backfill would do; nothing is stored."""
+        return self._plan(self._schedules.find(name), request)
+
+    def start(self, name: str, request: BackfillRequest) -> BackfillPlan:
+        """Make the jobs. Doing it again makes none twice, unless `force` says so."""
+        for _ in range(_TRIES):
+            entry = self._schedules.find(name)
+            plan = self._plan(entry, request)
+            if self._is_recorded(entry, plan.backfill) or self._record(entry, plan.backfill):
+                self._make_jobs(entry.schedule, plan)
+                return plan
+        raise Conflict(f"schedule {name!r} changes too often; try again")
+
+    def find(self, name: str, backfill_id: str) -> tuple[Schedule, Backfill]:
+        """A backfill that the schedule still remembers."""
+        entry = self._schedules.find(name)
+        for one in entry.state.backfills:
+            if one.id == backfill_id:
+                return entry.schedule, one
+        raise NotFound("backfill", backfill_id, f"schedule {entry.schedule.name!r} keeps its latest {_KEPT}")
+
+    def progress(self, name: str, backfill_id: str) -> dict[str, int]:
+        """How many of its jobs are in each state."""
+        _, backfill = self.find(name, backfill_id)
+        counts = dict.fromkeys((state.value for state in JobState), 0)
+        for job in self._jobs(backfill):
+            counts[job.state.value] += 1
+        return counts
+
+    def cancel(self, name: str, backfill_id: str) -> int:
+        """Cancel what has not ended; returns how many jobs that were."""
+        for _ in range(_TRIES):
+            entry = self._schedules.find(name)
+            _, backfill = self.find(name, backfill_id)
+            if backfill.cancelled or self._record(entry, structs.replace(backfill, cancelled=True)):
+                return self._cancel_jobs(backfill)
+        raise Conflict(f"schedule {name!r} changes too often; try again")
+
+    def _plan(self, entry: ScheduleEntry, request: BackfillRequest) -> BackfillPlan:
+        # Of a clock that is ahead, what is past would be yet to come.
+        schedule, now = entry.schedule, min(self._clock.now(), self._store.now())
+        backfill = _read(schedule, request, now)
+        progress = schedule.progress(entry.state)
+        count = count_nominals(schedule.trigger, backfill.start, backfill.end, progress)
+        most = check_range("max", request.max, 1, MOST)
+        if count > most:
+            raise InvalidInput("max", f"the range has {count} instants, more than {most}; narrow it or raise the limit")
+        instants = list(nominals_between(schedule.trigger, backfill.start, backfill.end, progress))
+        fired, known_from = (set(), None) if request.force else self._fired(schedule, backfill)
+        excluded = {nominal for nominal in instants if is_excluded(schedule, nominal)}
+        wanted = tuple((n, at) for n, at in enumerate(instants) if at not in fired and at not in excluded)
+        already = sum(nominal in fired for nominal in instants)
+        return BackfillPlan(structs.replace(backfill, count=count), wanted, already, len(excluded), known_from)
+
+    def _fired(self, schedule: Schedule, backfill: Backfill) -> tuple[set[int], int | None]:
+        """Instants in the range that fired, and where the knowledge of that begins."""
+        rows = self._store.list_ticks(schedule.uuid, limit=MAX_TICKS * 2)
+        fired = {row.nominal for row in rows if row.status is TickStatus.FIRED}
+        is_cut = len(rows) >= MAX_TICKS and backfill.end > schedule.created_at and backfill.start < rows[-1].nominal
+        return fired, rows[-1].nominal if is_cut else None
+
+    def _is_recorded(self, entry: ScheduleEntry, backfill: Backfill) -> bool:
+        """Whether the same was asked for before, and perhaps cut short."""
+        there = [one for one in entry.state.backfills if one.id == backfill.id]
+        if there and there[0].cancelled:
+            raise Conflict(f"the backfill {backfill.id} of this range was cancelled; force makes all its jobs anew")
+        return bool(there)
+
+    def _record(self, entry: ScheduleEntry, backfill: Backfill) -> bool:
+        """Write the record; False if somebody else changed the schedule meanwhile."""
+        state = entry.state
+        others = tuple(one for one in state.backfills if one.id != backfill.id)
+        newer = structs.replace(state, version=state.version + 1, backfills=(*others, backfill)[-_KEPT:])
+        return self._store.put_schedules([ScheduleChange(entry.schedule, newer, state.version)])[0]
+
+    def _make_jobs(self, schedule: Schedule, plan: BackfillPlan) -> None:
+        now = self._clock.now()
+        specs = [self._spec(schedule, plan.backfill, number, nominal) for number, nominal in plan.instants]
+        for start in range(0, len(specs), _BATCH):
+            self._store.enqueue_jobs(specs[start : start + _BATCH], now=now)
+        if self.find(schedule.uuid, plan.backfill.id)[1].cancelled:
+            self._cancel_jobs(plan.backfill)  # by somebody who did not see all of them
+
+    def _spec(self, schedule: Schedule, backfill: Backfill, number: int, nominal: int) -> JobSpec:
+        job_type = self._definitions.job_type(schedule.job_type)
+        lock_key = f"backfill:{backfill.id}" if backfill.overlap is Overlap.BUFFER_ALL else None
+        return JobSpec(
+            id=_job_id(backfill, number),
+            job_type=schedule.job_type,
+            queue=schedule.queue,
+            enqueued_at=backfill.made_at,
+            arguments=schedule.arguments,
+            priority=backfill.priority,
+            unique_key=job_type.unique_key_for(schedule.arguments),
+            lock_key=job_type.lock_key or lock_key,
+            cause=Cause("backfill", f"{schedule.uuid}:{backfill.id}", nominal),
+        )
+
+    def _jobs(self, backfill: Backfill) -> list[Job]:
+        ids = [_job_id(backfill, number) for number in range(backfill.count)]
+        batches = (ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH))
+        return [job for batch in batches for job in self._store.find_jobs(batch) if job]
+
+    def _cancel_jobs(self, backfill: Backfill) -> int:
+        live = [job.id for job in self._jobs(backfill) if not job.state.is_final]
+        for start in range(0, len(live), _BATCH):
+            self._store.cancel_jobs(live[start : start + _BATCH], now=self._clock.now())
+        return len(live)
+
+
+def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
+    """The record of a request, checked. The same wish has the same id, unless it is to be made again by force."""
+    if not schedule.trigger.is_series:
+        raise InvalidInput("schedule", f"{schedule.name!r} counts from its last job, so it has no times in the past")
+    zone = schedule.trigger.zone
+    start, end = parse_instant("start", request.start, zone), parse_instant("end", request.end, zone)
+    if end <= start:
+        raise InvalidInput("end", f"{request.end} is not after the start; the range is (start, end]")
+    if end > now:
+        raise InvalidInput("end", f"{request.end} is not in the past; a backfill makes up for what is over")
+    overlap = parse_choice("overlap", Overlap, request.overlap)
+    if overlap not in (Overlap.BUFFER_ALL, Overlap.ALLOW):
+        raise InvalidInput("overlap", f"a backfill knows buffer_all and allow only, got {request.overlap!r}")
+    lower = max(schedule.priority - LOWER_PRIORITY, -MAX_PRIORITY)
+    priority = lower if request.priority is None else request.priority
+    wish = f"{schedule.uuid} {start} {end} {now if request.force else ''}"
+    return Backfill(
+        id=blake2b(wish.encode(), digest_size=6).hexdigest(),
+        start=start,
+        end=end,
+        made_at=now,
+        count=0,
+        overlap=overlap,
+        priority=check_range("priority", priority, -MAX_PRIORITY, MAX_PRIORITY),
+        force=request.force,
+    )
+
+
+def _job_id(backfill: Backfill, number: int) -> str:
+    return numbered_id(backfill.end, f"backfill {backfill.id}", number)

@@ -1,0 +1,213 @@
+"""Schedules: the only way to define, change, pause and remove them. That they fire is the ticker's duty."""
+
+from collections.abc import Callable
+
+from msgspec import structs
+
+from rota.clock import Clock
+from rota.engine.definitions.built_in import ensure_built_in
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.jobs.intake import Intake, JobRequest
+from rota.errors import Conflict, InvalidInput, NotFound
+from rota.model.ids import new_id
+from rota.model.job import Cause
+from rota.model.job_type import JobType
+from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
+from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
+from rota.model.schedules.ticking import aimed, first_state
+from rota.model.triggers.trigger import IntervalTrigger, OnceTrigger, count_nominals, last_nominal, next_nominal
+from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
+from rota.store.store import Admission, Store
+
+PAUSED_BY_FILE = "paused in the configuration file"
+_TRIES = 5
+"""A change that lost a race against a tick is made again upon the newer state."""
+
+
+class Schedules:
+    """Defines schedules."""
+
+    def __init__(self, store: Store, definitions: Definitions, intake: Intake, clock: Clock) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._intake = intake
+        self._clock = clock
+
+    def find(self, name: str) -> ScheduleEntry:
+        """By name or uuid."""
+        entry = self._store.find_schedules([name])[0]
+        if entry is None and (uuid := self._store.schedule_uuid(name)):
+            entry = self._store.find_schedules([uuid])[0]
+        if entry is None:
+            raise NotFound("schedule", name)
+        return entry
+
+    def create(self, request: ScheduleRequest, *, uuid: str | None = None, managed_by: str = "") -> ScheduleEntry:
+        """A new schedule. One that would never fire is refused, unless it stands in a file."""
+        now = self._clock.now()
+        schedule = self.make(request, uuid or new_id(now), now, managed_by=managed_by)
+        if schedule.paused and managed_by and not schedule.pause_note:
+            schedule = structs.replace(schedule, pause_note=PAUSED_BY_FILE)
+        state = first_state(schedule, now)
+        if state.nominal is None and not schedule.paused and not managed_by:
+            field = "at" if isinstance(schedule.trigger, OnceTrigger) else "end"
+            raise InvalidInput(field, f"{schedule.name!r} would never fire: its time is over")
+        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
+            raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
+        return ScheduleEntry(schedule, state)
+
+    def define(
+        self, uuid: str, request: ScheduleRequest, *, managed_by: str, last_scheduled_at: int | None = None
+    ) -> ScheduleEntry:
+        """A new schedule under a uuid that its owner chose, who may know when it was last scheduled."""
+        now = self._clock.now()
+        schedule = self.make(request, uuid, now, managed_by=managed_by)
+        last = None if last_scheduled_at is None else min(last_scheduled_at, now)
+        state = aimed(schedule, ScheduleState(cursor=now - 1, last_scheduled_at=last), now)
+        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
+            raise Conflict(f"there is a schedule {uuid} already")
+        return ScheduleEntry(schedule, state)
+
+    def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
+        """Check a request and settle what it leaves open; nothing is stored.
+
+        A line in a file may be over: a process must not refuse to start when a year ends.
+        """
+        request = request.settled()
+        job_type, queue = self._target(request.job_type)
+        return make_schedule(
+            request,
+            uuid=uuid,
+            job_type=job_type.uuid,
+            queue=queue,
+            created_at=now,
+            now=None if managed_by else now,
+            managed_by=managed_by,
+        )
+
+    def _target(self, name: str) -> tuple[JobType, str]:
+        if not name:
+            raise InvalidInput("job_type", "is missing; a schedule needs one, or an event to emit")
+        if name == EMIT_JOB_TYPE:
+            ensure_built_in(self._definitions, name, self._clock.now())
+        try:
+            job_type = self._definitions.job_type(name)
+            return job_type, self._definitions.node_type(job_type.node_type).uuid
+        except NotFound as error:
+            if error.kind == "job type":
+                raise
+            raise InvalidInput("job_type", str(error)) from None
+
+    def replace(self, name: str, request: ScheduleRequest, *, expected: int | None = None) -> ScheduleEntry:
+        """Define a schedule anew under its uuid. The past is not fired again: the new times count from now on."""
+
+        def change(entry: ScheduleEntry, now: int) -> Schedule:
+            if expected is not None and entry.state.version != expected:
+                raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
+            made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
+            kept_name = entry.schedule.name if request.name is None else made.name
+            return structs.replace(made, name=kept_name, created_at=entry.schedule.created_at)
+
+        return self.change(name, change)
+
+    def change(self, name: str, make: Callable[[ScheduleEntry, int], Schedule]) -> ScheduleEntry:
+        """Put another definition in the place of one, and account for the ticks that the old one leaves undecided."""
+        for _ in range(_TRIES):
+            entry, now = self.find(name), self._clock.now()
+            schedule = make(entry, now)
+            if schedule == entry.schedule:
+                return entry
+            told = self._tell_left_out(entry, schedule, now)
+            if told and (changed := self._put(told, schedule, _aimed_anew(told, schedule, now))):
+                return changed
+        raise Conflict(f"schedule {name!r} changes too often; try again")
+
+    def retarget(self, name: str, *, every_ms: int, job_type: str, arguments: dict[str, object]) -> ScheduleEntry:
+        """Give an interval another length, job type or arguments; all else stays as it is."""
+
+        def change(entry: ScheduleEntry, now: int) -> Schedule:
+            target, queue = self._target(job_type)
+            if not isinstance(entry.schedule.trigger, IntervalTrigger):
+                raise Conflict(f"schedule {name!r} does not go by an interval")
+            trigger = structs.replace(entry.schedule.trigger, every_ms=every_ms)
+            schedule = structs.replace(
+                entry.schedule, trigger=trigger, job_type=target.uuid, queue=queue, arguments=arguments
+            )
+            schedule.check()
+            return schedule
+
+        return self.change(name, change)
+
+    def delete(self, name: str) -> None:
+        """Remove a schedule with its ticks. Its jobs stay."""
+        self._store.delete_schedules([self.find(name).schedule.uuid])
+
+    def pause(self, name: str, note: str = "") -> ScheduleEntry:
+        """Decide no ticks until it is resumed."""
+        return self.change(name, lambda entry, _: structs.replace(entry.schedule, paused=True, pause_note=note))
+
+    def resume(self, name: str) -> ScheduleEntry:
+        """Decide ticks again, from now on. What passed while it was paused is one row: skipped, `paused`."""
+        return self.change(name, lambda entry, _: structs.replace(entry.schedule, paused=False, pause_note=""))
+
+    def _tell_left_out(self, entry: ScheduleEntry, new: Schedule, now: int) -> ScheduleEntry | None:
+        """Write one row for the ticks up to now that nobody will decide any more; None if somebody else was faster.
+
+        They fell into a pause that is over, or the schedule got other times before they could be decided.
+        """
+        old, state = entry.schedule, entry.state
+        is_resumed = old.paused and not new.paused
+        if not (is_resumed or new.trigger != old.trigger) or state.cursor is None or not old.trigger.is_series:
+            return entry
+        status, reason = (TickStatus.SKIPPED, "paused") if old.paused else (TickStatus.MISSED, "edited")
+        row = _row_for_all(old, state, now, status, reason)
+        if row is None:
+            return entry
+        key = f"{status}:{reason}"
+        counts = state.counts | {key: state.counts.get(key, 0) + row.count}
+        after = structs.replace(state, version=state.version + 1, cursor=row.until or row.nominal, counts=counts)
+        firing = Firing(old, state.version, after, (row,))
+        if not self._store.fire_schedules(old.queue, [firing], now=now)[0]:
+            return None
+        return structs.replace(entry, state=after)
+
+    def run_now(self, name: str) -> Admission:
+        """Make a job of a schedule at once, beside its ticks and not counted with them."""
+        schedule = self.find(name).schedule
+        cause = Cause("manual", schedule.uuid)
+        request = JobRequest(
+            job_type=schedule.job_type, arguments=schedule.arguments, priority=schedule.priority, cause=cause
+        )
+        return self._intake.enqueue([request])[0]
+
+    def _put(self, entry: ScheduleEntry, schedule: Schedule, state: ScheduleState) -> ScheduleEntry | None:
+        """Store a change; None if somebody else was faster."""
+        newer = structs.replace(state, version=entry.state.version + 1)
+        if not self._store.put_schedules([ScheduleChange(schedule, newer, entry.state.version)])[0]:
+            return None
+        return structs.replace(entry, schedule=schedule, state=newer)
+
+
+def _row_for_all(schedule: Schedule, state: ScheduleState, now: int, status: TickStatus, reason: str) -> Tick | None:
+    """One row for every tick after the cursor up to now; None if there is none."""
+    cursor, progress = state.cursor or 0, schedule.progress(state)
+    count = count_nominals(schedule.trigger, cursor, now, progress)
+    first = next_nominal(schedule.trigger, cursor, progress)
+    if not count or first is None:
+        return None
+    last = last_nominal(schedule.trigger, cursor, now, progress) if count > 1 else None
+    return Tick(nominal=first, status=status, decided_at=now, reason=reason, until=last, count=count)
+
+
+def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleState:
+    """How far a changed schedule has come: with other times, or after a pause, everything up to now is decided.
+
+    A job that failed has done its part when somebody resumes the schedule that it stopped.
+    """
+    state = entry.state
+    is_resumed = entry.schedule.paused and not schedule.paused
+    if is_resumed or schedule.trigger != entry.schedule.trigger:
+        state = structs.replace(state, cursor=max(now, state.cursor or now))
+    if is_resumed:
+        state = structs.replace(state, jobs=entry.live_jobs)
+    return aimed(schedule, state, now)

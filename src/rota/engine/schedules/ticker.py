@@ -1,0 +1,186 @@
+"""The ticker: finds schedules whose time has come, decides their ticks and has them fired.
+
+Any number may run. The store hides a schedule that one of them has taken for a moment, which keeps them from doing the
+same work; that a tick happens once does not depend on it, but on the version of the schedule.
+"""
+
+import logging
+
+from msgspec import structs
+
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.schedules.moves import move_schedule
+from rota.errors import RotaError, StoreError
+from rota.model.ids import new_id
+from rota.model.job import Cause, JobSpec
+from rota.model.job_type import JobType
+from rota.model.schedules.schedule import Overlap, Schedule, Tick, TickStatus
+from rota.model.schedules.ticking import Decision, Situation, decide
+from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
+from rota.store.store import Store
+
+LEASE_MS = 5_000
+"""A ticker that dies with schedules in hand delays them by no more than this."""
+LOOK_MS = 500
+"""A schedule that another process makes is noticed within this time."""
+PAUSE_MS = 30
+"""Between two rounds, so that schedules due at nearly the same time are fired together."""
+_PER_ROUND = 500
+_WAITING_OVERLAPS = frozenset({Overlap.BUFFER_ONE, Overlap.BUFFER_ALL, Overlap.CANCEL_OTHER})
+_logger = logging.getLogger("rota.ticker")
+
+
+class Looks:
+    """When to look at each queue next, so that a busy one does not make the others be asked as often."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, int] = {}
+        self._now = 0
+
+    def is_time(self, queue: str, now: int) -> bool:
+        if now < self._now:
+            self._next.clear()  # the clock was set back
+        self._now = now
+        return self._next.get(queue, now) <= now
+
+    def plan(self, queue: str, wait_ms: int, now: int) -> None:
+        self._next[queue] = now + wait_ms
+
+    def wait_ms(self, queues: list[str], now: int) -> int:
+        """Until the next look at one of these queues."""
+        return max(0, min((self._next.get(queue, now) for queue in queues), default=now + LOOK_MS) - now)
+
+
+class Ticker:
+    """A duty: `run_once` fires what is due in all queues."""
+
+    def __init__(self, store: Store, definitions: Definitions, *, node: str) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._node = node
+        self._looks = Looks()
+        self._refreshed_at = 0
+
+    def run_once(self, now: int) -> float:
+        """Fire what is due. Returns the seconds until the next round."""
+        if not 0 <= now - self._refreshed_at < LOOK_MS:
+            self._definitions.refresh()
+            self._refreshed_at = now
+        queues = [node_type.uuid for node_type in self._definitions.known_node_types()]
+        for queue in queues:
+            if self._looks.is_time(queue, now):
+                self._looks.plan(queue, self._fire_due(queue, now), now)
+        return self._looks.wait_ms(queues, now) / 1000
+
+    def _fire_due(self, queue: str, now: int) -> int:
+        """Fire what is due in one queue. Returns the milliseconds until the next look at it."""
+        due = self._store.claim_due_schedules(queue, now=now, lease_ms=LEASE_MS, limit=_PER_ROUND)
+        again = self._fire(queue, due.entries, due.now)
+        if len(due.entries) == _PER_ROUND:
+            return 0
+        next_due = min((at for at in (again, due.next_due) if at is not None), default=None)
+        if next_due is None:
+            return LOOK_MS
+        if next_due <= due.now:
+            return 0
+        return min(max(next_due - due.now, PAUSE_MS), LOOK_MS)
+
+    def _fire(self, queue: str, entries: list[ScheduleEntry], now: int) -> int | None:
+        """When the first of them is due again: at once if it has more ticks than were decided."""
+        decided = [one for entry in entries if (one := self._try_to_decide(entry, now))]
+        if decided:
+            self._store.fire_schedules(queue, decided, now=now)
+        return min((one.state.due for one in decided if one.state.due is not None), default=None)
+
+    def _try_to_decide(self, entry: ScheduleEntry, now: int) -> Firing | None:
+        """None if there is nothing to fire. One schedule that cannot be decided must not keep the others from it."""
+        try:
+            return self._decide(entry, now)
+        except StoreError:
+            raise
+        except RotaError as error:
+            fields = {"schedule": entry.schedule.name, "error": str(error)}
+            _logger.error("schedule cannot be decided", extra=fields)
+        except Exception:
+            _logger.exception("schedule cannot be decided", extra={"schedule": entry.schedule.name})
+        return None
+
+    def _decide(self, entry: ScheduleEntry, now: int) -> Firing | None:
+        schedule = entry.schedule
+        if schedule.pause_on_failure and entry.failed_jobs:
+            self._pause(entry)
+            return None
+        job_type = self._definitions.job_type(schedule.job_type)
+        if self._queue_of(job_type) != schedule.queue:
+            self._bring_home(entry)
+            return None
+        situation = Situation(
+            now=now,
+            node=self._node,
+            live_jobs=entry.live_jobs,
+            waiting_jobs=entry.waiting_jobs,
+            last_ended=self._last_ended(entry),
+        )
+        return _with_jobs(entry, decide(schedule, entry.state, situation), job_type, now)
+
+    def _queue_of(self, job_type: JobType) -> str:
+        return self._definitions.node_type(job_type.node_type).uuid
+
+    def _bring_home(self, entry: ScheduleEntry) -> None:
+        """A schedule in a queue that is not its job type's: a move that was cut short. It fires where it belongs."""
+        self._definitions.refresh()  # perhaps it is only our view that is old
+        home = self._queue_of(self._definitions.job_type(entry.schedule.job_type))
+        move_schedule(self._store, entry, home)
+
+    def _last_ended(self, entry: ScheduleEntry) -> int | None:
+        """When the last job ended; asked for only where it matters."""
+        if not entry.schedule.waits_for_end or entry.live_jobs or not entry.state.jobs:
+            return None
+        job = self._store.find_jobs([entry.state.jobs[-1]])[0]
+        return job.ended_at if job else entry.state.last_scheduled_at
+
+    def _pause(self, entry: ScheduleEntry) -> None:
+        """A schedule that asks for it stops when one of its jobs failed, until somebody has had a look."""
+        note = f"paused because job {entry.failed_jobs[-1]} failed"
+        schedule = structs.replace(entry.schedule, paused=True, pause_note=note)
+        state = structs.replace(entry.state, version=entry.state.version + 1, nominal=None, due=None)
+        self._store.put_schedules([ScheduleChange(schedule, state, entry.state.version)])
+        _logger.warning("schedule paused", extra={"schedule": schedule.name, "note": note})
+
+
+def _with_jobs(entry: ScheduleEntry, decision: Decision, job_type: JobType, now: int) -> Firing:
+    """The decision with the jobs that its ticks make."""
+    schedule = entry.schedule
+    ticks: list[Tick] = []
+    specs: list[JobSpec] = []
+    for tick in decision.ticks:
+        if tick.status is TickStatus.FIRED:
+            spec = make_tick_spec(schedule, tick.nominal, job_type, now)
+            specs.append(spec)
+            ticks.append(structs.replace(tick, job=spec.id))
+        else:
+            ticks.append(tick)
+    state = decision.state
+    if schedule.follows_jobs:
+        state = structs.replace(state, jobs=(*state.jobs, *(spec.id for spec in specs)))
+    if state.due is None and schedule.waits_for_end:
+        state = structs.replace(state, due=now + LOOK_MS)
+    return Firing(schedule, entry.state.version, state, tuple(ticks), tuple(specs), decision.cancels)
+
+
+def make_tick_spec(schedule: Schedule, nominal: int, job_type: JobType, now: int) -> JobSpec:
+    """The job of one tick."""
+    lock_key = job_type.lock_key
+    if lock_key is None and schedule.overlap in _WAITING_OVERLAPS:
+        lock_key = f"schedule:{schedule.uuid}"
+    return JobSpec(
+        id=new_id(now),
+        job_type=schedule.job_type,
+        queue=schedule.queue,
+        enqueued_at=now,
+        arguments=schedule.arguments,
+        priority=schedule.priority,
+        unique_key=job_type.unique_key_for(schedule.arguments),
+        lock_key=lock_key,
+        cause=Cause("schedule", schedule.uuid, nominal),
+    )

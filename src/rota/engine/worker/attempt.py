@@ -1,0 +1,166 @@
+"""A claimed job in a worker's hands, and how it is run to an outcome."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from enum import Enum, auto
+
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.executors.executor import Run, checked
+from rota.engine.executors.interpreter.isolated import run_isolated
+from rota.engine.executors.output import LogCap
+from rota.engine.executors.python.function import outcome_of_error
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.store_thread import StoreThread
+from rota.engine.worker.log_stream import LogStream
+from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
+from rota.model.job import Claim, JobSpec
+from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, timed_out
+from rota.model.settlement import is_suspect
+from rota.store.unreadable import UNREADABLE
+
+_logger = logging.getLogger("rota.worker")
+
+
+class Stop(Enum):
+    """Why a run is stopped from outside."""
+
+    TIMEOUT = auto()
+    CANCELLED = auto()
+    INTERRUPTED = auto()
+    """The node stops: the job goes back to its queue."""
+    LOST = auto()
+    """The claim is no longer ours: whatever comes of the run, it is not recorded."""
+
+
+class Attempt:
+    """A claimed job in this worker's hands."""
+
+    __slots__ = ("claim", "claimed_at", "heir", "reason", "run", "started_at", "task")
+
+    def __init__(self, claim: Claim, claimed_at: float) -> None:
+        self.claim = claim
+        self.claimed_at = claimed_at
+        self.started_at: int | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.run: Run | None = None
+        self.reason: Stop | None = None
+        self.heir: Attempt | None = None
+        """The next attempt at the same job in this worker, which waits for the end of this one."""
+
+    @property
+    def can_be_stopped(self) -> bool:
+        return self.run is None or self.run.can_be_stopped
+
+    def shorten_grace(self, grace_s: float) -> None:
+        """Whatever was asked to end must have ended after so long."""
+        if self.run is not None:
+            self.run.stop_grace_s = min(self.run.stop_grace_s, grace_s)
+
+    def stop(self, reason: Stop) -> None:
+        """End the run; a second reason changes nothing. A run that has not begun will not."""
+        if self.reason is None:
+            self.reason = reason
+            if self.task is not None:
+                self.task.cancel()
+
+
+class Runner:
+    """Runs attempts. What comes of one is always an outcome."""
+
+    def __init__(
+        self,
+        definitions: Definitions,
+        executors: ExecutorRegistry,
+        logs: LogStream,
+        thread: StoreThread,
+        *,
+        on_strain: Callable[[NodeStrained], None],
+    ) -> None:
+        self._definitions = definitions
+        self._executors = executors
+        self._logs = logs
+        self._thread = thread
+        self._on_strain = on_strain
+
+    async def run(self, attempt: Attempt) -> Outcome:
+        """One attempt, from the job type to an outcome. Never raises, unless the slot itself is cancelled."""
+        try:
+            outcome = await self._execute(attempt)
+        except asyncio.CancelledError as error:
+            outcome = self._after_cancel(attempt, error)
+        except NodeStrained as error:
+            self._on_strain(error)
+            outcome = INTERRUPTED  # it has not begun, and is not to blame
+        except (Exception, SystemExit) as error:
+            _logger.warning("executor failed", extra={"job_id": attempt.claim.spec.id, "error": type(error).__name__})
+            outcome = outcome_of_error(error)
+        if attempt.reason is None:
+            return outcome
+        self._forget_cancel(attempt)
+        # What a run comes to that was stopped is no failure of its own.
+        return outcome if outcome.kind is OutcomeKind.SUCCEEDED else self.stopped(attempt)
+
+    async def _execute(self, attempt: Attempt) -> Outcome:
+        spec = attempt.claim.spec
+        try:
+            job_type = self._definitions.known_job_type(spec.job_type)
+            if job_type is None:
+                job_type = await self._thread.call(lambda: self._definitions.job_type(spec.job_type))
+            executor = self._executors.get(job_type.executor)
+        except (NotFound, InvalidInput) as error:
+            return self._cannot_run(spec, error)
+        except StoreError:
+            return INTERRUPTED  # it has not begun, and is not to blame
+        claim = attempt.claim
+        run = attempt.run = Run(spec, job_type, claim.attempt, self._log_of(claim), fencing_number=claim.fence)
+        # What may have killed its nodes runs where it can hurt nobody else.
+        execution = run_isolated(run, self._executors) if is_suspect(claim) else executor.run(run)
+        timeout_ms = _timeout_of(run)
+        if timeout_ms is None:
+            return checked(await execution)
+        timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, attempt.stop, Stop.TIMEOUT)
+        try:
+            return checked(await execution)
+        finally:
+            timer.cancel()
+
+    def _cannot_run(self, spec: JobSpec, error: NotFound | InvalidInput) -> Outcome:
+        """It has no job type, or one that nobody here can run; perhaps because a record cannot be read."""
+        if spec.cause is not None and spec.cause.kind == UNREADABLE:
+            return refused(UNREADABLE, f"its record cannot be read: {spec.cause.name}")
+        job_type = self._definitions.known_job_type(spec.job_type)
+        if job_type is not None and job_type.managed_by == UNREADABLE:
+            reason = job_type.metadata.get("reason")
+            return refused(UNREADABLE, f"its job type {job_type.name!r} cannot be read: {reason}")
+        return refused("definition", str(error))
+
+    def _after_cancel(self, attempt: Attempt, error: asyncio.CancelledError) -> Outcome:
+        """Somebody stopped the run, or the slot; or the executor raised this by itself, which is an error like any."""
+        if attempt.reason is not None:
+            return INTERRUPTED
+        if attempt.task is not None and attempt.task.cancelling():
+            raise error
+        return outcome_of_error(error)
+
+    def _forget_cancel(self, attempt: Attempt) -> None:
+        """The slot lives on: a request to stop one run is not one to stop the next."""
+        if attempt.task is not None:
+            attempt.task.uncancel()
+
+    def stopped(self, attempt: Attempt) -> Outcome:
+        """The outcome of a run that was stopped from outside."""
+        run = attempt.run
+        results = run.partial_results if run else None
+        if attempt.reason is Stop.TIMEOUT and run:
+            return timed_out(_timeout_of(run) or 0, results)
+        return cancelled(results) if attempt.reason is Stop.CANCELLED else INTERRUPTED
+
+    def _log_of(self, claim: Claim) -> LogCap:
+        """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
+        logs = self._logs
+        return LogCap(lambda message, level: logs.add(claim, message, level), lambda: logs.is_crowded(claim))
+
+
+def _timeout_of(run: Run) -> int | None:
+    return run.spec.timeout_ms if run.spec.timeout_ms is not None else run.job_type.timeout_ms

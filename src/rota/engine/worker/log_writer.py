@@ -1,0 +1,97 @@
+"""Brings the log lines of running jobs to the store, beside claims and settlements, which have a thread of their own.
+
+A share of lines is followed by a pause several times as long as the share took. So the lines of a flood leave most of
+the store's time to others, on any store and machine: in SQLite somebody else gets to write, in Redis to be heard.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from rota.clock import Clock
+from rota.engine.health import Health
+from rota.engine.store_thread import StoreThread
+from rota.engine.worker.log_stream import LogStream
+from rota.errors import StoreError, StoreFull
+from rota.store.store import LogBatch, Store
+
+LOG_DELAY_S = 0.1
+"""Log lines of running jobs reach the store at least this often, unless there are too many."""
+_LEAST_PAUSE_S = 0.005
+_MOST_PAUSE_S = 0.5
+_PAUSE_FACTOR = 3
+_AFTER_ERROR_S = 1.0
+_logger = logging.getLogger("rota.worker")
+
+
+class LogWriter:
+    """Writes what a stream gathers, until it is stopped."""
+
+    def __init__(self, store: Store, *, clock: Clock, health: Health, on_written: Callable[[], None]) -> None:
+        """`on_written` is called on the loop when a share is in the store."""
+        self._store = store
+        self._clock = clock
+        self._health = health
+        self._on_written = on_written
+        self._has_lines = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_stopped = False
+        self._dropped = 0
+        self.logs = LogStream(clock, self._on_lines)
+
+    async def run(self) -> None:
+        """Write for ever. Whatever is under way when it is cancelled is written."""
+        self._loop = asyncio.get_running_loop()
+        if self.logs.has_lines():
+            self._has_lines.set()
+        thread = StoreThread("rota-logs")
+        try:
+            while True:
+                await self._has_lines.wait()
+                self._has_lines.clear()
+                while self.logs.has_lines():
+                    await asyncio.sleep(LOG_DELAY_S)
+                    await self._write_shares(thread)
+        finally:
+            thread.close()
+
+    def stop(self) -> None:
+        """Take nothing more: the lines of jobs go with their ends from now on."""
+        self._is_stopped = True
+
+    def write(self, batches: Sequence[LogBatch]) -> None:
+        """Write log lines, in the calling thread. A store that has no room for them still hears of ends, so they are
+        dropped and counted."""
+        try:
+            self._store.append_logs(batches)
+        except StoreFull as error:
+            if not self._dropped:
+                _logger.error("log lines are dropped: the store is full", extra={"error": str(error)})
+            self._dropped += sum(len(batch.entries) for batch in batches)
+        else:
+            if self._dropped:
+                _logger.warning("log lines are written again", extra={"dropped": self._dropped})
+                self._dropped = 0
+
+    async def _write_shares(self, thread: StoreThread) -> None:
+        """Share after share, until nothing waits that can be written now."""
+        while not self._is_stopped and (batches := self.logs.take()):
+            began = self._clock.monotonic()
+            try:
+                await thread.call(partial(self.write, batches))
+            except StoreError as error:
+                self.logs.put_back(batches)
+                self._health.store_failed(error)
+                await asyncio.sleep(_AFTER_ERROR_S)
+                return
+            except Exception:
+                _logger.exception("log lines cannot be written")
+            self.logs.written(batches)
+            self._on_written()
+            took_s = self._clock.monotonic() - began
+            await asyncio.sleep(min(max(took_s * _PAUSE_FACTOR, _LEAST_PAUSE_S), _MOST_PAUSE_S))
+
+    def _on_lines(self) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._has_lines.set)

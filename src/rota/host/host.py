@@ -1,0 +1,282 @@
+"""One node in this process: its store, its server, its signals, from start to end.
+
+first TERM or INT    claim nothing more, let running jobs end within the grace
+second               interrupt them now; they go back to their queue and no attempt is counted. Should a job's code
+                     not let the node go, the process ends all the same a little later
+HUP                  as the first; unless it is ignored from the start, as `nohup` has it
+"""
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from rota.cli.target import store_url
+from rota.clock import NodeClock
+from rota.dialects.registry import open_dialects
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.definitions.file import FileDefinitions, Wanted
+from rota.engine.executors.executor import ExecutorOptions
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
+from rota.engine.schedules.schedules import Schedules
+from rota.engine.worker.worker import ABANDON_S
+from rota.errors import RotaError, StoreError
+from rota.host.last_resort import LEAVE_S, LastResort
+from rota.host.log_format import set_up_logging
+from rota.host.signals import heard_signals
+from rota.model.ids import new_id
+from rota.model.job import LIVE_STATES
+from rota.model.node import NodeType
+from rota.server.auth.keys import KeyPlan, KeyRing, prepare_key
+from rota.settings import Settings
+from rota.store import Store, open_store
+
+if TYPE_CHECKING:
+    from rota.server.api import Api
+
+SERVER = "server"
+_DAY_MS = 24 * 3600 * 1000
+_EMPTY_CHECK_S = 0.1
+_AFTER_ERROR_S = 5.0
+LAST_S = ABANDON_S + 1.0
+"""When the process begins to end at the latest after the second signal: then the loop does not even answer."""
+_logger = logging.getLogger("rota.node")
+
+
+class Duty(Protocol):
+    """Something that is done again and again beside the node, until it is over."""
+
+    @property
+    def is_over(self) -> bool: ...
+
+    def run_once(self, now: int) -> float:
+        """One round; returns how many seconds the next one can wait."""
+        ...
+
+
+class Host:
+    """A node that is ready to run, and what runs beside it."""
+
+    def __init__(self, settings: Settings, store: Store, roles: frozenset[str]) -> None:
+        self.settings = settings
+        self.store = store
+        self.roles = roles
+        self.clock = NodeClock()
+        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
+        executors.get("http")  # so that a bad entry in `http_allow` is told at the start
+        self.node = Node(
+            store,
+            _node_options(settings, roles),
+            executors=executors,
+            clock=self.clock,
+            dialects=open_dialects(settings, store),
+        )
+        self.listener: socket.socket | None = None
+        self.key_plan: KeyPlan | None = None
+        self.duty: Duty | None = None
+        self.stops_when_empty = False
+        self._signals = 0
+        self._last_resort = LastResort()
+
+    def run(self, announce: Callable[[], None]) -> None:
+        """Live until a signal, or an empty queue, ends it. `announce` is called once signals are heard."""
+        runner = asyncio.Runner(loop_factory=loop_factory())
+        exit_code = 1
+        try:
+            runner.run(self._live(announce))
+            exit_code = 0
+        finally:
+            # The node is gone. A loop waits until every task and thread has ended, and some of a job's never do.
+            self._last_resort.set(LEAVE_S, exit_code)
+            runner.close()
+            self._last_resort.cancel()
+
+    async def _live(self, announce: Callable[[], None]) -> None:
+        stopping = asyncio.Event()
+        # First of all: a request to stop is heard only by a node that has begun.
+        node = asyncio.create_task(self.node.run())
+        loop = asyncio.get_running_loop()
+        with heard_signals(lambda number: self._on_signal(number, loop)):
+            announce()
+            beside = self._beside(stopping)
+            for task in beside:
+                task.add_done_callback(self._stop_on_error)
+            try:
+                await node
+            finally:
+                stopping.set()
+                ends = await asyncio.gather(*beside, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, BaseException):
+                raise end
+
+    def _beside(self, stopping: asyncio.Event) -> list[asyncio.Task[None]]:
+        """The tasks beside the node; each ends when `stopping` is set."""
+        tasks = []
+        if self.listener is not None and self.key_plan is not None:
+            tasks.append(asyncio.create_task(self._serve(self.listener, self.key_plan, stopping)))
+        if self.duty is not None:
+            tasks.append(asyncio.create_task(self._drive(self.duty, stopping)))
+        if self.stops_when_empty:
+            tasks.append(asyncio.create_task(self._stop_when_empty(stopping)))
+        return tasks
+
+    def _stop_on_error(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self.node.request_stop()
+
+    def _on_signal(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
+        """Called in a thread."""
+        if number == signal.SIGHUP and self._signals:
+            return  # the kernel and the shell may both say that the terminal is gone: that is one request, not two
+        self._signals += 1
+        if self._signals == 2:
+            self._last_resort.set(LAST_S, 1, before=self.node.give_up)
+        loop.call_soon_threadsafe(self._stop, self._signals > 1)
+
+    def _stop(self, at_once: bool) -> None:
+        _logger.info("stopping now" if at_once else "stopping; a second signal interrupts running jobs")
+        self.node.request_stop(at_once=at_once)
+
+    def make_api(self, plan: KeyPlan) -> "Api":
+        """What the server of this node offers, as the settings want it."""
+        from rota.server.api import Api, ServerOptions
+
+        return Api(
+            store=self.store,
+            definitions=self.node.definitions,
+            intake=self.node.intake,
+            clock=self.clock,
+            keys=KeyRing(self.store, plan, self.clock),
+            health=self.node.health,
+            events=self.node.events,
+            event_types=self.settings.event_types,
+            options=ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open),
+        )
+
+    async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
+        from rota.server.app import make_app
+        from rota.server.listen import serve
+
+        api = self.make_api(plan)
+        try:
+            await serve(make_app(api), listener, stopping, before_end=api.end_streams)
+        finally:
+            await asyncio.to_thread(api.close)
+
+    async def _drive(self, duty: Duty, stopping: asyncio.Event) -> None:
+        while not duty.is_over and not stopping.is_set():
+            try:
+                wait_s = await asyncio.to_thread(duty.run_once, self.clock.now())
+            except RotaError as error:
+                _logger.warning("duty failed", extra={"duty": type(duty).__name__, "error": str(error)})
+                wait_s = _AFTER_ERROR_S
+            await _wait(stopping, wait_s)
+
+    async def _stop_when_empty(self, stopping: asyncio.Event) -> None:
+        """For --burst: stop as soon as the queue has nothing left to run."""
+        queue = self.node.definitions.node_type(self.settings.node_type).uuid
+        while not stopping.is_set():
+            await _wait(stopping, _EMPTY_CHECK_S)
+            if await asyncio.to_thread(self._is_empty, queue):
+                self.node.request_stop()
+                return
+
+    def _is_empty(self, queue: str) -> bool:
+        try:
+            counts = self.store.count_jobs(queue)
+        except StoreError:
+            return False  # nobody knows; the node says that the store is away and waits for it
+        return not any(counts[state] for state in LIVE_STATES)
+
+
+@contextmanager
+def hosted(settings: Settings, roles: frozenset[str]) -> Iterator[Host]:
+    """Everything that a node needs, opened; closed afterwards."""
+    set_up_logging(settings.log_level)
+    with ExitStack() as opened:
+        listener = _listen(settings, opened) if SERVER in roles else None
+        store = open_store(store_url(settings))
+        opened.callback(store.close)
+        if WORKER in roles:
+            _make_cwd_importable()
+        host = Host(settings, store, roles)
+        _apply_file(host)
+        _require_node_type(host)
+        if listener is not None:
+            # Last of all, because a key that is made here is shown once: nothing may fail before that.
+            host.listener, host.key_plan = listener, _prepare_key(settings, store, listener)
+        yield host
+
+
+def _listen(settings: Settings, opened: ExitStack) -> socket.socket:
+    from rota.server.listen import listen
+
+    listener = listen(settings.host, settings.port)
+    opened.callback(listener.close)
+    return listener
+
+
+def _prepare_key(settings: Settings, store: Store, listener: socket.socket) -> KeyPlan:
+    from rota.server.listen import is_loopback
+
+    return prepare_key(store, configured=settings.api_key, is_loopback=is_loopback(listener))
+
+
+def _make_cwd_importable() -> None:
+    """Python jobs may name modules of the project in which the worker was started."""
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+
+
+def _apply_file(host: Host) -> None:
+    """Definitions in the file become those in the store. A file without any removes them only where a scheduler runs:
+    a worker's file may well hold no more than the address of the store."""
+    settings = host.settings
+    has_definitions = bool(settings.node_types or settings.job_types or settings.schedules or settings.configurations)
+    if has_definitions or (settings.config_file and SCHEDULER in host.roles):
+        if all(one.name != DEFAULT_NODE_TYPE for one in settings.node_types):
+            host.node.definitions.ensure_node_type(NodeType(uuid=new_id(host.clock.now()), name=DEFAULT_NODE_TYPE))
+        node = host.node
+        schedules = Schedules(host.store, node.definitions, node.intake, host.clock)
+        FileDefinitions(host.store, node.definitions, schedules, host.clock).apply(Wanted.of(settings))
+
+
+def _require_node_type(host: Host) -> None:
+    """Only the default one is made when it is not there."""
+    if host.settings.node_type != DEFAULT_NODE_TYPE:
+        host.node.definitions.node_type(host.settings.node_type)
+
+
+def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:
+    return NodeOptions(
+        node_type=settings.node_type,
+        roles=roles,
+        threads=settings.thread_count,
+        stop_grace_s=settings.stop_grace_s,
+        history_max_age_ms=round(settings.history_max_age_days * _DAY_MS),
+        history_max_count=settings.history_max_count,
+    )
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+async def _wait(stopping: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(stopping.wait(), seconds)
+    except TimeoutError:
+        return

@@ -1,0 +1,1 @@
+"""Schedules as values, and the rules of ticks. When something fires is in `model/triggers`."""

@@ -1,0 +1,189 @@
+"""What becomes of a schedule's ticks, decided by its policies. The only place with these rules."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct, structs
+
+from rota.model.schedules.schedule import Overlap, Schedule, ScheduleState, Tick, TickStatus
+from rota.model.triggers.catch_up import GRACE_MS, Missed, plan_catch_up
+from rota.model.triggers.trigger import Progress, due_at, next_nominal
+
+MAX_BUFFERED = 1_000
+"""Jobs of one schedule that may wait, however long its line is."""
+MAX_DECIDED = 250
+"""Ticks that are decided at once, since they are written in one step. The rest is due at once again."""
+
+
+class Situation(Struct, frozen=True, kw_only=True):
+    """What is known when a schedule is decided."""
+
+    now: int
+    node: str
+    live_jobs: tuple[str, ...] = ()
+    waiting_jobs: tuple[str, ...] = ()
+    last_ended: int | None = None
+    """When the last of its jobs ended; needed for a pause between runs only."""
+
+
+class Decision(Struct, frozen=True):
+    """The outcome for ticks up to now. Ticks that fired have no job yet: whoever makes it fills it in."""
+
+    ticks: tuple[Tick, ...]
+    state: ScheduleState
+    cancels: tuple[str, ...] = ()
+    """Jobs that must give way."""
+
+    @property
+    def fired(self) -> tuple[Tick, ...]:
+        return tuple(tick for tick in self.ticks if tick.status is TickStatus.FIRED)
+
+
+def first_state(schedule: Schedule, now: int, version: int = 1) -> ScheduleState:
+    """The state of a new schedule. Its first tick may be this very instant."""
+    return aimed(schedule, ScheduleState(version=version, cursor=now - 1), now)
+
+
+def aimed(schedule: Schedule, state: ScheduleState, now: int) -> ScheduleState:
+    """The state with the next tick after its cursor; none when paused, over, or run often enough."""
+    progress = schedule.progress(state)
+    return _aimed_at(schedule, state, _next_after(schedule, state, progress, now), progress)
+
+
+def _next_after(schedule: Schedule, state: ScheduleState, progress: Progress, now: int) -> int | None:
+    return next_nominal(schedule.trigger, now - 1 if state.cursor is None else state.cursor, progress)
+
+
+def _aimed_at(schedule: Schedule, state: ScheduleState, nominal: int | None, progress: Progress) -> ScheduleState:
+    if schedule.paused or (schedule.max_runs is not None and state.runs >= schedule.max_runs):
+        nominal = None
+    due = None if nominal is None else due_at(schedule.trigger, nominal, progress)
+    return structs.replace(state, nominal=nominal, due=due)
+
+
+def decide(schedule: Schedule, state: ScheduleState, situation: Situation) -> Decision:
+    """Decide the ticks after the cursor up to now: all of them, or the oldest if they are very many."""
+    if situation.last_ended is not None:
+        state = structs.replace(state, last_ended=situation.last_ended)
+    progress = schedule.progress(state)
+    plan = _plan(schedule, state, progress, situation.now)
+    ticks = [_missed(row, situation) for row in plan.missed]
+    runs, line = state.runs, _Line(schedule.overlap, situation)
+    cursor = plan.cursor
+    for nominal in plan.fires:
+        if len(ticks) >= MAX_DECIDED or (schedule.max_runs is not None and runs >= schedule.max_runs):
+            cursor = nominal - 1
+            break
+        reason = "excluded" if is_excluded(schedule, nominal) else line.reason_to_skip()
+        if not reason:
+            runs += 1
+            line.join()
+        ticks.append(_tick(nominal, reason, situation))
+    moved = _moved(state, ticks, runs=runs, cursor=cursor, situation=situation)
+    return Decision(tuple(ticks), _aimed_after(schedule, moved, plan, situation.now), line.cancels)
+
+
+class _Plan(Struct, frozen=True):
+    """Which ticks are to be fired, which are missed, and how far that goes."""
+
+    fires: tuple[int, ...]
+    missed: tuple[Missed, ...]
+    cursor: int
+    following: int | None = None
+    """The next tick after those, if it is known."""
+
+
+def _plan(schedule: Schedule, state: ScheduleState, progress: Progress, now: int) -> _Plan:
+    """The schedule is watched if its next tick is hardly late: then every tick counts, not only the latest."""
+    nominal, cursor = state.nominal, now - 1 if state.cursor is None else state.cursor
+    watched = nominal is not None and now - nominal <= GRACE_MS
+    if watched and nominal is not None and cursor < nominal <= now and schedule.trigger.is_series:
+        # The common case: one tick is due and the one after it is not, so there is nothing to search for.
+        following = next_nominal(schedule.trigger, nominal, progress)
+        if following is None or following > now:
+            return _Plan((nominal,), (), nominal, following)
+    plan = plan_catch_up(
+        schedule.trigger,
+        progress,
+        cursor=cursor,
+        now=now,
+        policy=schedule.catch_up,
+        live_after=cursor if watched else None,
+    )
+    return _Plan(plan.fires, plan.missed, plan.cursor)
+
+
+def _aimed_after(schedule: Schedule, state: ScheduleState, plan: _Plan, now: int) -> ScheduleState:
+    if plan.following is None:
+        return aimed(schedule, state, now)
+    return _aimed_at(schedule, state, plan.following, schedule.progress(state))
+
+
+class _Line:
+    """The jobs of a schedule that are alive, and whether one more may join them."""
+
+    def __init__(self, overlap: Overlap, situation: Situation) -> None:
+        self._overlap = overlap
+        self._situation = situation
+        self._live = len(situation.live_jobs)
+        self._waiting = len(situation.waiting_jobs)
+        self.cancels: tuple[str, ...] = ()
+
+    def reason_to_skip(self) -> str:
+        if self._overlap is Overlap.SKIP:
+            return "overlap" if self._live else ""
+        if self._overlap is Overlap.BUFFER_ONE:
+            return "overlap" if self._waiting else ""
+        if self._overlap is Overlap.BUFFER_ALL:
+            return "buffer_full" if self._waiting >= MAX_BUFFERED else ""
+        return ""
+
+    def join(self) -> None:
+        if self._overlap in (Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER):
+            self.cancels = self._situation.live_jobs
+        self._waiting += self._live > 0
+        self._live += 1
+
+
+def is_excluded(schedule: Schedule, nominal: int) -> bool:
+    """Whether an instant falls on a day that the schedule leaves out."""
+    if not schedule.excluded:
+        return False
+    return (
+        datetime.fromtimestamp(nominal / 1000, ZoneInfo(schedule.trigger.zone)).date().isoformat() in schedule.excluded
+    )
+
+
+def _tick(nominal: int, reason: str, situation: Situation) -> Tick:
+    status = TickStatus.SKIPPED if reason else TickStatus.FIRED
+    return Tick(nominal=nominal, status=status, decided_at=situation.now, reason=reason, by=situation.node)
+
+
+def _missed(row: Missed, situation: Situation) -> Tick:
+    return Tick(
+        nominal=row.first,
+        status=TickStatus.MISSED,
+        decided_at=situation.now,
+        reason=row.reason.value,
+        until=row.last if row.count > 1 else None,
+        count=row.count,
+        by=situation.node,
+    )
+
+
+def _moved(state: ScheduleState, ticks: list[Tick], *, runs: int, cursor: int, situation: Situation) -> ScheduleState:
+    counts = dict(state.counts)
+    for tick in ticks:
+        key = tick.status.value if not tick.reason else f"{tick.status.value}:{tick.reason}"
+        counts[key] = counts.get(key, 0) + tick.count
+    fired = runs > state.runs
+    return structs.replace(
+        state,
+        version=state.version + 1,
+        cursor=cursor,
+        runs=runs,
+        last_scheduled_at=situation.now if fired else state.last_scheduled_at,
+        last_scheduled_by=situation.node if fired else state.last_scheduled_by,
+        jobs=situation.live_jobs,
+        counts=counts,
+    )

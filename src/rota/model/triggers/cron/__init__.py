@@ -1,0 +1,1 @@
+"""Cron lines: reading them, and the instants at which they fire."""

@@ -1,0 +1,1 @@
+"""Triggers in English sentences, for people who look at a schedule."""

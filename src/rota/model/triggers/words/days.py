@@ -1,0 +1,110 @@
+"""The days of a cron line in words: `on Monday to Friday`, `on the last day of the month or on Friday`."""
+
+from collections.abc import Iterable, Sequence
+
+from rota.model.triggers.cron.cron import Cron, Days
+from rota.model.triggers.cron.fields import DayRule, Field, RuleKind, Span
+from rota.model.triggers.words.lists import MONTHS, NTH, WEEKDAYS, join_words, ordinal
+
+
+def day_words(cron: Cron) -> str:
+    """On which days, months and years; empty for every day."""
+    by_day, by_weekday = _restrictions(cron)
+    months = _months(cron.month)
+    if by_day and not by_weekday:
+        return _joined(_days(cron.day, months or "the month"), "", cron)
+    days = _days(cron.day, "the month") if by_day else ""
+    if by_day and by_weekday:
+        days = _both(cron, days)
+    elif by_weekday:
+        days = f"on {join_words(_weekdays(cron.weekday))}"
+    return _joined(days, f"in {months}" if months else "", cron)
+
+
+def _restrictions(cron: Cron) -> tuple[bool, bool]:
+    """Whether the day and the weekday restrict anything. Where either is enough, one that is full frees both."""
+    by_day, by_weekday = not cron.day.is_full, not cron.weekday.is_full
+    if _is_enough(cron) and not (by_day and by_weekday):
+        return False, False
+    return by_day, by_weekday
+
+
+def _is_enough(cron: Cron) -> bool:
+    """Whether one of day and weekday is enough, rather than both."""
+    return cron.days is Days.EITHER and not cron.day.is_open and not cron.weekday.is_open
+
+
+def takes_either(cron: Cron) -> bool:
+    """Whether day and weekday are both restricted, and one of them is enough."""
+    return _is_enough(cron) and all(_restrictions(cron))
+
+
+def _joined(days: str, months: str, cron: Cron) -> str:
+    years = f"in {join_words(_span_words(cron.year.spans))}" if cron.year is not None and not cron.year.is_full else ""
+    return " ".join(filter(None, (days, months, years)))
+
+
+def _both(cron: Cron, days: str) -> str:
+    weekdays = _weekdays(cron.weekday)
+    if _is_enough(cron):
+        return f"{days} or on {join_words(weekdays)}"
+    return f"{days}, if that is {join_words(weekdays, 'or')}"
+
+
+def _days(field: Field, month: str) -> str:
+    """`on days 1 and 15 of the month`; `month` is what they are days of."""
+    rules = [_rule(rule, month) for rule in field.rules]
+    spans = [_day_span(span) for span in field.spans if len(span.values) > 1]
+    singles = sorted(span.values[0] for span in field.spans if len(span.values) == 1)
+    plain = []
+    if singles:
+        plain.append(f"day{'' if len(singles) == 1 else 's'} {join_words([str(day) for day in singles])} of {month}")
+    plain.extend(f"{span} of {month}" for span in spans)
+    return f"on {join_words([*plain, *rules])}"
+
+
+def _day_span(span: Span) -> str:
+    first, last = span.values[0], span.values[-1]
+    if span.step == 1:
+        return f"days {first} to {last}"
+    if span.is_star:
+        return f"every {ordinal(span.step)} day"
+    return f"every {ordinal(span.step)} day from {first} to {last}"
+
+
+def _rule(rule: DayRule, month: str = "the month") -> str:
+    match rule.kind:
+        case RuleKind.LAST_DAY if rule.number:
+            return f"the day {rule.number} day{'' if rule.number == 1 else 's'} before the last day of {month}"
+        case RuleKind.LAST_DAY:
+            return f"the last day of {month}"
+        case RuleKind.LAST_WORKDAY:
+            return f"the last working day (Monday to Friday) of {month}"
+        case RuleKind.NEAREST_WORKDAY:
+            return f"the working day (Monday to Friday) nearest day {rule.number} of {month}"
+        case RuleKind.LAST_OF_WEEKDAY:
+            return f"the last {WEEKDAYS[rule.number]} of {month}"
+        case RuleKind.NTH_OF_WEEKDAY:
+            return f"the {NTH[rule.nth]} {WEEKDAYS[rule.number]} of {month}"
+
+
+def _weekdays(field: Field) -> list[str]:
+    """As they are written, but a list of single days from Monday on; then what depends on the month."""
+    spans = list(field.spans)
+    if all(len(span.values) == 1 for span in spans):
+        spans.sort(key=lambda span: (span.values[0] - 1) % 7)
+    return [*_span_words(spans, WEEKDAYS), *(_rule(rule) for rule in field.rules)]
+
+
+def _months(field: Field) -> str:
+    """Empty for every month."""
+    return "" if field.is_full else join_words(_span_words(field.spans, ("", *MONTHS)))
+
+
+def _span_words(spans: Iterable[Span], names: Sequence[str] | None = None) -> list[str]:
+    """Ranges as ranges, the rest one by one; by name, or by number where there are no names."""
+    words: list[str] = []
+    for span in spans:
+        listed = [names[value] if names else str(value) for value in span.values]
+        words.extend([f"{listed[0]} to {listed[-1]}"] if span.step == 1 and len(listed) > 2 else listed)
+    return words

@@ -1,0 +1,1 @@
+"""Time zones, their offsets, and dates in them."""

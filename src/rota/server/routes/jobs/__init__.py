@@ -1,0 +1,1 @@
+"""The operations on jobs: one, many, lists, logs."""

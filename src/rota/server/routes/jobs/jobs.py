@@ -1,0 +1,174 @@
+"""Jobs: enqueue, list, show, cancel, retry, delete."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from rota.engine.jobs.intake import JobRequest
+from rota.errors import Conflict, NotFound
+from rota.model.job import JobState
+from rota.server.answers import DoneTo
+from rota.server.api import Api
+from rota.server.auth.access import Scope
+from rota.server.operations import Call, Routes
+from rota.server.routes.jobs.filters import JobFilter, job_query
+from rota.shapes import fields
+from rota.shapes.jobs import JobShape
+from rota.store.store import CancelAnswer
+
+MAX_BULK = 10_000
+MAX_BULK_BYTES = 64 * 1024 * 1024
+
+routes = Routes("jobs")
+
+
+class NewJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A wish for a job. Only the job type is needed, by uuid or name."""
+
+    job_type_uuid: fields.Reference
+    arguments: dict[str, object] = {}
+    priority: fields.Priority = 0
+    delay: fields.Delay | None = None
+    """Not before so many milliseconds have passed; not beside `run_at`."""
+    run_at: fields.Instant | None = None
+    unique_key: fields.UniqueKey | None = None
+    timeout: fields.Timeout | None = None
+    retries: fields.Retries | None = None
+    uuid: fields.Uuid | None = None
+    """The caller's own id: handing the same job in again makes no second one."""
+
+    def request(self) -> JobRequest:
+        return JobRequest(
+            job_type=self.job_type_uuid,
+            arguments=self.arguments,
+            priority=self.priority,
+            delay_ms=self.delay,
+            run_at=self.run_at,
+            unique_key=self.unique_key,
+            timeout_ms=self.timeout,
+            retry=self.retries.policy() if self.retries else None,
+            id=self.uuid,
+        )
+
+
+class NewJobs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Jobs to be accepted together."""
+
+    jobs: Annotated[list[NewJob], Meta(min_length=1, max_length=MAX_BULK)]
+
+
+class Enqueued(Struct, frozen=True, kw_only=True):
+    """The surviving job, and whether it is a new one."""
+
+    status: str = "ok"
+    uuid: str
+    is_new: bool
+
+
+class EnqueuedOne(Struct, frozen=True):
+    uuid: str
+    is_new: bool
+
+
+class EnqueuedMany(Struct, frozen=True):
+    """One answer per job, in order."""
+
+    status: str
+    jobs: list[EnqueuedOne]
+
+
+class JobListQuery(JobFilter, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which jobs to list."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+    cursor: fields.Cursor | None = None
+
+
+class JobList(Struct, frozen=True):
+    """A page of jobs. It may be short, or empty, and still have a cursor."""
+
+    jobs: list[JobShape]
+    cursor: str | None
+
+
+class Cancelled(Struct, frozen=True, kw_only=True):
+    """`cancelled`: it waited and now is; `requested`: it runs, and its node is told."""
+
+    status: str = "ok"
+    uuid: str
+    answer: CancelAnswer
+
+
+@routes.post("/api/jobs", needs=Scope.JOBS_WRITE, body=NewJob, answer=Enqueued, errors=(404,))
+async def enqueue_job(api: Api, call: Call[NewJob, None]) -> Enqueued:
+    """Enqueue a job.
+
+    Any node of its node type may run it. While a live job has the same unique key, its uuid is the answer.
+    """
+    (admission,) = await api.batcher.enqueue([call.body.request()])
+    return Enqueued(uuid=admission.job_id, is_new=admission.is_new)
+
+
+@routes.post(
+    "/api/jobs/bulk",
+    needs=Scope.JOBS_WRITE,
+    body=NewJobs,
+    answer=EnqueuedMany,
+    errors=(404,),
+    body_limit=MAX_BULK_BYTES,
+)
+def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
+    """Enqueue up to 10,000 jobs: all of them or, if one is bad, none.
+
+    The error names the number of the bad one, as in `jobs[17].priority`.
+    """
+    admissions = api.intake.enqueue([wish.request() for wish in call.body.jobs], named="jobs")
+    return EnqueuedMany("ok", [EnqueuedOne(one.job_id, one.is_new) for one in admissions])
+
+
+@routes.get("/api/jobs", needs=Scope.JOBS_READ, query=JobListQuery, answer=JobList, errors=(404,))
+def list_jobs(api: Api, call: Call[None, JobListQuery]) -> JobList:
+    """List jobs: waiting ones in the order in which they will run, then running ones, then the latest that ended."""
+    query = call.query
+    page = api.store.list_jobs(job_query(api, query), limit=query.limit, cursor=query.cursor or None)
+    return JobList(api.describe(page.jobs), page.cursor)
+
+
+@routes.get("/api/jobs/{uuid}", needs=Scope.JOBS_READ, answer=JobShape, errors=(404,))
+def show_job(api: Api, call: Call[None, None]) -> JobShape:
+    """One job, whatever its state."""
+    return api.describe([api.find_job(call.path["uuid"])])[0]
+
+
+@routes.delete("/api/jobs/{uuid}", needs=Scope.JOBS_WRITE, answer=DoneTo, errors=(404, 409))
+def delete_job(api: Api, call: Call[None, None]) -> DoneTo:
+    """Forget an ended job with its log."""
+    uuid = call.path["uuid"]
+    if not api.store.delete_jobs([uuid])[0]:
+        job = api.find_job(uuid)
+        raise Conflict(f"job {uuid} is {job.state.value}; only ended jobs can be deleted")
+    return DoneTo(uuid=uuid)
+
+
+@routes.post("/api/jobs/{uuid}/cancel", needs=Scope.JOBS_WRITE, answer=Cancelled, errors=(404, 409))
+def cancel_job(api: Api, call: Call[None, None]) -> Cancelled:
+    """Cancel a job. A waiting one is cancelled at once; of a running one its node is told, which ends it."""
+    uuid = call.path["uuid"]
+    answer = api.store.cancel_jobs([uuid], now=api.clock.now())[0]
+    if answer is CancelAnswer.UNKNOWN:
+        raise NotFound("job", uuid)
+    if answer is CancelAnswer.FINAL:
+        raise Conflict(f"job {uuid} ended already, so there is nothing to cancel")
+    return Cancelled(uuid=uuid, answer=answer)
+
+
+@routes.post("/api/jobs/{uuid}/retry", needs=Scope.JOBS_WRITE, answer=DoneTo, errors=(404, 409))
+def retry_job(api: Api, call: Call[None, None]) -> DoneTo:
+    """Bring a failed or cancelled job back into its queue, as new."""
+    uuid = call.path["uuid"]
+    if not api.store.retry_jobs([uuid], now=api.clock.now())[0]:
+        job = api.find_job(uuid)
+        if job.state in (JobState.FAILED, JobState.CANCELLED):
+            raise Conflict(f"another live job has the unique key of job {uuid}")
+        raise Conflict(f"job {uuid} is {job.state.value}; only failed and cancelled jobs can be brought back")
+    return DoneTo(uuid=uuid)

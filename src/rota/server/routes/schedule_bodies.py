@@ -1,0 +1,98 @@
+"""What clients send about schedules. The fields are those of `ScheduleRequest`, and seed 001's `job_type_uuid`."""
+
+from typing import Annotated, Any, get_type_hints
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from rota.engine.schedules.backfill import DEFAULT_MOST, MOST, BackfillRequest
+from rota.errors import InvalidInput
+from rota.model.schedules.edits import changed_request
+from rota.model.schedules.request import ScheduleRequest
+from rota.model.schedules.schedule import Overlap
+from rota.shapes import fields
+
+
+class NewSchedule(ScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A schedule: a job type, and one of `cron`, `interval`, `frequency`, `at` and `delay`."""
+
+    job_type: str = ""
+    """Name or uuid."""
+    job_type_uuid: fields.Uuid | None = None
+    """The same, as seed 001 names it."""
+
+    def request(self) -> ScheduleRequest:
+        given = {name: getattr(self, name) for name in ScheduleRequest.__struct_fields__}
+        return ScheduleRequest(**given | {"job_type": self._job_type()})
+
+    def _job_type(self) -> str:
+        if self.job_type and self.job_type_uuid is not None:
+            raise InvalidInput("job_type_uuid", "give it or job_type, and not both")
+        return self.job_type_uuid.lower() if self.job_type_uuid else self.job_type
+
+
+class WholeSchedule(NewSchedule, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A schedule to take the place of one."""
+
+    version: int | None = None
+    """Only if it is still at this version."""
+
+
+class CatchUpChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to change of what happens after downtime; null sets a field back, the others stay."""
+
+    mode: str | UnsetType | None = UNSET
+    window: str | int | UnsetType | None = UNSET
+    max: int | UnsetType | None = UNSET
+
+
+_CHANGEABLE = get_type_hints(WholeSchedule) | {"catch_up": CatchUpChange | str}
+ScheduleChange: Any = msgspec.defstruct(
+    "ScheduleChange",
+    [(name, kind | None | UnsetType, UNSET) for name, kind in _CHANGEABLE.items()],
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    namespace={"__doc__": "The fields to change; null sets one back, the others stay."},
+)
+
+
+def change_of(request: ScheduleRequest, body: Any) -> ScheduleRequest:
+    """The request with the fields of a `ScheduleChange` in the place of its own."""
+    given = {name: getattr(body, name) for name in body.__struct_fields__}
+    changes = {name: msgspec.to_builtins(value) for name, value in given.items() if value is not UNSET}
+    changes.pop("version", None)
+    if (uuid := changes.pop("job_type_uuid", None)) is not None:
+        changes["job_type"] = uuid
+    return changed_request(request, changes)
+
+
+class Pause(Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a schedule rests."""
+
+    note: Annotated[str, Meta(max_length=1000)] = ""
+
+
+class NewBackfill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The instants after `start` up to `end`: ISO 8601 text in the schedule's zone, or epoch milliseconds."""
+
+    start: int | str
+    end: int | str
+    max: Annotated[int, Meta(ge=1, le=MOST)] = DEFAULT_MOST
+    overlap: Overlap = Overlap.BUFFER_ALL
+    """`buffer_all`: one after another. `allow`: all at once."""
+    force: bool = False
+    """Also for instants that fired already."""
+    priority: fields.Priority | None = None
+    preview: bool = False
+    """Only say what would be made."""
+
+    def request(self) -> BackfillRequest:
+        return BackfillRequest(
+            start=self.start,
+            end=self.end,
+            max=self.max,
+            overlap=self.overlap.value,
+            force=self.force,
+            priority=self.priority,
+        )

@@ -1,0 +1,200 @@
+"""Changes of configurations, while events come, others change them too, or the store is away."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rota.engine.definitions.file_configurations import FileConfigurations
+from rota.engine.events.moves import move_configurations
+from rota.errors import Conflict, NotFound, StoreUnavailable
+from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
+from rota.model.ids import new_id
+from rota.model.job_type import JobType
+from rota.model.node import NodeType
+from rota.store import Store
+from rota.store.events import ConfigurationEntry
+from tests.engine.events.posting import NOW, Desk, needs
+from tests.engine.working import Faults
+
+
+def wish(name: str, *resources: str, **more: object) -> ConfigurationRequest:
+    return read_configuration({"name": name, "dependencies": [needs("FILE", one) for one in resources], **more})
+
+
+class Race:
+    """A desk that changes something, and another that is faster."""
+
+    def __init__(self, store: Store, open_again: Callable[[], Store]) -> None:
+        self.faults = Faults(store)
+        self.slow, self.fast = Desk(self.faults.store), Desk(open_again())
+
+    def meanwhile(self, *acts: Callable[[], object]) -> None:
+        """Between the slow desk's reading and its writing, the next times."""
+        self.faults.before("put_configurations", *acts)
+
+    def entry(self, name: str = "c") -> ConfigurationEntry:
+        return self.fast.configurations.find(name)
+
+
+@pytest.fixture
+def race(store: Store, open_again: Callable[[], Store]) -> Race:
+    return Race(store, open_again)
+
+
+def test_what_an_event_did_while_a_configuration_was_changed_is_not_lost(race: Race) -> None:
+    race.fast.define("c", needs("FILE", "a"), needs("FILE", "b"))
+    race.meanwhile(lambda: race.fast.post("FILE", "a", 10))
+
+    race.slow.configurations.replace("c", wish("c", "a", "c"))
+
+    state = race.entry().state
+    assert (state.version, state.evaluated) == (3, 1)
+    assert race.fast.triggers("FILE", "c", 20), "the evidence of what stayed is kept"
+
+
+def test_a_change_upon_a_version_that_was_read_is_refused_when_it_is_another_now(race: Race) -> None:
+    race.fast.define("c", needs("FILE", "a"), needs("FILE", "b"))
+    race.fast.post("FILE", "a", 10)
+
+    for stale in (1, 3):
+        with pytest.raises(Conflict, match=f"is at version 2, not {stale}"):
+            race.slow.configurations.replace("c", wish("c", "x"), expected=stale)
+    race.meanwhile(lambda: race.fast.post("FILE", "a", 11))
+    with pytest.raises(Conflict, match="is at version 3, not 2"):
+        race.slow.configurations.replace("c", wish("c", "x"), expected=2)
+    assert [one.resource for one in race.entry().configuration.dependencies] == ["a", "b"]
+
+    race.slow.configurations.replace("c", wish("c", "x"), expected=3)
+
+    assert [one.resource for one in race.entry().configuration.dependencies] == ["x"]
+
+
+def test_of_two_that_create_the_same_name_one_is_refused(race: Race) -> None:
+    race.meanwhile(lambda: race.fast.define("c", needs("FILE", "a")))
+
+    with pytest.raises(Conflict, match="'c'"):
+        race.slow.configurations.create(wish("c", "b"))
+
+    assert [one.resource for one in race.entry().configuration.dependencies] == ["a"]
+
+
+def test_a_change_of_what_was_deleted_meanwhile_is_not_found(race: Race) -> None:
+    race.fast.define("c", needs("FILE", "a"))
+    race.meanwhile(lambda: race.fast.configurations.delete("c"))
+
+    with pytest.raises(NotFound):
+        race.slow.configurations.replace("c", wish("c", "b"))
+
+    assert race.fast.store.list_configurations(limit=9).entries == []
+    race.slow.define("c", needs("FILE", "a"))  # its name is free
+
+
+def test_a_change_that_is_none_leaves_the_version_as_it_is(race: Race) -> None:
+    race.fast.define("c", needs("FILE", "a"))
+
+    entry = race.slow.configurations.replace("c", wish("c", "a"))
+
+    assert entry.state.version == race.entry().state.version == 1
+
+
+def test_a_configuration_keeps_its_uuid_and_the_time_of_its_making_when_it_changes(race: Race) -> None:
+    before = race.fast.define("c", needs("FILE", "a")).configuration
+    race.slow.clock.advance(5_000)
+
+    after = race.slow.configurations.replace(before.uuid, wish("d", "b")).configuration
+
+    assert (after.uuid, after.created_at, after.name) == (before.uuid, NOW, "d")
+    assert race.fast.store.configuration_uuid("c") is None
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_change_while_the_store_is_away_can_be_made_again(store: Store, is_done: bool) -> None:
+    def be_away() -> None:
+        raise StoreUnavailable("the store is away")
+
+    faults = Faults(store)
+    desk = Desk(faults.store)
+    desk.define("c", needs("FILE", "a"))
+    (faults.after if is_done else faults.before)("put_configurations", be_away)
+
+    with pytest.raises(StoreUnavailable):
+        desk.configurations.replace("c", wish("c", "b"))
+    desk.configurations.replace("c", wish("c", "b"))
+
+    assert [one.resource for one in desk.configurations.find("c").configuration.dependencies] == ["b"]
+    assert desk.configurations.find("c").state.version == 2
+    assert [desk.triggers("FILE", "a", 1), desk.triggers("FILE", "b", 1)] == [False, True]
+
+
+def test_the_job_type_that_was_made_for_a_configuration_goes_when_it_is_not_needed(race: Race) -> None:
+    own = {"executor": "log", "metadata": {"message": "m"}}
+    race.fast.define("c", needs("FILE", "a"), job=own)
+    made = race.entry().configuration.job_type
+    assert [one.name for one in race.fast.store.list_job_types()] == ["rota.configuration.c"]
+
+    race.slow.configurations.replace("c", wish("c", "a", job={**own, "metadata": {"message": "other"}}))
+    assert race.entry().configuration.job_type == made
+    race.slow.configurations.replace("c", wish("c", "a"))
+
+    assert [one.name for one in race.fast.store.list_job_types()] == ["rota.log"]
+
+
+# -- moves ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_configuration_follows_its_job_type_although_events_come_meanwhile(race: Race) -> None:
+    for name in ("default", "big"):
+        race.fast.definitions.define_node_type(NodeType(uuid=new_id(NOW), name=name))
+    for name in ("report", "other"):
+        race.fast.definitions.define_job_type(JobType(uuid=new_id(NOW), name=name, executor="log"))
+    race.fast.define("c", needs("FILE", "a", 0), job={"job_type": "report"})
+    race.fast.define("d", needs("FILE", "a", 0), job={"job_type": "other"})
+    default, big = (race.fast.definitions.node_type(name).uuid for name in ("default", "big"))
+    race.meanwhile(*[lambda at=at: race.fast.post("FILE", "a", at) for at in (1, 2)])
+
+    move_configurations(race.faults.store, race.fast.definitions.job_type("report").uuid, big)
+
+    assert [race.entry(name).configuration.queue for name in ("c", "d")] == [big, default]
+    assert [race.entry(name).state.triggered for name in ("c", "d")] == [2, 2]
+    assert race.entry().state.version == 4
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_applied_again_after_it_was_cut_off_owns_the_same(race: Race) -> None:
+    def be_away() -> None:
+        raise StoreUnavailable("the store is away")
+
+    file = FileConfigurations(race.faults.store, race.slow.configurations)
+    file.apply([wish("kept", "a"), wish("gone", "b")])
+    race.faults.before("delete_configurations", be_away)
+
+    with pytest.raises(StoreUnavailable):
+        file.apply([wish("kept", "a"), wish("new", "c")])
+    file.apply([wish("kept", "a"), wish("new", "c")])
+
+    entries = race.fast.store.list_configurations(limit=9).entries
+    assert [(one.configuration.name, one.configuration.managed_by) for one in entries] == [
+        ("kept", "file"),
+        ("new", "file"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        wish("c", "b"),
+        wish("c", "a", clock="reception"),
+        wish("c", "a", late="join"),
+        wish("c", "a", job={"executor": "log"}),
+        read_configuration({"name": "c", "dependencies": [{"any_of": [needs("FILE", "a")]}]}),
+    ],
+)
+def test_a_file_tells_what_it_would_change(race: Race, other: ConfigurationRequest) -> None:
+    file = FileConfigurations(race.faults.store, race.slow.configurations)
+    file.apply([wish("c", "a"), wish("gone", "a")])
+
+    assert list(file.diff([wish("c", "a"), wish("gone", "a")])) == []
+    assert list(file.diff([other, wish("new", "a")])) == [("c", "change"), ("new", "create"), ("gone", "delete")]
+    assert len(race.fast.store.list_configurations(limit=9).entries) == 2, "nothing is done"

@@ -1,0 +1,196 @@
+"""A child process: stopped, or done, and gone without a trace."""
+
+import asyncio
+import os
+import random
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from rota.engine.executors.process.child import run_child
+from tests.engine.executors.hearing import Heard, bash, open_descriptors, start
+from tests.engine.executors.runs import await_death
+
+needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the test awaits foreign processes by pidfd")
+
+
+@needs_pidfd
+def test_a_background_grandchild_that_holds_the_pipe_neither_holds_the_run_nor_survives_it(
+    runner: asyncio.Runner,
+) -> None:
+    async def scenario() -> None:
+        heard = Heard()
+
+        code = await asyncio.wait_for(run_child(bash("sleep 600 & echo $!; exit 7", heard), 1), 60)
+
+        assert code == 7
+        await_death(int(heard.out))
+
+    runner.run(scenario())
+
+
+def test_a_child_that_ended_before_it_was_stopped_has_not_been_stopped(runner: asyncio.Runner, tmp_path: Path) -> None:
+    """As when this process was suspended and hears of both at once."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+
+    async def scenario() -> None:
+        child = bash(f"read < {gate}; exit 3", Heard())
+        running = asyncio.create_task(run_child(child, 60))
+        await asyncio.sleep(0)
+        gate.write_text("\n")
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222 - the loop stands still
+
+        running.cancel()
+
+        assert await running == 3
+
+    runner.run(scenario())
+
+
+@needs_pidfd
+def test_a_grandchild_of_a_double_fork_is_killed_with_the_group(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        heard = Heard()
+        script = "((trap '' TERM HUP; sleep 600 >/dev/null 2>&1 & echo $!) &) ; wait"
+
+        child = bash(script + "; read x < <(sleep 600)", heard)
+        grandchild = int(await heard.line())
+        await child.stop(0)
+
+        await_death(grandchild)
+
+    runner.run(scenario())
+
+
+def test_a_stopped_child_may_end_in_its_own_way(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        heard = Heard()
+        child = bash("trap 'echo bye; exit 5' TERM; echo ready; while true; do sleep 0.01; done", heard)
+        await heard.line()
+
+        code = await child.stop(60)
+
+        assert (code, heard.out) == (5, b"ready\nbye\n")
+
+    runner.run(scenario())
+
+
+def test_the_group_of_a_stopped_child_has_the_grace_too_when_its_leader_ends_first(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        heard = Heard()
+        member = "trap 'sleep 0.5; echo cleaned; exit' TERM; echo ready; while true; do sleep 0.01; done"
+        child = bash(f"({member}) & wait", heard)
+        await heard.line()
+
+        code = await child.stop(60)
+
+        assert (code, heard.out) == (-signal.SIGTERM, b"ready\ncleaned\n")
+
+    runner.run(scenario())
+
+
+@needs_pidfd
+def test_a_child_that_ignores_the_request_is_killed_after_the_grace(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        heard = Heard()
+        child = bash("trap '' TERM; sleep 600 & echo $!; wait; wait", heard)
+        grandchild = int(await heard.line())
+
+        code = await asyncio.wait_for(child.stop(0.05), 60)
+
+        assert code == -signal.SIGKILL
+        await_death(grandchild)
+
+    runner.run(scenario())
+
+
+def test_two_hundred_runs_leave_no_zombie_and_no_descriptor(runner: asyncio.Runner) -> None:
+    async def scenario() -> list[int]:
+        pids: list[int] = []
+
+        async def run_one(number: int) -> None:
+            heard = Heard()
+            if number % 10 == 0:
+                with pytest.raises(OSError, match="No such file"):
+                    start(["/no/such/program"], heard)
+                return
+            child = start(["echo", "x"], heard, cwd="/" if number % 7 == 0 else None)
+            pids.append(child.pid)
+            assert await run_child(child, 1) == 0
+            assert heard.out == b"x\n"
+
+        await run_one(1)
+        before = open_descriptors()
+        for first in range(0, 200, 8):
+            await asyncio.gather(*(run_one(number) for number in range(first, first + 8)))
+        assert open_descriptors() == before
+        return pids
+
+    for pid in runner.run(scenario()):
+        with pytest.raises(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+@pytest.mark.parametrize("cancellations", [1, 2, 3])
+def test_cancelled_at_any_point_a_run_leaves_nothing(runner: asyncio.Runner, cancellations: int) -> None:
+    async def scenario() -> list[int]:
+        chance = random.Random(cancellations)
+        pids: list[int] = []
+
+        async def run_one(script: str) -> None:
+            child = bash(script, Heard())
+            pids.append(child.pid)
+            await run_child(child, chance.choice([0, 0.01]))
+
+        await asyncio.gather(run_one("true"), return_exceptions=True)
+        before = open_descriptors()
+        for _ in range(25):
+            task = asyncio.create_task(
+                run_one(chance.choice(["trap '' TERM; sleep 600", "echo x", "sleep 600 & sleep 600"]))
+            )
+            for _ in range(cancellations):
+                await _turns(chance.randrange(6), chance.choice([0, 0.002]))
+                task.cancel()
+            await asyncio.wait([task])
+        assert open_descriptors() == before
+        return pids
+
+    for pid in runner.run(scenario()):
+        _assert_is_reaped(pid)
+
+
+async def _turns(count: int, pause_s: float) -> None:
+    """Let the loop turn so many times; where a run stands by then is different each time, which is the point."""
+    for _ in range(count):
+        await asyncio.sleep(pause_s)
+
+
+def _assert_is_reaped(pid: int) -> None:
+    """After a second cancellation a thread collects the child; it ends as soon as the child does."""
+    for thread in threading.enumerate():
+        if thread.name == f"rota-reap-{pid}":
+            thread.join()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def test_a_loop_that_is_closed_under_a_run_leaves_no_process() -> None:
+    pids: list[int] = []
+
+    async def scenario() -> None:
+        async def run_one() -> None:
+            child = bash("trap '' TERM; sleep 600", Heard())
+            pids.append(child.pid)
+            await run_child(child, 0)
+
+        tasks = [asyncio.create_task(run_one()) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert not any(task.done() for task in tasks)
+
+    asyncio.run(scenario())
+
+    for pid in pids:
+        _assert_is_reaped(pid)

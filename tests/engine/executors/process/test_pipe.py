@@ -1,0 +1,91 @@
+"""A pipe reads as much at a time as can be dealt with quickly, and nothing while its sink asks it to wait."""
+
+import asyncio
+import os
+from contextlib import closing
+
+from rota.engine.executors.process.pipe import CHUNK, LEAST_CHUNK, MOST_LINES, WAIT, Pipe
+from tests.engine.working import until
+
+
+class Sink:
+    """Notes the sizes of chunks and answers as it is told."""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+        self.sizes: list[int] = []
+
+    def __call__(self, chunk: bytes) -> object:
+        if chunk:
+            self.sizes.append(len(chunk))
+        return self.answer
+
+
+def flooded(sink: Sink) -> Pipe:
+    """A pipe that holds all that it can."""
+    pipe = Pipe(sink)
+    os.set_blocking(pipe.write_end, False)
+    os.write(pipe.write_end, b"x" * CHUNK)
+    return pipe
+
+
+def test_chunks_that_cost_little_become_large() -> None:
+    sink = Sink(0)
+    with closing(flooded(sink)) as pipe:
+        pipe.drain()
+
+        assert sum(sink.sizes) == CHUNK
+        assert sink.sizes[1] == 2 * sink.sizes[0]
+
+
+def test_chunks_of_many_lines_become_small_and_leave_the_loop_its_time() -> None:
+    sink = Sink(MOST_LINES + 1)
+    with closing(flooded(sink)) as pipe:
+        pipe.drain()
+        assert len(sink.sizes) == 1, "the loop has its turn after each"
+        for _ in range(20):
+            pipe.read()
+
+        assert sink.sizes[-1] == LEAST_CHUNK
+
+
+def test_the_last_drain_takes_everything() -> None:
+    sink = Sink(MOST_LINES + 1)
+    with closing(flooded(sink)) as pipe:
+        pipe.drain_whole()
+
+        assert sum(sink.sizes) == CHUNK
+
+
+def test_nothing_is_read_while_the_sink_asks_to_wait() -> None:
+    async def scene() -> None:
+        sink = Sink(WAIT)
+        with closing(flooded(sink)) as pipe:
+            pipe.close_write_end()
+            ended: list[Pipe] = []
+            pipe.listen(asyncio.get_running_loop(), ended.append)
+            await until(lambda: len(sink.sizes) == 1, "the first chunk")
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert len(sink.sizes) == 1
+
+            sink.answer = 0
+            await until(lambda: bool(ended), "the end of the stream")
+            assert sum(sink.sizes) == CHUNK
+
+    asyncio.run(scene())
+
+
+def test_a_pipe_that_waits_can_be_closed() -> None:
+    async def scene() -> None:
+        sink = Sink(WAIT)
+        pipe = flooded(sink)
+        pipe.listen(asyncio.get_running_loop(), lambda _: None)
+        await until(lambda: bool(sink.sizes), "the first chunk")
+
+        pipe.close()
+
+        await asyncio.sleep(0.05)
+        assert len(sink.sizes) == 1
+
+    asyncio.run(scene())

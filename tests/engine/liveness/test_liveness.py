@@ -1,0 +1,544 @@
+"""What a node does about its own life: it renews whatever blocks it, gives up what must not run twice, and tells old
+attempts from new ones."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from rota.clock import ManualClock, NodeClock
+from rota.engine.health import Health
+from rota.engine.liveness.heart import Heart
+from rota.engine.liveness.presence import Presence
+from rota.engine.node import Node, NodeOptions
+from rota.errors import StoreUnavailable
+from rota.model.job import JobState
+from rota.model.job_type import Unique
+from rota.model.liveness import Contact, contact_of_node
+from rota.model.node import DEAD_AFTER_MS
+from rota.model.node import Node as NodeRecord
+from rota.model.settlement import SUSPECT_DEATHS, Settlement
+from rota.store import Store
+from rota.store.store import Claims, Renewal
+from tests.contract.building import claim, die, new_node, new_queue, reclaim
+from tests.engine.job_functions import new_stage
+from tests.engine.working import DEADLINE_S, Faults, Shop, until, working
+
+pytestmark = pytest.mark.stores("sqlite-file", "redis")
+
+HOURS_MS = 4 * 3_600_000
+
+
+def be_away() -> None:
+    raise StoreUnavailable("away")
+
+
+SHORT_MS = 400
+
+
+class Line:
+    """A lifeline whose answers a test decides."""
+
+    def __init__(self) -> None:
+        self.is_cut = False
+        self.calls: list[str] = []
+        self.on_renewal: Callable[[], object] = lambda: None
+
+    def renew_claims(self, queue: str, node: str, held: dict[str, str]) -> Renewal:
+        self.on_renewal()
+        self._call("renew")
+        return Renewal([], [])
+
+    def beat(self, node: NodeRecord) -> None:
+        self._call("beat")
+
+    def close(self) -> None:
+        self._call("close")
+
+    def _call(self, name: str) -> None:
+        self.calls.append(name)
+        if self.is_cut:
+            raise StoreUnavailable("cut")
+
+
+class Holder:
+    """A worker, as the heart sees it."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def held(self) -> dict[str, str]:
+        return {}
+
+    def renewed(self, held: dict[str, str], renewal: Renewal) -> None:
+        self.told.append("renewed")
+
+    def let_go(self) -> None:
+        self.told.append("let go")
+
+
+class Patient:
+    """A heart, and what it is connected to."""
+
+    def __init__(self) -> None:
+        self.clock, self.line, self.holder = ManualClock(), Line(), Holder()
+        self.contact = contact_of_node(DEAD_AFTER_MS / 1000)
+        node, queue = new_node(), new_queue()
+        self.heart = Heart(
+            self.line,
+            node=node,
+            queue=queue,
+            record=lambda: NodeRecord(uuid=node, node_type=queue, last_ping=self.clock.now()),
+            holder=self.holder,
+            clock=self.clock,
+            contact=self.contact,
+            health=Health(),
+            dead_after_ms=DEAD_AFTER_MS,
+        )
+
+
+def test_the_renewal_is_the_first_thing_of_a_beat() -> None:
+    patient = Patient()
+
+    assert patient.heart.beat() == pytest.approx(5.0)
+
+    assert patient.line.calls == ["renew", "beat"]
+    assert patient.contact.since(0.0) == 0.0
+
+
+def test_a_beat_that_fails_is_tried_again_soon() -> None:
+    patient = Patient()
+    patient.line.is_cut = True
+
+    assert patient.heart.beat() == pytest.approx(1.0)
+
+    assert patient.contact.since(0.0) is None
+
+
+def test_a_node_that_was_not_heard_lets_go_before_others_may_take_over() -> None:
+    patient = Patient()
+    patient.heart.beat()
+    patient.line.is_cut = True
+
+    told_after = []
+    for second in range(1, 19):
+        patient.clock.advance(1_000)
+        patient.heart.beat()
+        if "let go" in patient.holder.told:
+            told_after.append(second)
+
+    assert told_after[0] == 15
+
+
+def test_a_slow_renewal_counts_from_its_beginning_since_nobody_knows_when_it_was_heard() -> None:
+    patient = Patient()
+    patient.line.on_renewal = lambda: patient.clock.advance(4_000)
+    patient.heart.beat()
+    patient.line.on_renewal = lambda: None
+    patient.line.is_cut = True
+
+    patient.clock.advance(10_000)
+    patient.heart.beat()
+    told_after_14_s = list(patient.holder.told)
+    patient.clock.advance(1_000)
+    patient.heart.beat()
+
+    assert told_after_14_s == ["renewed"]
+    assert patient.holder.told[:2] == ["renewed", "let go"]
+
+
+def test_a_renewal_that_fails_slowly_makes_the_node_let_go_at_once() -> None:
+    patient = Patient()
+    patient.heart.beat()
+    patient.line.on_renewal = lambda: patient.clock.advance(6_000)
+    patient.line.is_cut = True
+    patient.clock.advance(9_000)
+
+    patient.heart.beat()
+
+    assert patient.holder.told == ["renewed", "let go"]
+
+
+def test_whoever_wakes_up_lets_go_before_he_renews() -> None:
+    patient = Patient()
+    patient.heart.beat()
+    patient.holder.told.clear()
+
+    patient.clock.advance(2 * DEAD_AFTER_MS)
+    patient.heart.beat()
+
+    assert patient.holder.told == ["let go", "renewed"]
+
+
+def test_a_node_that_is_heard_again_may_have_to_let_go_again() -> None:
+    patient = Patient()
+    patient.heart.beat()
+    for _ in range(2):
+        patient.clock.advance(DEAD_AFTER_MS)
+        patient.heart.beat()
+
+    assert patient.holder.told.count("let go") == 2
+
+
+def test_a_contact_lasts_until_there_is_a_gap() -> None:
+    contact = Contact(10.0)
+    assert contact.since(0.0) is None
+
+    for at in (0.0, 10.0, 20.0):
+        contact.made(at)
+    assert contact.since(30.0) == 0.0
+    assert contact.since(30.1) is None
+
+    contact.made(31.0)
+    assert contact.since(31.0) == 31.0
+
+
+def test_the_lock_of_a_process_that_lives_is_seen_by_all_others(tmp_path: Path) -> None:
+    here, elsewhere = Presence(tmp_path), Presence(tmp_path)
+    here.hold("node")
+
+    assert elsewhere.gone(["node"]) == []
+    assert elsewhere.gone(["unknown"]) == []
+    assert here.gone(["node"]) == []
+
+    here.release("node")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_user_code_that_blocks_the_loop_does_not_cost_the_node_its_life(store: Store) -> None:
+    async def scene() -> None:
+        shop = Shop(store)
+        shop.python("block_the_loop")
+        async with working(store, dead_after_ms=SHORT_MS, threads=2) as node:
+            before = store.read_pulses(shop.queue)[node.uuid]
+            seen = Pulses(store, shop.queue, node.uuid)
+            job_id = shop.enqueue("block_the_loop", {"seconds": 4 * SHORT_MS / 1000})
+            (job,) = await shop.ended(job_id)
+
+            assert job.state is JobState.SUCCEEDED
+            assert job.deaths == 0
+            assert len(seen.stop() - {before}) >= 4
+
+    asyncio.run(scene())
+
+
+class Pulses:
+    """Watches a node's pulse from a thread, since the loop is blocked."""
+
+    def __init__(self, store: Store, queue: str, node: str) -> None:
+        self._seen: set[str] = set()
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, args=(store, queue, node))
+        self._thread.start()
+
+    def _watch(self, store: Store, queue: str, node: str) -> None:
+        while not self._is_over.wait(0.01):
+            self._seen.add(store.read_pulses(queue)[node])
+
+    def stop(self) -> set[str]:
+        self._is_over.set()
+        self._thread.join()
+        return self._seen
+
+
+def test_a_job_that_a_node_is_given_again_begins_when_the_old_run_has_ended(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.python("pass_gate")
+        job_id = shop.enqueue("pass_gate")
+        async with working(store, dead_after_ms=HOURS_MS, threads=2) as node:
+            await until(lambda: stage.inside == 1, "the first run")
+            first = shop.job(job_id).token
+
+            # As after a death that was none: the job is queued again, and the same node has a free slot for it.
+            held = store.claims_of_node(shop.queue, node.uuid, limit=1)
+            assert reclaim(store, *[die(one, store.now()) for one in held], now=store.now()) == frozenset()
+            await until(lambda: len(stage.started) == 2, "the second run")
+
+            assert stage.most_inside == 1
+            assert shop.job(job_id).token != first
+            stage.gate.set()
+            (job,) = await shop.ended(job_id)
+            assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 1)
+        assert shop.counts() == {JobState.SUCCEEDED: 1}
+
+    asyncio.run(scene())
+
+
+def test_a_late_answer_to_a_renewal_of_the_old_attempt_does_not_stop_the_new_one(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop, faults = Shop(store), Faults(store)
+        shop.python("pass_gate")
+        asked, may_go_on = threading.Event(), threading.Event()
+
+        def take_long() -> None:
+            asked.set()
+            may_go_on.wait(DEADLINE_S)
+
+        async with working(faults.store, dead_after_ms=SHORT_MS, roles=frozenset({"worker"})) as node:
+            job_id = shop.enqueue("pass_gate", {"text": "x"})
+            await until(lambda: stage.inside == 1, "the job to run")
+            faults.before("renew_claims", take_long)
+            await until(asked.is_set, "a renewal of the first attempt")
+
+            # While it is on its way, the job is taken from the node, and given to it again.
+            reclaim(store, *map(die, store.claims_of_node(shop.queue, node.uuid, limit=9)))
+            await until(lambda: len(stage.started) == 2, "the second attempt")
+            renewals = faults.calls.count("renew_claims")
+            may_go_on.set()
+            await until(lambda: faults.calls.count("renew_claims") > renewals + 1, "further renewals")
+
+            assert (stage.started, stage.inside) == (["x", "x"], 1)
+            stage.gate.set()
+            (job,) = await shop.ended(job_id)
+            assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 1)
+
+    asyncio.run(scene())
+
+
+def test_a_node_that_cannot_renew_stops_only_what_must_not_run_twice(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.python("pass_gate")
+        shop.define(
+            "only_one", "python", {"function": "tests.engine.job_functions:pass_gate"}, unique=Unique.WHILE_RUNNING
+        )
+        faults = Faults(store)
+        plain, locked = shop.enqueue("pass_gate"), shop.enqueue("only_one")
+        async with working(faults.store, dead_after_ms=2_000, threads=4):
+            await until(lambda: stage.inside == 2, "both to run")
+            faults.cut_off()
+
+            await until(lambda: stage.inside == 1, "one to be stopped")
+            assert len(stage.started) == 2
+            faults.reconnect()
+            await until(lambda: len(stage.started) == 3, "the stopped one to run again")
+            stage.gate.set()
+            jobs = await shop.ended(plain, locked)
+
+            assert [job.state for job in jobs] == [JobState.SUCCEEDED] * 2
+            assert [job.deaths for job in jobs] == [0, 0]
+            assert [job.attempts for job in jobs] == [1, 1]
+            assert shop.job(locked).spec.lock_key is not None
+
+    asyncio.run(scene())
+
+
+class JumpyClock(NodeClock):
+    """A clock that counts a time for which nothing happened, as one does when the machine was suspended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._slept_s = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self._slept_s
+
+    def sleep(self, seconds: float) -> None:
+        self._slept_s += seconds
+
+
+def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_after(store: Store) -> None:
+    """Others may have it by then."""
+
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.python("note")
+        job_id = shop.enqueue("note", {"text": "late"})
+        faults, clock = Faults(store), JumpyClock()
+        tokens: list[str] = []
+
+        def stand_still() -> None:
+            tokens.append(shop.job(job_id).token)
+            clock.sleep(2 * HOURS_MS / 1000)
+
+        faults.before("renew_claims", *[be_away] * 1_000)  # after a renewal it would know that the job is its own
+        faults.after("finish_and_claim_jobs", stand_still)
+        node = Node(faults.store, NodeOptions(dead_after_ms=HOURS_MS), clock=clock)
+        task = asyncio.create_task(node.run())
+        (job,) = await shop.ended(job_id)
+        node.request_stop(at_once=True)
+        await task
+
+        assert tokens[0] != ""
+        assert job.token != tokens[0]
+        assert stage.started == ["late"]
+        assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 0)
+
+    asyncio.run(scene())
+
+
+def test_a_run_under_a_lock_that_was_claimed_lately_is_not_given_up(store: Store) -> None:
+    """The claim was a sign of life, though the heart was not heard for long."""
+
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.define(
+            "only_one", "python", {"function": "tests.engine.job_functions:pass_gate"}, unique=Unique.WHILE_RUNNING
+        )
+        faults = Faults(store)
+        async with working(faults.store, dead_after_ms=2_000, threads=4):
+            faults.before("renew_claims", *[be_away] * 1_000)
+            heard = faults.calls.count("renew_claims")
+            await until(lambda: faults.calls.count("renew_claims") > heard + 20, "the node to be silent for long")
+            job_id = shop.enqueue("only_one")
+            await until(lambda: stage.inside == 1, "the job to run")
+            before = faults.calls.count("renew_claims")
+            await until(lambda: faults.calls.count("renew_claims") > before + 3, "further beats in vain")
+
+            assert len(stage.started) == 1
+            assert shop.job(job_id).state is JobState.RUNNING
+            stage.gate.set()
+            await shop.ended(job_id)
+
+    asyncio.run(scene())
+
+
+def test_a_thread_under_a_lock_is_not_given_up_because_it_would_go_on(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        shop = Shop(store)
+        shop.define("only_one", "python", {"function": "tests.engine.job_functions:block"}, unique=Unique.WHILE_RUNNING)
+        faults = Faults(store)
+        async with working(faults.store, dead_after_ms=1_000, threads=4):
+            job_id = shop.enqueue("only_one", {"seconds": 3.0})
+            await shop.running(job_id)
+            faults.cut_off()
+            await until(lambda: faults.calls.count("renew_claims") > 8, "the node to be silent for the dead time")
+            faults.reconnect()
+            (job,) = await shop.ended(job_id)
+
+            assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 0)
+
+    asyncio.run(scene())
+
+
+def test_a_run_under_a_lock_knows_its_fencing_number(store: Store) -> None:
+    async def scene() -> None:
+        shop = Shop(store)
+        name = shop.bash("echo $ROTA_FENCING_NUMBER", unique=Unique.WHILE_RUNNING)
+        shop.python("tell_fencing_number", unique=Unique.WHILE_RUNNING)
+        shop.python("nothing")
+        async with working(store):
+            first, second = await shop.ended(shop.enqueue(name), shop.enqueue(name))
+            third, fourth = await shop.ended(shop.enqueue("tell_fencing_number"), shop.enqueue("nothing"))
+
+            numbers = [int(shop.messages(job.id)[0]) for job in (first, second)]
+            assert 0 < numbers[0] < numbers[1]
+            assert isinstance(third.results, int)
+            assert third.results > 0
+            assert fourth.state is JobState.SUCCEEDED
+
+    asyncio.run(scene())
+
+
+def test_a_suspect_runs_in_a_process_of_its_own_beside_others_and_is_cleared(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        shop = Shop(store, threads=8)
+        shop.python("tell_process")
+        jobs = [shop.enqueue("tell_process") for _ in range(3)]
+        for _ in range(SUSPECT_DEATHS):
+            reclaim(store, *(die(held) for held in claim(store, shop.queue, now=shop.clock.now())))
+        assert {shop.job(job_id).deaths for job_id in jobs} == {SUSPECT_DEATHS}
+        innocent = shop.enqueue("tell_process")
+        async with working(store):
+            *suspects, plain = await shop.ended(*jobs, innocent)
+
+            assert {job.state for job in suspects} == {JobState.SUCCEEDED}
+            processes = {job.results for job in suspects}
+            assert len(processes) == 3
+            assert plain.results not in processes
+
+    asyncio.run(scene())
+
+
+def test_a_coroutine_that_swallows_its_cancellation_does_not_keep_the_node(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.engine.worker.worker.ABANDON_S", 0.2)
+
+    async def scene() -> None:
+        stage = new_stage()
+        shop = Shop(store)
+        shop.python("swallow_cancellation")
+        job_id = shop.enqueue("swallow_cancellation")
+        async with working(store):
+            await until(lambda: stage.inside == 1, "the job to run")
+        assert stage.inside == 1
+        assert shop.job(job_id).state is JobState.QUEUED
+        assert shop.job(job_id).deaths == 0
+        stage.gate.set()
+        await until(lambda: stage.inside == 0, "the run to end after all")
+
+    asyncio.run(scene())
+
+
+class LateClaims(Faults):
+    """A network that delivers the first claim only after its sender has given it up and recovered."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._late: Callable[[], Claims] | None = None
+        self.delivered: list[Claims] = []
+
+    def finish_and_claim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
+    ) -> Claims:
+        deliver = partial(
+            self.real.finish_and_claim_jobs, queue, settlements, token=token, limit=limit, now=self.real.now()
+        )
+        if self._late is None and limit and self.real.count_jobs(queue)[JobState.QUEUED]:
+            self._late = deliver
+            raise StoreUnavailable("the answer did not come")
+        return deliver()
+
+    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, floor: int, now: int) -> int:
+        recovered = self.real.recover_claims(queue, node, held, floor=floor, now=now)
+        if self._late is not None and not self.delivered:
+            self.delivered.append(self._late())
+        return recovered
+
+
+def test_a_claim_that_arrives_after_its_recovery_strands_no_job(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        shop = Shop(store)
+        shop.python("nothing")
+        jobs = [shop.enqueue("nothing") for _ in range(5)]
+        late = LateClaims(store)
+        async with working(late.store, dead_after_ms=HOURS_MS):
+            ended = await shop.ended(*jobs)
+
+            assert late.delivered == [Claims([])]
+            assert {(job.state, job.attempts, job.deaths) for job in ended} == {(JobState.SUCCEEDED, 1, 0)}
+
+    asyncio.run(scene())
+
+
+def test_the_claim_right_after_a_recovery_is_not_too_late_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Nobody looks for jobs by himself.
+    monkeypatch.setattr("rota.engine.worker.worker.IDLE_CHECK_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.waker._LONGEST_WAIT_S", 3_600.0)
+
+    async def scene() -> None:
+        new_stage()
+        shop = Shop(store)
+        shop.python("nothing")
+        faults = Faults(store)
+        async with working(faults.store, dead_after_ms=HOURS_MS):
+            faults.before("finish_and_claim_jobs", be_away)
+            (job,) = await shop.ended(shop.enqueue("nothing"))
+
+            assert faults.calls.count("recover_claims") == 1
+            assert (job.state, job.attempts) == (JobState.SUCCEEDED, 1)
+
+    asyncio.run(scene())

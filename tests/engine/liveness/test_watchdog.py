@@ -1,0 +1,352 @@
+"""The watchdog: what dead nodes left is settled on their behalf, by the rules of the job's type; and nobody is taken
+for dead who was not seen to be silent."""
+
+from pathlib import Path
+
+import pytest
+
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.liveness.presence import Presence
+from rota.model.ids import new_id
+from rota.model.job import Claim, JobState
+from rota.model.job_type import JobType, OnNodeDeath
+from rota.model.node import DEAD_AFTER_MS, NodeType
+from rota.model.node import Node as NodeRecord
+from rota.model.settlement import MOST_DEATHS
+from rota.store import Store
+from tests.contract.building import (
+    NOW,
+    beat,
+    claim,
+    claim_one,
+    counts,
+    enqueue,
+    find,
+    finish,
+    new_node,
+    renew,
+    spec,
+    state_of,
+    succeed,
+)
+from tests.engine.liveness.watching import LOOK_MS, Watch
+from tests.engine.working import Faults
+
+pytestmark = pytest.mark.stores("sqlite-memory", "redis")
+
+QUEUE = new_id(NOW)
+SECOND_QUEUE = new_id(NOW)
+GOES_BACK = new_id(NOW)
+FAILS = new_id(NOW)
+
+
+@pytest.fixture
+def watch(store: Store) -> Watch:
+    definitions = Definitions(store, ExecutorRegistry())
+    definitions.define(
+        [NodeType(uuid=QUEUE, name="default"), NodeType(uuid=SECOND_QUEUE, name="second")],
+        [
+            JobType(uuid=GOES_BACK, name="goes_back", executor="log"),
+            JobType(uuid=FAILS, name="fails", executor="log", on_node_death=OnNodeDeath.FAIL),
+        ],
+    )
+    return Watch(store)
+
+
+def running_job(store: Store, *, node: str | None = None, job_type: str = GOES_BACK) -> Claim:
+    enqueue(store, spec(QUEUE, job_type=job_type))
+    return claim_one(store, QUEUE, node=node)
+
+
+# -- who is dead ---------------------------------------------------------------------------------------------------
+
+
+def test_a_node_is_left_alone_until_it_was_seen_silent_for_the_whole_dead_time(store: Store, watch: Watch) -> None:
+    held = running_job(store)
+    watch.look()
+
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+    watch.watch(LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+def test_a_node_that_gives_signs_of_life_keeps_its_jobs(store: Store, watch: Watch) -> None:
+    node = new_node()
+    held = running_job(store, node=node)
+    watch.look()
+
+    for _ in range(4):
+        watch.watch(DEAD_AFTER_MS - LOOK_MS)
+        renew(store, QUEUE, node, held)
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+
+def test_a_watchdog_that_comes_late_must_first_watch(store: Store, watch: Watch) -> None:
+    """However old the last sign of life is by any clock."""
+    held = running_job(store)
+    watch.clock.advance(1_000 * DEAD_AFTER_MS)
+
+    watch.look()
+
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+
+def test_after_a_gap_the_observation_begins_anew(store: Store, watch: Watch) -> None:
+    """The store was away, or this machine asleep: the others could not be heard."""
+    held = running_job(store)
+    watch.look()
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+    watch.clock.advance(2 * DEAD_AFTER_MS)
+
+    watch.look()
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+    watch.watch(LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+def test_whoever_cannot_write_may_not_judge(store: Store, watch: Watch) -> None:
+    """A foreign lock on the file: it can be read, but nobody can renew."""
+    held = running_job(store)
+    watch.look()
+
+    watch.watch(3 * DEAD_AFTER_MS, can_write=False)
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+    watch.watch(2 * LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+def test_a_step_of_the_wall_clock_kills_nobody(store: Store, watch: Watch) -> None:
+    held = running_job(store)
+    watch.look()
+
+    for step in (3_600_000, -7_200_000):
+        watch.clock.set(watch.clock.now() + step)
+        watch.look()
+
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+
+def test_nobody_takes_jobs_from_himself(store: Store, watch: Watch) -> None:
+    held = running_job(store, node=watch.node)
+
+    watch.watch_it_die()
+
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+
+def test_only_the_silent_node_loses_its_jobs(store: Store, watch: Watch) -> None:
+    alive, silent = new_node(), new_node()
+    kept, gone = running_job(store, node=alive), running_job(store, node=silent)
+    watch.look()
+    watch.watch(DEAD_AFTER_MS - LOOK_MS)
+    renew(store, QUEUE, alive, kept)
+
+    watch.watch(LOOK_MS)
+
+    assert state_of(store, kept.spec.id) is JobState.RUNNING
+    assert state_of(store, gone.spec.id) is JobState.QUEUED
+    assert store.read_pulses(QUEUE).keys() == {alive}
+
+
+def test_a_process_that_is_known_to_be_gone_is_dead_at_once(store: Store, watch: Watch, tmp_path: Path) -> None:
+    here, elsewhere = Presence(tmp_path), Presence(tmp_path)
+    living, dead, foreign = new_node(), new_node(), new_node()
+    here.hold(living)
+    (tmp_path / dead).touch()
+    kept, gone, unknown = (running_job(store, node=node) for node in (living, dead, foreign))
+
+    Watch(store, elsewhere).look()
+
+    assert state_of(store, kept.spec.id) is JobState.RUNNING
+    assert state_of(store, gone.spec.id) is JobState.QUEUED
+    assert state_of(store, unknown.spec.id) is JobState.RUNNING
+    here.release(living)
+
+
+def test_claims_without_any_pulse_are_found(store: Store, watch: Watch) -> None:
+    node = new_node()
+    held = running_job(store, node=node)
+    store.forget_pulse(QUEUE, node, pulse=store.read_pulses(QUEUE)[node])
+
+    # They are looked for once in a while, by chance.
+    for _ in range(2_000):
+        watch.look()
+        if node in store.read_pulses(QUEUE):
+            break
+    watch.watch_it_die()
+
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+# -- what becomes of their jobs ------------------------------------------------------------------------------------
+
+
+def test_a_dead_nodes_job_goes_back_and_only_the_death_counts(store: Store, watch: Watch) -> None:
+    held = running_job(store)
+
+    watch.watch_it_die()
+
+    job = find(store, held.spec.id)
+    assert (job.state, job.attempts, job.deaths) == (JobState.QUEUED, 0, 1)
+
+
+def test_a_dead_nodes_job_fails_if_its_type_says_so(store: Store, watch: Watch) -> None:
+    held = running_job(store, job_type=FAILS)
+
+    watch.watch_it_die()
+
+    job = find(store, held.spec.id)
+    assert (job.state, job.deaths) == (JobState.FAILED, 1)
+    assert isinstance(job.errors, dict)
+    assert job.errors["type"] == "node_lost"
+
+
+def test_a_job_of_a_type_that_is_gone_goes_back(store: Store, watch: Watch) -> None:
+    held = running_job(store, job_type=new_id(NOW))
+
+    watch.watch_it_die()
+
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+def test_a_job_that_outlived_its_nodes_again_and_again_is_not_run_any_more(store: Store, watch: Watch) -> None:
+    (job_id,) = enqueue(store, spec(QUEUE, job_type=GOES_BACK))
+
+    for deaths in range(1, MOST_DEATHS):
+        claim_one(store, QUEUE)
+        watch.watch_it_die()
+        assert (find(store, job_id).state, find(store, job_id).deaths) == (JobState.QUEUED, deaths)
+    claim_one(store, QUEUE)
+    watch.watch_it_die()
+
+    job = find(store, job_id)
+    assert (job.state, job.deaths) == (JobState.FAILED, MOST_DEATHS)
+    assert isinstance(job.errors, dict)
+    assert job.errors["type"] == "poison"
+
+
+def test_a_rule_that_was_changed_a_moment_ago_is_obeyed(store: Store, watch: Watch) -> None:
+    held = running_job(store)
+    watch.look()
+    elsewhere = Definitions(store, ExecutorRegistry())
+    elsewhere.define_job_type(JobType(uuid=GOES_BACK, name="goes_back", executor="log", on_node_death=OnNodeDeath.FAIL))
+
+    watch.watch(DEAD_AFTER_MS)
+
+    assert state_of(store, held.spec.id) is JobState.FAILED
+
+
+def test_a_node_that_was_only_slow_cannot_end_a_job_that_was_taken_from_it(store: Store, watch: Watch) -> None:
+    slow = running_job(store)
+    watch.watch_it_die()
+    now = watch.clock.now()
+    second = claim_one(store, QUEUE, now=now)
+
+    refused = finish(store, succeed(slow, now, results="too late"), now=now)
+
+    assert refused == {slow.spec.id}
+    assert finish(store, succeed(second, now, results="in time"), now=now) == frozenset()
+    assert find(store, slow.spec.id).results == "in time"
+
+
+@pytest.mark.parametrize("name", ["claims_of_node", "reclaim_jobs", "forget_pulse"])
+def test_a_node_that_speaks_up_at_the_last_moment_keeps_what_it_has(store: Store, watch: Watch, name: str) -> None:
+    node, faults = new_node(), Faults(store)
+    held = running_job(store, node=node)
+    watch = Watch(faults.store)
+    faults.before(name, lambda: renew(store, QUEUE, node, held))
+
+    watch.watch_it_die()
+
+    assert not faults.awaits(name)
+    assert node in store.read_pulses(QUEUE)
+    if name != "forget_pulse":  # by then its jobs were taken
+        found = find(store, held.spec.id)
+        assert (found.state, found.token, found.deaths) == (JobState.RUNNING, held.token, 0)
+
+
+def test_a_job_that_ends_while_its_node_is_taken_for_dead_has_ended(store: Store, watch: Watch) -> None:
+    node, faults = new_node(), Faults(store)
+    ended, left = running_job(store, node=node), running_job(store, node=node)
+    watch = Watch(faults.store)
+    faults.before("reclaim_jobs", lambda: finish(store, succeed(ended)))
+
+    watch.watch_it_die()
+
+    assert [state_of(store, one.spec.id) for one in (ended, left)] == [JobState.SUCCEEDED, JobState.QUEUED]
+    assert find(store, ended.spec.id).deaths == 0
+
+
+def test_every_queue_is_watched(store: Store, watch: Watch) -> None:
+    ids = enqueue(store, spec(QUEUE, job_type=GOES_BACK), spec(SECOND_QUEUE, job_type=GOES_BACK))
+    claim(store, QUEUE)
+    claim(store, SECOND_QUEUE)
+
+    watch.watch_it_die()
+
+    assert [state_of(store, job_id) for job_id in ids] == [JobState.QUEUED] * 2
+
+
+def test_a_round_that_leaves_something_is_followed_by_another_at_once(
+    store: Store, watch: Watch, tmp_path: Path
+) -> None:
+    node = new_node()
+    (tmp_path / node).touch()
+    enqueue(store, *(spec(QUEUE, job_type=GOES_BACK) for _ in range(1_200)))
+    assert len(claim(store, QUEUE, node=node, limit=1_000)) == 1_000
+    here = Watch(store, Presence(tmp_path))
+
+    rounds = 1
+    while here.look() == 0.0:
+        rounds += 1
+
+    assert rounds == 3
+    assert counts(store, QUEUE) == {JobState.QUEUED: 1_200}
+
+
+def test_two_watchdogs_count_a_death_once(store: Store, watch: Watch) -> None:
+    held = running_job(store)
+    other = Watch(store)
+
+    watch.watch_it_die()
+    other.watch_it_die()
+
+    assert find(store, held.spec.id).deaths == 1
+
+
+# -- records of nodes ----------------------------------------------------------------------------------------------
+
+
+def test_with_nothing_to_do_a_twentieth_of_the_dead_time_passes_between_two_looks(watch: Watch) -> None:
+    assert watch.look() == pytest.approx(1.0)
+
+
+def test_a_dead_node_is_shown_for_a_while_and_then_forgotten(store: Store, watch: Watch) -> None:
+    beat(store, NodeRecord(uuid=new_node(), node_type=QUEUE, last_ping=0))
+    watch.look()
+
+    watch.watch(10 * DEAD_AFTER_MS - LOOK_MS)
+    assert len(store.list_nodes(since=0)) == 1
+
+    watch.watch(LOOK_MS)
+    assert store.list_nodes(since=0) == []
+
+
+def test_the_record_of_a_node_that_beats_stays(store: Store, watch: Watch) -> None:
+    node = new_node()
+    watch.look()
+
+    for minute in range(8):
+        beat(store, NodeRecord(uuid=node, node_type=QUEUE, last_ping=minute))
+        watch.watch(60_000)
+
+    assert [one.uuid for one in store.list_nodes(since=0)] == [node]

@@ -1,0 +1,164 @@
+"""What one job writes is nobody else's trouble: lines go to the store in small shares, beside everything else."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from rota.engine.worker.log_stream import SHARE_CHARS, SHARE_LINES
+from rota.errors import StoreFull, StoreUnavailable
+from rota.model.job import JobState
+from rota.model.limits import MAX_LOG_MESSAGE_BYTES
+from rota.store import Store
+from rota.store.store import LogBatch
+from tests.engine.job_functions import new_stage
+from tests.engine.working import DEADLINE_S, Faults, Shop, until, working
+
+# The contract tests hold all stores to the same promises; here one of each kind is enough.
+pytestmark = pytest.mark.stores("sqlite-file", "redis")
+
+LINES = 20_000
+
+
+class Watched(Faults):
+    """Notes how much each call writes."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.shares: list[tuple[int, int]] = []
+        """Lines and characters."""
+
+    def append_logs(self, batches: Sequence[LogBatch]) -> frozenset[str]:
+        entries = [entry for batch in batches for entry in batch.entries]
+        self.shares.append((len(entries), sum(len(entry.message) for entry in entries)))
+        return self.real.append_logs(batches)
+
+
+def all_messages(shop: Shop, job_id: str) -> list[str]:
+    return [entry.message for entry in shop.store.read_logs(job_id, limit=1_000_000).entries]
+
+
+@pytest.mark.parametrize("line", ["", "x" * 3_000], ids=["short", "long"])
+def test_no_call_writes_more_than_a_share_and_no_line_is_lost(store: Store, line: str) -> None:
+    async def scene() -> None:
+        count = LINES if not line else 1_000
+        shop, watched = Shop(store), Watched(store)
+        shop.bash(f"seq -f '%.0f{line}' {count}")
+        async with working(watched.store):
+            job_id = shop.enqueue("command")
+            (job,) = await shop.ended(job_id)
+
+        assert job.state is JobState.SUCCEEDED
+        assert all_messages(shop, job_id) == [f"{number}{line}" for number in range(1, count + 1)]
+        assert max(lines for lines, _ in watched.shares) <= SHARE_LINES
+        assert max(chars for _, chars in watched.shares) < SHARE_CHARS + MAX_LOG_MESSAGE_BYTES
+
+    asyncio.run(scene())
+
+
+def test_neighbours_are_claimed_run_and_settled_while_a_share_is_being_written(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        may_write, writes = threading.Event(), threading.Event()
+        shop, faults = Shop(store), Faults(store)
+        shop.python("nothing")
+        shop.bash(f"seq {LINES}")
+
+        def hang() -> None:
+            writes.set()
+            assert may_write.wait(DEADLINE_S)
+
+        faults.before("append_logs", hang)
+        async with working(faults.store):
+            flood = shop.enqueue("command")
+            await until(writes.is_set, "a share to be under way")
+
+            jobs = await shop.ended(*(shop.enqueue("nothing") for _ in range(20)))
+
+            assert {job.state for job in jobs} == {JobState.SUCCEEDED}
+            assert shop.job(flood).state is JobState.RUNNING
+            may_write.set()
+            await shop.ended(flood)
+        assert all_messages(shop, flood) == [str(number) for number in range(1, LINES + 1)]
+
+    asyncio.run(scene())
+
+
+def test_a_job_goes_on_while_the_store_does_not_take_its_lines(store: Store) -> None:
+    async def scene() -> None:
+        marker = "flooded"
+        shop, faults = Shop(store), Faults(store)
+        shop.bash(f"seq {LINES // 2}; echo {marker} >&2")
+
+        def be_away() -> None:
+            raise StoreUnavailable("the store is away")
+
+        faults.before("append_logs", *[be_away] * 3)
+        async with working(faults.store):
+            job_id = shop.enqueue("command")
+            (job,) = await shop.ended(job_id)
+
+        assert job.state is JobState.SUCCEEDED
+        messages = all_messages(shop, job_id)
+        assert marker in messages
+        numbers = [int(one) for one in messages if one.isdigit()]
+        assert numbers == sorted(set(numbers)), "in order, and each once"
+
+    asyncio.run(scene())
+
+
+def test_a_store_that_is_away_is_not_asked_to_take_lines_all_the_time(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        shop, faults, asked_at = Shop(store), Faults(store), list[float]()
+        shop.python("speak_and_wait")
+
+        def be_away() -> None:
+            asked_at.append(time.monotonic())
+            raise StoreUnavailable("away")
+
+        async with working(faults.store):
+            faults.before("append_logs", be_away, be_away)
+            job_id = shop.enqueue("speak_and_wait", {"lines": 3})
+            await until(lambda: len(asked_at) == 2, "a second try")
+            stage.gate.set()
+            await shop.ended(job_id)
+
+        assert asked_at[1] - asked_at[0] >= 0.9
+        assert all_messages(shop, job_id) == ["line 0", "line 1", "line 2"]
+
+    asyncio.run(scene())
+
+
+def test_a_store_without_room_for_lines_keeps_no_job_from_ending(store: Store) -> None:
+    async def scene() -> None:
+        shop, faults = Shop(store), Faults(store)
+        shop.bash("seq 1000")
+
+        def be_full() -> None:
+            raise StoreFull("no room")
+
+        faults.before("append_logs", *[be_full] * 1_000)
+        async with working(faults.store):
+            (job,) = await shop.ended(shop.enqueue("command"))
+
+        assert job.state is JobState.SUCCEEDED
+
+    asyncio.run(scene())
+
+
+def test_a_node_that_must_stop_at_once_leaves_a_flood_and_its_lines_in_order(store: Store) -> None:
+    async def scene() -> None:
+        shop = Shop(store)
+        shop.bash(f"seq {LINES}; sleep 60")
+        async with working(store):
+            job_id = shop.enqueue("command")
+            await until(lambda: bool(shop.messages(job_id)), "the first lines")
+
+        assert shop.job(job_id).state is JobState.QUEUED
+        messages = [one for one in all_messages(shop, job_id) if one.isdigit()]
+        assert messages == [str(number) for number in range(1, len(messages) + 1)]
+
+    asyncio.run(scene())

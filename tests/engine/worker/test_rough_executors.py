@@ -1,0 +1,87 @@
+"""Executors of third parties may do anything: the job fails, and the node goes on."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from rota.model.job import Job, JobState
+from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES
+from rota.store import Store
+from tests.engine.job_functions import new_stage
+from tests.engine.working import Shop, install_plug_in, working
+
+pytestmark = pytest.mark.stores("sqlite-memory", "redis")
+
+
+@pytest.fixture
+def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name under which `use` installs an executor."""
+    monkeypatch.syspath_prepend(tmp_path)
+    return "odd"
+
+
+def run_with(store: Store, folder: Path, executor: str) -> tuple[Job, Job, list[str]]:
+    """A job of a third party's executor, the next one in the same slot, and the first one's log."""
+    install_plug_in(folder, odd=f"tests.engine.job_functions:{executor}")
+
+    async def scene() -> tuple[Job, Job, list[str]]:
+        new_stage()
+        shop = Shop(store)
+        shop.define("odd", "odd")
+        shop.python("nothing")
+        async with working(store, threads=1):
+            odd = shop.enqueue("odd")
+            job, after = await shop.ended(odd, shop.enqueue("nothing"))
+            entries = store.read_logs(odd, limit=100_000).entries
+            return job, after, [entry.message for entry in entries]
+
+    return asyncio.run(scene())
+
+
+@pytest.mark.parametrize(
+    ("executor", "says"),
+    [
+        ("ReturnsNothing", "None"),
+        ("ReturnsUnknownKind", "splendid"),
+        ("ReturnsNan", "results.ratio"),
+        ("ReturnsTooMuch", "results"),
+        ("ReturnsAnObject", "results"),
+        ("ReturnsSurrogates", "errors"),
+        ("RaisesError", "out of order"),
+        ("RaisesSurrogates", "?"),
+        ("RaisesUnspeakable", "no message"),
+        ("RaisesAtLength", "cut"),
+        ("RaisesCancelled", ""),
+        ("RaisesExit", "3"),
+        ("RaisesStoreError", "another store"),
+    ],
+)
+def test_an_executor_that_misbehaves_fails_its_job_and_no_other(
+    store: Store, tmp_path: Path, plug_in: str, executor: str, says: str
+) -> None:
+    job, after, _ = run_with(store, tmp_path, executor)
+
+    assert job.state is JobState.FAILED
+    assert isinstance(job.errors, dict)
+    assert says in str(job.errors["message"])
+    assert len(str(job.errors["message"])) < 100_000
+    assert after.state is JobState.SUCCEEDED
+
+
+def test_log_lines_that_no_store_could_carry_are_made_fit(store: Store, tmp_path: Path, plug_in: str) -> None:
+    job, after, messages = run_with(store, tmp_path, "LogsRubbish")
+
+    assert job.state is JobState.SUCCEEDED
+    assert messages[0] == "a lone ? surrogate"
+    assert len(messages[1]) <= MAX_LOG_MESSAGE_BYTES
+    assert messages[1].endswith("[line cut]")
+    assert after.state is JobState.SUCCEEDED
+
+
+def test_an_attempt_of_any_executor_may_log_so_much_and_no_more(store: Store, tmp_path: Path, plug_in: str) -> None:
+    job, _, messages = run_with(store, tmp_path, "LogsAFlood")
+
+    assert job.state is JobState.SUCCEEDED
+    assert sum(map(len, messages)) <= MAX_LOG_ATTEMPT_BYTES + 1_000
+    assert "the log ends here" in messages[-1]

@@ -1,0 +1,273 @@
+"""Single rules of the evaluation, and what an explanation says. Whole sequences are held against an oracle apart."""
+
+from typing import Any
+
+from rota.model.events.configuration import Configuration, ConfigurationState, carried_over, first_state
+from rota.model.events.configuration_request import read_configuration
+from rota.model.events.evaluation import Judgement, Verdict, evaluate, merged
+from rota.model.events.event import Event
+from rota.model.events.explanation import explain
+
+S = 1_000_000
+LATER = 10_000
+
+
+def made(*dependencies: object, **more: object) -> Configuration:
+    request = read_configuration({"name": "c", "dependencies": list(dependencies), **more})
+    return Configuration(
+        uuid="u",
+        name="c",
+        queue="q",
+        job_type="t",
+        dependencies=request.dependencies,
+        rule=request.rule,
+        clock=request.clock,
+        late=request.late,
+    )
+
+
+def needs(resource: str, life: int, **more: object) -> dict[str, object]:
+    return {"type": "TABLE", "resourceId": resource, "lifeDuration": life, **more}
+
+
+class Story:
+    """A configuration and the events that come to it, in seconds."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.state: ConfigurationState = first_state(configuration)
+        self.last: Judgement | None = None
+
+    def hears(self, resource: str, at: float, *, received: int = LATER, **more: Any) -> Verdict:
+        event = Event(
+            id=f"{resource}@{at}", type="TABLE", resource=resource, time=int(at * S), received_at=received * 1_000
+        )
+        self.last = evaluate(self.configuration, self.state, event, **more)
+        self.state = self.last.state
+        return self.last.evaluation.verdict
+
+    def sentence(self, now: float) -> str:
+        last = self.last.evaluation if self.last else None
+        return explain(self.configuration, self.state, last, int(now * S)).sentence
+
+
+def test_late_events_must_have_been_valid_together() -> None:
+    story = Story(made(needs("a", 100), needs("b", 100)))
+    story.hears("a", 1000)
+
+    assert story.hears("b", 500) == "waiting"
+    assert story.hears("b", 950) == "triggered"
+    assert story.state.last_execution == 1000 * S
+
+
+def test_any_stored_event_serves_and_not_only_the_newest() -> None:
+    story = Story(made(needs("file", 100), needs("cron", 0)))
+    story.hears("file", 1000)
+    story.hears("file", 5000)
+
+    assert story.hears("cron", 1050) == "triggered"
+    assert story.state.last_execution == 1050 * S
+
+
+def test_a_late_event_never_shortens_what_is_valid() -> None:
+    story = Story(made(needs("file", 100), needs("cron", 0)))
+    story.hears("file", 1000)
+    story.hears("file", 950)
+
+    assert story.hears("cron", 1100) == "triggered"
+    assert story.state.evidence[0].newest is not None
+    assert story.state.evidence[0].newest.time == 1000 * S
+
+
+def test_a_clock_that_overtakes_its_file_triggers_only_if_late_events_may_join() -> None:
+    for late, verdict in (("ignore", "waiting"), ("join", "triggered")):
+        story = Story(made(needs("file", 100), needs("cron", 0), late=late))
+        story.hears("cron", 1000)
+
+        assert story.hears("file", 950) == verdict
+
+
+def test_any_of_is_met_by_either() -> None:
+    story = Story(made({"any_of": [needs("a", 100), needs("b", 100)]}, needs("cron", 0)))
+
+    assert story.hears("cron", 10) == "waiting"
+    story.hears("b", 20)
+    assert story.hears("cron", 120) == "triggered"
+    assert story.hears("cron", 121) == "waiting"
+
+
+def test_any_of_groups_are_met_by_one_and_all_of_groups_by_every_one() -> None:
+    story = Story(made({"any_of": [needs("a", 0), {"all_of": [needs("b", 100), needs("c", 100)]}]}))
+
+    assert story.hears("a", 10) == "triggered"
+    assert story.hears("b", 20) == "waiting"
+    assert story.hears("c", 120) == "triggered"
+    assert story.hears("b", 221) == "waiting", "the other one ended a second ago"
+
+
+def test_a_stretch_is_valid_from_its_event_to_the_end_of_its_life_both_included() -> None:
+    for at, verdict in ((99.999999, "waiting"), (100, "triggered"), (110, "triggered"), (110.000001, "waiting")):
+        story = Story(made(needs("file", 10), needs("cron", 0)))
+        story.hears("file", 100)
+
+        assert story.hears("cron", at) == verdict, at
+
+
+def test_an_event_that_comes_late_looks_ahead_to_the_last_instant_of_its_life() -> None:
+    for at, verdict in ((90, "triggered"), (89.999999, "waiting")):
+        story = Story(made(needs("a", 10), needs("b", 10)))
+        story.hears("a", 100)
+
+        assert story.hears("b", at) == verdict, at
+
+
+def test_the_first_instant_at_which_all_hold_is_the_last_execution() -> None:
+    story = Story(made(needs("a", 10), needs("b", 10), needs("late", 100)))
+    for name, at in (("a", 30), ("b", 35), ("a", 60), ("b", 61)):
+        story.hears(name, at)
+
+    assert story.hears("late", 1) == "triggered"
+    assert story.state.last_execution == 35 * S
+    assert story.state.last_execution_wall == LATER * 1_000
+
+
+def test_the_last_execution_never_goes_back() -> None:
+    story = Story(made(needs("a", 1000), needs("b", 0), clock="reception"))
+    story.hears("a", 10, received=100)
+    assert story.hears("b", 20, received=500) == "triggered"
+
+    assert story.hears("b", 600, received=400) == "triggered", "it happened after the last execution, by its own time"
+    assert story.state.last_execution == 500 * S
+
+
+def test_every_judgement_raises_the_version_and_is_counted() -> None:
+    story = Story(made(needs("a", 100)))
+    told = []
+    for at, more in ((10, {}), (5, {}), (20, {"is_known": True}), (30, {})):
+        story.hears("a", at, **more)
+        told.append((story.state.version, story.state.evaluated, story.state.triggered))
+
+    assert told == [(2, 1, 1), (3, 2, 1), (4, 3, 1), (5, 4, 2)]
+
+
+def test_an_event_that_is_not_admitted_leaves_no_evidence() -> None:
+    story = Story(made(needs("a", 100), needs("b", 100)))
+    story.hears("a", 10)
+    story.hears("b", 20)
+    before = story.state.evidence
+
+    assert story.hears("a", 20) == "older"
+    assert story.last is not None
+    assert (story.last.hits, story.state.evidence) == ((), before)
+
+
+def test_of_very_many_separate_stretches_the_latest_hundred_are_kept() -> None:
+    story = Story(made(needs("file", 1), needs("cron", 0)))
+    for n in range(103):
+        story.hears("file", 10 * n)
+
+    starts = [start // S for start, _ in story.state.evidence[0].spans]
+
+    assert starts == list(range(30, 1030, 10))
+
+
+def test_an_event_with_a_known_id_counts_for_nothing() -> None:
+    story = Story(made(needs("a", 100)))
+
+    assert story.hears("a", 10, is_known=True) == "duplicate"
+    assert story.state.evidence[0].newest is None
+
+
+def test_by_reception_a_file_that_is_delivered_late_still_counts() -> None:
+    for clock, verdict in (("event", "waiting"), ("reception", "triggered")):
+        story = Story(made(needs("file", 100), needs("cron", 0), clock=clock))
+        story.hears("file", 1000, received=9_000)
+
+        assert story.hears("cron", 9_050, received=9_050) == verdict
+
+
+def test_stretches_that_touch_are_one_and_those_before_the_last_execution_are_forgotten() -> None:
+    assert merged([(5, 6), (0, 2), (2, 3), (1, 1)]) == ((0, 3), (5, 6))
+    story = Story(made(needs("file", 10), needs("cron", 0)))
+    for at in (100, 105, 200, 300):
+        story.hears("file", at)
+
+    assert [start // S for start, _ in story.state.evidence[0].spans] == [100, 200, 300]
+    assert story.hears("cron", 205) == "triggered"
+    assert [start // S for start, _ in story.state.evidence[0].spans] == [200, 300]
+
+
+def test_dependencies_that_stay_keep_their_evidence_when_a_configuration_changes() -> None:
+    old = made(needs("a", 100), needs("b", 100))
+    story = Story(old)
+    story.hears("a", 10)
+    new = made(needs("c", 5), needs("a", 100))
+
+    state = carried_over(old, story.state, new)
+
+    assert state.evidence == (first_state(new).evidence[0], story.state.evidence[0])
+    assert state.version == story.state.version + 1
+
+
+def test_a_configuration_that_measures_by_another_clock_begins_anew_but_keeps_its_counts() -> None:
+    old = made(needs("a", 100))
+    story = Story(old)
+    story.hears("a", 10)
+    new = made(needs("a", 100), clock="reception")
+
+    state = carried_over(old, story.state, new)
+
+    assert (state.evidence, state.last_execution) == (first_state(new).evidence, None)
+    assert (state.evaluated, state.triggered, state.last_execution_wall) == (1, 1, LATER * 1_000)
+    same = carried_over(old, story.state, old)
+    assert (same.evidence, same.last_execution) == (story.state.evidence, 10 * S)
+
+
+def test_the_matrix_tells_for_each_dependency_what_met_it_and_how_old_that_was() -> None:
+    story = Story(made(needs("a", 100), needs("b", 100), needs("c", 0)))
+    story.hears("a", 10)
+    story.hears("c", 40)
+    assert story.last is not None
+
+    rows = [
+        (row.is_met, row.is_hit, row.event.id if row.event else None, row.age_us, row.is_newer)
+        for row in story.last.evaluation.matrix
+    ]
+
+    assert rows == [
+        (True, False, "a@10", 30 * S, None),
+        (False, False, None, None, None),
+        (True, True, "c@40", 0, None),
+    ]
+    story.hears("b", 50)
+    story.hears("c", 60)
+    story.hears("b", 70)
+    assert [row.is_newer for row in story.last.evaluation.matrix] == [False, True, False]
+
+
+def test_an_explanation_says_why_it_fired_and_why_not() -> None:
+    story = Story(made(needs("file", 3600), needs("cron", 0)))
+    assert "no event has matched yet; it waits for TABLE file, TABLE cron" in story.sentence(0)
+    story.hears("file", 0)
+    assert "did not fire" in story.sentence(1)
+    assert "TABLE cron has not come yet" in story.sentence(1)
+    story.hears("cron", 900)
+    assert "fired on TABLE cron" in story.sentence(1000)
+    assert "TABLE file is valid (900 s of 3600 s)" in story.sentence(1000)
+    story.hears("cron", 4510)
+    assert "TABLE file has expired (its last event is 4510 s old, its life is 3600 s)" in story.sentence(5000)
+    story.hears("file", 3)
+    assert "not newer than the last execution" in story.sentence(5000)
+
+
+def test_an_explanation_says_what_is_missing_and_what_expires_next() -> None:
+    story = Story(made(needs("a", 100), needs("b", 50), needs("c", 10)))
+    story.hears("a", 1000)
+    story.hears("b", 1010)
+
+    found = explain(story.configuration, story.state, None, 1020 * S)
+
+    assert [one.resource for one in found.missing] == ["c"]
+    assert found.expires_next is not None
+    assert (found.expires_next.dependency.resource, found.expires_next.at) == ("b", 1060 * S)
+    assert [row.is_met for row in found.standing] == [True, True, False]
