@@ -527,7 +527,7 @@ def test_a_claim_that_arrives_after_its_recovery_strands_no_job(store: Store) ->
 def test_the_claim_right_after_a_recovery_is_not_too_late_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     # Nobody looks for jobs by himself.
     monkeypatch.setattr("rota.engine.worker.worker.IDLE_CHECK_S", 3_600.0)
-    monkeypatch.setattr("rota.store.redis.waker._LONGEST_WAIT_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
     async def scene() -> None:
         new_stage()
