@@ -1,4 +1,8 @@
-"""What becomes of jobs in the Redis store, beside their claims: they are enqueued, cancelled, retried and deleted."""
+"""What becomes of jobs in the Redis store, beside their claims: they are enqueued, cancelled, retried and deleted.
+
+A step whose answer was lost is repeated, and finds done what it did itself. Then what is there now tells what it was
+that did it.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,7 +11,7 @@ from rota.errors import InvalidInput, StoreFull
 from rota.model.job import Job, JobSpec
 from rota.model.settlement import cancelled_before_run
 from rota.store.codec import encode
-from rota.store.redis.jobs.entries import new_entry, retried_entry
+from rota.store.redis.jobs.entries import is_retried, new_entry, retried_entry
 from rota.store.redis.jobs.reading import RedisJobReading
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.commands import Value
@@ -90,14 +94,23 @@ class RedisJobs(RedisJobReading):
     def _cancel_in(self, queue: str, job_ids: Sequence[str], now: int) -> Iterable[tuple[str, CancelAnswer]]:
         k = self._keys_of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
-        args = [now, encode(cancelled_before_run(now)), *stats_args(now), *job_ids]
-        words = self._link.run("cancel_jobs", [*keys, k.cancelling, k.wake, *stats_keys(k, now)], args)
+        ending = encode(cancelled_before_run(now))
+        args = [now, ending, *stats_args(now), *job_ids]
+        words, was_repeated = self._link.run_and_tell(
+            "cancel_jobs", [*keys, k.cancelling, k.wake, *stats_keys(k, now)], args
+        )
+        own = self._cancelled_before(k, job_ids, ending) if was_repeated else set()
         for job_id, word in zip(job_ids, (raw.decode() for raw in words), strict=True):
             if "/" in word:
                 tell_to_cancel(self._link, k, job_id, word)
                 yield job_id, CancelAnswer.REQUESTED
             else:
-                yield job_id, CancelAnswer(word)
+                yield job_id, CancelAnswer.CANCELLED if job_id in own else CancelAnswer(word)
+
+    def _cancelled_before(self, keys: QueueKeys, job_ids: Sequence[str], ending: bytes) -> set[str]:
+        """Jobs that a repeated call found ended because it had cancelled them itself: they have the ending it gives."""
+        kept = self._redis.hmget(keys.ended, job_ids)
+        return {job_id for job_id, body in zip(job_ids, kept, strict=True) if body == ending}
 
     def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
         retried: set[str] = set()
@@ -110,8 +123,16 @@ class RedisJobs(RedisJobReading):
         k = self._keys_of(queue)
         keys = [k.ready, k.failed, k.cancelled, k.ended, k.unique, k.marks, k.wake]
         args: list[Value] = [word for job in jobs for word in retried_entry(job.spec, now)]
-        answers = self._link.run("retry_jobs", keys, args)
-        return {job.id for job, done in zip(jobs, answers, strict=True) if done}
+        answers, was_repeated = self._link.run_and_tell("retry_jobs", keys, args)
+        retried = {job.id for job, done in zip(jobs, answers, strict=True) if done}
+        return retried | self._retried_before(queue, jobs, now) if was_repeated else retried
+
+    def _retried_before(self, queue: str, jobs: Sequence[Job], now: int) -> set[str]:
+        """Jobs that a repeated call found alive, because it had brought them back itself: they had ended when they were
+        looked at, and have the rank it gives."""
+        ended = [job for job in jobs if job.state.is_final]
+        after = self._jobs_in(queue, [job.id for job in ended])
+        return {job.id for job in after if job and is_retried(job, now)}
 
     def _known_by_queue(self, job_ids: Sequence[str]) -> dict[str, list[Job]]:
         """Those jobs that are known, by queue; each once."""
@@ -129,7 +150,14 @@ class RedisJobs(RedisJobReading):
         return [job_id in deleted for job_id in job_ids]
 
     def _delete_in(self, queue: str, job_ids: Sequence[str]) -> set[str]:
+        """Forget those of some jobs that have ended. All of them were there a moment ago, so those that a repeated call
+        does not find it deleted itself."""
         k = self._keys_of(queue)
         keys = [k.jobs, k.ended, k.succeeded, k.failed, k.cancelled, k.marks, *map(k.log, job_ids)]
-        answers = self._link.run("delete_jobs", keys, job_ids)
-        return {job_id for job_id, done in zip(job_ids, answers, strict=True) if done}
+        answers, was_repeated = self._link.run_and_tell("delete_jobs", keys, job_ids)
+        deleted = {job_id for job_id, done in zip(job_ids, answers, strict=True) if done}
+        return deleted | self._gone_of(k, job_ids) if was_repeated else deleted
+
+    def _gone_of(self, keys: QueueKeys, job_ids: Sequence[str]) -> set[str]:
+        kept = self._redis.hmget(keys.jobs, job_ids)
+        return {job_id for job_id, body in zip(job_ids, kept, strict=True) if body is None}
