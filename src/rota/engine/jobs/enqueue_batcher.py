@@ -11,7 +11,8 @@ from rota.clock import Clock
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.store_thread import StoreThread
 from rota.model.job import JobSpec
-from rota.store.store import Admission, Store
+from rota.store.jobs import Admission
+from rota.store.store import Store
 
 MOST_PER_BATCH = 1_000
 _Wish = tuple[list[JobSpec], "asyncio.Future[list[Admission]]"]

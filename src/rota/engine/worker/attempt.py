@@ -17,7 +17,7 @@ from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
 from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, timed_out
 from rota.model.settlement import is_suspect
-from rota.store.unreadable import UNREADABLE
+from rota.store.records.unreadable import UNREADABLE
 
 _logger = logging.getLogger("rota.worker")
 

@@ -32,7 +32,9 @@ from rota.model.liveness import let_go_grace_s, must_let_go
 from rota.model.outcome import INTERRUPTED, Outcome, cancelled
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import Settlement, settle
-from rota.store.store import Claims, LogBatch, Renewal, Store
+from rota.store.claims import Claims, Renewal
+from rota.store.logs import LogBatch
+from rota.store.store import Store
 
 MAX_BUFFERED_S = 0.25
 """A job that was claimed ahead and found no free slot for so long goes back, because others may be idle."""

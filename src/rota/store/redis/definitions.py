@@ -6,15 +6,15 @@ from rota.errors import Conflict
 from rota.model.job import JobState
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
-from rota.store.codec import decode_job_type, decode_node_type, encode_over
+from rota.store.records.codec import decode_job_type, decode_node_type, encode_over
+from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_job_type, unreadable_node_type
 from rota.store.redis.events.listening import RedisListening
 from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, DefinitionKeys
 from rota.store.redis.link.commands import Value
-from rota.store.unreadable import UNREADABLE_ERRORS, unreadable_job_type, unreadable_node_type
 
 
 class RedisDefinitions(RedisListening):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.definitions.DefinitionStore` for what each method promises."""
 
     _seen_version = 0
     """Of the definitions, as this process saw it last."""

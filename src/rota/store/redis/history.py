@@ -11,7 +11,7 @@ _BYTES_OF_PLACES = 300
 
 
 class RedisHistory(RedisJobs):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.history.HistoryStore` for what each method promises."""
 
     def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
         keys = self._keys_of(queue)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from rota.model.log import LogEntry
-from rota.store.codec import decode_log_entry, encode
+from rota.store.logs import LogBatch, LogPage
+from rota.store.records.codec import decode_log_entry, encode
+from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_line
 from rota.store.redis.jobs.reading import RedisJobReading
 from rota.store.redis.link.commands import Value
-from rota.store.store import LogBatch, LogPage
-from rota.store.unreadable import UNREADABLE_ERRORS, unreadable_line
 
 
 class RedisLogs(RedisJobReading):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.logs.LogStore` for what each method promises."""
 
     def append_logs(self, batches: Sequence[LogBatch]) -> frozenset[str]:
         by_queue: dict[str, list[LogBatch]] = {}

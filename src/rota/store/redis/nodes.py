@@ -1,14 +1,14 @@
 """The nodes of the Redis store. They write their own records over their lifelines, see `claims/lifeline.py`."""
 
 from rota.model.node import Node
-from rota.store.codec import decode_node
+from rota.store.records.codec import decode_node
+from rota.store.records.unreadable import unreadable_node
 from rota.store.redis.keys import NODES, PINGS
 from rota.store.redis.link.part import RedisPart
-from rota.store.unreadable import unreadable_node
 
 
 class RedisNodes(RedisPart):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.nodes.NodeStore` for what each method promises."""
 
     def list_nodes(self, *, since: int) -> list[Node]:
         pings = sorted(self._redis.zrangebyscore(PINGS, since, "+inf", withscores=True))

@@ -8,7 +8,7 @@ from msgspec import structs
 from rota.errors import Conflict
 from rota.model.schedules.schedule import Tick, TickStatus
 from rota.model.settlement import cancelled_before_run
-from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
+from rota.store.records.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
 from rota.store.redis.jobs.entries import new_entry
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS
 from rota.store.redis.link.commands import Value

@@ -5,7 +5,7 @@ from rota.store.redis.link.part import RedisPart
 
 
 class RedisSettings(RedisPart):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.settings.SettingStore` for what each method promises."""
 
     def get_setting(self, name: str) -> str | None:
         value = self._redis.hget(SETTINGS, name)

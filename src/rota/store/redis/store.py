@@ -7,6 +7,7 @@ servers. Answers of Redis come as bytes; ids and tokens are ASCII.
 from typing import Self
 
 from rota.clock import SystemClock
+from rota.store.records.unreadable import Unreadable
 from rota.store.redis.claims.claims import RedisClaims
 from rota.store.redis.definitions import RedisDefinitions
 from rota.store.redis.events.events import RedisEvents
@@ -21,7 +22,6 @@ from rota.store.redis.nodes import RedisNodes
 from rota.store.redis.queues.queues import RedisQueues
 from rota.store.redis.schedules import RedisSchedules
 from rota.store.redis.settings import RedisSettings
-from rota.store.unreadable import Unreadable
 
 
 class RedisStore(

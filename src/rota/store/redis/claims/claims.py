@@ -5,7 +5,9 @@ from contextlib import suppress
 
 from rota.model.job import Claim, node_of_token, serial_of_token
 from rota.model.settlement import Settlement, was_carried_out
-from rota.store.codec import encode
+from rota.store.claims import MAX_PROMOTED, MAX_SCANNED, Claims
+from rota.store.records.codec import encode
+from rota.store.records.unreadable import UNREADABLE_ERRORS
 from rota.store.redis.claims.awaited import RedisAwaited
 from rota.store.redis.claims.entries import claims, settled_entry
 from rota.store.redis.claims.holds import RedisHolds
@@ -13,12 +15,10 @@ from rota.store.redis.jobs.marks import claim_of
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import MOST_PER_CALL, parts_of
 from rota.store.redis.queues.stats import stats_args, stats_keys
-from rota.store.store import MAX_PROMOTED, MAX_SCANNED, Claims
-from rota.store.unreadable import UNREADABLE_ERRORS
 
 
 class RedisClaims(RedisHolds, RedisAwaited):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.claims.ClaimStore` for what each method promises."""
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
         keys, args = self._claim_call(queue, token, limit, now)

@@ -1,10 +1,10 @@
 """Between claims and settlements and the arguments and answers of scripts."""
 
 from rota.model.settlement import Settlement, cancelled_ending
-from rota.store.codec import encode
+from rota.store.claims import Claims
+from rota.store.records.codec import encode
 from rota.store.redis.jobs.marks import Mark, claim_of
 from rota.store.redis.link.commands import Value
-from rota.store.store import Claims
 
 
 def settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:

@@ -4,18 +4,18 @@ from collections.abc import Iterator, Sequence
 
 from rota.model.job import Claim, node_of_token
 from rota.model.settlement import cancelled_before_run
-from rota.store.codec import encode
+from rota.store.records.codec import encode
+from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_spec
 from rota.store.redis.claims.lifeline import RedisLifeline
 from rota.store.redis.jobs.marks import claim_of, whole_rank
 from rota.store.redis.jobs.reading import RedisJobReading
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import MOST_PER_CALL, parts_of
 from rota.store.redis.queues.stats import stats_args, stats_keys
-from rota.store.unreadable import UNREADABLE_ERRORS, unreadable_spec
 
 
 class RedisHolds(RedisJobReading):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.claims.ClaimStore` for what each method promises."""
 
     def lifeline(self, *, timeout_s: float) -> RedisLifeline:
         return RedisLifeline(self._link.address, timeout_s)

@@ -2,16 +2,16 @@
 
 from rota.model.ids import new_pulse
 from rota.model.node import Node
-from rota.store.codec import encode
+from rota.store.claims import Renewal
+from rota.store.records.codec import encode
 from rota.store.redis.keys import NODES, PINGS, QueueKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.connection import Address
 from rota.store.redis.link.link import Link
-from rota.store.store import Renewal
 
 
 class RedisLifeline:
-    """See `rota.store.store.Lifeline`. Has a link of its own, which connects at the first call."""
+    """See `rota.store.claims.Lifeline`. Has a link of its own, which connects at the first call."""
 
     def __init__(self, address: Address, timeout_s: float) -> None:
         self._link = Link(address, answer_timeout_s=timeout_s)

@@ -6,7 +6,6 @@ from functools import partial
 
 from rota.errors import Conflict
 from rota.model.events.configuration import Configuration
-from rota.store.codec import decode_configuration, encode, encode_over
 from rota.store.events import (
     ConfigurationChange,
     ConfigurationEntry,
@@ -14,6 +13,7 @@ from rota.store.events import (
     JobRules,
     waits_for_jobs,
 )
+from rota.store.records.codec import decode_configuration, encode, encode_over
 from rota.store.redis.events.entries import (
     any_waits,
     as_seen_there,

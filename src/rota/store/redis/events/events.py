@@ -6,8 +6,8 @@ import msgspec
 
 from rota.model.events.evaluation import Evaluation
 from rota.model.events.event import Event
-from rota.store.codec import decode_evaluation
 from rota.store.events import MAX_EVALUATIONS, MAX_VALIDATIONS, Applied, Place, Validation, Verdicts
+from rota.store.records.codec import decode_evaluation
 from rota.store.redis.events.configurations import MOST_PER_CALL, RedisConfigurations
 from rota.store.redis.events.entries import applied, histories_of, verdicts_entry
 from rota.store.redis.events.listening import sorted_names

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rota.model.events.configuration import Configuration
 from rota.model.events.event import JOB
-from rota.store.codec import decode_configuration
+from rota.store.records.codec import decode_configuration
 from rota.store.redis.keys import EVENT_QUEUES, NODE_TYPES
 from rota.store.redis.queues.queues import RedisQueues
 

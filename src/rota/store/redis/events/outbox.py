@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from rota.model.events.event import Event
-from rota.store.codec import decode_event, encode
+from rota.store.records.codec import decode_event, encode
+from rota.store.records.unreadable import SET_ASIDE_EVENT, UNREADABLE_ERRORS, set_aside_text
 from rota.store.redis.keys import SETTINGS
 from rota.store.redis.link.part import RedisPart
-from rota.store.unreadable import SET_ASIDE_EVENT, UNREADABLE_ERRORS, set_aside_text
 
 
 class RedisOutbox(RedisPart):

@@ -1,7 +1,7 @@
 """Between jobs and the arguments and answers of scripts."""
 
 from rota.model.job import Job, JobSpec, JobState, available_at_of_rank, rank_of
-from rota.store.codec import encode
+from rota.store.records.codec import encode
 from rota.store.redis.jobs.marks import mark_of
 from rota.store.redis.link.commands import Value
 

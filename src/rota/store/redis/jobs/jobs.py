@@ -10,7 +10,8 @@ from typing import Any
 from rota.errors import InvalidInput, StoreFull
 from rota.model.job import Job, JobSpec
 from rota.model.settlement import cancelled_before_run
-from rota.store.codec import encode
+from rota.store.jobs import Admission, CancelAnswer
+from rota.store.records.codec import encode
 from rota.store.redis.jobs.entries import is_retried, new_entry, retried_entry
 from rota.store.redis.jobs.reading import RedisJobReading
 from rota.store.redis.keys import QueueKeys
@@ -18,7 +19,6 @@ from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import parts_of
 from rota.store.redis.queues.signals import tell_to_cancel
 from rota.store.redis.queues.stats import stats_args, stats_keys
-from rota.store.store import Admission, CancelAnswer
 
 MOST_DELETED = 500
 """Jobs that one step forgets: their logs are many small values."""
@@ -27,7 +27,7 @@ _MOST_ENQUEUED = 100_000
 
 
 class RedisJobs(RedisJobReading):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.jobs.JobStore` for what each method promises."""
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         admissions = [Admission(spec.id, True) for spec in specs]

@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from rota.model.job import Job, JobState
-from rota.store import listing
+from rota.store.jobs import JobPage, JobQuery
+from rota.store.records import listing
 from rota.store.redis.jobs.lookup import Lookup
 from rota.store.redis.jobs.marks import job_of, rank_of_blocked
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.link import Link
 from rota.store.redis.link.scripts import MOST_PER_CALL, parts_of
 from rota.store.redis.queues.queues import RedisQueues
-from rota.store.store import JobPage, JobQuery
 
 
 class RedisJobReading(RedisQueues):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.jobs.JobStore` for what each method promises."""
 
     def __init__(self, link: Link) -> None:
         super().__init__(link)

@@ -1,8 +1,8 @@
 """What every noun of the store is built on."""
 
+from rota.store.records.unreadable import UnreadableRecords
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.link import Link
-from rota.store.unreadable import UnreadableRecords
 
 
 class RedisPart:

@@ -1,17 +1,17 @@
 """The queues of the Redis store."""
 
 from rota.model.job import JobState
+from rota.store.queues import Stats
 from rota.store.redis.keys import EVENT_QUEUES, NODE_TYPES, QUEUES
 from rota.store.redis.link.link import Link
 from rota.store.redis.link.part import RedisPart
 from rota.store.redis.queues.signals import push_signal
 from rota.store.redis.queues.stats import hours_between, stats_of, totals_of
 from rota.store.redis.queues.waker import RedisWaker
-from rota.store.store import Stats
 
 
 class RedisQueues(RedisPart):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.queues.QueueStore` for what each method promises."""
 
     def __init__(self, link: Link) -> None:
         super().__init__(link)
