@@ -17,12 +17,12 @@ from rota.model.schedules.schedule import Schedule
 from rota.model.triggers.catch_up import CatchUp
 from rota.store import Store
 from rota.store.events import ConfigurationChange, ConfigurationEntry
+from rota.store.jobs import JobQuery
+from rota.store.records.unreadable import UNREADABLE
 from rota.store.redis.store import RedisStore
 from rota.store.schedules import ScheduleChange
 from rota.store.sqlite.stats import count_up
 from rota.store.sqlite.store import SqliteStore
-from rota.store.store import JobQuery
-from rota.store.unreadable import UNREADABLE
 from tests.contract import scheduling
 from tests.contract.building import (
     LATER,

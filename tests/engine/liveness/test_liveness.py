@@ -22,7 +22,7 @@ from rota.model.node import DEAD_AFTER_MS
 from rota.model.node import Node as NodeRecord
 from rota.model.settlement import SUSPECT_DEATHS, Settlement
 from rota.store import Store
-from rota.store.store import Claims, Renewal
+from rota.store.claims import Claims, Renewal
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.job_functions import new_stage
 from tests.engine.working import DEADLINE_S, Faults, Shop, until, working

@@ -11,7 +11,7 @@ from rota.engine.node import Node, NodeOptions
 from rota.model.job import JobState
 from rota.model.retry import RetryPolicy
 from rota.store import Store, open_store
-from rota.store.store import Waker
+from rota.store.queues import Waker
 from tests.engine.job_functions import new_stage
 from tests.engine.working import DEADLINE_S, Faults, Shop, is_listed, until, working
 

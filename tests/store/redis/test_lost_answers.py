@@ -9,8 +9,9 @@ from redis import Redis
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.store import Store, open_store
+from rota.store.claims import Renewal
+from rota.store.queues import Stats
 from rota.store.redis.scripts import SCRIPTS
-from rota.store.store import Renewal, Stats
 from tests.contract.building import (
     NOW,
     claim_one,

@@ -26,7 +26,7 @@ from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.settings.settings import mask_url
 from rota.store import Store, open_store
-from rota.store.store import JobQuery
+from rota.store.jobs import JobQuery
 
 _BATCH = 1_000
 _CHECK_S = 0.02

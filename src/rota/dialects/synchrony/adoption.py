@@ -18,7 +18,7 @@ from rota.engine.jobs.intake import JobRequest
 from rota.errors import NotFound, RotaError, StoreError
 from rota.model.ids import check_id
 from rota.model.job import Cause, JobSpec, rank_of
-from rota.store.codec import encode
+from rota.store.records.codec import encode
 from rota.store.redis.access import RedisAccess
 from rota.store.redis.keys import QUEUES, QueueKeys
 from rota.store.redis.marks import Mark

@@ -18,8 +18,8 @@ from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.model.schedules.schedule import Schedule
+from rota.store.records.unreadable import UNREADABLE
 from rota.store.store import Store
-from rota.store.unreadable import UNREADABLE
 
 DEFAULT_NODE_TYPE = "default"
 MANAGED_BY_FILE = "file"

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from rota.model.job import FINAL_STATES, LIVE_STATES, JobState
-from rota.store.store import CancelAnswer, JobQuery, Store
+from rota.store.jobs import CancelAnswer, JobQuery
+from rota.store.store import Store
 
 MOST_CHANGED = 10_000
 """Jobs of one call; whoever has more calls again."""

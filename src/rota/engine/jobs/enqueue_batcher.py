@@ -6,7 +6,8 @@ from rota.clock import Clock
 from rota.engine.batcher import Batcher
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.model.job import JobSpec
-from rota.store.store import Admission, Store
+from rota.store.jobs import Admission
+from rota.store.store import Store
 
 MOST_PER_BATCH = 1_000
 

@@ -18,7 +18,7 @@ from rota.model.job import Claim, JobSpec
 from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, timed_out
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import is_suspect
-from rota.store.unreadable import UNREADABLE
+from rota.store.records.unreadable import UNREADABLE
 
 _logger = logging.getLogger("rota.worker")
 

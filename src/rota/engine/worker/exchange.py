@@ -9,7 +9,9 @@ from rota.engine.store_thread import StoreThread
 from rota.engine.worker.log_writer import LogWriter
 from rota.model.job import make_token
 from rota.model.settlement import Settlement
-from rota.store.store import Claims, LogBatch, Store
+from rota.store.claims import Claims
+from rota.store.logs import LogBatch
+from rota.store.store import Store
 
 _RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 

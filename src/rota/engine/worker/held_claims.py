@@ -7,7 +7,7 @@ from rota.clock import Clock
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
 from rota.model.liveness import let_go_grace_s, must_let_go
-from rota.store.store import Renewal
+from rota.store.claims import Renewal
 
 _logger = logging.getLogger("rota.worker")
 

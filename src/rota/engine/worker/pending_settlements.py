@@ -2,7 +2,7 @@
 
 from rota.engine.worker.log_stream import LogStream
 from rota.model.settlement import Settlement
-from rota.store.store import LogBatch
+from rota.store.logs import LogBatch
 
 
 class PendingSettlements:

@@ -35,7 +35,8 @@ from rota.engine.worker.stopping import Stopping
 from rota.errors import NodeStrained, StoreError
 from rota.model.outcome import INTERRUPTED, Outcome
 from rota.model.settlement import Settlement, settle
-from rota.store.store import Claims, Store
+from rota.store.claims import Claims
+from rota.store.store import Store
 
 MAX_BUFFERED_S = 0.25
 """A job that was claimed ahead and found no free slot for this long goes back, because others may be idle."""

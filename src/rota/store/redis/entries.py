@@ -2,10 +2,10 @@
 
 from rota.model.job import JobSpec, rank_of
 from rota.model.settlement import Settlement, cancelled_ending
-from rota.store.codec import encode
+from rota.store.claims import Claims
+from rota.store.records.codec import encode
 from rota.store.redis.marks import Mark, claim_of, mark_of
 from rota.store.redis.scripts import Value
-from rota.store.store import Claims
 
 
 def new_entry(spec: JobSpec, now: int) -> tuple[Value, ...]:

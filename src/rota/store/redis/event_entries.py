@@ -6,7 +6,6 @@ from typing import Any
 from msgspec import structs
 
 from rota.model.events.configuration import Configuration
-from rota.store.codec import decode_configuration, decode_configuration_state, encode
 from rota.store.events import (
     Applied,
     ConfigurationChange,
@@ -17,6 +16,7 @@ from rota.store.events import (
     not_made,
     waits_for_jobs,
 )
+from rota.store.records.codec import decode_configuration, decode_configuration_state, encode
 from rota.store.redis.entries import new_entry
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.scripts import Value

@@ -13,13 +13,6 @@ from rota.model.events.configuration import Configuration
 from rota.model.events.evaluation import Evaluation
 from rota.model.events.event import JOB, Event
 from rota.model.job_type import JobType
-from rota.store.codec import (
-    decode_configuration,
-    decode_evaluation,
-    decode_event,
-    encode,
-    encode_over,
-)
 from rota.store.events import (
     MAX_EVALUATIONS,
     MAX_VALIDATIONS,
@@ -35,6 +28,14 @@ from rota.store.events import (
     awaited_ends,
     waits_for_jobs,
 )
+from rota.store.records.codec import (
+    decode_configuration,
+    decode_evaluation,
+    decode_event,
+    encode,
+    encode_over,
+)
+from rota.store.records.unreadable import SET_ASIDE_EVENT, UNREADABLE_ERRORS, UnreadableRecords, set_aside_text
 from rota.store.redis.event_entries import (
     any_waits,
     applied,
@@ -58,7 +59,6 @@ from rota.store.redis.keys import (
 )
 from rota.store.redis.scripts import Value
 from rota.store.redis.stats import stats_args, stats_keys
-from rota.store.unreadable import SET_ASIDE_EVENT, UNREADABLE_ERRORS, UnreadableRecords, set_aside_text
 
 _INDEX = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER]
 _RULES = [JOB_RULES_VERSION, PENDING_JOB_RULES]

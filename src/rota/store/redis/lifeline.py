@@ -7,15 +7,15 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from rota.model.ids import new_pulse
 from rota.model.node import Node
-from rota.store.codec import encode
+from rota.store.claims import Renewal
+from rota.store.records.codec import encode
 from rota.store.redis.connection import Address, translated_errors
 from rota.store.redis.keys import NODES, PINGS, QueueKeys
 from rota.store.redis.scripts import SCRIPTS, Value
-from rota.store.store import Renewal
 
 
 class RedisLifeline:
-    """See `rota.store.store.Lifeline`. Has a client of its own, made at the first call."""
+    """See `rota.store.claims.Lifeline`. Has a client of its own, made at the first call."""
 
     def __init__(self, address: Address, timeout_s: float) -> None:
         self._address = address

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Struct
 
 from rota.model.job import Claim, Ending, Job, JobSpec, JobState, available_at_of_rank
-from rota.store.codec import decode_ending, decode_spec, encode
-from rota.store.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
+from rota.store.records.codec import decode_ending, decode_spec, encode
+from rota.store.records.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
 
 class Mark(Struct, frozen=True, omit_defaults=True):

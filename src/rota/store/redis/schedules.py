@@ -9,7 +9,8 @@ from msgspec import structs
 from rota.errors import Conflict
 from rota.model.schedules.schedule import Tick, TickStatus
 from rota.model.settlement import cancelled_before_run
-from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
+from rota.store.records.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
+from rota.store.records.unreadable import UnreadableRecords
 from rota.store.redis.entries import new_entry
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.scripts import Value
@@ -24,7 +25,6 @@ from rota.store.schedules import (
     SchedulePage,
     in_steps,
 )
-from rota.store.unreadable import UnreadableRecords
 
 _INDEX = [SCHEDULE_QUEUES, SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_USERS]
 _ASLEEP_MS = 60_000

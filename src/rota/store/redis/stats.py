@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from rota.store.queues import STATS_KEPT_MS, STATS_STEP_MS, STATS_WORDS, Stats
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.scripts import Value
-from rota.store.store import STATS_KEPT_MS, STATS_STEP_MS, STATS_WORDS, Stats
 
 HOUR_MS = 3_600_000
 _EXPIRY_S = (STATS_KEPT_MS + HOUR_MS) // 1000

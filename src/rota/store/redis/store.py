@@ -18,8 +18,29 @@ from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
-from rota.store import listing
-from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode, encode_over
+from rota.store.claims import MAX_PROMOTED, MAX_SCANNED, Claims
+from rota.store.jobs import Admission, CancelAnswer, JobPage, JobQuery
+from rota.store.logs import LogBatch, LogPage
+from rota.store.queues import Stats
+from rota.store.records import listing
+from rota.store.records.codec import (
+    decode_job_type,
+    decode_log_entry,
+    decode_node,
+    decode_node_type,
+    encode,
+    encode_over,
+)
+from rota.store.records.unreadable import (
+    UNREADABLE_ERRORS,
+    Unreadable,
+    UnreadableRecords,
+    unreadable_job_type,
+    unreadable_line,
+    unreadable_node,
+    unreadable_node_type,
+    unreadable_spec,
+)
 from rota.store.redis.access import RedisAccess
 from rota.store.redis.connection import Address, check_server, translated_errors
 from rota.store.redis.entries import claims, new_entry, retried_entry, settled_entry
@@ -43,28 +64,6 @@ from rota.store.redis.scripts import MOST_PER_CALL, SCRIPTS, ScriptCall, Value, 
 from rota.store.redis.stats import hours_between, stats_args, stats_keys, stats_of, totals_of
 from rota.store.redis.troubles import Troubles
 from rota.store.redis.waker import RedisWaker
-from rota.store.store import (
-    MAX_PROMOTED,
-    MAX_SCANNED,
-    Admission,
-    CancelAnswer,
-    Claims,
-    JobPage,
-    JobQuery,
-    LogBatch,
-    LogPage,
-    Stats,
-)
-from rota.store.unreadable import (
-    UNREADABLE_ERRORS,
-    Unreadable,
-    UnreadableRecords,
-    unreadable_job_type,
-    unreadable_line,
-    unreadable_node,
-    unreadable_node_type,
-    unreadable_spec,
-)
 
 _REPLICA_PATIENCE_MS = 1_000
 _MOST_DELETED = 500

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from rota.cli.operations.doctor.finding import Finding, ok, problem
 from rota.cli.target import Opened
 from rota.model.job import LIVE_STATES, Job, JobState
-from rota.store.store import JobQuery
-from rota.store.unreadable import SET_ASIDE_EVENT, UNREADABLE, Unreadable
+from rota.store.jobs import JobQuery
+from rota.store.records.unreadable import SET_ASIDE_EVENT, UNREADABLE, Unreadable
 
 _PAGE = 500
 _MOST_JOBS = 1_000

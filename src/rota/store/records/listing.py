@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from rota.errors import InvalidInput
 from rota.model.job import FINAL_STATES, Job, JobState
-from rota.store.store import JobPage, JobQuery
+from rota.store.jobs import JobPage, JobQuery
 
 Place = tuple[float, str]
 """A position within a section: a number (due time, rank, claim time or end time) and the job's id."""
