@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import yaml
 
 from rota.cli.main import cli
 from rota.settings.fields import FIELDS, SERVER_KEYS
-from tests.docs.pages import ROOT, all_pages, example_pages, name_of, prose_of
+from tests.docs.pages import ROOT, all_pages, blocks_of, example_pages, name_of, prose_of
 
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
-_FILE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|sql|lua|toml|yaml|yml|rb|svg|md))`")
+_PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|sql|lua|toml|yaml|yml|rb|svg|md))`")
+_NAME = re.compile(r"`(\w+\.(?:py|sql|lua))`")
 _SOURCES = (ROOT, ROOT / "src/rota", ROOT / "src/rota/store/redis/scripts")
 """Where a file is that a document names, beside the document's own folder."""
 
@@ -47,8 +49,18 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", all_pages(), ids=name_of)
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
-    for name in _FILE.findall(page.read_text()):
-        assert any((folder / name).exists() for folder in (page.parent, *_SOURCES)), f"{name_of(page)} names {name}"
+    text = page.read_text()
+    of_the_reader = {block.title for block in blocks_of(text)}
+
+    for path in _PATH.findall(text):
+        assert any((folder / path).exists() for folder in (page.parent, *_SOURCES)), f"{name_of(page)} names {path}"
+    for name in set(_NAME.findall(text)) - of_the_reader:
+        assert name in file_names(), f"{name_of(page)} names {name}"
+
+
+@cache
+def file_names() -> frozenset[str]:
+    return frozenset(path.name for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.*"))
 
 
 def test_every_page_of_the_manual_is_in_the_navigation_of_the_site() -> None:

@@ -1,8 +1,12 @@
 """The rules by which pages are read: an example that is passed over, or compared too kindly, proves nothing."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from tests.docs.pages import Block, Command, blocks_of, commands_of
+from tests.docs.session import Session
 from tests.docs.shown import fits
 
 PAGE = """
@@ -41,12 +45,12 @@ def test_a_fence_that_is_not_closed_is_an_error() -> None:
 
 
 def test_commands_go_on_behind_a_backslash_and_within_quotes() -> None:
-    text = "$ one \\\n    two\nshown\nmore\n$ say 'a\nb'\n$ last\n"
+    text = "$ one \\\n    two\nshown\nmore\n$ say 'a\nb'\n$ last  # nobody's\nshown\n"
 
     assert commands_of(Block("console", text, 1)) == [
         Command("one \\\n    two", ["shown", "more"]),
         Command("say 'a\nb'", []),
-        Command("last", []),
+        Command("last  # nobody's", ["shown"]),
     ]
 
 
@@ -79,3 +83,28 @@ def test_dots_stand_for_what_differs(shown: list[str], output: str) -> None:
 )
 def test_what_is_not_shown_does_not_fit(shown: list[str], output: str) -> None:
     assert not fits(shown, output)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    with Session(tmp_path, tmp_path / "programs", port=0) as session:
+        yield session
+
+
+def test_what_a_command_exports_the_next_one_has(session: Session) -> None:
+    session.run(Command("export GREETING=hello", []))
+    session.run(Command("echo $GREETING; printf world", ["hello", "world"]))
+
+
+def test_a_command_that_fails_or_prints_something_else_is_told(session: Session) -> None:
+    with pytest.raises(AssertionError, match="ended with 3"):
+        session.run(Command("(exit 3)", []))
+    with pytest.raises(AssertionError, match="does not print what the page shows"):
+        session.run(Command("echo one", ["two"]))
+    with pytest.raises(AssertionError, match="ended with 1"):
+        session.run_python("raise SystemExit(1)", [])
+
+
+def test_a_node_that_does_not_start_is_told(session: Session) -> None:
+    with pytest.raises(AssertionError, match="no-such-folder"):
+        session.run(Command("rota up --store sqlite:///no-such-folder/rota.db", []))
