@@ -93,7 +93,7 @@ def worker(variant: str, procs: int, conc: int | None) -> None:
 
     async def serve() -> None:
         with closing(open_variant(variant)) as store:
-            node = Node(store, NodeOptions(roles=frozenset({WORKER}), threads=conc))
+            node = Node.open(store, NodeOptions(roles=frozenset({WORKER}), threads=conc))
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, node.request_stop)
             await node.run()
 

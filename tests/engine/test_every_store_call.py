@@ -179,7 +179,7 @@ def test_a_node_ends_although_this_call_of_its_leaving_fails(store: Store, name:
 def test_a_node_goes_on_listening_when_this_call_fails(store: Store, name: str) -> None:
     async def scene() -> None:
         shop, faults = Shop(store), Faults(store)
-        node = Node(faults.store, NodeOptions(dead_after_ms=SHORT_MS))
+        node = Node.open(faults.store, NodeOptions(dead_after_ms=SHORT_MS))
         run = asyncio.create_task(node.run())
         await until(lambda: is_listed(store, node), "the node's first beat")
         faults.before(name, be_away, be_away)

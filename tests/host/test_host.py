@@ -21,7 +21,7 @@ def settings_of(folder: Path, text: str) -> Settings:
 
 def statuses(settings: Settings, store: Store, *paths: str) -> list[int]:
     """What a client without a key is answered, and then one with the key of the settings who posts an event."""
-    api = Host(settings, store, frozenset({"server"})).make_api(
+    api = Host.open(settings, store, frozenset({"server"})).make_api(
         prepare_key(store, configured=settings.api_key, is_loopback=True)
     )
     client = TestClient(make_app(api))

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import click
 import msgspec
@@ -30,6 +30,16 @@ _STYLES = {
     "warning": "yellow",
     "problem": "red",
 }
+
+
+class Named(Protocol):
+    """A definition."""
+
+    @property
+    def uuid(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
 
 
 Shape = dict[str, object]
@@ -108,6 +118,14 @@ def answer(document: object, *, as_json: bool, show: Callable[[], None]) -> None
         print_json(document)
     else:
         show()
+
+
+def answer_deleted(found: Sequence[Named], *, as_json: bool) -> None:
+    """Which definitions are gone."""
+    if as_json:
+        print_json([{"uuid": one.uuid, "name": one.name} for one in found])
+    else:
+        talk(f"Deleted {', '.join(one.name for one in found)}.")
 
 
 def _cell(value: object) -> str:

@@ -6,11 +6,8 @@ from pathlib import Path
 import click
 
 from rota.cli.show import Shape, answer, compact, talk
-from rota.cli.target import Opened, Target, takes_target
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.cli.target import Target, takes_target
 from rota.engine.definitions.file import Difference, Wanted
-from rota.model.ids import new_id
-from rota.model.node import NodeType
 from rota.settings import Settings, load_settings
 
 _MARKS = {"create": "+", "change": "~", "delete": "-"}
@@ -29,8 +26,7 @@ def apply(target: Target, *, file: Path) -> None:
     """
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
-        _ensure_default(rota, settings)
-        changes = rota.file_definitions.apply(Wanted.of(settings))
+        changes = rota.file.apply(Wanted.of(settings))
     answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes))
 
 
@@ -41,7 +37,7 @@ def diff(target: Target, *, file: Path) -> None:
     """Show what `rota apply` would change, field by field; change nothing."""
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
-        changes = rota.file_definitions.diff(Wanted.of(settings))
+        changes = rota.file.diff(Wanted.of(settings))
     answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes))
 
 
@@ -51,11 +47,6 @@ def _read(target: Target, file: Path) -> tuple[Target, Settings]:
     if "store" in settings.sources and target.named_store is None:
         return target.with_store(settings.store), settings
     return target, settings
-
-
-def _ensure_default(rota: Opened, settings: Settings) -> None:
-    if all(one.name != DEFAULT_NODE_TYPE for one in settings.node_types):
-        rota.definitions.ensure_node_type(NodeType(uuid=new_id(rota.clock.now()), name=DEFAULT_NODE_TYPE))
 
 
 def _shape(one: Difference) -> Shape:

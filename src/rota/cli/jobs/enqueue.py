@@ -10,7 +10,8 @@ from rota.cli.jobs.follow import WaitedTooLong, Watch
 from rota.cli.jobs.jobs import show_job, took
 from rota.cli.jobs.logs import print_entry
 from rota.cli.show import compact, print_json, span, talk, visible
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.log import LogEntry
@@ -75,7 +76,7 @@ def enqueue(
         return _await_end(target, rota, admission, follow=follow, timeout_s=timeout_s)
 
 
-def _retry(rota: Opened, job_type: str, attempts: int | None) -> RetryPolicy | None:
+def _retry(rota: Engine, job_type: str, attempts: int | None) -> RetryPolicy | None:
     """The job type's own policy, with another number of attempts."""
     if attempts is None:
         return None
@@ -96,7 +97,7 @@ def _print_id(admission: Admission) -> None:
         talk("Not made anew: this job has its unique key.")
 
 
-def _await_end(target: Target, rota: Opened, admission: Admission, *, follow: bool, timeout_s: float | None) -> int:
+def _await_end(target: Target, rota: Engine, admission: Admission, *, follow: bool, timeout_s: float | None) -> int:
     try:
         if not target.as_json:
             _print_id(admission)
@@ -108,7 +109,7 @@ def _await_end(target: Target, rota: Opened, admission: Admission, *, follow: bo
     except KeyboardInterrupt:
         talk(f"\nThe job goes on. Follow it with: rota logs -f {admission.job_id}")
         raise
-    shape = job_shape(job, rota.job_type_names(), rota.queue_names())
+    shape = job_shape(job, rota.definitions.job_type_names(), rota.definitions.queue_names())
     if target.as_json:
         print_json({"is_new": admission.is_new, **structs.asdict(shape)})
     elif follow:

@@ -6,7 +6,8 @@ import click
 
 from rota.cli.jobs.job_ids import find_job, resolve_ids
 from rota.cli.show import answer, compact, moment, print_facts, print_json, print_table, span, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.errors import Conflict, NotFound
 from rota.model.job import Job, JobState
 from rota.shapes.jobs import JobShape, job_shape
@@ -40,7 +41,7 @@ def jobs(
         talk(f"There are more than {limit}; --limit N or --all shows them.")
 
 
-def _list(rota: Opened, query: JobQuery, limit: int | None) -> tuple[list[Job], bool]:
+def _list(rota: Engine, query: JobQuery, limit: int | None) -> tuple[list[Job], bool]:
     """Up to `limit` jobs, and whether there are more."""
     found: list[Job] = []
     cursor: str | None = None
@@ -53,8 +54,8 @@ def _list(rota: Opened, query: JobQuery, limit: int | None) -> tuple[list[Job], 
     return found[:limit], limit is not None and len(found) > limit
 
 
-def _shapes(rota: Opened, found: Sequence[Job]) -> list[JobShape]:
-    job_types, queues = rota.job_type_names(), rota.queue_names()
+def _shapes(rota: Engine, found: Sequence[Job]) -> list[JobShape]:
+    job_types, queues = rota.definitions.job_type_names(), rota.definitions.queue_names()
     return [job_shape(one, job_types, queues) for one in found]
 
 

@@ -15,10 +15,11 @@ import click
 from msgspec import Struct, to_builtins
 
 from rota.cli.show import answer, print_facts
-from rota.cli.target import Target, store_url, takes_target
+from rota.cli.target import Target, takes_target
 from rota.clock import SystemClock
 from rota.engine.jobs.intake import JobRequest
 from rota.engine.node import WORKER, Node, NodeOptions
+from rota.engine.opening import store_url
 from rota.host.host import loop_factory
 from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES
@@ -86,7 +87,7 @@ class Course:
         self._clock = SystemClock()
         queue = new_id(store.now())
         self._queue = NodeType(uuid=queue, name=f"rota-bench-{queue}", thread_count=threads)
-        self._node = Node(store, NodeOptions(node_type=self._queue.name, roles=frozenset({WORKER})))
+        self._node = Node.open(store, NodeOptions(node_type=self._queue.name, roles=frozenset({WORKER})))
         metadata: dict[str, object] = {"function": "rota.cli.operations.bench_jobs:nothing"}
         self._job_type = JobType(
             uuid=new_id(store.now()),
@@ -95,7 +96,7 @@ class Course:
             metadata=metadata,
             node_type=self._queue.name,
         )
-        self._node.definitions.define([self._queue], [self._job_type])
+        self._node.engine.definitions.define([self._queue], [self._job_type])
 
     def enqueue(self, count: int) -> Pace:
         """Hand in so many jobs, many at a time."""
@@ -103,7 +104,7 @@ class Course:
         with _progress("Enqueue", count) as progress, _Stopwatch(self._clock) as watch:
             for start in range(0, count, _BATCH):
                 batch = min(_BATCH, count - start)
-                self._node.intake.enqueue([request] * batch)
+                self._node.engine.intake.enqueue([request] * batch)
                 progress(start + batch)
         return watch.pace(count)
 

@@ -6,7 +6,8 @@ import click
 
 from rota.cli import parameters
 from rota.cli.show import answer, moment, print_json, print_table, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.errors import InvalidInput, NotFound
 from rota.server.auth.access import Role, Scope, read_scopes
 from rota.server.auth.keys import ADMIN_KEY, SETTING, replace_key
@@ -45,15 +46,15 @@ def create(target: Target, *, name: str | None, role: str | None, scopes: Sequen
     talk(_SHOWN_ONCE)
 
 
-def _create_admin(target: Target, rota: Opened) -> None:
+def _create_admin(target: Target, rota: Engine) -> None:
     made = replace_key(rota.store)
     answer({"api_key": made}, as_json=target.as_json, show=lambda: click.echo(made))
-    if rota.settings.api_key is not None:
+    if target.settings().api_key is not None:
         talk("Servers with a key in their settings (HTTP_API_KEY, ROTA_API_KEY or the file) take that one instead.")
 
 
 def _create_named(
-    target: Target, rota: Opened, name: str, role: Role, scopes: Sequence[str], expires: int | None
+    target: Target, rota: Engine, name: str, role: Role, scopes: Sequence[str], expires: int | None
 ) -> None:
     if name == ADMIN_KEY:
         raise InvalidInput("NAME", f"{ADMIN_KEY!r} is the first key; `rota key create` without a name makes it anew")
@@ -135,7 +136,7 @@ def revoke(target: Target, *, names: Sequence[str]) -> None:
         talk(f"Revoked {', '.join(names)}.")
 
 
-def _revoke(rota: Opened, name: str) -> None:
+def _revoke(rota: Engine, name: str) -> None:
     if name != ADMIN_KEY:
         revoke_key(rota.store, name)
     elif not rota.store.delete_setting(SETTING):

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import click
 
 from rota.cli.show import answer, print_json, print_table, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.model.job import JobState
 from rota.model.node import DEAD_AFTER_MS
 from rota.shapes.jobs import QueueShape, queue_shape
@@ -25,7 +26,7 @@ def queues(target: Target) -> None:
         raise click.UsageError(f"put options behind the verb: rota queues {verb} NAME --store URL")
 
 
-def _shapes(rota: Opened) -> list[QueueShape]:
+def _shapes(rota: Engine) -> list[QueueShape]:
     paused = rota.store.paused_queues()
     nodes = rota.store.list_nodes(since=rota.clock.now() - DEAD_AFTER_MS)
     return [

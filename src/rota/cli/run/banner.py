@@ -84,5 +84,5 @@ def _warn(host: Host) -> None:
     plan = host.key_plan
     if plan is not None and plan.allows_dev_key:
         _logger.warning("the well-known key dev_key is accepted, as only this machine can connect; set HTTP_API_KEY")
-    for problem in host.store.problems():
+    for problem in host.engine.store.problems():
         _logger.warning("the store's set-up: %s", problem)

@@ -21,7 +21,8 @@ from rota.dialects.synchrony.shapes import (
     read_record,
     schedule_text,
 )
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, MANAGED_BY_FILE, Definitions
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.definitions.ownership import is_of_file
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import check_id
@@ -195,7 +196,7 @@ def _same_uuid(field: str, uuid: str) -> str:
 
 
 def _refuse_if_of_file(there: NodeType | JobType | Schedule | None) -> None:
-    if there is not None and there.managed_by == MANAGED_BY_FILE:
+    if there is not None and is_of_file(there):
         raise NotTheirs(f"{there.name!r} stands in a configuration file; change it there")
 
 

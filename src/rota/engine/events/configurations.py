@@ -1,4 +1,4 @@
-"""Configurations: the only way to define, change and remove them. That events reach them is the work of `dependencies`.
+"""Configurations: the only way to define, change and remove them. That events reach them is the work of `events.py`.
 
 A configuration that names no job makes one of the job type `rota.log`, which writes a line; one with an executor of its
 own has a job type made for it, which goes with it.
@@ -7,8 +7,9 @@ own has a job type made for it, which goes with it.
 from collections.abc import Sequence
 
 from rota.clock import Clock
-from rota.engine.definitions.built_in import LOG_JOB_TYPE, MANAGED_BY_ROTA, ensure_built_in, ensure_default_node_type
-from rota.engine.definitions.definitions import MANAGED_BY_FILE, Definitions
+from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.definitions.ownership import MANAGED_BY_FILE, MANAGED_BY_ROTA, refuse_file_owned
 from rota.engine.events.job_cycles import find_cycle
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.events.configuration import Configuration, carried_over, first_state
@@ -44,11 +45,9 @@ class Configurations:
         return entry
 
     def _find_changeable(self, name: str) -> ConfigurationEntry:
-        """What stands in the file would come back, or be changed back, at the next start."""
+        """One that no file owns."""
         entry = self.find(name)
-        if entry.configuration.managed_by == MANAGED_BY_FILE:
-            found = entry.configuration.name
-            raise Conflict(f"the configuration {found!r} stands in the configuration file; change it there")
+        refuse_file_owned(entry.configuration)
         return entry
 
     def create(self, request: ConfigurationRequest) -> ConfigurationEntry:

@@ -9,7 +9,7 @@ import logging
 from msgspec import structs
 
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.schedules.moves import move_schedule
+from rota.engine.definitions.moves import move_schedule
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec

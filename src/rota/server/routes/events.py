@@ -72,9 +72,9 @@ async def post_events(api: Api, call: Call[object, EventQuery]) -> Response:
     """
     now = _received_at(api, call)
     if not isinstance(call.body, list):
-        event = read_event(call.body, now, api.event_types)
+        event = read_event(call.body, now, api.engine.event_types)
         return Json(answer_shape(await api.event_batcher.post([event])))
-    good, failed = read_events(call.body, now, api.event_types)
+    good, failed = read_events(call.body, now, api.engine.event_types)
     answer = await api.event_batcher.post([event for _, event in good])
     shape = answers_shape(answer, [index for index, _ in good], failed)
     return Json(shape, status_code=400 if failed and not good else 200)
@@ -90,14 +90,14 @@ async def post_events(api: Api, call: Call[object, EventQuery]) -> Response:
 )
 def preview_event(api: Api, call: Call[object, EventQuery]) -> Previews:
     """Say what would happen if this event came now. Nothing is stored."""
-    event = read_event(call.body, _received_at(api, call), api.event_types)
-    return Previews([preview_shape(one) for one in api.events.preview(event)])
+    event = read_event(call.body, _received_at(api, call), api.engine.event_types)
+    return Previews([preview_shape(one) for one in api.engine.events.preview(event)])
 
 
 def _received_at(api: Api, call: Call[object, EventQuery]) -> int:
     """Now, unless an admin says otherwise."""
     if call.query.received_at is None:
-        return api.clock.now()
+        return api.engine.clock.now()
     if not call.caller.may(Scope.TYPES_WRITE):
         raise Refusal(403, "only an admin may say when an event was received")
     return call.query.received_at

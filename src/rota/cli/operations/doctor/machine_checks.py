@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rota.cli.operations.doctor.finding import Finding, ok, problem, warning
-from rota.cli.target import store_file
+from rota.engine.opening import store_file
 from rota.server.auth.keys import is_dev_key
 from rota.settings import Settings
 

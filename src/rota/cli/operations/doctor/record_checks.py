@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rota.cli.operations.doctor.finding import Finding, ok, problem
-from rota.cli.target import Opened
+from rota.engine.engine import Engine
 from rota.model.job import LIVE_STATES, Job, JobState
 from rota.store.store import JobQuery
 from rota.store.unreadable import SET_ASIDE_EVENT, UNREADABLE, Unreadable
@@ -21,7 +21,7 @@ _FIXES = {
 }
 
 
-def check_records(rota: Opened, *, forgets: bool) -> Iterator[Finding]:
+def check_records(rota: Engine, *, forgets: bool) -> Iterator[Finding]:
     """Read everything of which there is not too much, and name what cannot be read."""
     _read_all(rota)
     found = [*rota.store.unreadable_records(), *_set_aside(rota), *_jobs(rota)]
@@ -33,7 +33,7 @@ def check_records(rota: Opened, *, forgets: bool) -> Iterator[Finding]:
             yield problem("records", f"{one.kind} {one.id} cannot be read: {one.reason}", fix)
 
 
-def _read_all(rota: Opened) -> None:
+def _read_all(rota: Engine) -> None:
     """What cannot be read is noted by the store."""
     rota.store.list_node_types()
     rota.store.list_job_types()
@@ -45,12 +45,12 @@ def _read_all(rota: Opened) -> None:
         pass  # the next page
 
 
-def _set_aside(rota: Opened) -> Iterator[Unreadable]:
+def _set_aside(rota: Engine) -> Iterator[Unreadable]:
     for name, record in rota.store.list_settings(SET_ASIDE_EVENT).items():
         yield Unreadable("event", name.removeprefix(SET_ASIDE_EVENT), record)
 
 
-def _jobs(rota: Opened) -> Iterator[Unreadable]:
+def _jobs(rota: Engine) -> Iterator[Unreadable]:
     for states in (LIVE_STATES, frozenset({JobState.FAILED})):
         for job in rota.store.list_jobs(JobQuery(states=states), limit=_MOST_JOBS).jobs:
             if reason := _reason(job):
@@ -67,7 +67,7 @@ def _reason(job: Job) -> str | None:
     return None
 
 
-def _forget(rota: Opened, one: Unreadable) -> bool:
+def _forget(rota: Engine, one: Unreadable) -> bool:
     if one.kind == "schedule":
         return rota.store.delete_schedules([one.id])[0]
     if one.kind == "configuration":

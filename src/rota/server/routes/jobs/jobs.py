@@ -122,7 +122,7 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
 
     The error names the number of the bad one, as in `jobs[17].priority`.
     """
-    admissions = api.intake.enqueue([wish.request() for wish in call.body.jobs], named="jobs")
+    admissions = api.engine.intake.enqueue([wish.request() for wish in call.body.jobs], named="jobs")
     return EnqueuedMany("ok", [EnqueuedOne(one.job_id, one.is_new) for one in admissions])
 
 
@@ -130,7 +130,7 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
 def list_jobs(api: Api, call: Call[None, JobListQuery]) -> JobList:
     """List jobs: waiting ones in the order in which they will run, then running ones, then the latest that ended."""
     query = call.query
-    page = api.store.list_jobs(job_query(api, query), limit=query.limit, cursor=query.cursor or None)
+    page = api.engine.store.list_jobs(job_query(api, query), limit=query.limit, cursor=query.cursor or None)
     return JobList(api.describe(page.jobs), page.cursor)
 
 
@@ -144,7 +144,7 @@ def show_job(api: Api, call: Call[None, None]) -> JobShape:
 def delete_job(api: Api, call: Call[None, None]) -> DoneTo:
     """Forget an ended job with its log."""
     uuid = call.path["uuid"]
-    if not api.store.delete_jobs([uuid])[0]:
+    if not api.engine.store.delete_jobs([uuid])[0]:
         job = api.find_job(uuid)
         raise Conflict(f"job {uuid} is {job.state.value}; only ended jobs can be deleted")
     return DoneTo(uuid=uuid)
@@ -154,7 +154,7 @@ def delete_job(api: Api, call: Call[None, None]) -> DoneTo:
 def cancel_job(api: Api, call: Call[None, None]) -> Cancelled:
     """Cancel a job. A waiting one is cancelled at once; of a running one its node is told, which ends it."""
     uuid = call.path["uuid"]
-    answer = api.store.cancel_jobs([uuid], now=api.clock.now())[0]
+    answer = api.engine.store.cancel_jobs([uuid], now=api.engine.clock.now())[0]
     if answer is CancelAnswer.UNKNOWN:
         raise NotFound("job", uuid)
     if answer is CancelAnswer.FINAL:
@@ -166,7 +166,7 @@ def cancel_job(api: Api, call: Call[None, None]) -> Cancelled:
 def retry_job(api: Api, call: Call[None, None]) -> DoneTo:
     """Bring a failed or cancelled job back into its queue, as new."""
     uuid = call.path["uuid"]
-    if not api.store.retry_jobs([uuid], now=api.clock.now())[0]:
+    if not api.engine.store.retry_jobs([uuid], now=api.engine.clock.now())[0]:
         job = api.find_job(uuid)
         if job.state in (JobState.FAILED, JobState.CANCELLED):
             raise Conflict(f"another live job has the unique key of job {uuid}")

@@ -62,9 +62,9 @@ def show_finished(api: Api, call: Call[None, None]) -> JobShape:
 
 
 def _list(api: Api, call: Call[None, PageQuery], states: frozenset[JobState]) -> JobList:
-    queue = api.definitions.node_type(call.path["node_type_uuid"]).uuid
+    queue = api.engine.definitions.node_type(call.path["node_type_uuid"]).uuid
     query = JobQuery(queue=queue, states=states)
-    page = api.store.list_jobs(query, limit=call.query.limit, cursor=call.query.cursor or None)
+    page = api.engine.store.list_jobs(query, limit=call.query.limit, cursor=call.query.cursor or None)
     return JobList(api.describe(page.jobs), page.cursor)
 
 

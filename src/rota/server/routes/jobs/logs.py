@@ -63,7 +63,7 @@ def read_logs(api: Api, call: Call[None, LogPageQuery]) -> LogList:
     wanted: list[LogShape] = []
     position = query.after
     while True:
-        page = api.store.read_logs(uuid, after=position, limit=_PAGE)
+        page = api.engine.store.read_logs(uuid, after=position, limit=_PAGE)
         for entry in page.entries:
             position += 1
             if query.wants(entry):
