@@ -13,7 +13,7 @@ from rota.clock import ManualClock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
-from rota.engine.jobs.retention import Retention
+from rota.engine.housekeeping.retention import Retention
 from rota.engine.liveness.draining import ask_to_drain
 from rota.engine.liveness.heart import Heart
 from rota.engine.node import WORKER, Node, NodeOptions

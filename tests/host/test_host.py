@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from rota.engine.keys.admin_key import prepare_key
 from rota.host.host import Host
 from rota.server.app import make_app
-from rota.server.auth.keys import prepare_key
 from rota.settings import Settings, load_settings
 from rota.store import Store
 

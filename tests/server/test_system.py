@@ -6,13 +6,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from rota.clock import ManualClock
+from rota.engine.keys.access import SCOPES_OF, Role
+from rota.engine.keys.named_keys import make_key, revoke_key
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.server import routes
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
-from rota.server.auth.access import SCOPES_OF, Role
-from rota.server.auth.named_keys import make_key, revoke_key
 from rota.store import Store
 from tests.contract.building import enqueue, spec
 from tests.server.serving import BEARER, make_api, served

@@ -2,9 +2,9 @@
 
 from starlette.testclient import TestClient
 
+from rota.engine.keys.access import Role, read_scopes
+from rota.engine.keys.named_keys import make_key
 from rota.server.api import Api
-from rota.server.auth.access import Role, read_scopes
-from rota.server.auth.named_keys import make_key
 from rota.store import Store
 from tests.contract.raw_records import change_records
 from tests.server.serving import make_api, served

@@ -9,8 +9,7 @@ from typing import TypeVar
 
 import click
 
-from rota.engine.engine import Engine
-from rota.engine.opening import open_engine
+from rota.engine.engine import Engine, open_engine
 from rota.settings import Settings, load_settings
 
 R = TypeVar("R")

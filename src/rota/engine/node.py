@@ -25,7 +25,7 @@ from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
-from rota.engine.jobs.retention import Retention
+from rota.engine.housekeeping.retention import Retention
 from rota.engine.liveness.draining import forget_drain, is_to_drain
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder

@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, Protocol
 from rota.dialects.registry import open_dialects
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.definitions.file import Wanted
+from rota.engine.engine import store_url
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.keys.admin_key import KeyPlan, prepare_key
+from rota.engine.keys.key_ring import KeyRing
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
-from rota.engine.opening import store_url
 from rota.engine.worker.worker import ABANDON_S
 from rota.errors import RotaError, StoreError
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.log_format import set_up_logging
 from rota.host.signals import heard_signals
 from rota.model.job import LIVE_STATES
-from rota.server.auth.keys import KeyPlan, KeyRing, prepare_key
 from rota.settings import Settings
 from rota.store import Store, open_store
 
@@ -70,6 +71,15 @@ class Host:
         self.stops_when_empty = False
         self._signals = 0
         self._last_resort = LastResort()
+
+    @property
+    def address(self) -> str | None:
+        """The URL of its server, if it has one."""
+        if self.listener is None:
+            return None
+        from rota.server.listen import address_of
+
+        return address_of(self.listener)
 
     @classmethod
     def open(cls, settings: Settings, store: Store, roles: frozenset[str]) -> "Host":

@@ -9,8 +9,8 @@ from typing import TextIO
 
 import msgspec
 
-from rota.cli.show import coloured, visible
 from rota.clock import as_datetime
+from rota.host.terminal import coloured, visible
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 _COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}

@@ -17,14 +17,12 @@ from flask import Blueprint, Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from rota.engine.definitions.file import Wanted
-from rota.engine.engine import Engine
+from rota.engine.engine import Engine, open_engine
 from rota.engine.events.request import read_event, read_events
-from rota.engine.opening import open_engine
 from rota.errors import AuthError, InvalidInput, RotaError
-from rota.server.answers import status_of
-from rota.server.routes.events import MAX_EVENTS_BYTES
 from rota.settings import Settings, load_settings
-from rota.shapes.events import answer_shape, answers_shape
+from rota.shapes.errors import status_of
+from rota.shapes.events import MAX_EVENTS_BYTES, answer_shape, answers_shape
 from rota.store import Store
 
 _JSON = "application/json"

@@ -11,9 +11,8 @@ from msgspec import Struct
 from rota.engine.engine import Engine
 from rota.engine.events.event_batcher import EventBatcher
 from rota.engine.jobs.enqueue_batcher import EnqueueBatcher
-from rota.errors import NotFound
+from rota.engine.keys.key_ring import KeyRing
 from rota.model.job import Job
-from rota.server.auth.keys import KeyRing
 from rota.server.auth.rate import RateLimit
 from rota.server.log_feeds import LogFeeds
 from rota.server.operations import Operation
@@ -85,12 +84,6 @@ class Api:
         self._threads.shutdown()
 
     # -- what several routes need ----------------------------------------------------------------------------------
-
-    def find_job(self, uuid: str) -> Job:
-        job = self.engine.store.find_jobs([uuid])[0]
-        if job is None:
-            raise NotFound("job", uuid)
-        return job
 
     def describe(self, jobs: list[Job]) -> list[JobShape]:
         """Jobs in the native JSON. Names come from what this process knows of the definitions."""

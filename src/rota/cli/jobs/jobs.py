@@ -124,7 +124,7 @@ def cancel(target: Target, *, job_ids: Sequence[str]) -> None:
     """Cancel jobs. A waiting one is cancelled at once; of a running one its node is told, which ends it."""
     with target.open() as rota:
         ids = resolve_ids(rota.store, job_ids)
-        answers = [one.value for one in rota.store.cancel_jobs(ids, now=rota.clock.now())]
+        answers = [one.value for one in rota.jobs.cancel_each(ids)]
     _report(target, ids, answers)
     _refuse_unknown(ids, answers)
     final = [job_id for job_id, one in zip(ids, answers, strict=True) if one == CancelAnswer.FINAL]
@@ -139,7 +139,7 @@ def retry(target: Target, *, job_ids: Sequence[str]) -> None:
     """Bring failed or cancelled jobs back into their queue, as new."""
     with target.open() as rota:
         ids = resolve_ids(rota.store, job_ids)
-        was_done = rota.store.retry_jobs(ids, now=rota.clock.now())
+        was_done = rota.jobs.retry_each(ids)
         answers = [
             JobState.QUEUED.value if done else _why_not(one)
             for done, one in zip(was_done, rota.store.find_jobs(ids), strict=True)

@@ -8,10 +8,10 @@ from rota.cli import parameters
 from rota.cli.show import answer, moment, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
-from rota.errors import InvalidInput, NotFound
-from rota.server.auth.access import Role, Scope, read_scopes
-from rota.server.auth.keys import ADMIN_KEY, SETTING, replace_key
-from rota.server.auth.named_keys import NamedKey, list_keys, make_key, revoke_key
+from rota.engine.keys.access import Role, Scope, read_scopes
+from rota.engine.keys.admin_key import ADMIN_KEY, has_admin_key, replace_key, revoke_admin_key
+from rota.engine.keys.named_keys import NamedKey, list_keys, make_key, revoke_key
+from rota.errors import InvalidInput
 
 _SHOWN_ONCE = "Keep it: only its hash is stored, so it cannot be shown again."
 
@@ -77,7 +77,7 @@ def list_all(target: Target) -> None:
     with target.open() as rota:
         now = rota.clock.now()
         shapes = [_shape(one, now) for one in list_keys(rota.store)]
-        if rota.store.get_setting(SETTING) is not None:
+        if has_admin_key(rota.store):
             shapes.insert(0, _ADMIN_SHAPE)
     answer(shapes, as_json=target.as_json, show=lambda: _show(shapes))
 
@@ -137,7 +137,7 @@ def revoke(target: Target, *, names: Sequence[str]) -> None:
 
 
 def _revoke(rota: Engine, name: str) -> None:
-    if name != ADMIN_KEY:
+    if name == ADMIN_KEY:
+        revoke_admin_key(rota.store)
+    else:
         revoke_key(rota.store, name)
-    elif not rota.store.delete_setting(SETTING):
-        raise NotFound("key", name)

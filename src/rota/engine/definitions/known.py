@@ -125,7 +125,9 @@ def _by_name(view: dict[str, Definition]) -> list[Definition]:
 
 
 def _by_name_and_uuid(definitions: Iterable[Definition]) -> dict[str, Definition]:
-    return {key: one for one in definitions for key in (one.uuid, one.name)}
+    """A name that looks like the uuid of another does not hide it."""
+    found = list(definitions)
+    return {one.name: one for one in found} | {one.uuid: one for one in found}
 
 
 def _nearest(name: str, known: Iterable[NodeType] | Iterable[JobType]) -> str:

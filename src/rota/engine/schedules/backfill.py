@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
+from rota.engine.jobs.spec import make_spec
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import numbered_id
@@ -155,16 +156,14 @@ class Backfills:
 
     def _spec(self, schedule: Schedule, backfill: Backfill, number: int, nominal: int) -> JobSpec:
         job_type = self._definitions.job_type(schedule.job_type)
-        lock_key = f"backfill:{backfill.id}" if backfill.overlap is Overlap.BUFFER_ALL else None
-        return JobSpec(
+        return make_spec(
+            job_type,
             id=_job_id(backfill, number),
-            job_type=schedule.job_type,
             queue=schedule.queue,
             enqueued_at=backfill.made_at,
             arguments=schedule.arguments,
             priority=backfill.priority,
-            unique_key=job_type.unique_key_for(schedule.arguments),
-            lock_key=job_type.lock_key or lock_key,
+            lock_key=f"backfill:{backfill.id}" if backfill.overlap is Overlap.BUFFER_ALL else None,
             cause=Cause("backfill", f"{schedule.uuid}:{backfill.id}", nominal),
         )
 

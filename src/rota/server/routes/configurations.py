@@ -5,12 +5,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from rota.engine.events.request import read_event
+from rota.engine.keys.access import Scope
 from rota.model.events.configuration import ClockKind, Late, Match
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
 from rota.model.events.explanation import explain
 from rota.server.answers import DoneTo, Refusal
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.server.routes.events import NewEvent
 from rota.shapes import fields

@@ -6,20 +6,19 @@ from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from rota.engine.events.request import MAX_EVENTS, read_event, read_events
+from rota.engine.keys.access import Scope
 from rota.server.answers import Json, Refusal
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.events import (
+    MAX_EVENTS_BYTES,
     EvaluationShape,
     EventAnswerShape,
     answer_shape,
     answers_shape,
     preview_shape,
 )
-
-MAX_EVENTS_BYTES = 16 * 1024 * 1024
 
 routes = Routes("events")
 

@@ -3,11 +3,11 @@
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.keys.access import Scope
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.server.answers import DoneTo
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.decoding import check_path_uuid
 from rota.server.operations import Call, Routes
 from rota.shapes import fields

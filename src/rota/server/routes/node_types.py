@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
+from rota.engine.keys.access import Scope
 from rota.model.node import NodeType
 from rota.server.answers import Done, DoneTo
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.decoding import check_path_uuid
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
@@ -63,13 +63,11 @@ def delete_node_type(api: Api, call: Call[None, None]) -> DoneTo:
 def pause_queue(api: Api, call: Call[None, None]) -> DoneTo:
     """Give out no jobs of this queue. Running ones go on, new ones are accepted."""
     found = api.engine.definitions.node_type_by_uuid(call.path["uuid"])
-    api.engine.store.pause_queue(found.uuid)
-    return DoneTo(uuid=found.uuid)
+    return DoneTo(uuid=api.engine.queues.pause(found.uuid).uuid)
 
 
 @routes.post("/api/node_types/{uuid}/resume", needs=Scope.QUEUES_WRITE, answer=DoneTo, errors=(404,))
 def resume_queue(api: Api, call: Call[None, None]) -> DoneTo:
     """Give out jobs again."""
     found = api.engine.definitions.node_type_by_uuid(call.path["uuid"])
-    api.engine.store.resume_queue(found.uuid)
-    return DoneTo(uuid=found.uuid)
+    return DoneTo(uuid=api.engine.queues.resume(found.uuid).uuid)

@@ -2,12 +2,12 @@
 
 from msgspec import Struct
 
+from rota.engine.keys.access import Scope
 from rota.engine.liveness.draining import ask_to_drain
 from rota.errors import NotFound
 from rota.model.node import DEAD_AFTER_MS
 from rota.server.answers import DoneTo
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.shapes.jobs import NodeShape, node_shape
 

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from rota.engine.keys.access import Scope
 from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.jobs import QueueShape, queue_shape

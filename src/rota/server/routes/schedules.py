@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from rota.engine.keys.access import Scope
 from rota.engine.schedules.upcoming import Fire, next_fires, warnings_of
 from rota.errors import NotFound
 from rota.model.schedules.edits import request_of
@@ -14,7 +15,6 @@ from rota.model.triggers.words.words import trigger_words
 from rota.model.triggers.zones.dates import parse_instant
 from rota.server.answers import DoneTo
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.server.routes.schedule_bodies import NewBackfill, NewSchedule, Pause, ScheduleChange, WholeSchedule, change_of
 from rota.shapes import fields

@@ -10,10 +10,11 @@ from rota.cli.operations.doctor.finding import Finding, Level, ok, problem, warn
 from rota.cli.operations.doctor.machine_checks import check_machine
 from rota.cli.operations.doctor.record_checks import check_records
 from rota.cli.operations.doctor.store_checks import check_store
-from rota.cli.show import coloured, print_json, talk, visible
+from rota.cli.show import print_json, talk
 from rota.cli.target import Target, takes_target
-from rota.engine.opening import store_file
+from rota.engine.engine import store_file
 from rota.errors import StoreError
+from rota.host.terminal import coloured, visible
 from rota.settings import Settings
 from rota.settings.settings import mask_url
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rota.cli.operations.doctor.finding import Finding, ok, problem
 from rota.engine.engine import Engine
+from rota.engine.housekeeping.unreadable import forget_unreadable
 from rota.model.job import LIVE_STATES, Job, JobState
 from rota.store.store import JobQuery
 from rota.store.unreadable import SET_ASIDE_EVENT, UNREADABLE, Unreadable
@@ -26,7 +27,7 @@ def check_records(rota: Engine, *, forgets: bool) -> Iterator[Finding]:
     _read_all(rota)
     found = [*rota.store.unreadable_records(), *_set_aside(rota), *_jobs(rota)]
     for one in found:
-        if forgets and _forget(rota, one):
+        if forgets and forget_unreadable(rota.store, rota.clock, one):
             yield ok("records", f"{one.kind} {one.id} could not be read and is forgotten: {one.reason}")
         else:
             fix = _FIXES.get(one.kind, "use a newer Rota, or wait until it is forgotten").format(id=one.id)
@@ -65,14 +66,3 @@ def _reason(job: Job) -> str | None:
     if isinstance(errors, dict) and errors.get("type") == UNREADABLE:
         return str(errors.get("message"))
     return None
-
-
-def _forget(rota: Engine, one: Unreadable) -> bool:
-    if one.kind == "schedule":
-        return rota.store.delete_schedules([one.id])[0]
-    if one.kind == "configuration":
-        return rota.store.delete_configurations([one.id])[0]
-    if one.kind == "job":
-        rota.store.cancel_jobs([one.id], now=rota.clock.now())
-        return rota.store.delete_jobs([one.id])[0]
-    return one.kind == "event" and rota.store.delete_setting(SET_ASIDE_EVENT + one.id)

@@ -7,14 +7,13 @@ from rota.cli.show import span
 from rota.clock import SystemClock
 from rota.engine.engine import Engine
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.housekeeping.write_probe import keeps_a_value
 from rota.errors import InvalidInput, StoreError
-from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.node import NodeType
 
 MOST_SKEW_MS = 1_000
 _LOST_LIMIT = 1_000
-_PROBE = "probe:"
 
 
 def check_store(rota: Engine) -> Iterator[Finding]:
@@ -31,11 +30,8 @@ def check_store(rota: Engine) -> Iterator[Finding]:
 
 
 def _probe(rota: Engine) -> Finding:
-    """Whether the store takes and keeps a value: one that answers may still refuse every write."""
-    name = f"{_PROBE}{new_id(rota.store.now())}"
     try:
-        rota.store.put_setting(name, "written by rota doctor")
-        kept = rota.store.delete_setting(name)
+        kept = keeps_a_value(rota.store)
     except StoreError as error:
         return problem("store", f"it answers, but refuses to write: {error}", "free some space, or see its own log")
     if not kept:

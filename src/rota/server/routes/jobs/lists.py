@@ -4,10 +4,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, structs
 
+from rota.engine.keys.access import Scope
 from rota.errors import NotFound
 from rota.model.job import FINAL_STATES, JobState
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.jobs import JobList
 from rota.shapes import fields
@@ -55,7 +55,7 @@ def list_finished(api: Api, call: Call[None, PageQuery]) -> JobList:
 @routes.get("/api/jobs/{node_type_uuid}/{uuid}", needs=Scope.JOBS_READ, answer=JobShape, errors=(404,))
 def show_finished(api: Api, call: Call[None, None]) -> JobShape:
     """A finished job of a node type, with its results and errors."""
-    job = api.find_job(call.path["uuid"])
+    job = api.engine.jobs.find(call.path["uuid"])
     if job.spec.queue != call.path["node_type_uuid"] or not job.state.is_final:
         raise NotFound("finished job of this node type", job.id, f"GET /api/jobs/{job.id} shows any job")
     return api.describe([job])[0]
