@@ -18,7 +18,7 @@ from rota.model.outcome import succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
 from rota.store import Store, open_store
-from rota.store.store import LogBatch
+from rota.store.logs import LogBatch
 
 JOBS = 10_000
 LOCKED = 100_000

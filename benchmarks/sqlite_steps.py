@@ -18,9 +18,9 @@ from rota.model.log import LogEntry
 from rota.model.outcome import succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
+from rota.store.logs import LogBatch
 from rota.store.sqlite.database import Database
 from rota.store.sqlite.store import SqliteStore
-from rota.store.store import LogBatch
 
 ENDED = 500_000
 LOGGED, LINES = 6_000, 250

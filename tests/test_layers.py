@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import rota
-from rota.store.store import Lifeline, Store
+from rota.store.claims import Lifeline
+from rota.store.store import Store
 
 SOURCE = Path(rota.__file__).parent
 
@@ -63,7 +64,7 @@ READING = {
     "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store"}
-JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.unreadable"}
+JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}
 """Where a `JobSpec` is made: the door of all jobs, and the stand-in for the record of one that nobody can read."""
 OWNERSHIP = {"refuse_file_owned", "refuse_for_file"}
 """Who may change what a file owns is decided in the engine."""

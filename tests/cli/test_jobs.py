@@ -8,7 +8,7 @@ from rota.model.outcome import Outcome, failed, succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
 from rota.store import Store
-from rota.store.store import LogBatch
+from rota.store.logs import LogBatch
 from tests.cli.calling import done, rota
 
 TOKEN = "01890000-0000-7000-8000-00000000000a/1"

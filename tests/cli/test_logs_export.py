@@ -16,7 +16,7 @@ from rota.model.outcome import succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import Settlement, settle
 from rota.store import Store, open_store
-from rota.store.store import LogBatch
+from rota.store.logs import LogBatch
 from tests.cli.calling import RotaProcess, call_process, done, rota
 from tests.servers import RedisServer
 
@@ -123,7 +123,7 @@ def test_an_export_that_broke_off_goes_on_without_losing_or_repeating_a_line(
 
 def _progress_after_one_page(store: Store, url: str, progress: dict[str, object]) -> dict[str, int]:
     from rota.cli.jobs.exported_logs import LogExport, Progress
-    from rota.store.listing import cursor_before
+    from rota.store.records.listing import cursor_before
 
     begin = {**progress, "cursor": cursor_before(int(str(progress["until"]))), "size": 0, "jobs": 0, "lines": 0}
     run = LogExport(store, msgspec.convert(begin, Progress), {TYPE: "speak"})

@@ -11,7 +11,9 @@ from rota.model.outcome import INTERRUPTED, Outcome, failed, succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import Settlement, settle, settle_death
 from rota.store import Store
-from rota.store.store import JobPage, JobQuery, LogBatch, Renewal
+from rota.store.claims import Renewal
+from rota.store.jobs import JobPage, JobQuery
+from rota.store.logs import LogBatch
 
 NOW = 1_700_000_000_000
 """An instant on a whole step of `rank_of`, so that ready times survive the way through a rank."""

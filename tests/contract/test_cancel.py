@@ -9,7 +9,7 @@ from rota.model.job import Claim, JobState
 from rota.model.outcome import cancelled
 from rota.model.settlement import Settlement
 from rota.store import Store
-from rota.store.store import CancelAnswer
+from rota.store.jobs import CancelAnswer
 from tests.contract.building import (
     FAR_MS,
     LATER,

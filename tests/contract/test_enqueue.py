@@ -6,7 +6,7 @@ from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec, JobState
 from rota.model.retry import RetryPolicy
 from rota.store import Store
-from rota.store.store import Admission
+from rota.store.jobs import Admission
 from tests.conftest import OpenStore
 from tests.contract.building import (
     NOW,

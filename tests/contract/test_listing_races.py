@@ -4,9 +4,9 @@ import pytest
 
 from rota.model.job import JobSpec
 from rota.store import Store
+from rota.store.jobs import JobQuery
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.store import RedisStore
-from rota.store.store import JobQuery
 
 QUEUE = "1bd2bf95-868a-4212-8a0a-82c7f442848e"
 

@@ -7,7 +7,8 @@ import pytest
 from rota.model.job import MAX_PRIORITY, Claim, JobState, rank_of
 from rota.model.settlement import Settlement
 from rota.store import Store
-from rota.store.store import MAX_SCANNED, JobQuery
+from rota.store.claims import MAX_SCANNED
+from rota.store.jobs import JobQuery
 from tests.contract.building import (
     LATER,
     NOW,

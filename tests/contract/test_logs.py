@@ -3,7 +3,7 @@
 from rota.model.ids import new_id
 from rota.model.log import LogEntry
 from rota.store import Store
-from rota.store.store import LogBatch
+from rota.store.logs import LogBatch
 from tests.conftest import OpenStore
 from tests.contract.building import (
     NOW,

@@ -24,7 +24,7 @@ from rota.model.outcome import INTERRUPTED, Outcome, cancelled, failed, refused,
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import Settlement, settle
 from rota.store import Store
-from rota.store.store import Admission, CancelAnswer, JobQuery
+from rota.store.jobs import Admission, CancelAnswer, JobQuery
 from tests.conftest import OpenStore
 from tests.contract.building import (
     NOW,

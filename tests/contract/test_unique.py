@@ -8,7 +8,7 @@ from rota.model.job import Claim, JobState
 from rota.model.outcome import cancelled
 from rota.model.settlement import Settlement
 from rota.store import Store
-from rota.store.store import Admission
+from rota.store.jobs import Admission
 from tests.contract.building import (
     LATER,
     NOW,

@@ -24,7 +24,7 @@ from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
 from rota.model.retry import RetryPolicy
 from rota.store import Store
-from rota.store.store import Renewal
+from rota.store.claims import Renewal
 from tests.contract.building import (
     NOW,
     beat,

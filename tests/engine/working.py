@@ -21,7 +21,7 @@ from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.store import Lifeline
+from rota.store.claims import Lifeline
 from tests.contract.building import find
 
 DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "60"))

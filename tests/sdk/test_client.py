@@ -21,7 +21,7 @@ from rota.sdk.paging import WaitedTooLong
 from rota.server.api import Api
 from rota.server.app import make_app
 from rota.store import Store, open_store
-from rota.store.store import LogBatch
+from rota.store.logs import LogBatch
 from tests.sdk.serving import Cutting, serving
 from tests.server.serving import KEY, make_api
 

@@ -19,7 +19,7 @@ from rota.server.api import Api
 from rota.server.log_feeds import Line, LogFeeds
 from rota.server.routes.jobs.logs import LogQuery, _events
 from rota.store import Store
-from rota.store.store import LogBatch
+from rota.store.logs import LogBatch
 from tests.engine.working import Faults
 from tests.server.serving import make_api
 from tests.servers import wait_until

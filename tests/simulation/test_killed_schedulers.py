@@ -11,7 +11,7 @@ from rota.clock import SystemClock
 from rota.model.job import Job
 from rota.model.schedules.schedule import TickStatus
 from rota.store import Store
-from rota.store.store import JobQuery
+from rota.store.jobs import JobQuery
 from tests.cli.calling import environment
 from tests.engine.scheduling import World
 from tests.servers import wait_until

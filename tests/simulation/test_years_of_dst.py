@@ -8,7 +8,7 @@ import pytest
 
 from rota.clock import ManualClock, as_millis
 from rota.store import Store, open_store
-from rota.store.store import JobQuery
+from rota.store.jobs import JobQuery
 from tests.engine.scheduling import World
 
 PLACES = [

@@ -14,7 +14,8 @@ from msgspec import Struct
 from rota.errors import StoreError
 from rota.model.job import Job, JobState
 from rota.model.log import LogEntry
-from rota.store.store import LogPage, Store
+from rota.store.logs import LogPage
+from rota.store.store import Store
 
 FIRST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 0.5

@@ -12,7 +12,7 @@ from rota.engine.dialect import DialectContext
 from rota.engine.engine import Engine
 from rota.model.ids import new_id
 from rota.store import Store
-from rota.store.redis.access import RedisAccess
+from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 
 

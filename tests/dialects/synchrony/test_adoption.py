@@ -14,9 +14,9 @@ from rota.model.job import Job, JobState
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.redis.access import RedisAccess
+from rota.store.jobs import JobQuery
+from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
-from rota.store.store import JobQuery
 from tests.contract.building import succeed
 from tests.dialects.synchrony.speaking import Speaker
 from tests.engine.working import Faults

@@ -12,7 +12,7 @@ from rota.model.job import JobState
 from rota.model.job_type import JobType, OnNodeDeath
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.store import JobQuery
+from rota.store.jobs import JobQuery
 from tests.contract.building import claim_all, claim_one, die, fail, fail_and_retry, finish, reclaim, succeed
 from tests.engine.events.posting import NOW, Desk, needs
 from tests.engine.working import Faults

@@ -8,7 +8,7 @@ from rota.engine.housekeeping.retention import AGAIN_S, EVERY_S, Retention
 from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.store import Stats
+from rota.store.queues import Stats
 from tests.contract.building import (
     NOW,
     claim_all,

@@ -16,9 +16,9 @@ from rota.errors import InvalidInput, NotFound, StoreError, StoreUnavailable
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+from rota.store.jobs import Admission
 from rota.store.sqlite.database import Database
 from rota.store.sqlite.store import SqliteStore
-from rota.store.store import Admission
 
 WISH = JobRequest(job_type="report")
 

@@ -10,8 +10,8 @@ from rota.model.job import Cause, Job, JobSpec, JobState
 from rota.model.job_type import Unique
 from rota.model.schedules.schedule import Backfill, Overlap, Tick, TickStatus
 from rota.store import Store
+from rota.store.jobs import JobQuery
 from rota.store.schedules import Firing, ScheduleEntry
-from rota.store.store import JobQuery
 from tests.engine.scheduling import FULL, MINUTE, World
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")

@@ -16,8 +16,8 @@ from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.model.schedules.request import ScheduleRequest
 from rota.store import Store
+from rota.store.jobs import JobQuery
 from rota.store.schedules import ScheduleEntry
-from rota.store.store import JobQuery
 from tests.conftest import OpenStore
 from tests.contract.building import find, spec
 from tests.contract.racing import in_threads

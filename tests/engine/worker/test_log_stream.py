@@ -18,7 +18,7 @@ from rota.engine.worker.log_stream import (
 )
 from rota.model.job import Claim, JobState
 from rota.store import Store
-from rota.store.store import LogBatch
+from rota.store.logs import LogBatch
 from tests.contract.building import NOW, new_queue, spec
 from tests.engine.job_functions import new_stage
 from tests.engine.working import Shop, until, working

@@ -6,9 +6,9 @@ import pytest
 
 from rota.model.job import JobState
 from rota.store import Store, open_store
+from rota.store.claims import MAX_SCANNED
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.store import RedisStore
-from rota.store.store import MAX_SCANNED
 from tests.contract.building import (
     NOW,
     claim_all,

@@ -18,7 +18,7 @@ from rota.model.job import JobState
 from rota.model.log import LogEntry
 from rota.model.retry import RetryPolicy
 from rota.shapes.jobs import JobShape, job_shape
-from rota.store.store import Admission
+from rota.store.jobs import Admission
 
 JOB_FAILED = 1
 TIMED_OUT = 124

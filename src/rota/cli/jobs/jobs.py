@@ -11,7 +11,7 @@ from rota.engine.engine import Engine
 from rota.errors import Conflict, NotFound
 from rota.model.job import Job, JobState
 from rota.shapes.jobs import JobShape, job_shape
-from rota.store.store import CancelAnswer, JobQuery
+from rota.store.jobs import CancelAnswer, JobQuery
 
 _PAGE = 500
 _HEADERS = ("ID", "TYPE", "STATE", "QUEUE", "ENQUEUED", "TOOK", "ATTEMPTS")

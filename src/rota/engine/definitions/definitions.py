@@ -11,8 +11,8 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+from rota.store.records.unreadable import UNREADABLE
 from rota.store.store import Store
-from rota.store.unreadable import UNREADABLE
 
 DEFAULT_NODE_TYPE = "default"
 _MOST_NAMED = 5

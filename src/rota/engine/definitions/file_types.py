@@ -9,7 +9,7 @@ from rota.engine.definitions.known import Definition
 from rota.engine.definitions.ownership import MANAGED_BY_FILE, is_of_file, refuse_for_file
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
-from rota.store.unreadable import UNREADABLE
+from rota.store.records.unreadable import UNREADABLE
 
 
 class FileTypes:

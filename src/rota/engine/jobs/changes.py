@@ -7,7 +7,8 @@ from msgspec import Struct, structs
 from rota.clock import Clock
 from rota.errors import Conflict, NotFound
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
-from rota.store.store import CancelAnswer, JobQuery, Store
+from rota.store.jobs import CancelAnswer, JobQuery
+from rota.store.store import Store
 
 MOST_CHANGED = 10_000
 """Jobs of one call; whoever has more calls again."""

@@ -15,7 +15,8 @@ from rota.model.job import MAX_PRIORITY, Cause, JobSpec
 from rota.model.job_type import MAX_TIMEOUT_MS, check_unique_key
 from rota.model.limits import check_payload, check_range, encode_json
 from rota.model.retry import RetryPolicy
-from rota.store.store import Admission, Store
+from rota.store.jobs import Admission
+from rota.store.store import Store
 
 MAX_DELAY_MS = 10 * 365 * 24 * 3600 * 1000
 MAX_INSTANT = 4_102_444_800_000

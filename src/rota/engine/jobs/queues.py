@@ -4,7 +4,8 @@ from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.model.job import LIVE_STATES
 from rota.model.node import NodeType
-from rota.store.store import JobQuery, Store
+from rota.store.jobs import JobQuery
+from rota.store.store import Store
 
 _STEP = 1_000
 """Jobs of one store operation, so that nobody else waits long."""

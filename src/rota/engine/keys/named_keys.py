@@ -12,8 +12,8 @@ from rota.engine.keys.access import Caller, Role, Scope
 from rota.engine.keys.hashes import hash_made_key, matches_hash
 from rota.errors import Conflict, NotFound
 from rota.model.limits import check_name
+from rota.store.records.unreadable import UnreadableRecords
 from rota.store.store import Store
-from rota.store.unreadable import UnreadableRecords
 
 PREFIX = "rota_"
 _SETTING = "key:"

@@ -17,8 +17,9 @@ from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest, make_sc
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.schedules.ticking import aimed, first_state
 from rota.model.triggers.trigger import IntervalTrigger, OnceTrigger, count_nominals, last_nominal, next_nominal
+from rota.store.jobs import Admission
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
-from rota.store.store import Admission, Store
+from rota.store.store import Store
 
 PAUSED_BY_FILE = "paused in the configuration file"
 _TRIES = 5

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from rota.clock import Clock
 from rota.model.job import Claim
 from rota.model.log import LogEntry
-from rota.store.store import LogBatch
+from rota.store.logs import LogBatch
 
 MAX_PENDING_LINES = 20_000
 MAX_PENDING_CHARS = 8 * 1024 * 1024

@@ -14,7 +14,8 @@ from rota.engine.health import Health
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.log_stream import LogStream
 from rota.errors import StoreError, StoreFull
-from rota.store.store import LogBatch, Store
+from rota.store.logs import LogBatch
+from rota.store.store import Store
 
 LOG_DELAY_S = 0.1
 """Log lines of running jobs reach the store at least this often, unless there are too many."""

@@ -11,7 +11,7 @@ from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.jobs import QueueShape, queue_shape
-from rota.store.store import STATS_KEPT_MS, STATS_STEP_MS
+from rota.store.queues import STATS_KEPT_MS, STATS_STEP_MS
 
 routes = Routes("queues")
 _DEFAULT_SPAN_MS = 3_600_000

@@ -12,14 +12,6 @@ from rota.model.events.evaluation import Evaluation
 from rota.model.events.event import JOB, Event
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
-from rota.store.codec import (
-    decode_configuration,
-    decode_configuration_state,
-    decode_evaluation,
-    decode_event,
-    encode,
-    encode_over,
-)
 from rota.store.events import (
     BEGINNING,
     EXACT,
@@ -41,12 +33,20 @@ from rota.store.events import (
     not_made,
     waits_for_jobs,
 )
+from rota.store.records.codec import (
+    decode_configuration,
+    decode_configuration_state,
+    decode_evaluation,
+    decode_event,
+    encode,
+    encode_over,
+)
+from rota.store.records.unreadable import SET_ASIDE_EVENT, UNREADABLE_ERRORS, UnreadableRecords, set_aside_text
 from rota.store.sqlite import stats
 from rota.store.sqlite.database import Database
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import json_array, new_row
 from rota.store.sqlite.waker import Changes
-from rota.store.unreadable import SET_ASIDE_EVENT, UNREADABLE_ERRORS, UnreadableRecords, set_aside_text
 
 _decode_validation = msgspec.json.Decoder(Validation).decode
 

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from rota.clock import uptime_ms
 from rota.model.ids import new_pulse
 from rota.model.node import Node
-from rota.store.codec import encode
+from rota.store.claims import Renewal
+from rota.store.records.codec import encode
 from rota.store.sqlite import pulses
 from rota.store.sqlite.database import PrivateWriter
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import json_array
-from rota.store.store import Renewal
 
 
 class SqliteLifeline:
-    """See `rota.store.store.Lifeline`. A connection of its own does not wait behind this process's other writes, and a
+    """See `rota.store.claims.Lifeline`. A connection of its own does not wait behind this process's other writes, and a
     foreign lock on the file is noticed after its own patience."""
 
     def __init__(self, writer: PrivateWriter, reading: Callable[[], int]) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from rota.model.job import Claim, Ending, Job, JobSpec, JobState, available_at_of_rank, rank_of
 from rota.model.settlement import Settlement, cancelled_ending
-from rota.store.codec import decode_ending, decode_spec, encode
-from rota.store.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
+from rota.store.records.codec import decode_ending, decode_spec, encode
+from rota.store.records.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
 
 def new_row(spec: JobSpec, now: int) -> dict[str, object]:

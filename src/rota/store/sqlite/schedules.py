@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from rota.errors import Conflict
 from rota.model.job import JobSpec
 from rota.model.schedules.schedule import Tick, TickStatus
-from rota.store.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
+from rota.store.records.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
+from rota.store.records.unreadable import UnreadableRecords
 from rota.store.schedules import (
     MAX_TICKS,
     MOST_LOOKED_UP,
@@ -23,7 +24,6 @@ from rota.store.sqlite.inserts import insert_rows
 from rota.store.sqlite.queries import SQL
 from rota.store.sqlite.rows import json_array, new_row
 from rota.store.sqlite.waker import Changes
-from rota.store.unreadable import UnreadableRecords
 
 _TRIM_SLACK = 100
 """Ticks are trimmed when so many are over the limit, not one by one."""

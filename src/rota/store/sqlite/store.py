@@ -13,8 +13,28 @@ from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
 from rota.model.settlement import Settlement, cancelled_before_run, was_carried_out
-from rota.store import listing
-from rota.store.codec import decode_job_type, decode_log_entry, decode_node, decode_node_type, encode, encode_over
+from rota.store.claims import MAX_PROMOTED, MAX_SCANNED, Claims
+from rota.store.jobs import Admission, CancelAnswer, JobPage, JobQuery
+from rota.store.logs import LogBatch, LogPage
+from rota.store.queues import Stats
+from rota.store.records import listing
+from rota.store.records.codec import (
+    decode_job_type,
+    decode_log_entry,
+    decode_node,
+    decode_node_type,
+    encode,
+    encode_over,
+)
+from rota.store.records.unreadable import (
+    UNREADABLE_ERRORS,
+    Unreadable,
+    UnreadableRecords,
+    unreadable_job_type,
+    unreadable_line,
+    unreadable_node,
+    unreadable_node_type,
+)
 from rota.store.sqlite import pulses, stats
 from rota.store.sqlite.database import Database, parse_url
 from rota.store.sqlite.events import SqliteEvents, put_outbox
@@ -36,27 +56,6 @@ from rota.store.sqlite.rows import (
 )
 from rota.store.sqlite.schedules import SqliteSchedules
 from rota.store.sqlite.waker import Changes, SqliteWaker
-from rota.store.store import (
-    MAX_PROMOTED,
-    MAX_SCANNED,
-    Admission,
-    CancelAnswer,
-    Claims,
-    JobPage,
-    JobQuery,
-    LogBatch,
-    LogPage,
-    Stats,
-)
-from rota.store.unreadable import (
-    UNREADABLE_ERRORS,
-    Unreadable,
-    UnreadableRecords,
-    unreadable_job_type,
-    unreadable_line,
-    unreadable_node,
-    unreadable_node_type,
-)
 
 _FORGET_QUEUE = (
     "forget_stats",

@@ -6,8 +6,8 @@ from rota.cli.operations.doctor.finding import Finding, ok, problem
 from rota.engine.engine import Engine
 from rota.engine.housekeeping.unreadable import forget_unreadable
 from rota.model.job import LIVE_STATES, Job, JobState
-from rota.store.store import JobQuery
-from rota.store.unreadable import SET_ASIDE_EVENT, UNREADABLE, Unreadable
+from rota.store.jobs import JobQuery
+from rota.store.records.unreadable import SET_ASIDE_EVENT, UNREADABLE, Unreadable
 
 _PAGE = 500
 _MOST_JOBS = 1_000

@@ -8,7 +8,7 @@ from rota.errors import InvalidInput
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.filters import JobFilter, job_query
-from rota.store.store import JobQuery
+from rota.store.jobs import JobQuery
 
 routes = Routes("jobs")
 _NOTHING = JobQuery()

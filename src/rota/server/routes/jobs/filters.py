@@ -5,7 +5,7 @@ from msgspec import Struct
 from rota.model.job import JobState
 from rota.server.api import Api
 from rota.shapes import fields
-from rota.store.store import JobQuery
+from rota.store.jobs import JobQuery
 
 
 class JobFilter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -12,7 +12,7 @@ from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.filters import JobFilter, job_query
 from rota.shapes import fields
 from rota.shapes.jobs import JobShape
-from rota.store.store import CancelAnswer
+from rota.store.jobs import CancelAnswer
 
 MAX_BULK = 10_000
 MAX_BULK_BYTES = 64 * 1024 * 1024

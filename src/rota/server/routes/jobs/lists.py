@@ -12,7 +12,7 @@ from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.jobs import JobList
 from rota.shapes import fields
 from rota.shapes.jobs import JobShape
-from rota.store.store import JobQuery
+from rota.store.jobs import JobQuery
 
 routes = Routes("jobs")
 _WAITING = frozenset({JobState.DELAYED, JobState.QUEUED})

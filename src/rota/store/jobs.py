@@ -1,0 +1,96 @@
+"""The contract of a store, for jobs as they are handed in, looked for and changed. What nodes do is in `claims.py`.
+What `store.py` says of all operations holds here too.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+from rota.model.job import Job, JobSpec, JobState
+
+
+class Admission(Struct, frozen=True):
+    """The answer to one job that was handed in."""
+
+    job_id: str
+    """The surviving job: the one handed in, or the live one that holds its unique key."""
+    is_new: bool
+
+
+class CancelAnswer(StrEnum):
+    """The answer to one job that is to be cancelled."""
+
+    CANCELLED = "cancelled"
+    """It waited and now is cancelled."""
+    REQUESTED = "requested"
+    """It runs; its node is told and ends it."""
+    FINAL = "final"
+    """It had ended already; nothing changed."""
+    UNKNOWN = "unknown"
+
+
+class JobQuery(Struct, frozen=True, kw_only=True):
+    """Which jobs to list. An absent condition accepts everything."""
+
+    queue: str | None = None
+    states: frozenset[JobState] = frozenset()
+    job_type: str | None = None
+    node: str | None = None
+    since: int | None = None
+    """Enqueued at this instant or later."""
+    until: int | None = None
+    """Enqueued before this instant."""
+    schedule: str | None = None
+    """Made by the schedule of this uuid or name."""
+    search: str | None = None
+    """Has this text, in any case, in its id, unique key, arguments, results or errors."""
+
+
+class JobPage(Struct, frozen=True):
+    """One page of a listing: live jobs in the order in which they will run, or ended ones with the latest first."""
+
+    jobs: list[Job]
+    cursor: str | None = None
+    """Give it back to get the next page; None when there is none."""
+
+
+class JobStore(Protocol):
+    """Jobs: accepted, found, cancelled, brought back, forgotten."""
+
+    def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
+        """Accept jobs, each as delayed (if `run_at` is after `now`) or queued. One answer per spec, in order.
+
+        A job whose id is known already, in whichever queue, is not stored again. A job whose unique key belongs to a
+        live job of its queue is not stored; the answer names that job. The same holds between specs of one call. Atomic
+        per queue: all of a queue's jobs are accepted, or none. A store may refuse a call with more jobs than it can
+        take in one step (`InvalidInput`); it takes 100,000.
+        """
+        ...
+
+    def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
+        """One answer per id, in order."""
+        ...
+
+    def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
+        """A page of jobs, at most `limit`. A page may be short, or empty, and still have a cursor.
+
+        Order: delayed by due time, queued by rank, queued that wait for a lock by rank, running by claim time, then
+        ended ones, latest end first.
+        """
+        ...
+
+    def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
+        """Cancel waiting jobs at once; mark running ones, so that their nodes hear of it. One answer per id, in
+        order."""
+        ...
+
+    def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
+        """Bring failed and cancelled jobs back into their queue as new, with no attempts used. False: not in such a
+        state, or its unique key meanwhile belongs to another live job."""
+        ...
+
+    def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
+        """Forget ended jobs with their logs. False: unknown or not ended. May be many steps, like `trim_history`."""
+        ...

@@ -1,0 +1,36 @@
+"""The contract of a store, for the logs of jobs. What `store.py` says of all operations holds here too."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from rota.model.log import LogEntry
+
+
+class LogPage(Struct, frozen=True):
+    entries: list[LogEntry]
+    next: int
+    """The position behind the last entry; give it as `after` to read on."""
+
+
+class LogBatch(Struct, frozen=True):
+    """Log lines of one attempt."""
+
+    queue: str
+    job_id: str
+    token: str
+    entries: list[LogEntry]
+
+
+class LogStore(Protocol):
+    """What runs of jobs wrote."""
+
+    def append_logs(self, batches: Sequence[LogBatch]) -> frozenset[str]:
+        """Add log lines of running jobs; returns the ids that were refused because the token no longer holds the job.
+        Atomic per job."""
+        ...
+
+    def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
+        """Log lines of all attempts from position `after` on, oldest first. Unknown jobs have no lines."""
+        ...
