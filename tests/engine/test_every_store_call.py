@@ -14,7 +14,7 @@ from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.housekeeping.retention import Retention
-from rota.engine.liveness.draining import ask_to_drain
+from rota.engine.liveness.draining import request_drain
 from rota.engine.liveness.heart import Heart
 from rota.engine.node import WORKER, Node, NodeOptions
 from rota.errors import StoreUnavailable
@@ -185,7 +185,7 @@ def test_a_node_goes_on_listening_when_this_call_fails(store: Store, name: str) 
         faults.before(name, be_away, be_away)
         await until(lambda: not faults.awaits(name), "both to have failed")
 
-        ask_to_drain(store, node.uuid)
+        request_drain(store, node.uuid)
         await asyncio.wait_for(run, DEADLINE_S)
 
         assert shop.counts() == {}
@@ -301,7 +301,7 @@ def test_a_dead_nodes_record_goes_when_this_call_of_a_watchdog_fails(
     queue, dead, faults = new_queue(), new_node(), Faults(store)
     store.put_node_types([NodeType(uuid=queue, name="default")])
     beat(store, NodeRecord(uuid=dead, node_type=queue, last_ping=NOW))
-    ask_to_drain(store, dead)
+    request_drain(store, dead)
     watch = Watch(faults.store)
     break_call(faults, name)
 

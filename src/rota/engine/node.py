@@ -26,7 +26,7 @@ from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
 from rota.engine.housekeeping.retention import Retention
-from rota.engine.liveness.draining import forget_drain, is_to_drain
+from rota.engine.liveness.draining import forget_drain_request, is_drain_requested
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
 from rota.engine.liveness.watchdog import Watchdog
@@ -285,7 +285,7 @@ class Node:
         self._follow_clock()
         self._definitions.refresh()
         self._check_epoch()
-        return is_to_drain(self._store, self.uuid)
+        return is_drain_requested(self._store, self.uuid)
 
     def _follow_clock(self) -> None:
         before = self._clock.offset_ms
@@ -325,7 +325,7 @@ class Node:
         floor = self._worker.serial if self._worker else 0
         try:
             self._store.leave_queue(node_type.uuid, self.uuid, floor=floor, now=self._clock.now())
-            forget_drain(self._store, self.uuid)
+            forget_drain_request(self._store, self.uuid)
             self._store.remove_nodes(uuid=self.uuid)
         except StoreError as error:
             _logger.warning("could not take leave of the store", extra={"error": str(error)})

@@ -1,6 +1,8 @@
-"""The native JSON of events, configurations, evaluations and explanations: seed 004's keys, and ours beside them.
+"""The native JSON of events, configurations, evaluations and explanations: the keys of the event specification, and
+ours beside them.
 
-Event times are ISO 8601 in UTC with microseconds, as the seed writes them; times of Rota's own are epoch milliseconds.
+Event times are ISO 8601 in UTC with microseconds, as the specification writes them; times of Rota's own are epoch
+milliseconds.
 """
 
 from collections.abc import Mapping, Sequence

@@ -22,7 +22,7 @@ _FILE = click.option(
 def apply(target: Target, *, file: Path) -> None:
     """Make node types, job types and schedules of the file, change them, and remove those it no longer has.
 
-    Only what stands in a file is touched; what was made in another way stays as it is.
+    Only what is defined in a file is touched; what was made in another way stays as it is.
     """
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
@@ -42,7 +42,7 @@ def diff(target: Target, *, file: Path) -> None:
 
 
 def _read(target: Target, file: Path) -> tuple[Target, Settings]:
-    """What stands in the file, and the store that is meant: the file's own, if it names one."""
+    """What is defined in the file, and the store that is meant: the file's own, if it names one."""
     settings = load_settings({}, os.environ, file, Path.cwd())
     if "store" in settings.sources and target.named_store is None:
         return target.with_store(settings.store), settings

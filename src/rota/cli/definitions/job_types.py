@@ -33,7 +33,7 @@ def job_type() -> None:
 @click.option("--command", metavar="SCRIPT", help="A script for bash.")
 @click.option("--function", metavar="MODULE:NAME", help="A Python function.")
 @click.option("--node-type", default=DEFAULT_NODE_TYPE, show_default=True, help="The node type whose nodes run it.")
-@click.option("--timeout", metavar="DURATION", callback=parameters.duration, help="Stop a run after so long.")
+@click.option("--timeout", metavar="DURATION", callback=parameters.duration, help="Stop a run after this long.")
 @click.option("--unique", type=click.Choice([one.value for one in Unique]), default=Unique.NONE.value)
 @click.option("--attempts", type=int, default=1, show_default=True, help="Attempts in all, the first one included.")
 @click.option("--retry-delay", metavar="DURATION", callback=parameters.duration, help="Wait before the second attempt.")

@@ -29,14 +29,14 @@ TIMED_OUT = 124
 @click.argument("words", metavar="[KEY=VALUE]...", nargs=-1, callback=parameters.pairs)
 @click.option("--arguments", metavar="JSON", callback=parameters.json_object, help="Arguments as a JSON object.")
 @click.option("--priority", type=int, default=0, help="Higher runs first.")
-@click.option("--delay", metavar="DURATION", callback=parameters.duration, help="Not before so long: 500ms, 5s, 2h.")
+@click.option("--delay", metavar="DURATION", callback=parameters.duration, help="Not before this long: 500ms, 5s, 2h.")
 @click.option("--at", metavar="TIME", callback=parameters.instant, help="Not before this: ISO 8601 or epoch ms.")
 @click.option("--unique-key", metavar="KEY", help="While a live job has this key, make no other.")
-@click.option("--timeout", metavar="DURATION", callback=parameters.duration, help="Stop it after so long.")
+@click.option("--timeout", metavar="DURATION", callback=parameters.duration, help="Stop it after this long.")
 @click.option("--attempts", type=int, help="Attempts in all, the first one included.")
 @click.option("--wait", is_flag=True, help="Wait until it has ended; exit code 1 unless it succeeded.")
 @click.option("--follow", is_flag=True, help="Show its log meanwhile; implies --wait.")
-@click.option("--timeout-wait", metavar="DURATION", callback=parameters.duration, help="Wait so long at most.")
+@click.option("--timeout-wait", metavar="DURATION", callback=parameters.duration, help="Wait this long at most.")
 @takes_target
 def enqueue(
     target: Target,
@@ -56,7 +56,7 @@ def enqueue(
 ) -> int:
     """Make a job of TYPE and print its id.
 
-    Arguments stand as key=value: a value that reads as JSON is taken as such, any other is text. A duration without a
+    Arguments are given as key=value: a value that reads as JSON is taken as such, any other is text. A duration without a
     unit is in seconds.
     """
     with target.open() as rota:

@@ -21,7 +21,7 @@ _HEADERS = ("ID", "TYPE", "STATE", "QUEUE", "ENQUEUED", "TOOK", "ATTEMPTS")
 @click.option("--state", type=click.Choice([state.value for state in JobState]), multiple=True, help="Only these.")
 @click.option("--type", "job_type", metavar="NAME", help="Only jobs of this job type.")
 @click.option("--queue", metavar="NAME", help="Only jobs of this node type.")
-@click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="At most this many.")
 @click.option("--all", "everything", is_flag=True, help="All of them, however many.")
 @takes_target
 def jobs(

@@ -103,7 +103,7 @@ class Course:
         return cls(node, queue.name)
 
     def enqueue(self, count: int) -> Pace:
-        """Hand in so many jobs, many at a time."""
+        """Hand in this many jobs, many at a time."""
         request = JobRequest(job_type=self._queue)
         with _progress("Enqueue", count) as progress, _Stopwatch(self._clock) as watch:
             for start in range(0, count, _BATCH):

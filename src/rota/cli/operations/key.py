@@ -25,7 +25,7 @@ def key() -> None:
 @click.argument("name", required=False)
 @click.option("--role", type=click.Choice([role.value for role in Role]), help="What it may do.  [default: viewer]")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help=f"Only this: {', '.join(Scope)}.")
-@click.option("--expires", metavar="DURATION", callback=parameters.duration, help="Works for so long: 90d, 12h.")
+@click.option("--expires", metavar="DURATION", callback=parameters.duration, help="Works for this long: 90d, 12h.")
 @takes_target
 def create(target: Target, *, name: str | None, role: str | None, scopes: Sequence[str], expires: int | None) -> None:
     """Make a key and show it once.

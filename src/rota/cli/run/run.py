@@ -68,7 +68,7 @@ def worker(target: Target, *, burst: bool, **flags: object) -> None:
         host.run(lambda: announce(host, demo=False, as_json=target.as_json))
 
 
-@click.command(short_help="Fire schedules and keep house, without running jobs.")
+@click.command(short_help="Fire schedules and do housekeeping, without running jobs.")
 @takes_target
 def scheduler(target: Target) -> None:
     """Fire schedules, take back jobs of dead nodes and trim history, without running jobs. Any number may run."""

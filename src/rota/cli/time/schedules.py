@@ -97,7 +97,7 @@ def edit(
 
 @schedule.command(name="list")
 @click.option("--type", "job_type", metavar="NAME", help="Only those of this job type.")
-@click.option("--limit", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="At most this many.")
 @takes_target
 def list_schedules(target: Target, *, job_type: str | None, limit: int) -> None:
     """Schedules by name, in words, with the next time and the last tick."""
@@ -229,7 +229,7 @@ def delete(target: Target, *, names: Sequence[str]) -> None:
 
 @schedule.command()
 @click.argument("name")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most so many rows.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most this many rows.")
 @takes_target
 def ticks(target: Target, *, name: str, limit: int) -> None:
     """What became of a schedule's times, the latest first."""

@@ -113,7 +113,7 @@ class JobTypes:
         self._definitions.define_job_type(made)
 
     def _made(self, record: JobTypeRecord, base: JobType) -> JobType:
-        """The record's fields upon what is there: rules that the seed has no words for stay."""
+        """The record's fields upon what is there: rules that Synchrony has no words for stay."""
         unique = Unique.WHILE_RUNNING if record.unique else Unique.NONE
         return structs.replace(
             base,
@@ -138,7 +138,7 @@ class JobTypes:
 
 
 class ScheduleItems:
-    """The hash `schedule_items`. It shows intervals since the last scheduling; the seed has no words for others."""
+    """The hash `schedule_items`. It shows intervals since the last scheduling; Synchrony has no words for others."""
 
     key = keys.SCHEDULE_ITEMS
 

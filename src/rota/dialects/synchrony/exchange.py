@@ -107,7 +107,7 @@ class Exchange:
         return [one.id for one in self._store.unreadable_records() if one.kind == "schedule"]
 
     def _show_nodes(self) -> None:
-        """Nodes of the original program may stand there too: only those are removed that were written here."""
+        """Nodes of the original program may be there too: only those are removed that were written here."""
         nodes = {one.uuid: node_text(one) for one in self._store.list_nodes(since=0)}
         shown = {raw.decode() for raw in self._access.ask("smembers", keys.SHOWN_NODES)}
         if nodes:

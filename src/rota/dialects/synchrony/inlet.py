@@ -62,7 +62,7 @@ class Inlet:
         self._listeners.clear()
 
     def _lists(self) -> set[str]:
-        """By the uuids that Rota knows and by those that stand in the hash, which may be others for the same name."""
+        """By the uuids that Rota knows and by those in the hash, which may be others for the same name."""
         raw = self._access.ask("hgetall", keys.NODE_TYPES)
         records = readable_node_types({field.decode("utf-8", "replace"): text for field, text in raw.items()})
         found = {(record.name, record.uuid) for _, record in records}

@@ -133,5 +133,5 @@ def _differences(
 
 
 def _fields(one: NodeType | JobType | Schedule) -> Fields:
-    """All fields, those with their standard value too: a difference is told by what was and what will be."""
+    """All fields, those with their default too: a difference is told by what was and what will be."""
     return {name: msgspec.to_builtins(getattr(one, name)) for name in one.__struct_fields__ if name not in _UNTOLD}

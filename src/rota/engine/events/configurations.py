@@ -156,19 +156,19 @@ class Configurations:
 
     def _job_type(self, request: ConfigurationRequest, uuid: str) -> JobType:
         """The job type that it names, or the one that is made for it."""
-        wish = request.job
-        if wish is None:
+        job = request.job
+        if job is None:
             return ensure_built_in(self._definitions, LOG_JOB_TYPE, self._clock.now())
-        if wish.job_type is not None:
-            return self._definitions.job_type(wish.job_type)
+        if job.job_type is not None:
+            return self._definitions.job_type(job.job_type)
         ensure_default_node_type(self._definitions, self._clock.now())
         name = OWN_PREFIX + request.name
         there = self._definitions.known_job_type(name)
         made = JobType(
             uuid=there.uuid if there else uuid,
             name=name,
-            executor=wish.executor or "",
-            metadata=wish.metadata,
+            executor=job.executor or "",
+            metadata=job.metadata,
             managed_by=MANAGED_BY_ROTA,
         )
         if made != there:

@@ -24,7 +24,7 @@ from rota.store.events import Applied, ConfigurationEntry, Place, Validation, Ve
 from rota.store.store import Store
 
 RETENTION_MS = 30 * 24 * 3600 * 1000
-"""Events that validated something are kept so long, and longer only while they are valid."""
+"""Events that validated something are kept for this long, and longer only while they are valid."""
 _PER_ROUND = 500
 _logger = logging.getLogger("rota.events")
 _TRIES = 1_000

@@ -9,7 +9,7 @@ from rota.errors import InvalidInput, NotFound
 from rota.store.store import Store
 
 DEV_KEY = "dev_key"
-"""Seed 001's default. Everybody knows it, so it works only where nobody else can connect."""
+"""Synchrony's default. Everybody knows it, so it works only where nobody else can connect."""
 SETTING = "api_key_hash"
 ADMIN_KEY = "admin"
 """The name of the first key."""

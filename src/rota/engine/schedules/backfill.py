@@ -28,7 +28,7 @@ from rota.store.store import Store
 DEFAULT_MOST = 1_000
 MOST = 10_000
 LOWER_PRIORITY = 100
-"""So much below the schedule's own, so that live ticks go first."""
+"""This much below the schedule's own, so that live ticks go first."""
 _KEPT = 10
 """Records of backfills that a schedule keeps."""
 _BATCH = 500
@@ -36,7 +36,7 @@ _TRIES = 5
 
 
 class BackfillRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A wish to make up for the instants in (start, end]."""
+    """A request to make up for the instants in (start, end]."""
 
     start: int | str
     end: int | str
@@ -180,7 +180,7 @@ class Backfills:
 
 
 def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
-    """The record of a request, checked. The same wish has the same id, unless it is to be made again by force."""
+    """The record of a request, checked. The same request has the same id, unless it is to be made again by force."""
     if not schedule.trigger.is_series:
         raise InvalidInput("schedule", f"{schedule.name!r} counts from its last job, so it has no times in the past")
     zone = schedule.trigger.zone
@@ -194,9 +194,9 @@ def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
         raise InvalidInput("overlap", f"a backfill knows buffer_all and allow only, got {request.overlap!r}")
     lower = max(schedule.priority - LOWER_PRIORITY, -MAX_PRIORITY)
     priority = lower if request.priority is None else request.priority
-    wish = f"{schedule.uuid} {start} {end} {now if request.force else ''}"
+    what = f"{schedule.uuid} {start} {end} {now if request.force else ''}"
     return Backfill(
-        id=blake2b(wish.encode(), digest_size=6).hexdigest(),
+        id=blake2b(what.encode(), digest_size=6).hexdigest(),
         start=start,
         end=end,
         made_at=now,

@@ -45,7 +45,7 @@ class Schedules:
         return entry
 
     def create(self, request: ScheduleRequest, *, uuid: str | None = None, managed_by: str = "") -> ScheduleEntry:
-        """A new schedule. One that would never fire is refused, unless it stands in a file."""
+        """A new schedule. One that would never fire is refused, unless it is defined in a file."""
         now = self._clock.now()
         schedule = self.make(request, uuid or new_id(now), now, managed_by=managed_by)
         if schedule.paused and managed_by and not schedule.pause_note:

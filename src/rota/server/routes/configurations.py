@@ -1,4 +1,4 @@
-"""Configurations: which events make which job (seed 004)."""
+"""Configurations: which events make which job."""
 
 from typing import Annotated
 
@@ -36,7 +36,7 @@ class NewDependency(Struct, frozen=True, kw_only=True):
     """Events to wait for, or `all_of` or `any_of` a list of such."""
 
     type: str | None = None
-    resourceId: str | None = None  # noqa: N815 the seed's key
+    resourceId: str | None = None  # noqa: N815 a key of the event specification
     lifeDuration: Annotated[int, Meta(ge=0)] | str | None = None  # noqa: N815
     match: Match | None = None
     outcome: str | None = None

@@ -1,4 +1,4 @@
-"""Events: what happened outside, or is said to have happened (seed 004)."""
+"""Events: what happened outside, or is said to have happened."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ Text = Annotated[str, Meta(min_length=1, max_length=1024)]
 class NewEvent(Struct, frozen=True, kw_only=True):
     """What happened, to what, and when. The type may be written in any case, with spaces or hyphens."""
 
-    eventType: Annotated[  # noqa: N815 the seed's key
+    eventType: Annotated[  # noqa: N815 a key of the event specification
         str, Meta(description="FILE, TABLE, TIME_BASED, JOB, or one that a setting adds.")
     ]
     eventTimestamp: Annotated[  # noqa: N815

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from rota.engine.keys.access import Scope
-from rota.engine.liveness.draining import ask_to_drain
+from rota.engine.liveness.draining import request_drain
 from rota.errors import NotFound
 from rota.model.node import DEAD_AFTER_MS
 from rota.server.answers import DoneTo
@@ -38,7 +38,7 @@ def show_node(api: Api, call: Call[None, None]) -> NodeShape:
 @routes.post("/api/nodes/{uuid}/drain", needs=Scope.NODES_WRITE, answer=DoneTo, errors=(404,))
 def drain_node(api: Api, call: Call[None, None]) -> DoneTo:
     """Ask a node to claim nothing more, let its running jobs end, and stop. It hears of it within 5 seconds."""
-    return DoneTo(uuid=ask_to_drain(api.engine.store, call.path["uuid"]).uuid)
+    return DoneTo(uuid=request_drain(api.engine.store, call.path["uuid"]).uuid)
 
 
 def _shapes(api: Api, since: int) -> list[NodeShape]:

@@ -1,4 +1,4 @@
-"""Schedules: jobs by the clock. Seed 001's four operations, and ours beside them."""
+"""Schedules: jobs by the clock. Synchrony's four operations, and ours beside them."""
 
 from contextlib import suppress
 from typing import Annotated, Any
@@ -184,10 +184,10 @@ def next_of_schedule(api: Api, call: Call[None, NextQuery]) -> FireList:
 def next_of_cron(api: Api, call: Call[None, CronQuery]) -> FireList:
     """When a cron line would fire, in words and with warnings; nothing is stored."""
     query = call.query
-    wish = ScheduleRequest(
+    request = ScheduleRequest(
         job_type="", cron=query.cron, tz=query.tz, dialect=query.dialect, days=query.days, dst=query.dst
     )
-    trigger = read_trigger(wish, None)
+    trigger = read_trigger(request, None)
     after = _after(api, query, trigger.zone)
     progress = Progress(created_at=after)
     fires = next_fires(trigger, progress, after, query.count)

@@ -11,7 +11,7 @@ from rota.store.records.unreadable import SET_ASIDE_EVENT, UNREADABLE, Unreadabl
 
 _PAGE = 500
 _MOST_JOBS = 1_000
-"""So many live jobs and so many failed ones are looked at."""
+"""This many live jobs and this many failed ones are looked at."""
 _FIXES = {
     "node type": "define it anew: rota node-type create {id} --replace ...",
     "job type": "define it anew: rota job-type create {id} --replace ...",

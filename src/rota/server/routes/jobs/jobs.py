@@ -21,13 +21,13 @@ routes = Routes("jobs")
 
 
 class NewJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A wish for a job. Only the job type is needed, by uuid or name."""
+    """A request for a job. Only the job type is needed, by uuid or name."""
 
     job_type_uuid: fields.Reference
     arguments: dict[str, object] = {}
     priority: fields.Priority = 0
     delay: fields.Delay | None = None
-    """Not before so many milliseconds have passed; not beside `run_at`."""
+    """Not before this many milliseconds have passed; not beside `run_at`."""
     run_at: fields.Instant | None = None
     unique_key: fields.UniqueKey | None = None
     timeout: fields.Timeout | None = None
@@ -120,7 +120,7 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
 
     The error names the number of the bad one, as in `jobs[17].priority`.
     """
-    admissions = api.engine.intake.enqueue([wish.request() for wish in call.body.jobs], named="jobs")
+    admissions = api.engine.intake.enqueue([one.request() for one in call.body.jobs], named="jobs")
     return EnqueuedMany("ok", [EnqueuedOne(one.job_id, one.is_new) for one in admissions])
 
 

@@ -1,4 +1,4 @@
-"""Seed 001's lists of one queue's jobs, and its view of a finished one."""
+"""Synchrony's lists of one queue's jobs, and its view of a finished one."""
 
 from typing import Annotated
 
