@@ -21,7 +21,7 @@ from rota.store.jobs import JobQuery
 from rota.store.records.unreadable import UNREADABLE
 from rota.store.redis.store import RedisStore
 from rota.store.schedules import ScheduleChange
-from rota.store.sqlite.stats import count_up
+from rota.store.sqlite.queues.stats import count_up
 from rota.store.sqlite.store import SqliteStore
 from tests.contract import scheduling
 from tests.contract.building import (

@@ -3,7 +3,7 @@
 import sqlite3
 
 from rota.model.job import node_of_token, serial_of_token
-from rota.store.sqlite.queries import SQL
+from rota.store.sqlite.database.queries import SQL
 
 
 def set_pulse(db: sqlite3.Connection, queue: str, node: str, pulse: str) -> None:

@@ -1,21 +1,21 @@
-"""One SQLite file: its connections, transactions, migrations and errors.
+"""One SQLite file: its connections, transactions and errors.
 
 One connection writes, one reads, each behind a lock: SQLite has one writer at a time anyway, and in WAL mode readers do
 not wait for it. An in-memory database has a single connection for both.
 """
 
-import re
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from importlib import resources
+from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
 from rota.clock import SystemClock
 from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, StoreUnavailable
-from rota.store.sqlite.checkpoints import Checkpoints
+from rota.store.sqlite.database.checkpoints import Checkpoints
+from rota.store.sqlite.database.migrations import migrate
 
 MEMORY = ":memory:"
 DURABLE = "FULL"
@@ -29,23 +29,30 @@ _KEPT_LOG_BYTES = 64 * 1024 * 1024
 
 
 class Database:
-    """A database file, opened and migrated."""
+    """A database file. It is used once it is open."""
+
+    _writer: sqlite3.Connection
+    _reader: sqlite3.Connection
 
     def __init__(self, path: str, *, synchronous: str = DURABLE) -> None:
-        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
-            raise StoreRefused(f"SQLite {sqlite3.sqlite_version} is too old; Rota needs 3.35 or later")
         self.path = path
         self._synchronous = synchronous
-        self._write_lock = threading.RLock()
-        with translated_errors(path), ExitStack() as undoing:
-            self._writer = self.connect()
-            undoing.callback(self._writer.close)
-            self._migrate()
-            self._reader = self._writer if self.in_memory else self.connect()
-            undoing.pop_all()
         self._checkpoints = Checkpoints(path, self.connect, syncs=synchronous != DURABLE and not self.in_memory)
         self._failed_write: str | None = None
+        self._write_lock = threading.RLock()
         self._read_lock = self._write_lock if self.in_memory else threading.RLock()
+
+    def open(self) -> Self:
+        """Connect, and bring an older file up to date."""
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise StoreRefused(f"SQLite {sqlite3.sqlite_version} is too old; Rota needs 3.35 or later")
+        with translated_errors(self.path), ExitStack() as undoing:
+            self._writer = self.connect()
+            undoing.callback(self._writer.close)
+            migrate(self._writer, self.path)
+            self._reader = self._writer if self.in_memory else self.connect()
+            undoing.pop_all()
+        return self
 
     @property
     def in_memory(self) -> bool:
@@ -109,7 +116,11 @@ class Database:
 
     def private_writer(self, timeout_s: float) -> "PrivateWriter":
         """A connection for short writes that wait for nobody in this process, and not long for others."""
-        return PrivateWriter(self, timeout_s)
+        if self.in_memory:
+            return PrivateWriter(self, None)
+        connection = self.connect()
+        connection.execute(f"PRAGMA busy_timeout = {round(timeout_s * 1000)}")
+        return PrivateWriter(self, connection)
 
     def give_way(self) -> None:
         """Let others write before the next of many transactions: the lock goes to whoever is quickest, and other
@@ -129,35 +140,13 @@ class Database:
             self._reader.close()
             self._writer.close()
 
-    def _migrate(self) -> None:
-        """Bring an older file up to date, one numbered script at a time; refuse a newer one."""
-        scripts = _migration_scripts()
-        newest = max(scripts)
-        self._writer.execute("BEGIN IMMEDIATE")
-        try:
-            version = int(self._writer.execute("PRAGMA user_version").fetchone()[0])
-            if version > newest:
-                raise StoreRefused(
-                    f"{self.path} was written by a newer Rota (layout {version}, this one knows {newest}); upgrade Rota"
-                )
-            for number in sorted(number for number in scripts if number > version):
-                for statement in _statements(scripts[number]):
-                    self._writer.execute(statement)
-                self._writer.execute(f"PRAGMA user_version = {number}")
-            self._writer.execute("COMMIT")
-        except BaseException:
-            self._writer.execute("ROLLBACK")
-            raise
-
 
 class PrivateWriter:
     """Writes beside the writer of a database, over a connection of its own. In memory there is only the one."""
 
-    def __init__(self, database: Database, timeout_s: float) -> None:
+    def __init__(self, database: Database, connection: sqlite3.Connection | None) -> None:
         self._database = database
-        self._connection = None if database.in_memory else database.connect()
-        if self._connection is not None:
-            self._connection.execute(f"PRAGMA busy_timeout = {round(timeout_s * 1000)}")
+        self._connection = connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -236,13 +225,3 @@ def _translate(path: str, text: str) -> StoreError:
     if "not a database" in text or "malformed" in text:
         return StoreRefused(f"{path} is not a usable SQLite database: {text}")
     return StoreUnavailable(f"{path}: {text}")
-
-
-def _migration_scripts() -> dict[int, str]:
-    folder = resources.files(__package__).joinpath("migrations")
-    return {int(file.name[:3]): file.read_text() for file in folder.iterdir() if file.name.endswith(".sql")}
-
-
-def _statements(script: str) -> Iterator[str]:
-    bare = re.sub(r"^\s*--.*$", "", script, flags=re.MULTILINE)
-    return (statement for part in bare.split(";") if (statement := part.strip()))

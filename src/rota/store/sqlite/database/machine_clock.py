@@ -6,12 +6,13 @@ processes read the same, or when there is none.
 """
 
 import os
+import sqlite3
 import threading
 
 from rota.clock import STEP_MS, SystemClock, uptime_ms
 from rota.errors import StoreError
-from rota.store.sqlite.database import Database
-from rota.store.sqlite.queries import SQL
+from rota.store.sqlite.database.database import Database
+from rota.store.sqlite.database.queries import SQL
 
 _PATIENCE_MS = 8_000
 """A process that lives leaves a reading within this time."""
@@ -41,6 +42,12 @@ class MachineClock:
 
     def reading(self) -> int:
         return self._wall.now() - uptime_ms()
+
+    def leave_reading(self, db: sqlite3.Connection) -> None:
+        """Let the other processes know what this one reads."""
+        uptime = uptime_ms()
+        db.execute(SQL["put_clock"], {"process": os.getpid(), "uptime": uptime, "reading": self.reading()})
+        db.execute(SQL["trim_clocks"], {"uptime": uptime})
 
     def _judge(self, reading: int) -> None:
         """The wall clock jumped: go on as before until the others have been heard."""

@@ -1,7 +1,6 @@
 """Between model values and rows of the `jobs` table."""
 
 import sqlite3
-from collections.abc import Sequence
 
 from rota.model.job import Claim, Ending, Job, JobSpec, JobState, available_at_of_rank, rank_of
 from rota.model.settlement import Settlement, cancelled_ending
@@ -93,12 +92,3 @@ def _ending_of(row: sqlite3.Row) -> Ending:
     except UNREADABLE_ERRORS as error:
         state, ended_at = JobState(row["state"]), row["ended_at"]
         return Ending(state=state, ended_at=ended_at, errors=unreadable_errors(reason_of(error)))
-
-
-def token_range(node: str) -> dict[str, str]:
-    """All tokens of one node: `0` is the character behind `/`."""
-    return {"low": f"{node}/", "high": f"{node}0"}
-
-
-def json_array(values: Sequence[object]) -> str:
-    return encode(values).decode()

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from rota.store.queues import STATS_KEPT_MS, STATS_STEP_MS, STATS_WORDS, Stats
-from rota.store.sqlite.queries import SQL
+from rota.store.sqlite.database.queries import SQL
 
 
 def count_up(db: sqlite3.Connection, queue: str, word: str, jobs: int, now: int) -> None:

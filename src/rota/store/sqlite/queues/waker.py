@@ -24,10 +24,10 @@ import select
 import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 
-from rota.store.sqlite.database import MEMORY, translated_errors
-from rota.store.sqlite.file_watch import drain, watch_file
+from rota.store.sqlite.database.changes import Changes, signal
+from rota.store.sqlite.database.database import MEMORY, translated_errors
+from rota.store.sqlite.queues.file_watch import drain, watch_file
 
 POLL_S = 0.008
 """Between two questions for `data_version`, on systems without a file watch."""
@@ -38,29 +38,8 @@ LONGEST_PAUSE_S = 0.05
 """Between two looks of an unsettled waker. The longest is how late it hears of a writer that was stopped."""
 
 
-class Changes:
-    """Tells the waiting threads of this process that something was changed in it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pipes: set[int] = set()
-
-    def add(self, pipe: int) -> None:
-        with self._lock:
-            self._pipes.add(pipe)
-
-    def remove(self, pipe: int) -> None:
-        with self._lock:
-            self._pipes.discard(pipe)
-
-    def announce(self) -> None:
-        with self._lock:
-            for pipe in self._pipes:
-                signal(pipe)
-
-
 class SqliteWaker:
-    """One node's wait on one queue."""
+    """One node's wait on one queue. See `rota.store.queues.Waker`."""
 
     def __init__(
         self,
@@ -184,12 +163,6 @@ class SqliteWaker:
         news = asked - self._told
         self._told = asked
         return sorted(news)
-
-
-def signal(pipe: int) -> None:
-    """Make the other end readable. A full pipe is readable already, a closed one has nobody at its other end."""
-    with suppress(OSError):
-        os.write(pipe, b"!")
 
 
 def _impatient(connection: sqlite3.Connection) -> sqlite3.Connection:
