@@ -10,7 +10,7 @@ from rota.store import Store
 from rota.store.redis.store import RedisStore
 from rota.store.schedules import ScheduleChange
 from tests.contract.building import NOW, new_queue, spec
-from tests.contract.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule
+from tests.contract.schedules.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule
 
 
 def test_a_schedule_is_found_as_it_was_put(store: Store) -> None:

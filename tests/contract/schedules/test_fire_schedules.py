@@ -28,7 +28,7 @@ from tests.contract.building import (
     succeed,
 )
 from tests.contract.racing import in_threads
-from tests.contract.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule, tick
+from tests.contract.schedules.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule, tick
 
 
 def test_what_is_due_is_given_out_longest_due_first_and_once(store: Store) -> None:

@@ -23,7 +23,6 @@ from rota.store.redis.store import RedisStore
 from rota.store.schedules import ScheduleChange
 from rota.store.sqlite.queues.stats import count_up
 from rota.store.sqlite.store import SqliteStore
-from tests.contract import scheduling
 from tests.contract.building import (
     LATER,
     NOW,
@@ -46,9 +45,10 @@ from tests.contract.building import (
     spec,
     succeed,
 )
+from tests.contract.events.configuring import await_ends, configuration, dependency, event, make_queue, verdicts
+from tests.contract.events.configuring import put as put_configuration
 from tests.contract.raw_records import change_records, with_unknown_fields
-from tests.contract.test_events import await_ends, configuration, dependency, event, make_queue, verdicts
-from tests.contract.test_events import put as put_configuration
+from tests.contract.schedules import scheduling
 
 BROKEN = {
     "cut short": lambda record: record[: len(record) // 2],

@@ -30,10 +30,10 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
-from tests.contract.scheduling import put as put_schedule
-from tests.contract.scheduling import schedule
-from tests.contract.test_events import configuration
-from tests.contract.test_events import put as put_configuration
+from tests.contract.events.configuring import configuration
+from tests.contract.events.configuring import put as put_configuration
+from tests.contract.schedules.scheduling import put as put_schedule
+from tests.contract.schedules.scheduling import schedule
 from tests.servers import RedisServer
 
 

@@ -26,7 +26,7 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
-from tests.contract.test_waker import quieten, waker_of
+from tests.contract.queues.waiting import quieten, waker_of
 
 # Tokens are compared in SQL and in Lua, which the other kinds of store share.
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
