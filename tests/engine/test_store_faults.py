@@ -94,7 +94,7 @@ def test_a_node_says_that_its_store_is_away_and_goes_on_when_it_is_back(
 
 
 def test_a_long_outage_costs_nothing_but_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota.engine.worker.worker._RETRY_S", (0.001, 0.002, 0.003))
+    monkeypatch.setattr("rota.engine.worker.exchange._RETRY_S", (0.001, 0.002, 0.003))
 
     async def scene() -> None:
         stage = new_stage()
@@ -238,7 +238,7 @@ def test_a_duty_that_fails_is_done_again(store: Store, caplog: pytest.LogCapture
 def test_a_worker_asks_for_jobs_now_and_then_although_nobody_wakes_it(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rota.engine.worker.worker.IDLE_CHECK_S", 0.2)
+    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 0.2)
 
     async def scene() -> None:
         stage = new_stage()

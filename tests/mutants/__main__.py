@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 from tests.mutants.campaign import try_all
+from tests.mutants.chance import draw
 from tests.mutants.report import report
 from tests.mutants.table import ROOT, Mutant, area_files, faults_of, read_tables
 
@@ -16,6 +17,8 @@ _printing = threading.Lock()
 
 def main() -> int:
     arguments = _parser().parse_args()
+    if arguments.chance:
+        return _try(draw(arguments.chance, arguments.seed, under=arguments.under), arguments.jobs)
     try:
         mutants = [mutant for mutant in read_tables() if _is_chosen(mutant, arguments.area, arguments.k)]
     except ValueError as error:
@@ -40,6 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("area", nargs="*", help=f"only these (default: {', '.join(areas)})")
     parser.add_argument("-k", metavar="WORD", help="only those with this word in what, file or tests")
     parser.add_argument("--list", action="store_true", help="say what there is, and try nothing")
+    parser.add_argument("--chance", type=int, metavar="N", help="instead of the tables: N changes drawn by chance")
+    parser.add_argument("--seed", type=int, default=1, help="which of them (default: 1)")
+    parser.add_argument("--under", default="", metavar="FOLDER", help="only of this folder of src/rota")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (default: 2)")
     return parser
 

@@ -140,7 +140,7 @@ class Node:
             self._stop_worker(self._worker)
 
     def _stop_worker(self, worker: Worker) -> None:
-        worker.stop() if self._at_once else worker.drain()
+        worker.stopping.stop() if self._at_once else worker.stopping.drain()
 
     def give_up(self) -> None:
         """Leave the store, from any thread: the loop of this node does not answer, and the process is to end."""
@@ -214,7 +214,7 @@ class Node:
             node=self.uuid,
             queue=node_type.uuid,
             record=lambda: self._record(node_type),
-            holder=self._worker,
+            holder=self._worker.claims if self._worker else None,
             clock=self._clock,
             contact=self._contact,
             health=self._health,

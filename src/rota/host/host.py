@@ -25,7 +25,7 @@ from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
 from rota.engine.schedules.schedules import Schedules
-from rota.engine.worker.worker import ABANDON_S
+from rota.engine.worker.stopping import ABANDON_S
 from rota.errors import RotaError, StoreError
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.log_format import set_up_logging

@@ -15,7 +15,7 @@ from rota.model.job_type import OnNodeDeath
 from rota.model.settlement import Settlement
 from rota.store import Store
 from rota.store.queues import Waker
-from rota.store.redis import waker as redis_waker
+from rota.store.redis.queues import waker as redis_waker
 from tests.conftest import OpenStore
 from tests.contract.building import (
     LATER,

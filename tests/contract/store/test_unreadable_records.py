@@ -19,6 +19,7 @@ from rota.store import Store
 from rota.store.events import ConfigurationChange, ConfigurationEntry
 from rota.store.jobs import JobQuery
 from rota.store.records.unreadable import UNREADABLE
+from rota.store.redis.keys import QueueKeys
 from rota.store.redis.store import RedisStore
 from rota.store.schedules import ScheduleChange
 from rota.store.sqlite.queues.stats import count_up
@@ -494,4 +495,4 @@ def count_unknown(store: Store, queue: str) -> None:
             count_up(db, queue, "vanished", 3, NOW)
     else:
         assert isinstance(store, RedisStore)
-        store._ask("hset", store._of(queue).totals, "vanished", "3")
+        store.access().ask("hset", QueueKeys(queue).totals, "vanished", "3")

@@ -15,7 +15,7 @@ from rota.engine.jobs.intake import Intake
 from rota.engine.schedules.schedules import Schedules
 from rota.model.ids import new_id
 from rota.store import Store
-from rota.store.redis.access import RedisAccess
+from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 
 

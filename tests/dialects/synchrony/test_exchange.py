@@ -13,7 +13,7 @@ from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import Node, NodeType
 from rota.model.schedules.request import ScheduleRequest
 from rota.store import Store
-from rota.store.redis.access import RedisAccess
+from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 from tests.contract.building import beat
 from tests.dialects.synchrony.speaking import Speaker

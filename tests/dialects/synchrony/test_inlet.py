@@ -15,7 +15,7 @@ from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.redis.access import RedisAccess
+from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 from tests.dialects.synchrony.speaking import Speaker
 from tests.dialects.synchrony.test_adoption import JOB_TYPE, KEY, QUEUE, job_type, push

@@ -464,7 +464,7 @@ def test_a_suspect_runs_in_a_process_of_its_own_beside_others_and_is_cleared(sto
 def test_a_coroutine_that_swallows_its_cancellation_does_not_keep_the_node(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rota.engine.worker.worker.ABANDON_S", 0.2)
+    monkeypatch.setattr("rota.engine.worker.stopping.ABANDON_S", 0.2)
 
     async def scene() -> None:
         stage = new_stage()
@@ -526,8 +526,8 @@ def test_a_claim_that_arrives_after_its_recovery_strands_no_job(store: Store) ->
 
 def test_the_claim_right_after_a_recovery_is_not_too_late_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     # Nobody looks for jobs by himself.
-    monkeypatch.setattr("rota.engine.worker.worker.IDLE_CHECK_S", 3_600.0)
-    monkeypatch.setattr("rota.store.redis.waker._LONGEST_WAIT_S", 3_600.0)
+    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
     async def scene() -> None:
         new_stage()

@@ -372,8 +372,8 @@ def test_a_job_that_is_cancelled_while_its_node_stops_is_cancelled(store: Store)
 
 
 def test_another_node_is_woken_for_what_a_stopped_one_gave_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota.engine.worker.worker.IDLE_CHECK_S", 3_600.0)
-    monkeypatch.setattr("rota.store.redis.waker._LONGEST_WAIT_S", 3_600.0)
+    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
     async def scene() -> None:
         stage = new_stage()

@@ -312,7 +312,7 @@ def test_what_was_claimed_ahead_of_slots_that_are_stuck_goes_to_another_node(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The other node must be woken: it does not look by itself.
-    monkeypatch.setattr("rota.engine.worker.worker.IDLE_CHECK_S", 3_600.0)
+    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
 
     async def scene() -> None:
         stage = new_stage()
@@ -343,7 +343,7 @@ def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nobody looks for jobs by himself.
-    monkeypatch.setattr("rota.engine.worker.worker.IDLE_CHECK_S", 3_600.0)
+    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
 
     async def scene() -> None:
         stage = new_stage()
@@ -364,8 +364,8 @@ def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(
 
 def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it hears, there may be jobs for others."""
-    monkeypatch.setattr("rota.engine.worker.worker.IDLE_CHECK_S", 3_600.0)
-    monkeypatch.setattr("rota.store.redis.waker._LONGEST_WAIT_S", 3_600.0)
+    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
     redis_server.flush()
     store = open_store(redis_server.url)
 

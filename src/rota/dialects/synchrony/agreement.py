@@ -15,8 +15,9 @@ from typing import Protocol
 
 from rota.dialects.synchrony import keys
 from rota.errors import Conflict, RotaError, StoreError
-from rota.store.redis.access import RedisAccess
-from rota.store.redis.scripts import Value, load_scripts
+from rota.store.redis.link.access import RedisAccess
+from rota.store.redis.link.commands import Value
+from rota.store.redis.link.scripts import load_scripts
 
 _MOST_SAID = 1_000
 _PER_CALL = 500

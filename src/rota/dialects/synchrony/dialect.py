@@ -8,7 +8,7 @@ from rota.dialects.synchrony.job_keys import JobKeys
 from rota.engine.dialect import Engine
 from rota.engine.duty import Duty
 from rota.engine.node import SCHEDULER, WORKER
-from rota.store.redis.access import RedisAccess
+from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 from rota.store.store import Store
 

@@ -10,8 +10,8 @@ from rota.dialects.synchrony.definition_hashes import JobTypes, NodeTypes, Sched
 from rota.dialects.synchrony.shapes import node_text
 from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.dialect import Engine
-from rota.store.redis.access import RedisAccess
-from rota.store.redis.scripts import load_scripts
+from rota.store.redis.link.access import RedisAccess
+from rota.store.redis.link.scripts import load_scripts
 from rota.store.schedules import ScheduleEntry
 from rota.store.store import Store
 

@@ -15,7 +15,7 @@ from rota.dialects.synchrony.definition_hashes import readable_node_types
 from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.dialect import Engine
 from rota.errors import RotaError
-from rota.store.redis.access import BlockingAccess, RedisAccess
+from rota.store.redis.link.access import BlockingAccess, RedisAccess
 
 EVERY_S = 1.0
 _WAIT_S = 5

@@ -14,8 +14,8 @@ from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.definitions.definitions import Definitions
 from rota.model.job import FINAL_STATES, Job, JobState
 from rota.store.jobs import JobQuery
-from rota.store.redis.access import RedisAccess
-from rota.store.redis.scripts import load_scripts
+from rota.store.redis.link.access import RedisAccess
+from rota.store.redis.link.scripts import load_scripts
 from rota.store.store import Store
 
 EVERY_S = 1.0

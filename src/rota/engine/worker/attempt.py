@@ -16,6 +16,7 @@ from rota.engine.worker.log_stream import LogStream
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
 from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, timed_out
+from rota.model.retry import RetryPolicy
 from rota.model.settlement import is_suspect
 from rota.store.records.unreadable import UNREADABLE
 
@@ -155,6 +156,13 @@ class Runner:
         if attempt.reason is Stop.TIMEOUT and run:
             return timed_out(_timeout_of(run) or 0, results)
         return cancelled(results) if attempt.reason is Stop.CANCELLED else INTERRUPTED
+
+    def retry_policy(self, claim: Claim) -> RetryPolicy:
+        """The job's own, or its type's."""
+        if claim.spec.retry is not None:
+            return claim.spec.retry
+        job_type = self._definitions.known_job_type(claim.spec.job_type)
+        return job_type.retry if job_type else RetryPolicy()
 
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""

@@ -1,0 +1,102 @@
+"""The conversation of a worker with the store: last log lines, ends of jobs and a claim of new ones, in one go."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from rota.clock import Clock
+from rota.engine.store_thread import StoreThread
+from rota.engine.worker.log_writer import LogWriter
+from rota.model.job import make_token
+from rota.model.settlement import Settlement
+from rota.store.claims import Claims
+from rota.store.logs import LogBatch
+from rota.store.store import Store
+
+_RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What a worker has to tell the store, and what it asks of it."""
+
+    settlements: list[Settlement] = []
+    batches: list[LogBatch] = []
+    """The last log lines of the jobs that ended."""
+    wanted: int = 0
+    """How many jobs to claim."""
+    signals: bool = False
+    """Whether another node is to be signalled if there are jobs that are not claimed here."""
+    next_due: int | None = None
+    """When the next delayed job is ready, as far as it is known. It is asked for where jobs are claimed."""
+
+    def __bool__(self) -> bool:
+        return bool(self.settlements or self.batches or self.wanted or self.signals)
+
+    def tokens(self) -> dict[str, str]:
+        """The jobs that ended, id to token."""
+        return {one.claim.spec.id: one.claim.token for one in self.settlements}
+
+
+class Exchange:
+    """Holds conversations, one after the other, each with a serial of its own."""
+
+    def __init__(
+        self, store: Store, thread: StoreThread, *, queue: str, node: str, clock: Clock, log_writer: LogWriter
+    ) -> None:
+        self._store = store
+        self._thread = thread
+        self._queue = queue
+        self._node = node
+        self._clock = clock
+        self._log_writer = log_writer
+        self.serial = 0
+        """Of the last conversation. Tokens of a node grow with it."""
+        self.failures = 0
+        """Conversations that failed since the last answer of the store."""
+
+    @property
+    def retry_s(self) -> float:
+        """How long to wait after a failure."""
+        return _RETRY_S[min(self.failures, len(_RETRY_S)) - 1]
+
+    async def hold(self, request: Request, *, held: dict[str, str] | None = None) -> Claims:
+        """Tell and ask. After a failure `held` says which jobs are in hand."""
+        self.serial += 1
+        try:
+            answer = await self._thread.call(self._prepare(request, held))
+        except Exception:
+            self.failures += 1
+            raise
+        self.failures = 0
+        return answer
+
+    def _prepare(self, request: Request, held: dict[str, str] | None) -> Callable[[], Claims]:
+        token, now, floor = make_token(self._node, self.serial), self._clock.now(), self.serial - 1
+
+        def talk() -> Claims:
+            if held is not None:
+                # The answer to the failed claim may have been lost on its way, and its jobs with it.
+                self._store.recover_claims(self._queue, self._node, held, floor=floor, now=now)
+            # Log lines first, since only a running job may have more of them.
+            if request.batches:
+                self._log_writer.write(request.batches)
+            if request.wanted or request.signals:
+                # Even a claim of none signals another node, if there is something to be had.
+                return self._store.finish_and_claim_jobs(
+                    self._queue, request.settlements, token=token, limit=request.wanted, now=now
+                )
+            return Claims([], request.next_due, self._finish(request.settlements, now))
+
+        return talk
+
+    def _finish(self, settlements: Sequence[Settlement], now: int) -> frozenset[str]:
+        """The ids of those that were refused."""
+        return self._store.finish_jobs(self._queue, settlements, now=now) if settlements else frozenset()
+
+
+def earliest_due(settlements: Sequence[Settlement], next_due: int | None) -> int | None:
+    """When the next delayed job is ready: one that just returned to its queue, or the next that the store knows."""
+    due = [one.run_at for one in settlements if one.run_at is not None]
+    if next_due is not None:
+        due.append(next_due)
+    return min(due, default=None)

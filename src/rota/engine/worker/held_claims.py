@@ -1,0 +1,72 @@
+"""What the heart asks a worker and tells it, from its own thread; what follows from it happens on the event loop."""
+
+import asyncio
+import logging
+
+from rota.clock import Clock
+from rota.engine.worker.attempt import Attempt, Stop
+from rota.engine.worker.hands import Hands
+from rota.model.liveness import let_go_grace_s, must_let_go
+from rota.store.claims import Renewal
+
+_logger = logging.getLogger("rota.worker")
+
+
+class HeldClaims:
+    """The claims of a worker, which the heart renews (`liveness/heart.py`, `ClaimHolder`)."""
+
+    def __init__(
+        self,
+        hands: Hands,
+        *,
+        node: str,
+        clock: Clock,
+        dead_after_s: float,
+    ) -> None:
+        self._hands = hands
+        self._node = node
+        self._clock = clock
+        self._dead_after_s = dead_after_s
+        self._loop = asyncio.get_running_loop()
+        self._heard_at = clock.monotonic()
+
+    def held(self) -> dict[str, str]:
+        """The jobs in hand, id to token."""
+        return self._hands.tokens()
+
+    def renewed(self, held: dict[str, str], renewal: Renewal) -> None:
+        """The store was told what is held; hear which jobs are to be cancelled and which are no longer ours."""
+        self._heard_at = self._clock.monotonic()
+        if renewal.cancelled or renewal.lost:
+            self._loop.call_soon_threadsafe(self._obey, held, renewal)
+
+    def let_go(self) -> None:
+        """The store has not heard of this node for long: end the runs that promise to be the only ones. May be said
+        again and again."""
+        self._loop.call_soon_threadsafe(self._stop_locked_runs)
+
+    def is_old(self, attempt: Attempt) -> bool:
+        """Whether its claim, which was a sign of life too, and the last renewal are so long ago that others may have
+        the job."""
+        heard_at = max(attempt.claimed_at, self._heard_at)
+        return must_let_go(self._clock.monotonic() - heard_at, self._dead_after_s)
+
+    def _obey(self, held: dict[str, str], renewal: Renewal) -> None:
+        self._hands.cancel(renewal.cancelled)
+        for job_id in renewal.lost:
+            attempt = self._hands.find(job_id)
+            # What was lost is the attempt that the store was told of. This node may have been given the job again.
+            if attempt is not None and attempt.claim.token == held[job_id]:
+                _logger.warning("claim lost, run stopped", extra={"job_id": job_id, "node": self._node})
+                self._hands.stop(attempt, Stop.LOST)
+
+    def _stop_locked_runs(self) -> None:
+        locked = [attempt for attempt in self._hands if attempt.claim.spec.lock_key is not None]
+        for attempt in [one for one in locked if self._must_be_given_up(one)]:
+            _logger.warning("store not reached, run under a lock stopped", extra={"job_id": attempt.claim.spec.id})
+            attempt.shorten_grace(let_go_grace_s(self._dead_after_s))
+            self._hands.stop(attempt, Stop.INTERRUPTED)
+
+    def _must_be_given_up(self, attempt: Attempt) -> bool:
+        """What was claimed lately is known to be ours. What cannot be stopped would only run beside its successor."""
+        return attempt.reason is None and attempt.can_be_stopped and self.is_old(attempt)

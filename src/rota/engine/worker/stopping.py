@@ -1,0 +1,57 @@
+"""How a worker comes to its end: it drains, then interrupts what runs, then leaves behind what does not end."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from rota.engine.worker.attempt import Stop
+from rota.engine.worker.hands import Hands
+from rota.model.outcome import INTERRUPTED
+
+ABANDON_S = 7.0
+"""Runs that do not end this long after they were told to, when the node must go, are left behind. Longer than the grace
+that executors give to what they stop."""
+_logger = logging.getLogger("rota.worker")
+
+
+class Stopping:
+    """The end of one worker. Each step is called at most once with effect, on the event loop."""
+
+    def __init__(self, hands: Hands, *, grace_s: float, on_change: Callable[[], None]) -> None:
+        self._hands = hands
+        self._grace_s = grace_s
+        self._on_change = on_change
+        self._loop = asyncio.get_running_loop()
+        self.is_draining = False
+        """Whether nothing more is begun."""
+        self.is_at_once = False
+        """Whether what runs is interrupted."""
+        self.has_abandoned = False
+        """Whether runs were left behind."""
+
+    def drain(self) -> None:
+        """Claim nothing more. What was claimed ahead goes back; running jobs go on, and are interrupted after the
+        grace."""
+        if not self.is_draining:
+            self.is_draining = True
+            self._hands.close()
+            self._loop.call_later(self._grace_s, self.stop)
+            self._on_change()
+
+    def stop(self) -> None:
+        """Interrupt what runs, now. The jobs go back to their queue; their attempts do not count."""
+        if self.is_at_once:
+            return
+        self.is_draining = self.is_at_once = True
+        self._on_change()
+        self._hands.close()
+        for attempt in self._hands:
+            attempt.stop(Stop.INTERRUPTED)
+        self._loop.call_later(ABANDON_S, self._abandon)
+
+    def _abandon(self) -> None:
+        """Give up on runs that swallow their cancellation; the process ends, and they with it."""
+        for attempt in self._hands:
+            _logger.error("run does not end, left behind", extra={"job_id": attempt.claim.spec.id})
+            self.has_abandoned = True
+            self._hands.end(attempt, INTERRUPTED)

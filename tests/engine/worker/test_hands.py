@@ -1,0 +1,146 @@
+"""The jobs that a worker has in hand."""
+
+import asyncio
+
+from rota.engine.worker.attempt import Attempt, Stop
+from rota.engine.worker.hands import Hands
+from rota.model.job import Claim
+from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, succeeded
+from tests.contract.building import spec
+
+DONE = succeeded(None)
+
+
+def new_attempt(job_id: str | None = None, *, token: str = "node/1", claimed_at: float = 0.0) -> Attempt:
+    claim = Claim(spec("queue", job_id=job_id), token, rank=0, attempts=0, deaths=0)
+    return Attempt(claim, claimed_at)
+
+
+class Kept:
+    """Hands, and what came of the attempts in them."""
+
+    def __init__(self) -> None:
+        self.ends: list[tuple[Attempt, Outcome]] = []
+        self.changes = 0
+        self.hands = Hands(on_end=lambda attempt, outcome: self.ends.append((attempt, outcome)), on_change=self._count)
+
+    def _count(self) -> None:
+        self.changes += 1
+
+    def kinds(self) -> list[OutcomeKind]:
+        return [outcome.kind for _, outcome in self.ends]
+
+
+def test_a_job_waits_for_a_slot_and_is_in_hand_until_it_ends() -> None:
+    kept = Kept()
+    attempt = new_attempt()
+
+    kept.hands.take(attempt)
+
+    assert list(kept.hands.waiting) == [attempt]
+    assert kept.hands.tokens() == {attempt.claim.spec.id: "node/1"}
+    assert (len(kept.hands), kept.hands.running) == (1, 0)
+
+    kept.hands.waiting.popleft()
+    assert kept.hands.running == 1
+    kept.hands.end(attempt, DONE)
+    assert len(kept.hands) == 0
+    assert kept.ends == [(attempt, DONE)]
+
+
+def test_a_free_slot_takes_a_job_at_once_and_slots_that_gave_up_are_passed_over() -> None:
+    async def scene() -> None:
+        kept = Kept()
+        gone = asyncio.create_task(kept.hands.next_attempt())
+        free = asyncio.create_task(kept.hands.next_attempt())
+        await asyncio.sleep(0)
+        assert kept.changes == 2
+        gone.cancel()
+        await asyncio.wait([gone])
+        attempt = new_attempt()
+
+        kept.hands.take(attempt)
+
+        assert await free is attempt
+        assert not kept.hands.waiting
+        assert not kept.hands.has_idle_slot
+
+    asyncio.run(scene())
+
+
+def test_a_second_attempt_at_a_job_begins_when_the_first_has_ended_which_is_not_recorded() -> None:
+    kept = Kept()
+    first = new_attempt()
+    second = new_attempt(first.claim.spec.id, token="node/2")
+    kept.hands.take(first)
+    kept.hands.waiting.popleft()
+
+    kept.hands.take(second)
+
+    assert first.reason is Stop.LOST
+    assert not kept.hands.waiting
+    kept.hands.end(first, DONE)
+    assert list(kept.hands.waiting) == [second]
+    assert kept.ends == []
+    assert kept.hands.tokens() == {first.claim.spec.id: "node/2"}
+
+
+def test_a_run_whose_claim_was_lost_is_not_recorded() -> None:
+    kept = Kept()
+    attempt = new_attempt()
+    kept.hands.take(attempt)
+    kept.hands.waiting.popleft()
+
+    kept.hands.stop(attempt, Stop.LOST)
+    kept.hands.end(attempt, DONE)
+
+    assert kept.ends == []
+    assert len(kept.hands) == 0
+
+
+def test_what_is_cancelled_while_it_waits_ends_without_having_run() -> None:
+    kept = Kept()
+    attempt = new_attempt()
+    kept.hands.take(attempt)
+
+    kept.hands.cancel([attempt.claim.spec.id, "unknown"])
+
+    assert kept.kinds() == [OutcomeKind.CANCELLED]
+    assert not kept.hands.waiting
+
+
+def test_only_what_waits_goes_back_and_only_if_it_was_claimed_long_ago() -> None:
+    kept = Kept()
+    running, old, new = new_attempt(), new_attempt(claimed_at=1.0), new_attempt(claimed_at=2.0)
+    for attempt in (running, old, new):
+        kept.hands.take(attempt)
+    kept.hands.waiting.popleft()
+
+    assert kept.hands.give_back(claimed_before=2.0) == 1
+
+    assert kept.ends == [(old, INTERRUPTED)]
+    assert list(kept.hands.waiting) == [new]
+
+
+def test_closed_hands_begin_nothing_more() -> None:
+    kept = Kept()
+    waiting, late = new_attempt(), new_attempt()
+    kept.hands.take(waiting)
+
+    kept.hands.close()
+    kept.hands.take(late)
+
+    assert kept.ends == [(waiting, INTERRUPTED), (late, INTERRUPTED)]
+    assert len(kept.hands) == 0
+
+
+def test_the_end_of_a_run_that_was_left_behind_comes_too_late() -> None:
+    kept = Kept()
+    attempt = new_attempt()
+    kept.hands.take(attempt)
+    kept.hands.waiting.popleft()
+
+    kept.hands.end(attempt, INTERRUPTED)
+    kept.hands.end(attempt, DONE)
+
+    assert kept.ends == [(attempt, INTERRUPTED)]

@@ -1,0 +1,133 @@
+"""Changes that no table names, drawn by chance: a comparison that is one off, a condition turned round, a statement
+left out. How many of these are noticed says how well the tests hold what nobody thought of.
+
+Not every one of them is dangerous: a survivor may do the same as before, or be slower only. People judge them.
+"""
+
+import ast
+import random
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from tests.mutants.table import ROOT, Mutant, faults_of
+
+SOURCE = "src/rota"
+Spot = tuple[int, int, int, str]
+"""Line, first and last column, and what comes there instead."""
+_TESTS = {
+    "model/triggers": "tests/model/triggers tests/engine/schedules -k 'not redis'",
+    "model/schedules": "tests/model/schedules tests/engine/schedules tests/simulation/test_policies.py -k 'not redis'",
+    "model/events": "tests/model/events tests/engine/events -k 'not redis'",
+    "model": "tests/model tests/contract tests/engine/worker tests/engine/jobs tests/engine/liveness -k 'not redis'",
+    "store/sqlite": "tests/contract tests/store/sqlite tests/system/test_sqlite_wake_ups.py -k 'not redis'",
+    "store/redis": "tests/contract tests/store/redis -k 'redis and not cluster'",
+    "engine/worker": "tests/engine/worker tests/engine/test_every_store_call.py tests/engine/test_store_faults.py "
+    "tests/engine/test_node.py -k 'not redis'",
+    "engine/schedules": "tests/engine/schedules tests/simulation/test_policies.py -k 'not redis'",
+    "engine/events": "tests/engine/events tests/seeds/test_004_events.py -k 'not redis'",
+    "engine/definitions": "tests/engine/definitions tests/engine/jobs tests/engine/events tests/server -k 'not redis'",
+    "engine/jobs": "tests/engine/jobs tests/server tests/engine/worker -k 'not redis'",
+    "engine/liveness": "tests/engine/liveness tests/engine/test_node.py tests/system/test_liveness.py -k 'not redis'",
+    "engine/executors": "tests/engine/executors",
+    "server": "tests/server tests/sdk -k 'not redis'",
+    "dialects": "tests/dialects tests/seeds/test_001_redis_keys.py",
+}
+"""The longest beginning of a path decides. What these tests do not notice, others may."""
+
+_SWAPS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+    ast.In: "not in",
+    ast.NotIn: "in",
+}
+_LUA_AND_SQL = [
+    (re.compile(r"(?<![<>=~!])<(?![=>])"), "<="),
+    (re.compile(r"<="), "<"),
+    (re.compile(r"(?<![<>=~!-])>(?!=)"), ">="),
+    (re.compile(r">="), ">"),
+    (re.compile(r"=="), "~="),
+    (re.compile(r"~="), "=="),
+    (re.compile(r"\band\b"), "or"),
+    (re.compile(r"\bAND\b"), "OR"),
+    (re.compile(r"^\s*redis\.call\(.*\)$"), ""),
+]
+
+
+def draw(count: int, seed: int, *, root: Path = ROOT, under: str = "") -> list[Mutant]:
+    """So many changes by chance; the same seed on the same code draws the same ones."""
+    spots = [(path, spot) for path in _files(root, under) for spot in _spots_of(path)]
+    random.Random(seed).shuffle(spots)
+    fitting = (
+        mutant for path, spot in spots if (mutant := _mutant(root, path, spot)) and not [*faults_of(mutant, root)]
+    )
+    return list(islice(fitting, count))
+
+
+def _files(root: Path, under: str) -> list[Path]:
+    places = sorted((root / SOURCE / under).rglob("*"))
+    return [one for one in places if one.suffix in (".py", ".lua", ".sql") and place_of_tests(root, one)]
+
+
+def place_of_tests(root: Path, path: Path) -> str | None:
+    """The tests that a file's changes are tried with."""
+    place = path.relative_to(root / SOURCE).as_posix()
+    fitting = [start for start in _TESTS if place.startswith(start + "/")]
+    return _TESTS[max(fitting, key=len)] if fitting else None
+
+
+def _spots_of(path: Path) -> Iterator[Spot]:
+    text = path.read_text()
+    return _spots_of_python(text) if path.suffix == ".py" else _spots_of_lines(text)
+
+
+def _mutant(root: Path, path: Path, spot: Spot) -> Mutant | None:
+    """The change with as many lines before it as make it the only one of its kind."""
+    number, start, end, new = spot
+    text = path.read_text()
+    lines = text.splitlines(keepends=True)
+    line = lines[number]
+    changed = line[:start] + new + line[end:]
+    for first in range(number, max(number - 4, -1), -1):
+        before = "".join(lines[first:number])
+        if text.count(before + line) == 1:
+            what = f"line {number + 1}: {line.strip()!r} becomes {changed.strip()!r}"
+            file = path.relative_to(root).as_posix()
+            return Mutant(what, file, before + line, before + changed, place_of_tests(root, path) or "", area="chance")
+    return None
+
+
+def _spots_of_lines(text: str) -> Iterator[Spot]:
+    for number, line in enumerate(text.splitlines()):
+        if not line.lstrip().startswith("--"):
+            for pattern, new in _LUA_AND_SQL:
+                for found in pattern.finditer(line):
+                    yield number, found.start(), found.end(), new
+
+
+def _spots_of_python(text: str) -> Iterator[Spot]:
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Compare(left=left, ops=[operator], comparators=[right]) if left.end_lineno == right.lineno:
+                yield left.end_lineno - 1, left.end_col_offset or 0, right.col_offset, f" {_SWAPS[type(operator)]} "
+            case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) if test.lineno == test.end_lineno:
+                yield _around(test, f"not ({lines[test.lineno - 1][test.col_offset : test.end_col_offset]})")
+            case ast.Constant(value=bool(value)) if node.lineno == node.end_lineno:
+                yield _around(node, str(not value))
+            case ast.Constant(value=int(value)):
+                yield _around(node, str(value + 1))
+            case ast.Expr(value=ast.Call()) | ast.Assign(targets=[ast.Attribute()]) | ast.AugAssign():
+                if node.lineno == node.end_lineno and "_logger" not in lines[node.lineno - 1]:
+                    yield _around(node, "pass")
+
+
+def _around(node: ast.expr | ast.stmt, new: str) -> Spot:
+    return node.lineno - 1, node.col_offset, node.end_col_offset or 0, new

@@ -1,0 +1,41 @@
+"""Changes drawn by chance are changes, and can be tried."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.chance import draw, place_of_tests
+from tests.mutants.table import ROOT, faults_of
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_drawn_changes_can_be_made_and_tried(seed: int) -> None:
+    drawn = draw(40, seed)
+
+    assert len(drawn) == 40
+    assert [fault for mutant in drawn for fault in faults_of(mutant)] == []
+
+
+def test_the_same_seed_draws_the_same_changes_and_another_one_others() -> None:
+    assert draw(20, 3) == draw(20, 3)
+    assert draw(20, 3) != draw(20, 4)
+
+
+def test_only_files_of_the_named_folder_are_changed() -> None:
+    drawn = draw(30, 1, under="store/redis")
+
+    assert {mutant.file.split("/")[3] for mutant in drawn} == {"redis"}
+    assert {Path(mutant.file).suffix for mutant in drawn} == {".lua", ".py"}
+
+
+def test_the_longest_beginning_of_a_path_chooses_the_tests() -> None:
+    inner, outer = (
+        place_of_tests(ROOT, ROOT / "src/rota/model/events/event.py"),
+        place_of_tests(ROOT, ROOT / "src/rota/model/job.py"),
+    )
+
+    assert inner is not None
+    assert inner.startswith("tests/model/events ")
+    assert outer is not None
+    assert outer.startswith("tests/model ")
+    assert place_of_tests(ROOT, ROOT / "src/rota/cli/main.py") is None
