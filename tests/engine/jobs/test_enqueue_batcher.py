@@ -16,7 +16,7 @@ from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store.jobs import Admission
-from rota.store.sqlite.database import Database
+from rota.store.sqlite.database.database import Database
 from rota.store.sqlite.store import SqliteStore
 
 WISH = JobRequest(job_type="report")
@@ -26,7 +26,7 @@ class CountingStore(SqliteStore):
     """The real store; it notes the size of each batch, waits at a gate, and can be unplugged."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(Database(str(path)))
+        super().__init__(Database(str(path)).open())
         self.batches: list[int] = []
         self.gate = threading.Event()
         self.gate.set()

@@ -21,7 +21,7 @@ from rota.store.schedules import ScheduleEntry
 from tests.conftest import OpenStore
 from tests.contract.building import find, spec
 from tests.contract.racing import in_threads
-from tests.contract.scheduling import firing
+from tests.contract.schedules.scheduling import firing
 from tests.engine.scheduling import FULL, MINUTE, START, World
 from tests.engine.working import Faults
 

@@ -9,7 +9,7 @@ from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUE
 from rota.store.redis.store import RedisStore
 from rota.store.schedules import ScheduleChange
 from tests.contract.building import NOW, new_queue, spec
-from tests.contract.scheduling import LEASE_MS, firing, found, put, schedule
+from tests.contract.schedules.scheduling import LEASE_MS, firing, found, put, schedule
 
 pytestmark = pytest.mark.stores("redis")
 
