@@ -3,13 +3,13 @@
 import pytest
 from msgspec import structs
 
-from rota.engine.schedules.moves import move_schedule
+from rota.engine.definitions.moves import move_schedule
 from rota.model.ids import new_id
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.store import RedisStore
 from rota.store.schedules import ScheduleChange
 from tests.contract.building import NOW, new_queue, spec
-from tests.contract.scheduling import LEASE_MS, firing, found, put, schedule
+from tests.contract.schedules.scheduling import LEASE_MS, firing, found, put, schedule
 
 pytestmark = pytest.mark.stores("redis")
 
