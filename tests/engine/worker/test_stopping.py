@@ -215,7 +215,7 @@ def test_a_job_that_was_stopped_and_broke_over_it_ended_for_that_reason(store: S
         shop = Shop(store)
         shop.python("break_when_stopped")
         async with working(store):
-            job_id = shop.enqueue("break_when_stopped", timeout_ms=20 if reason == "timeout" else None)
+            job_id = shop.enqueue("break_when_stopped", timeout_ms=1_000 if reason == "timeout" else None)
             await until(lambda: stage.started == ["breaker"], "the job to start")
             if reason == "cancelled":
                 shop.cancel(job_id)
