@@ -7,7 +7,6 @@ both        the duties of the dialects that it speaks
 """
 
 import asyncio
-import logging
 import os
 import random
 import socket
@@ -31,11 +30,23 @@ from rota.engine.liveness.draining import forget_drain, is_to_drain
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
 from rota.engine.liveness.watchdog import Watchdog
+from rota.engine.observation.happenings import (
+    ClockFollowed,
+    ClockJumped,
+    DrainRequested,
+    DutyFailed,
+    Fault,
+    LeaveFailed,
+    NodeJoined,
+    NodeLeft,
+    StoreReplaced,
+)
+from rota.engine.observation.observers import Observers
 from rota.engine.schedules.schedules import Schedules
 from rota.engine.schedules.ticker import Ticker
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.worker import Worker
-from rota.errors import RotaError, StoreError
+from rota.errors import StoreError
 from rota.model.ids import new_id
 from rota.model.liveness import BEATS_PER_DEATH, contact_of_node
 from rota.model.node import DEAD_AFTER_MS, NodeType
@@ -47,7 +58,6 @@ SCHEDULER = "scheduler"
 _TIMEOUTS_PER_DEATH = 8
 _SHORTEST_TIMEOUT_S = 1.0
 _AFTER_ERROR_S = 1.0
-_logger = logging.getLogger("rota.node")
 
 
 class NodeOptions(Struct, frozen=True, kw_only=True):
@@ -77,12 +87,14 @@ class Node:
         clock: NodeClock | None = None,
         dialects: Sequence[Dialect] = (),
         presence: Presence | None = None,
+        observers: Observers | None = None,
     ) -> None:
         self._store = store
         self._options = options
         self._executors = executors or ExecutorRegistry()
         self._clock = clock or NodeClock()
-        self._health = Health()
+        self.observers = observers or Observers()
+        self._health = Health(self.observers)
         self._presence = presence or Presence(run_folder())
         self._contact = contact_of_node(options.dead_after_ms / 1000)
         self._clock.follow(store.now())
@@ -91,7 +103,7 @@ class Node:
         self.definitions = Definitions(store, self._executors)
         self.intake = Intake(store, self.definitions, self._clock)
         retention_ms = options.history_max_age_ms
-        self.events = Events(store, self.definitions, self._clock, retention_ms=retention_ms)
+        self.events = Events(store, self.definitions, self._clock, retention_ms=retention_ms, observers=self.observers)
         self._executors.provide("event", EventExecutor(self.events, self._clock))
         self.schedules = Schedules(store, self.definitions, self.intake, self._clock)
         self._dialects = dialects
@@ -117,6 +129,7 @@ class Node:
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
         heart.start()
+        self.observers.tell(NodeJoined(self.uuid, node_type.uuid, self._options.roles))
         try:
             await self._work_until_stopped()
         finally:
@@ -168,6 +181,7 @@ class Node:
             executors=self._executors,
             clock=self._clock,
             health=self._health,
+            observers=self.observers,
             stop_grace_s=self._options.stop_grace_s,
             dead_after_ms=self._options.dead_after_ms,
         )
@@ -192,6 +206,7 @@ class Node:
                     self.definitions,
                     max_age_ms=options.history_max_age_ms,
                     max_count=options.history_max_count,
+                    observers=self.observers,
                 )
             )
         return duties
@@ -205,6 +220,7 @@ class Node:
             contact=self._contact,
             presence=self._presence,
             dead_after_ms=self._options.dead_after_ms,
+            observers=self.observers,
         )
 
     def _make_heart(self, node_type: NodeType) -> Heart:
@@ -218,13 +234,14 @@ class Node:
             clock=self._clock,
             contact=self._contact,
             health=self._health,
+            observers=self.observers,
             dead_after_ms=self._options.dead_after_ms,
         )
 
     def _prompt_duties(self) -> list[Duty]:
         if SCHEDULER not in self._options.roles:
             return []
-        ticker = Ticker(self._store, self.definitions, node=self.uuid)
+        ticker = Ticker(self._store, self.definitions, node=self.uuid, observers=self.observers)
         return [ticker, Outbox(self._store, self.definitions, self.events)]
 
     def _engine(self) -> Engine:
@@ -247,11 +264,8 @@ class Node:
             except StoreError as error:
                 self._health.store_failed(error)
                 wait_s = _AFTER_ERROR_S
-            except RotaError as error:
-                _logger.error("duty failed", extra={"duty": type(duty).__name__, "error": str(error)})
-                wait_s = _AFTER_ERROR_S
-            except Exception:
-                _logger.exception("duty failed", extra={"duty": type(duty).__name__})
+            except Exception as error:
+                self.observers.tell(DutyFailed(type(duty).__name__, error))
                 wait_s = _AFTER_ERROR_S
             await asyncio.sleep(wait_s)
 
@@ -262,11 +276,11 @@ class Node:
                 is_to_drain = await thread.call(self._hear_news)
             except StoreError as error:
                 self._health.store_failed(error)
-            except Exception:
-                _logger.exception("listening for news failed")
+            except Exception as error:
+                self.observers.tell(Fault("node", "listening for news failed", error))
             else:
                 if is_to_drain and not self._stop_requested.is_set():
-                    _logger.info("asked to drain; stopping after the running jobs")
+                    self.observers.tell(DrainRequested())
                     self.request_stop()
             await asyncio.sleep(self._options.dead_after_ms / 1000 / BEATS_PER_DEATH)
 
@@ -282,9 +296,9 @@ class Node:
         before = self._clock.offset_ms
         self._clock.follow(self._store.now())
         if self._clock.step_ms:
-            _logger.warning("the store's clock jumped; waiting for a second look", extra={"ms": self._clock.step_ms})
+            self.observers.tell(ClockJumped(self._clock.step_ms))
         elif abs(self._clock.offset_ms - before) >= STEP_MS:
-            _logger.warning("following the store's clock", extra={"ms": self._clock.offset_ms - before})
+            self.observers.tell(ClockFollowed(self._clock.offset_ms - before))
 
     def _check_epoch(self) -> None:
         """A store that forgot who founded it was emptied or exchanged: say so, rather than pretend nothing happened.
@@ -292,7 +306,7 @@ class Node:
         It is founded anew under another name, so that every node notices.
         """
         if self._store.get_setting("epoch") != self._epoch:
-            _logger.error("the store was emptied or replaced; jobs accepted before may be lost")
+            self.observers.tell(StoreReplaced())
             self._epoch = self._store.put_setting("epoch", new_id(self._clock.now()), only_if_absent=True)
 
     def _record(self, node_type: NodeType) -> NodeRecord:
@@ -319,4 +333,6 @@ class Node:
             forget_drain(self._store, self.uuid)
             self._store.remove_nodes(uuid=self.uuid)
         except StoreError as error:
-            _logger.warning("could not take leave of the store", extra={"error": str(error)})
+            self.observers.tell(LeaveFailed(error))
+        else:
+            self.observers.tell(NodeLeft(self.uuid, node_type.uuid))

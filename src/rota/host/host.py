@@ -24,9 +24,11 @@ from rota.engine.definitions.file import FileDefinitions, Wanted
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
+from rota.engine.observation.counters import Counters
+from rota.engine.observation.observers import Observers
 from rota.engine.schedules.schedules import Schedules
 from rota.engine.worker.stopping import ABANDON_S
-from rota.errors import RotaError, StoreError
+from rota.errors import InvalidInput, RotaError, StoreError
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.log_format import set_up_logging
 from rota.host.signals import heard_signals
@@ -77,6 +79,8 @@ class Host:
             clock=self.clock,
             dialects=open_dialects(settings, store),
         )
+        if settings.otel:
+            _tell_opentelemetry(self.node.observers)
         self.listener: socket.socket | None = None
         self.key_plan: KeyPlan | None = None
         self.duty: Duty | None = None
@@ -157,6 +161,7 @@ class Host:
             health=self.node.health,
             events=self.node.events,
             event_types=self.settings.event_types,
+            counters=Counters(self.node.observers),
             options=ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open),
         )
 
@@ -234,6 +239,14 @@ def _make_cwd_importable() -> None:
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
+
+
+def _tell_opentelemetry(observers: Observers) -> None:
+    try:
+        from rota.engine.observation.opentelemetry import OpenTelemetry
+    except ImportError as error:
+        raise InvalidInput("otel", "needs the extra: pip install 'rota[otel]'") from error
+    OpenTelemetry(observers)
 
 
 def _apply_file(host: Host) -> None:

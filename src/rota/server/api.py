@@ -16,6 +16,7 @@ from rota.engine.events.events import Events
 from rota.engine.jobs.changes import JobChanges
 from rota.engine.jobs.enqueue_batcher import EnqueueBatcher
 from rota.engine.jobs.intake import Intake
+from rota.engine.observation.counters import Counters
 from rota.engine.schedules.backfill import Backfills
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import NotFound
@@ -71,6 +72,7 @@ class Api:
         options: ServerOptions | None = None,
         events: Events | None = None,
         event_types: tuple[str, ...] = (),
+        counters: Counters | None = None,
     ) -> None:
         self.options = options or ServerOptions()
         self.store = store
@@ -86,6 +88,8 @@ class Api:
         self.event_batcher = EventBatcher(self.events)
         self.event_types = event_types
         """Beyond those that every installation knows."""
+        self.counters = counters
+        """Of the node in this process, for the metrics."""
         self.schedules = Schedules(store, definitions, intake, clock)
         self.backfills = Backfills(store, definitions, self.schedules, clock)
         self.requests = Requests()
