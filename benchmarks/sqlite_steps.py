@@ -19,7 +19,7 @@ from rota.model.outcome import succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
 from rota.store.logs import LogBatch
-from rota.store.sqlite.database import Database
+from rota.store.sqlite.database.database import Database
 from rota.store.sqlite.store import SqliteStore
 
 ENDED = 500_000
@@ -54,7 +54,7 @@ class Bench:
 
     def __init__(self, folder: Path, synchronous: str) -> None:
         self.path = folder / f"{synchronous}-{time.monotonic_ns()}.db"
-        self.database = TimedDatabase(str(self.path), synchronous)
+        self.database = TimedDatabase(str(self.path), synchronous).open()
         self.store = SqliteStore(self.database)
         self.queue = new_id(self.store.now())
         self._serial = 0
@@ -72,7 +72,7 @@ class Bench:
     def claim(self, limit: int) -> list[object]:
         self._serial += 1
         token, now = make_token("bench", self._serial), self.store.now()
-        return list(self.store.claim_jobs(self.queue, token=token, limit=limit, lease_ms=60_000, now=now).claims)
+        return list(self.store.claim_jobs(self.queue, token=token, limit=limit, now=now).claims)
 
     def run_all(self, lines: int = 0) -> None:
         """Run whatever waits, with so many lines of log each."""
@@ -139,7 +139,7 @@ def _another_writer(path: Path) -> Iterator[Sequence[float]]:
     waits, is_over = [0.0], threading.Event()
 
     def write() -> None:
-        with closing(SqliteStore(Database(str(path), synchronous="NORMAL"))) as store:
+        with closing(SqliteStore(Database(str(path), synchronous="NORMAL").open())) as store:
             while not is_over.wait(0.001):
                 began = time.perf_counter()
                 store.put_setting("bench", str(began))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 import rota
+from rota.store.redis.link.scripts import load_scripts
 
 SCRIPTS = Path(rota.__file__).parent / "store" / "redis" / "scripts"
 DIALECTS = Path(rota.__file__).parent / "dialects"
@@ -309,17 +310,31 @@ def faults_of(text: str, includes: dict[str, str]) -> list[str]:
     return [*missing, *header_faults(text), *use_faults(text), *Body(whole).key_faults()]
 
 
+FILES = sorted(path for path in SCRIPTS.glob("*/*.lua") if path.parent.name != "includes")
+
+
 def _texts(folder: Path) -> dict[str, str]:
     return {path.stem: path.read_text() for path in sorted(folder.glob("*.lua"))}
 
 
-def test_there_are_scripts() -> None:
-    assert _texts(SCRIPTS)
+def test_there_are_scripts_and_each_has_a_name_of_its_own() -> None:
+    assert FILES
+    assert len({path.stem for path in FILES}) == len(FILES) == len(load_scripts())
 
 
-@pytest.mark.parametrize("name", _texts(SCRIPTS))
-def test_a_script_agrees_with_its_header_and_builds_no_key(name: str) -> None:
-    assert faults_of(_texts(SCRIPTS)[name], _texts(SCRIPTS / "includes")) == []
+def test_two_scripts_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for noun in ("jobs", "claims"):
+        (tmp_path / "doubled" / "scripts" / noun).mkdir(parents=True)
+        (tmp_path / "doubled" / "scripts" / noun / "claim_jobs.lua").write_text("return 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(ValueError, match="two scripts of the name claim_jobs"):
+        load_scripts("doubled")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_script_agrees_with_its_header_and_builds_no_key(path: Path) -> None:
+    assert faults_of(path.read_text(), _texts(SCRIPTS / "includes")) == []
 
 
 @pytest.mark.parametrize("path", sorted(DIALECTS.glob("*/scripts/*.lua")), ids=lambda path: path.stem)
@@ -356,10 +371,10 @@ for i = 2, #KEYS do
   redis.call('RPUSH', log, 'KEYS[9]' .. ARGV[i] .. now)
   redis.call('UNLINK', log, KEYS[i - 1])
 end
-leave_word(jobs)
+signal(jobs)
 return redis.call('HLEN', jobs) + redis.call('time')[1]
 """
-WAKE = "-- Leave word.\nlocal function leave_word(wake)\n  redis.call('RPUSH', wake, '1')\nend\n"
+WAKE = "-- Signal.\nlocal function signal(wake)\n  redis.call('RPUSH', wake, '1')\nend\n"
 
 
 def faults_with(old: str, new: str, wake: str = WAKE) -> list[str]:
@@ -396,8 +411,8 @@ def test_a_good_script_has_no_faults() -> None:
             "local log = KEYS[i]\n  log = log .. 'x'",
             "line 17: the key of RPUSH is log, not one of KEYS",
         ),
-        ("leave_word(jobs)", "leave_word('a' .. 'b')", "line 19: leave_word takes a key, but is given 'a' .. 'b'"),
-        ("leave_word(jobs)", "leave_word()", "line 19: leave_word takes a key, but is given missing"),
+        ("signal(jobs)", "signal('a' .. 'b')", "line 19: signal takes a key, but is given 'a' .. 'b'"),
+        ("signal(jobs)", "signal()", "line 19: signal takes a key, but is given missing"),
         (
             "redis.call('HLEN', jobs)",
             "redis.call(now, jobs)",
@@ -411,12 +426,10 @@ def test_a_fault_is_found(old: str, new: str, fault: str) -> None:
 
 
 def test_a_key_is_followed_through_functions() -> None:
-    through = WAKE + "local function twice(a, key)\n  leave_word(key)\n  leave_word(key)\nend\n"
+    through = WAKE + "local function twice(a, key)\n  signal(key)\n  signal(key)\nend\n"
 
-    assert faults_with("leave_word(jobs)", "twice(now, jobs)", through) == []
-    assert "line 19: twice takes a key, but is given now" in faults_with(
-        "leave_word(jobs)", "twice(jobs, now)", through
-    )
+    assert faults_with("signal(jobs)", "twice(now, jobs)", through) == []
+    assert "line 19: twice takes a key, but is given now" in faults_with("signal(jobs)", "twice(jobs, now)", through)
 
 
 def test_a_script_without_arguments_says_so() -> None:

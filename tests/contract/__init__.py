@@ -1,1 +1,1 @@
-"""The promises of `rota.store.store`, checked on every store. One file per noun."""
+"""The promises of `rota.store`, checked on every store: a file or folder per noun, and what they build upon."""

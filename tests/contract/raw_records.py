@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from rota.store import Store
-from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES
+from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, QueueKeys
 from rota.store.redis.store import RedisStore
 from rota.store.sqlite.store import SqliteStore
 
@@ -57,7 +57,7 @@ def _change_rows(db: sqlite3.Connection, kind: str, key: str, change: Change) ->
 
 
 def _change_values(store: RedisStore, kind: str, key: str, change: Change, queue: str) -> None:
-    k = store._of(queue)
+    k = QueueKeys(queue)
     hashes = {
         "spec": k.jobs,
         "mark": k.marks,
@@ -71,18 +71,18 @@ def _change_values(store: RedisStore, kind: str, key: str, change: Change, queue
     states = {"schedule state": k.schedule_states, "configuration state": k.configuration_states}
     sorted_sets = {"tick": k.ticks(key), "validation": k.validations(key), "event": k.outbox}
     if kind in hashes:
-        store._ask("hset", hashes[kind], key, change(store._ask("hget", hashes[kind], key)))
+        store.access().ask("hset", hashes[kind], key, change(store.access().ask("hget", hashes[kind], key)))
     elif kind in states:
-        version, _, state = store._ask("hget", states[kind], key).partition(b" ")
-        store._ask("hset", states[kind], key, version + b" " + change(state))
+        version, _, state = store.access().ask("hget", states[kind], key).partition(b" ")
+        store.access().ask("hset", states[kind], key, version + b" " + change(state))
     elif kind in sorted_sets:
-        for member, score in store._ask("zrange", sorted_sets[kind], 0, -1, withscores=True):
-            store._ask("zrem", sorted_sets[kind], member)
-            store._ask("zadd", sorted_sets[kind], {change(member): score})
+        for member, score in store.access().ask("zrange", sorted_sets[kind], 0, -1, withscores=True):
+            store.access().ask("zrem", sorted_sets[kind], member)
+            store.access().ask("zadd", sorted_sets[kind], {change(member): score})
     else:
         name = {"evaluation": k.evaluations(key), "log line": k.log(key)}[kind]
-        for n, record in enumerate(store._ask("lrange", name, 0, -1)):
-            store._ask("lset", name, n, change(record))
+        for n, record in enumerate(store.access().ask("lrange", name, 0, -1)):
+            store.access().ask("lset", name, n, change(record))
 
 
 def with_unknown_fields(record: bytes) -> bytes:

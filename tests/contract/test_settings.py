@@ -1,6 +1,4 @@
-"""Settings of the installation, and the store itself: its address, its clock, its end."""
-
-import time
+"""Settings of the installation."""
 
 from rota.store import Store
 from tests.conftest import OpenStore
@@ -51,34 +49,6 @@ def test_settings_are_seen_through_every_handle(store: Store, open_again: OpenSt
     store.put_setting("name", "value")
 
     assert open_again().get_setting("name") == "value"
-
-
-def test_the_store_names_its_address(store: Store, store_url: str) -> None:
-    assert store.url == store_url
-
-
-def test_the_clock_of_the_store_is_the_time_in_milliseconds(store: Store) -> None:
-    before = time.time_ns() // 1_000_000
-    now = store.now()
-    after = time.time_ns() // 1_000_000
-
-    # The store may round, and its server's clock is this machine's.
-    assert before - 1 <= now <= after + 1
-
-
-def test_problems_are_sentences(store: Store) -> None:
-    problems = store.problems()
-
-    assert all(problem.strip() == problem and " " in problem for problem in problems)
-
-
-def test_closing_one_handle_leaves_the_others(store: Store, open_again: OpenStore) -> None:
-    other = open_again()
-    other.put_setting("name", "value")
-
-    other.close()
-
-    assert store.get_setting("name") == "value"
 
 
 def test_settings_are_listed_by_the_beginning_of_their_names(store: Store) -> None:

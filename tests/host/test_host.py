@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from rota.engine.keys.admin_key import prepare_key
 from rota.engine.observation.happenings import JobsClaimed, StoreFailed
 from rota.errors import InvalidInput, StoreUnavailable
 from rota.host.host import Host
 from rota.server.app import make_app
-from rota.server.auth.keys import prepare_key
 from rota.settings import Settings, load_settings
 from rota.store import Store
 
@@ -24,7 +24,7 @@ def settings_of(folder: Path, text: str) -> Settings:
 
 def statuses(settings: Settings, store: Store, *paths: str) -> list[int]:
     """What a client without a key is answered, and then one with the key of the settings who posts an event."""
-    api = Host(settings, store, frozenset({"server"})).make_api(
+    api = Host.open(settings, store, frozenset({"server"})).make_api(
         prepare_key(store, configured=settings.api_key, is_loopback=True)
     )
     client = TestClient(make_app(api))
@@ -51,10 +51,10 @@ def test_each_setting_reaches_the_server(folder: Path, opened: Store, text: str,
 
 def test_the_metrics_count_what_the_node_of_this_process_does(folder: Path, opened: Store) -> None:
     settings = settings_of(folder, "server:\n  metrics_open: true\n")
-    host = Host(settings, opened, frozenset({"server"}))
+    host = Host.open(settings, opened, frozenset({"server"}))
     api = host.make_api(prepare_key(opened, configured=None, is_loopback=True))
 
-    host.node.observers.tell(StoreFailed(StoreUnavailable("away")))
+    host.engine.observers.tell(StoreFailed(StoreUnavailable("away")))
 
     lines = TestClient(make_app(api)).get("/metrics").text.splitlines()
     api.close()
@@ -71,9 +71,9 @@ def test_opentelemetry_hears_of_the_node_if_the_settings_say_so(
 ) -> None:
     settings = settings_of(folder, text)
 
-    host = Host(settings, opened, frozenset({"server"}))
+    host = Host.open(settings, opened, frozenset({"server"}))
 
-    assert host.node.observers.wants(JobsClaimed) is listens
+    assert host.engine.observers.wants(JobsClaimed) is listens
 
 
 def test_opentelemetry_without_its_extra_is_refused_at_the_start(
@@ -82,4 +82,4 @@ def test_opentelemetry_without_its_extra_is_refused_at_the_start(
     monkeypatch.setitem(sys.modules, "rota.engine.observation.opentelemetry", None)
 
     with pytest.raises(InvalidInput, match=r"rota\[otel\]"):
-        Host(settings_of(folder, "otel: true\n"), opened, frozenset({"server"}))
+        Host.open(settings_of(folder, "otel: true\n"), opened, frozenset({"server"}))

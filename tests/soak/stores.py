@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from rota.store.redis.scripts import SCRIPTS
+from rota.store.redis.link.scripts import SCRIPTS
 from tests.servers import RedisCluster, RedisServer, raw_command
 from tests.system.proxy import Proxy
 

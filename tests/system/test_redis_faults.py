@@ -17,7 +17,7 @@ from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.store import open_store
 from rota.store.redis.keys import QueueKeys
-from rota.store.redis.scripts import SCRIPTS
+from rota.store.redis.link.scripts import SCRIPTS
 from tests.contract.building import claim, spec
 from tests.servers import RedisCluster, RedisSentinel, RedisServer, raw_command
 from tests.system.conftest import DURABLE

@@ -10,7 +10,7 @@ import pytest
 from rota.model.job import JobState
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES
 from rota.store.sqlite import history
-from rota.store.sqlite.database import Database
+from rota.store.sqlite.database.database import Database
 from rota.store.sqlite.store import SqliteStore
 from tests.contract.building import (
     NOW,
@@ -47,7 +47,7 @@ class MeasuredDatabase(Database):
 
 @pytest.fixture
 def database(tmp_path: Path) -> MeasuredDatabase:
-    return MeasuredDatabase(f"{tmp_path}/rota.db")
+    return MeasuredDatabase(f"{tmp_path}/rota.db").open()
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_what_comes_behind_long_logs_is_left_to_the_next_call(store: SqliteStore
 
 def test_a_file_of_an_older_layout_knows_how_many_ended_jobs_it_has(tmp_path: Path) -> None:
     path, queue = tmp_path / "rota.db", new_queue()
-    with closing(SqliteStore(Database(str(path)))) as store:
+    with closing(SqliteStore(Database(str(path)).open())) as store:
         for state in (JobState.SUCCEEDED, JobState.FAILED, JobState.FAILED):
             ended_job(store, queue, state)
         store.delete_jobs([ended_job(store, queue, JobState.SUCCEEDED)])
@@ -122,7 +122,7 @@ def test_a_file_of_an_older_layout_knows_how_many_ended_jobs_it_has(tmp_path: Pa
         database.execute("DROP TABLE forgotten")
         database.execute("PRAGMA user_version = 5")
 
-    with closing(SqliteStore(Database(str(path)))) as store:
+    with closing(SqliteStore(Database(str(path)).open())) as store:
         assert store.count_jobs(queue) == expected
         store.retry_jobs([ended_job(store, queue, JobState.FAILED)], now=NOW)
         assert counts(store, queue) == {JobState.QUEUED: 1, JobState.SUCCEEDED: 1, JobState.FAILED: 2}

@@ -9,7 +9,7 @@ import pytest
 
 from rota.model.ids import new_id
 from rota.store import Store, open_store
-from rota.store.sqlite.checkpoints import MOST_LOG_BYTES
+from rota.store.sqlite.database.checkpoints import MOST_LOG_BYTES
 from tests.cli.calling import RotaProcess, call_process
 from tests.servers import wait_until
 from tests.system.syncs import Syncs

@@ -16,7 +16,7 @@ import pytest
 
 from rota.store.sqlite.store import SqliteStore
 from tests.contract.building import given, new_node, new_queue
-from tests.contract.test_waker import LONG_S, Waiting, waker_of
+from tests.contract.queues.waiting import LONG_S, Waiting, waker_of
 from tests.servers import wait_until
 from tests.system.crew import ROOT
 from tests.system.syncs import Syncs

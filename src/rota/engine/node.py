@@ -16,17 +16,16 @@ from msgspec import Struct
 
 from rota import __version__
 from rota.clock import STEP_MS, NodeClock
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
-from rota.engine.dialect import Dialect, Engine
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.dialect import Dialect, DialectContext
 from rota.engine.duty import Duty
-from rota.engine.events.events import Events
+from rota.engine.engine import Engine
 from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
-from rota.engine.jobs.intake import Intake
-from rota.engine.jobs.retention import Retention
-from rota.engine.liveness.draining import forget_drain, is_to_drain
+from rota.engine.housekeeping.retention import Retention
+from rota.engine.liveness.draining import forget_drain_request, is_drain_requested
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
 from rota.engine.liveness.watchdog import Watchdog
@@ -42,7 +41,6 @@ from rota.engine.observation.happenings import (
     StoreReplaced,
 )
 from rota.engine.observation.observers import Observers
-from rota.engine.schedules.schedules import Schedules
 from rota.engine.schedules.ticker import Ticker
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.worker import Worker
@@ -79,39 +77,62 @@ class Node:
     """One process of an installation."""
 
     def __init__(
-        self,
+        self, engine: Engine, clock: NodeClock, options: NodeOptions, *, dialects: Sequence[Dialect], presence: Presence
+    ) -> None:
+        """`clock` is the engine's."""
+        self.engine = engine
+        self._store = engine.store
+        self._definitions = engine.definitions
+        self._executors = engine.executors
+        self._options = options
+        self._clock = clock
+        self._observers = engine.observers
+        self._health = Health(engine.observers)
+        self._presence = presence
+        self._contact = contact_of_node(options.dead_after_ms / 1000)
+        self._started_at = clock.now()
+        self.uuid = new_id(self._started_at)
+        self._executors.provide("event", EventExecutor(engine.events, clock))
+        self._dialects = dialects
+        self._dialect_duties: list[Duty] = []
+        self._worker: Worker | None = None
+        self._stop_requested = asyncio.Event()
+        self._at_once = False
+        self._epoch = ""
+
+    @classmethod
+    def open(
+        cls,
         store: Store,
         options: NodeOptions,
         *,
         executors: ExecutorRegistry | None = None,
         clock: NodeClock | None = None,
         dialects: Sequence[Dialect] = (),
+        event_types: tuple[str, ...] = (),
         presence: Presence | None = None,
         observers: Observers | None = None,
-    ) -> None:
-        self._store = store
-        self._options = options
-        self._executors = executors or ExecutorRegistry()
-        self._clock = clock or NodeClock()
-        self.observers = observers or Observers()
-        self._health = Health(self.observers)
-        self._presence = presence or Presence(run_folder())
-        self._contact = contact_of_node(options.dead_after_ms / 1000)
-        self._clock.follow(store.now())
-        self._started_at = self._clock.now()
-        self.uuid = new_id(self._started_at)
-        self.definitions = Definitions(store, self._executors)
-        self.intake = Intake(store, self.definitions, self._clock)
-        retention_ms = options.history_max_age_ms
-        self.events = Events(store, self.definitions, self._clock, retention_ms=retention_ms, observers=self.observers)
-        self._executors.provide("event", EventExecutor(self.events, self._clock))
-        self.schedules = Schedules(store, self.definitions, self.intake, self._clock)
-        self._dialects = dialects
-        self._dialect_duties = [duty for dialect in dialects for duty in dialect.join(self._engine())]
-        self._worker: Worker | None = None
-        self._stop_requested = asyncio.Event()
-        self._at_once = False
-        self._epoch = store.put_setting("epoch", self.uuid, only_if_absent=True)
+    ) -> "Node":
+        """A node that is ready to run: its clock agrees with the store's, and what its dialects define is known."""
+        clock = clock or NodeClock()
+        engine = Engine.open(
+            store,
+            clock,
+            executors=executors,
+            event_types=event_types,
+            event_retention_ms=options.history_max_age_ms,
+            observers=observers,
+        )
+        node = cls(engine, clock, options, dialects=dialects, presence=presence or Presence(run_folder()))
+        node._join()
+        return node
+
+    def _join(self) -> None:
+        context = DialectContext(
+            engine=self.engine, node=self.uuid, node_type=self._options.node_type, roles=self._options.roles
+        )
+        self._dialect_duties = [duty for dialect in self._dialects for duty in dialect.join(context)]
+        self._epoch = self._store.put_setting("epoch", self.uuid, only_if_absent=True)
 
     async def run(self) -> None:
         """Live until stopped. Leaves no job, pulse or record behind."""
@@ -129,7 +150,7 @@ class Node:
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
         heart.start()
-        self.observers.tell(NodeJoined(self.uuid, node_type.uuid, self._options.roles))
+        self._observers.tell(NodeJoined(self.uuid, node_type.uuid, self._options.roles))
         try:
             await self._work_until_stopped()
         finally:
@@ -157,7 +178,7 @@ class Node:
 
     def give_up(self) -> None:
         """Leave the store, from any thread: the loop of this node does not answer, and the process is to end."""
-        node_type = self.definitions.known_node_type(self._options.node_type)
+        node_type = self._definitions.known_node_type(self._options.node_type)
         if node_type is not None:
             self._leave(node_type)
 
@@ -168,8 +189,8 @@ class Node:
     def _find_node_type(self) -> NodeType:
         """The node type this process serves. Only `default` is made when it is not there."""
         if self._options.node_type == DEFAULT_NODE_TYPE:
-            return self.definitions.ensure_node_type(NodeType(uuid=self.uuid, name=DEFAULT_NODE_TYPE))
-        return self.definitions.node_type(self._options.node_type)
+            return self._definitions.ensure_node_type(NodeType(uuid=self.uuid, name=DEFAULT_NODE_TYPE))
+        return self._definitions.node_type(self._options.node_type)
 
     def _make_worker(self, node_type: NodeType) -> Worker:
         return Worker(
@@ -177,11 +198,11 @@ class Node:
             queue=node_type.uuid,
             node=self.uuid,
             slots=self._options.threads or node_type.thread_count,
-            definitions=self.definitions,
+            definitions=self._definitions,
             executors=self._executors,
             clock=self._clock,
             health=self._health,
-            observers=self.observers,
+            observers=self._observers,
             stop_grace_s=self._options.stop_grace_s,
             dead_after_ms=self._options.dead_after_ms,
         )
@@ -203,10 +224,10 @@ class Node:
             duties.append(
                 Retention(
                     self._store,
-                    self.definitions,
+                    self._definitions,
                     max_age_ms=options.history_max_age_ms,
                     max_count=options.history_max_count,
-                    observers=self.observers,
+                    observers=self._observers,
                 )
             )
         return duties
@@ -214,13 +235,13 @@ class Node:
     def _make_watchdog(self) -> Watchdog:
         return Watchdog(
             self._store,
-            self.definitions,
+            self._definitions,
             node=self.uuid,
             clock=self._clock,
             contact=self._contact,
             presence=self._presence,
             dead_after_ms=self._options.dead_after_ms,
-            observers=self.observers,
+            observers=self._observers,
         )
 
     def _make_heart(self, node_type: NodeType) -> Heart:
@@ -234,26 +255,15 @@ class Node:
             clock=self._clock,
             contact=self._contact,
             health=self._health,
-            observers=self.observers,
+            observers=self._observers,
             dead_after_ms=self._options.dead_after_ms,
         )
 
     def _prompt_duties(self) -> list[Duty]:
         if SCHEDULER not in self._options.roles:
             return []
-        ticker = Ticker(self._store, self.definitions, node=self.uuid, observers=self.observers)
-        return [ticker, Outbox(self._store, self.definitions, self.events)]
-
-    def _engine(self) -> Engine:
-        return Engine(
-            node=self.uuid,
-            node_type=self._options.node_type,
-            roles=self._options.roles,
-            definitions=self.definitions,
-            intake=self.intake,
-            schedules=self.schedules,
-            clock=self._clock,
-        )
+        ticker = Ticker(self._store, self._definitions, node=self.uuid, observers=self._observers)
+        return [ticker, Outbox(self._store, self._definitions, self.engine.events)]
 
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""
@@ -265,7 +275,7 @@ class Node:
                 self._health.store_failed(error)
                 wait_s = _AFTER_ERROR_S
             except Exception as error:
-                self.observers.tell(DutyFailed(type(duty).__name__, error))
+                self._observers.tell(DutyFailed(type(duty).__name__, error))
                 wait_s = _AFTER_ERROR_S
             await asyncio.sleep(wait_s)
 
@@ -277,10 +287,10 @@ class Node:
             except StoreError as error:
                 self._health.store_failed(error)
             except Exception as error:
-                self.observers.tell(Fault("node", "listening for news failed", error))
+                self._observers.tell(Fault("node", "listening for news failed", error))
             else:
                 if is_to_drain and not self._stop_requested.is_set():
-                    self.observers.tell(DrainRequested())
+                    self._observers.tell(DrainRequested())
                     self.request_stop()
             await asyncio.sleep(self._options.dead_after_ms / 1000 / BEATS_PER_DEATH)
 
@@ -288,17 +298,17 @@ class Node:
         """Follow the store's clock and the definitions; tells whether the node is asked to drain."""
         self._health.report("store", self._store.troubles())
         self._follow_clock()
-        self.definitions.refresh()
+        self._definitions.refresh()
         self._check_epoch()
-        return is_to_drain(self._store, self.uuid)
+        return is_drain_requested(self._store, self.uuid)
 
     def _follow_clock(self) -> None:
         before = self._clock.offset_ms
         self._clock.follow(self._store.now())
         if self._clock.step_ms:
-            self.observers.tell(ClockJumped(self._clock.step_ms))
+            self._observers.tell(ClockJumped(self._clock.step_ms))
         elif abs(self._clock.offset_ms - before) >= STEP_MS:
-            self.observers.tell(ClockFollowed(self._clock.offset_ms - before))
+            self._observers.tell(ClockFollowed(self._clock.offset_ms - before))
 
     def _check_epoch(self) -> None:
         """A store that forgot who founded it was emptied or exchanged: say so, rather than pretend nothing happened.
@@ -306,7 +316,7 @@ class Node:
         It is founded anew under another name, so that every node notices.
         """
         if self._store.get_setting("epoch") != self._epoch:
-            self.observers.tell(StoreReplaced())
+            self._observers.tell(StoreReplaced())
             self._epoch = self._store.put_setting("epoch", new_id(self._clock.now()), only_if_absent=True)
 
     def _record(self, node_type: NodeType) -> NodeRecord:
@@ -330,9 +340,9 @@ class Node:
         floor = self._worker.serial if self._worker else 0
         try:
             self._store.leave_queue(node_type.uuid, self.uuid, floor=floor, now=self._clock.now())
-            forget_drain(self._store, self.uuid)
+            forget_drain_request(self._store, self.uuid)
             self._store.remove_nodes(uuid=self.uuid)
         except StoreError as error:
-            self.observers.tell(LeaveFailed(error))
+            self._observers.tell(LeaveFailed(error))
         else:
-            self.observers.tell(NodeLeft(self.uuid, node_type.uuid))
+            self._observers.tell(NodeLeft(self.uuid, node_type.uuid))

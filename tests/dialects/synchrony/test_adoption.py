@@ -15,7 +15,7 @@ from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.jobs import JobQuery
-from rota.store.redis.access import RedisAccess
+from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 from tests.contract.building import succeed
 from tests.dialects.synchrony.speaking import Speaker

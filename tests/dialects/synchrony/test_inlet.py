@@ -15,7 +15,7 @@ from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.redis.access import RedisAccess
+from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 from tests.dialects.synchrony.speaking import Speaker
 from tests.dialects.synchrony.test_adoption import JOB_TYPE, KEY, QUEUE, job_type, push
@@ -72,7 +72,7 @@ class Listening:
     def __init__(self, store: Store, *, node_type: str = "default", everything: bool = True) -> None:
         self._others = listeners()
         self.speaker = Speaker(store, node_type=node_type)
-        self.inlet = Inlet(self.speaker.access, self.speaker.engine, lambda: None, everything=everything)
+        self.inlet = Inlet(self.speaker.access, self.speaker.context, lambda: None, everything=everything)
 
     def push(self, uuid: str, job_type: str = JOB_TYPE) -> None:
         """One job into the list of a node type."""

@@ -8,7 +8,7 @@ from rota.dialects.synchrony.job_keys import JobKeys
 from rota.errors import StoreUnavailable
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.redis.access import RedisAccess
+from rota.store.redis.link.access import RedisAccess
 from tests.contract.building import claim_one, enqueue, fail, finish, new_node, spec, succeed
 from tests.dialects.synchrony.speaking import Speaker
 from tests.engine.working import Faults

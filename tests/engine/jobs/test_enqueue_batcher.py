@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 
 from rota.clock import ManualClock
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.engine import Engine
 from rota.engine.jobs.enqueue_batcher import MOST_PER_BATCH, EnqueueBatcher
-from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import InvalidInput, NotFound, StoreError, StoreUnavailable
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store.jobs import Admission
-from rota.store.sqlite.database import Database
+from rota.store.sqlite.database.database import Database
 from rota.store.sqlite.store import SqliteStore
 
 WISH = JobRequest(job_type="report")
@@ -27,7 +26,7 @@ class CountingStore(SqliteStore):
     """The real store; it notes the size of each batch, waits at a gate, and can be unplugged."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(Database(str(path)))
+        super().__init__(Database(str(path)).open())
         self.batches: list[int] = []
         self.gate = threading.Event()
         self.gate.set()
@@ -53,7 +52,7 @@ def counting(tmp_path: Path) -> Iterator[CountingStore]:
 @pytest.fixture
 def batcher(counting: CountingStore) -> Iterator[EnqueueBatcher]:
     clock = ManualClock()
-    made = EnqueueBatcher(counting, Intake(counting, Definitions(counting, ExecutorRegistry()), clock), clock)
+    made = EnqueueBatcher(counting, Engine(counting, clock).intake, clock)
     yield made
     made.close()
 

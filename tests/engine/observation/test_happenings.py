@@ -8,8 +8,8 @@ import pytest
 
 from rota.engine.events.events import Events
 from rota.engine.health import Health
-from rota.engine.jobs.retention import Retention
-from rota.engine.liveness.draining import ask_to_drain
+from rota.engine.housekeeping.retention import Retention
+from rota.engine.liveness.draining import request_drain
 from rota.engine.liveness.presence import Presence
 from rota.engine.liveness.watchdog import Watchdog
 from rota.engine.node import WORKER, Node, NodeOptions
@@ -448,10 +448,10 @@ def test_a_node_that_cannot_take_leave(store: Store) -> None:
 def test_a_node_that_is_asked_to_drain(store: Store) -> None:
     async def scene() -> None:
         heard = Heard()
-        node = Node(store, NodeOptions(dead_after_ms=SHORT_MS), observers=heard.observers)
+        node = Node.open(store, NodeOptions(dead_after_ms=SHORT_MS), observers=heard.observers)
         run = asyncio.create_task(node.run())
         await until(lambda: is_listed(store, node), "the node to join")
-        ask_to_drain(store, node.uuid)
+        request_drain(store, node.uuid)
         await asyncio.wait_for(run, DEADLINE_S)
 
         assert len(heard.of(DrainRequested)) == 1

@@ -233,7 +233,7 @@ def test_the_first_request_to_stop_lets_running_jobs_end(store: Store) -> None:
         stage = new_stage()
         shop = Shop(store)
         shop.python("pass_gate")
-        node = Node(store, NodeOptions(threads=1))
+        node = Node.open(store, NodeOptions(threads=1))
         run = asyncio.create_task(node.run())
         running = shop.enqueue("pass_gate")
         waiting = shop.enqueue("pass_gate")
@@ -274,7 +274,7 @@ def test_a_node_that_drains_claims_nothing_although_slots_are_free(store: Store)
         stage = new_stage()
         shop, heard = Shop(store), Heard(store)
         shop.python("pass_gate")
-        node = Node(heard.store, NodeOptions(threads=2))
+        node = Node.open(heard.store, NodeOptions(threads=2))
         run = asyncio.create_task(node.run())
         running = shop.enqueue("pass_gate")
         await until(lambda: stage.inside == 1, "a job to run")
@@ -298,7 +298,7 @@ def test_after_the_grace_running_jobs_go_back_and_their_attempts_do_not_count(st
         stage = new_stage()
         shop = Shop(store)
         shop.python("pass_gate", retry=RetryPolicy(attempts=1))
-        node = Node(store, NodeOptions(stop_grace_s=0.05))
+        node = Node.open(store, NodeOptions(stop_grace_s=0.05))
         run = asyncio.create_task(node.run())
         jobs = [shop.enqueue("pass_gate") for _ in range(3)]
         await until(lambda: stage.inside == 3, "the jobs to run")
@@ -318,7 +318,7 @@ def test_a_job_that_broke_because_its_node_stopped_has_used_up_no_attempt(store:
         stage = new_stage()
         shop = Shop(store)
         shop.python("break_when_stopped")
-        node = Node(store, NodeOptions())
+        node = Node.open(store, NodeOptions())
         run = asyncio.create_task(node.run())
         job_id = shop.enqueue("break_when_stopped")
         await until(lambda: stage.started == ["breaker"], "the job to start")
@@ -336,7 +336,7 @@ def test_the_second_request_to_stop_interrupts_running_commands_at_once(store: S
     async def scene() -> None:
         shop = Shop(store)
         shop.bash(WITH_GRANDCHILD)
-        node = Node(store, NodeOptions(stop_grace_s=3_600))
+        node = Node.open(store, NodeOptions(stop_grace_s=3_600))
         run = asyncio.create_task(node.run())
         job_id = shop.enqueue("command")
         pids = await family_of(shop, job_id)
@@ -357,7 +357,7 @@ def test_a_job_that_is_cancelled_while_its_node_stops_is_cancelled(store: Store)
         stage = new_stage()
         shop = Shop(store)
         shop.python("pass_gate")
-        node = Node(store, NodeOptions(stop_grace_s=3_600))
+        node = Node.open(store, NodeOptions(stop_grace_s=3_600))
         run = asyncio.create_task(node.run())
         job_id = shop.enqueue("pass_gate")
         await until(lambda: stage.inside == 1, "the job to run")
@@ -373,13 +373,13 @@ def test_a_job_that_is_cancelled_while_its_node_stops_is_cancelled(store: Store)
 
 def test_another_node_is_woken_for_what_a_stopped_one_gave_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
-    monkeypatch.setattr("rota.store.redis.waker._LONGEST_WAIT_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
     async def scene() -> None:
         stage = new_stage()
         shop = Shop(store)
         shop.python("pass_gate")
-        node = Node(store, NodeOptions(stop_grace_s=0.0))
+        node = Node.open(store, NodeOptions(stop_grace_s=0.0))
         run = asyncio.create_task(node.run())
         job_id = shop.enqueue("pass_gate")
         await until(lambda: stage.inside == 1, "the job to run")
@@ -398,7 +398,7 @@ def test_another_node_is_woken_for_what_a_stopped_one_gave_back(store: Store, mo
 
 def test_a_request_to_stop_that_comes_before_the_node_runs_is_heard(store: Store) -> None:
     async def scene() -> None:
-        node = Node(store, NodeOptions())
+        node = Node.open(store, NodeOptions())
         node.request_stop()
 
         await asyncio.wait_for(node.run(), DEADLINE_S)
@@ -417,7 +417,7 @@ def test_what_a_claim_brings_after_the_request_to_stop_goes_back_unstarted(
         stage = new_stage()
         shop = Shop(store)
         shop.python("pass_gate")
-        node = Node(store, NodeOptions(stop_grace_s=3_600))
+        node = Node.open(store, NodeOptions(stop_grace_s=3_600))
         run = asyncio.create_task(node.run())
         await until(lambda: is_listed(store, node), "the node to run")
         # The node has a handle of its own in real life, and must wait for this one's transaction.

@@ -365,7 +365,7 @@ def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(
 def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it hears, there may be jobs for others."""
     monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
-    monkeypatch.setattr("rota.store.redis.waker._LONGEST_WAIT_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
     redis_server.flush()
     store = open_store(redis_server.url)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rota.errors import InvalidInput
-from rota.store.redis.connection import Address
+from rota.store.redis.link.connection import Address
 
 
 def patience_of(url: str, answer_timeout_s: float | None = None) -> tuple[float, float]:

@@ -10,13 +10,15 @@ from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.store import Store, open_store
 from rota.store.claims import Renewal
+from rota.store.jobs import CancelAnswer
 from rota.store.queues import Stats
-from rota.store.redis.scripts import SCRIPTS
+from rota.store.redis.link.scripts import SCRIPTS
 from tests.contract.building import (
     NOW,
     claim_one,
     claims_of,
     counts,
+    ended_job,
     enqueue,
     find,
     finish,
@@ -143,3 +145,60 @@ def test_a_recovery_and_a_leave_are_repeated(line: Line) -> None:
         assert find(store, job_id).state is JobState.QUEUED, script
         assert store.read_pulses(queue) == {}, script
     assert line.lost == 3
+
+
+def test_a_cancellation_is_repeated_and_tells_what_it_did(line: Line) -> None:
+    store, queue = line.store, line.queue
+    ended = ended_job(store, queue, JobState.CANCELLED, now=NOW - 1)
+    (running,) = enqueue(store, spec(queue))
+    claim_one(store, queue)
+    (waiting,) = enqueue(store, spec(queue, unique_key="a"))
+    line.lose_answer("cancel_jobs")
+
+    answers = store.cancel_jobs([waiting, running, ended], now=NOW)
+
+    assert answers == [CancelAnswer.CANCELLED, CancelAnswer.REQUESTED, CancelAnswer.FINAL]
+    assert line.lost == 1
+    assert find(store, waiting).state is JobState.CANCELLED
+    assert store.read_totals(queue).cancelled == 2
+
+
+def test_a_retry_is_repeated_and_tells_what_it_did(line: Line) -> None:
+    store, queue = line.store, line.queue
+    failed = ended_job(store, queue, JobState.FAILED, unique_key="a")
+    cancelled = ended_job(store, queue, JobState.CANCELLED)
+    succeeded = ended_job(store, queue, JobState.SUCCEEDED)
+    refused = ended_job(store, queue, JobState.FAILED, unique_key="b")
+    enqueue(store, spec(queue, unique_key="b"))
+    (queued,) = enqueue(store, spec(queue), now=NOW)
+    line.lose_answer("retry_jobs")
+
+    answers = store.retry_jobs([failed, cancelled, succeeded, refused, queued], now=NOW)
+
+    assert answers == [True, True, False, False, False]
+    assert line.lost == 1
+    assert [find(store, job_id).state for job_id in (failed, cancelled)] == [JobState.QUEUED] * 2
+
+
+def test_a_deletion_is_repeated_and_tells_what_it_did(line: Line) -> None:
+    store, queue = line.store, line.queue
+    ended = [ended_job(store, queue, JobState.SUCCEEDED), ended_job(store, queue, JobState.FAILED)]
+    (queued,) = enqueue(store, spec(queue))
+    line.lose_answer("delete_jobs")
+
+    assert store.delete_jobs([*ended, queued, "unknown"]) == [True, True, False, False]
+
+    assert line.lost == 1
+    assert counts(store, queue) == {JobState.QUEUED: 1}
+
+
+def test_forgetting_history_is_repeated_and_tells_how_much_it_forgot(line: Line) -> None:
+    store, queue = line.store, line.queue
+    for _ in range(3):
+        ended_job(store, queue, JobState.SUCCEEDED)
+    line.lose_answer("delete_jobs")
+
+    assert store.trim_history(queue, ended_before=NOW + 1, keep=0, limit=2) == 2
+
+    assert line.lost == 1
+    assert counts(store, queue) == {JobState.SUCCEEDED: 1}

@@ -3,13 +3,13 @@
 import pytest
 from msgspec import structs
 
-from rota.engine.schedules.moves import move_schedule
+from rota.engine.definitions.moves import move_schedule
 from rota.model.ids import new_id
-from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS
+from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.store import RedisStore
 from rota.store.schedules import ScheduleChange
 from tests.contract.building import NOW, new_queue, spec
-from tests.contract.scheduling import LEASE_MS, firing, found, put, schedule
+from tests.contract.schedules.scheduling import LEASE_MS, firing, found, put, schedule
 
 pytestmark = pytest.mark.stores("redis")
 
@@ -20,19 +20,19 @@ def sizes(store: RedisStore) -> list[int]:
     """Entries of the index: queues, names, order, users."""
     queues, names, order, users = INDEX
     return [
-        *(store._ask("hlen", key) for key in (queues, names)),
-        *(store._ask("zcard", key) for key in (order, users)),
+        *(store.access().ask("hlen", key) for key in (queues, names)),
+        *(store.access().ask("zcard", key) for key in (order, users)),
     ]
 
 
 def kept_of(store: RedisStore, queue: str, uuid: str) -> list[bool]:
     """Whether a queue has something of a schedule: itself, its state, its due time, its ticks."""
-    keys = store._of(queue)
+    keys = QueueKeys(queue)
     return [
-        bool(store._ask("hexists", keys.schedules, uuid)),
-        bool(store._ask("hexists", keys.schedule_states, uuid)),
-        store._ask("zscore", keys.schedule_due, uuid) is not None,
-        bool(store._ask("exists", keys.ticks(uuid))),
+        bool(store.access().ask("hexists", keys.schedules, uuid)),
+        bool(store.access().ask("hexists", keys.schedule_states, uuid)),
+        store.access().ask("zscore", keys.schedule_due, uuid) is not None,
+        bool(store.access().ask("exists", keys.ticks(uuid))),
     ]
 
 
@@ -64,7 +64,7 @@ def test_half_of_a_deletion_that_goes_on_late_leaves_the_name_to_its_new_owner(s
     store._forget_in(queue, [first.uuid])
     second = put(store, schedule(queue, "a")).schedule
 
-    store._run("unname_schedules", INDEX, [first.uuid, "a", first.job_type])
+    store._link.run("unname_schedules", INDEX, [first.uuid, "a", first.job_type])
 
     assert store.schedule_uuid("a") == second.uuid
     assert [entry.schedule for entry in store.list_schedules(limit=10).entries] == [second]
@@ -75,7 +75,7 @@ def test_a_schedule_that_cannot_be_read_leaves_nothing_either(store: RedisStore)
     broken, *others = (schedule(new_queue(), name) for name in ("a", "b", "c"))
     for one in (broken, *others):
         put(store, one)
-    store._ask("hset", store._of(broken.queue).schedules, broken.uuid, b"{")
+    store.access().ask("hset", QueueKeys(broken.queue).schedules, broken.uuid, b"{")
 
     assert store.delete_schedules([broken.uuid]) == [True]
 
@@ -93,14 +93,14 @@ def test_a_move_that_is_cut_short_leaves_the_schedule_asleep_where_it_was(
     old, new, before = new_queue(), new_queue(), store.now()
     entry = put(store, schedule(old, "a"), due=before)
     moved = structs.replace(entry.schedule, queue=new)
-    run = store._run
+    run = store._link.run
 
     def die_before_it_arrives(script: str, keys: list[str], args: list[str | bytes | int]) -> object:
-        if script == "put_schedules" and keys[0] == store._of(new).schedules:
+        if script == "put_schedules" and keys[0] == QueueKeys(new).schedules:
             raise Dies
         return run(script, keys, args)
 
-    monkeypatch.setattr(store, "_run", die_before_it_arrives)
+    monkeypatch.setattr(store._link, "run", die_before_it_arrives)
     with pytest.raises(Dies):
         store.put_schedules([ScheduleChange(moved, structs.replace(entry.state, version=2), 1)])
     monkeypatch.undo()

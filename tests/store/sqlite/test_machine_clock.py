@@ -10,10 +10,10 @@ import pytest
 
 from rota.clock import uptime_ms
 from rota.model.node import Node
-from rota.store.sqlite import machine_clock
-from rota.store.sqlite.database import Database
-from rota.store.sqlite.machine_clock import MachineClock
-from rota.store.sqlite.queries import SQL
+from rota.store.sqlite.database import machine_clock
+from rota.store.sqlite.database.database import Database
+from rota.store.sqlite.database.machine_clock import MachineClock
+from rota.store.sqlite.database.queries import SQL
 from rota.store.sqlite.store import SqliteStore
 from tests.contract.building import NOW, beat, new_node, new_queue
 
@@ -42,7 +42,7 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    database = Database(str(tmp_path / "rota.db"))
+    database = Database(str(tmp_path / "rota.db")).open()
     yield database
     database.close()
 

@@ -1,6 +1,6 @@
 """The duty that shows running and finished jobs in `jobs_in_progress_*` and `jobs_finished_*`.
 
-The seed's shape of a job cannot be made in a script: Lua would turn an empty list into an object and lose digits of
+Synchrony's shape of a job cannot be made in a script: Lua would turn an empty list into an object and lose digits of
 numbers. So these keys follow within a second, instead of being written with each move, and a job that is over sooner is
 seen as finished only. Finished jobs stay for as long as history keeps them.
 """
@@ -14,8 +14,8 @@ from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.definitions.definitions import Definitions
 from rota.model.job import FINAL_STATES, Job, JobState
 from rota.store.jobs import JobQuery
-from rota.store.redis.access import RedisAccess
-from rota.store.redis.scripts import load_scripts
+from rota.store.redis.link.access import RedisAccess
+from rota.store.redis.link.scripts import load_scripts
 from rota.store.store import Store
 
 EVERY_S = 1.0

@@ -1,8 +1,7 @@
 """The schedules of the Redis store. They live with their queue; one index knows their names and where each lives."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from msgspec import structs
 
@@ -10,11 +9,12 @@ from rota.errors import Conflict
 from rota.model.schedules.schedule import Tick, TickStatus
 from rota.model.settlement import cancelled_before_run
 from rota.store.records.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
-from rota.store.records.unreadable import UnreadableRecords
-from rota.store.redis.entries import new_entry
-from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
-from rota.store.redis.scripts import Value
-from rota.store.redis.stats import stats_args, stats_keys
+from rota.store.redis.jobs.entries import new_entry
+from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS
+from rota.store.redis.link.commands import Value
+from rota.store.redis.queues.queues import RedisQueues
+from rota.store.redis.queues.signals import tell_to_cancel
+from rota.store.redis.queues.stats import stats_args, stats_keys
 from rota.store.schedules import (
     MAX_TICKS,
     MOST_LOOKED_UP,
@@ -37,16 +37,8 @@ _TRIM_SLACK = 100
 """Old rows are forgotten with every hundredth version of a schedule, not one by one."""
 
 
-class RedisSchedules:
+class RedisSchedules(RedisQueues):
     """See `rota.store.schedules.ScheduleStore` for what each method promises."""
-
-    _run: Callable[..., Any]
-    _ask: Callable[..., Any]
-    _of: Callable[[str], QueueKeys]
-    _remember_queue: Callable[[str], None]
-    _tell_to_cancel: Callable[[str, str, str], None]
-    now: Callable[[], int]
-    _unreadable: UnreadableRecords
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
         known = self.find_schedules([change.schedule.uuid for change in changes])
@@ -82,21 +74,21 @@ class RedisSchedules:
                 self._name([_name_entry(back, now, old.schedule.queue)])
 
     def _name(self, entries: Sequence[list[Value]]) -> str | None:
-        taken = self._run("name_schedules", _INDEX, [part for entry in entries for part in entry])
+        taken = self._link.run("name_schedules", _INDEX, [part for entry in entries for part in entry])
         return taken.decode() if taken else None
 
     def _is_left_over(self, name: str) -> bool:
         uuid = self.schedule_uuid(name)
         queue = self._queue_of_schedule(uuid) if uuid is not None else None
-        if queue is not None and self._ask("hexists", self._of(queue).schedules, uuid):
+        if uuid and queue and self._redis.hexists(self._keys_of(queue).schedules, uuid):
             return False
-        self._run("unname_schedules", _INDEX, [uuid or "", name, ""])
+        self._link.run("unname_schedules", _INDEX, [uuid or "", name, ""])
         return True
 
     def _put_in(self, queue: str, changes: Sequence[ScheduleChange]) -> list[bool]:
-        keys = self._of(queue)
+        keys = self._keys_of(queue)
         args: list[Value] = []
-        there = self._ask("hmget", keys.schedules, [one.schedule.uuid for one in changes])
+        there = self._redis.hmget(keys.schedules, [one.schedule.uuid for one in changes])
         for one, old in zip(changes, there, strict=True):
             expected = "" if one.expected is None else one.expected
             due = "" if one.state.due is None else one.state.due
@@ -104,7 +96,7 @@ class RedisSchedules:
             args += [one.schedule.uuid, expected, body, one.state.version, encode(one.state), due]
         return [
             bool(done)
-            for done in self._run("put_schedules", [keys.schedules, keys.schedule_states, keys.schedule_due], args)
+            for done in self._link.run("put_schedules", [keys.schedules, keys.schedule_states, keys.schedule_due], args)
         ]
 
     def _move(self, change: ScheduleChange, old: ScheduleEntry) -> bool:
@@ -113,7 +105,7 @@ class RedisSchedules:
         First it is put to sleep where it is, as a new version, so that nobody who has seen it before can fire it there.
         If this process dies on the way, the ticker finds it there when it wakes, and moves it again.
         """
-        asleep = structs.replace(change.state, due=self.now() + _ASLEEP_MS)
+        asleep = structs.replace(change.state, due=self._link.now() + _ASLEEP_MS)
         if not self._put_in(old.schedule.queue, [ScheduleChange(old.schedule, asleep, change.expected)])[0]:
             return False
         arrived = self._put_in(change.schedule.queue, [structs.replace(change, expected=None)])[0]
@@ -123,9 +115,9 @@ class RedisSchedules:
         return arrived
 
     def _copy_ticks(self, uuid: str, source: str, target: str) -> None:
-        rows = self._ask("zrange", self._of(source).ticks(uuid), 0, -1, withscores=True)
+        rows = self._redis.zrange(self._keys_of(source).ticks(uuid), 0, -1, withscores=True)
         if rows:
-            self._ask("zadd", self._of(target).ticks(uuid), dict(rows))
+            self._redis.zadd(self._keys_of(target).ticks(uuid), dict(rows))
 
     def delete_schedules(self, uuids: Sequence[str]) -> list[bool]:
         found = self.find_schedules(uuids)
@@ -135,7 +127,7 @@ class RedisSchedules:
                 deleted |= self._forget_in(entry.schedule.queue, [entry.schedule.uuid])
         schedules = [entry.schedule for entry in found if entry]
         args = [part for one in schedules for part in (one.uuid, one.name, one.job_type)]
-        self._run("unname_schedules", _INDEX, args)
+        self._link.run("unname_schedules", _INDEX, args)
         unreadable = [uuid for uuid, entry in zip(uuids, found, strict=True) if entry is None]
         deleted |= {uuid for uuid in unreadable if self._delete_unreadable(uuid)}
         return [uuid in deleted for uuid in uuids]
@@ -146,63 +138,63 @@ class RedisSchedules:
         if queue is None:
             return False
         is_deleted = bool(self._forget_in(queue, [uuid]))
-        owners = self._ask("hgetall", SCHEDULE_NAMES).items()
+        owners = self._redis.hgetall(SCHEDULE_NAMES).items()
         names = [name.decode() for name, owner in owners if owner.decode() == uuid]
-        users = [raw.decode() for raw in self._ask("zrange", SCHEDULE_USERS, 0, -1)]
+        users = [raw.decode() for raw in self._redis.zrange(SCHEDULE_USERS, 0, -1)]
         for name in names:
             types = [job_type for job_type, _, user in (one.partition(" ") for one in users) if user == name]
-            self._run("unname_schedules", _INDEX, [uuid, name, types[0] if types else ""])
+            self._link.run("unname_schedules", _INDEX, [uuid, name, types[0] if types else ""])
         return is_deleted
 
     def _queue_of_schedule(self, uuid: str) -> str | None:
-        queue = self._ask("hget", SCHEDULE_QUEUES, uuid)
+        queue = self._redis.hget(SCHEDULE_QUEUES, uuid)
         return queue.decode() if queue is not None else None
 
     def _forget_in(self, queue: str, uuids: list[str]) -> set[str]:
-        k = self._of(queue)
+        k = self._keys_of(queue)
         keys = [k.schedules, k.schedule_states, k.schedule_due, *map(k.ticks, uuids)]
-        return {uuid for uuid, done in zip(uuids, self._run("delete_schedules", keys, uuids), strict=True) if done}
+        return {uuid for uuid, done in zip(uuids, self._link.run("delete_schedules", keys, uuids), strict=True) if done}
 
     def find_schedules(self, uuids: Sequence[str]) -> list[ScheduleEntry | None]:
         if not uuids:
             return []
-        places = self._ask("hmget", SCHEDULE_QUEUES, list(uuids))
+        places = self._redis.hmget(SCHEDULE_QUEUES, list(uuids))
         by_queue: dict[str, list[str]] = {}
-        for uuid, queue in zip(uuids, places, strict=True):
-            if queue is not None:
-                by_queue.setdefault(queue.decode(), []).append(uuid)
+        for uuid, place in zip(uuids, places, strict=True):
+            if place is not None:
+                by_queue.setdefault(place.decode(), []).append(uuid)
         found: dict[str, ScheduleEntry] = {}
         for queue, some in by_queue.items():
-            k = self._of(queue)
+            k = self._keys_of(queue)
             keys = [k.schedules, k.schedule_states, k.running, k.ended, k.jobs]
-            for uuid, raw in zip(some, self._run("find_schedules", keys, some), strict=True):
+            for uuid, raw in zip(some, self._link.run("find_schedules", keys, some), strict=True):
                 if raw and (entry := self._unreadable.read("schedule", uuid, partial(_entry, raw))):
                     found[uuid] = entry
         return [found.get(uuid) for uuid in uuids]
 
     def schedule_uuid(self, name: str) -> str | None:
-        uuid = self._ask("hget", SCHEDULE_NAMES, name)
+        uuid = self._redis.hget(SCHEDULE_NAMES, name)
         return uuid.decode() if uuid is not None else None
 
     def list_schedules(self, *, limit: int, cursor: str | None = None, job_type: str | None = None) -> SchedulePage:
         names = self._names(limit, cursor or "", job_type)
-        uuids = [raw.decode() for raw in self._ask("hmget", SCHEDULE_NAMES, names) if raw] if names else []
+        uuids = [raw.decode() for raw in self._redis.hmget(SCHEDULE_NAMES, names) if raw] if names else []
         entries = [entry for entry in self.find_schedules(uuids) if entry]
         return SchedulePage(entries, names[-1] if len(names) == limit else None)
 
     def _names(self, limit: int, after: str, job_type: str | None) -> list[str]:
         if job_type is None:
-            found = self._ask("zrangebylex", SCHEDULE_ORDER, f"({after}", "+", start=0, num=limit)
+            found = self._redis.zrangebylex(SCHEDULE_ORDER, f"({after}", "+", start=0, num=limit)
             return [raw.decode() for raw in found]
         first, last = f"({job_type} {after}", f"({job_type}!"
-        found = self._ask("zrangebylex", SCHEDULE_USERS, first, last, start=0, num=limit)
+        found = self._redis.zrangebylex(SCHEDULE_USERS, first, last, start=0, num=limit)
         return [raw.decode().partition(" ")[2] for raw in found]
 
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
-        k = self._of(queue)
+        k = self._keys_of(queue)
         keys = [k.schedules, k.schedule_states, k.schedule_due, k.running, k.ended, k.jobs]
         args = [now, lease_ms, min(limit, _MOST_PER_CALL), MOST_LOOKED_UP]
-        answer = self._run("claim_due_schedules", keys, args)
+        answer = self._link.run("claim_due_schedules", keys, args)
         judged_at, next_due, *entries = answer
         found = self._unreadable.read_all("due schedule of queue", queue, _entry, entries)
         return DueSchedules(found, int(float(next_due)) if next_due else None, judged_at)
@@ -211,7 +203,7 @@ class RedisSchedules:
         return [done for some in in_steps(firings) for done in self._fire(queue, some, now)]
 
     def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
-        k = self._of(queue)
+        k = self._keys_of(queue)
         keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
         keys += [*stats_keys(k, now), k.running, k.ended, k.locks, k.held, k.cancelled, k.cancelling]
         keys += [k.ticks(firing.schedule.uuid) for firing in firings]
@@ -221,18 +213,18 @@ class RedisSchedules:
         args += [part for cancel in cancels for part in cancel]
         for firing in firings:
             args += _firing_entry(firing, now)
-        answer = self._run("fire_schedules", keys, args)
+        answer = self._link.run("fire_schedules", keys, args)
         running = answer[len(firings) :]
         for job_id, token in zip(running[::2], running[1::2], strict=True):
-            self._tell_to_cancel(queue, job_id.decode(), token.decode())
+            tell_to_cancel(self._link, k, job_id.decode(), token.decode())
         return [bool(done) for done in answer[: len(firings)]]
 
     def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
-        queue = self._ask("hget", SCHEDULE_QUEUES, uuid)
+        queue = self._queue_of_schedule(uuid)
         if queue is None:
             return []
         latest = "+inf" if before is None else f"({before}"
-        rows = self._ask("zrevrangebyscore", self._of(queue.decode()).ticks(uuid), latest, "-inf", start=0, num=limit)
+        rows = self._redis.zrevrangebyscore(self._keys_of(queue).ticks(uuid), latest, "-inf", start=0, num=limit)
         return self._unreadable.read_all("tick of schedule", uuid, decode_tick, rows)
 
 

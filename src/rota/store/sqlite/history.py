@@ -12,9 +12,9 @@ from itertools import groupby
 from typing import TypeVar
 
 from rota.model.job import FINAL_STATES, JobState
-from rota.store.sqlite.database import Database
-from rota.store.sqlite.queries import SQL
-from rota.store.sqlite.rows import json_array
+from rota.store.sqlite.database.database import Database
+from rota.store.sqlite.database.noun import SqliteNoun
+from rota.store.sqlite.database.queries import SQL, json_array
 
 STEP_JOBS = 100
 STEP_LINES = 500
@@ -27,16 +27,8 @@ _EVER = 1 << 62
 _Item = TypeVar("_Item")
 
 
-class SqliteHistory:
-    """See `rota.store.store.Store` for what each method promises."""
-
-    _database: Database
-
-    def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
-        forgotten: set[str] = set()
-        for some in _in_steps(job_ids):
-            forgotten |= self._forget(some, _EVER)[0]
-        return [job_id in forgotten for job_id in job_ids]
+class SqliteHistory(SqliteNoun):
+    """See `rota.store.history.HistoryStore` for what each method promises."""
 
     def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
         with self._database.read() as db:
@@ -46,37 +38,19 @@ class SqliteHistory:
                 old = _oldest(db, queue, _EVER, surplus)
         count, pieces = 0, 0
         for some in _in_steps(old):
-            forgotten, more_pieces = self._forget([job_id for _, job_id in some], some[-1][0])
+            forgotten, more_pieces = _forget(self._database, [job_id for _, job_id in some], some[-1][0])
             count, pieces = count + len(forgotten), pieces + more_pieces
             if pieces >= CALL_PIECES:
                 break
         return count
 
-    def _forget(self, job_ids: Sequence[str], ended_until: int) -> tuple[set[str], int]:
-        """Forget jobs that ended by then: those that there were, and how many pieces of logs were forgotten before."""
-        pieces = 0
-        while (forgotten := self._forget_step(job_ids, ended_until)) is None:
-            pieces += 1
-            self._database.give_way()
-        if len(job_ids) == STEP_JOBS:  # more may follow
-            self._database.give_way()
-        return forgotten, pieces
 
-    def _forget_step(self, job_ids: Sequence[str], ended_until: int) -> set[str] | None:
-        """Forget jobs that ended by then; those that there were, or None if their logs take another step."""
-        with self._database.write() as db:
-            ids = json_array(job_ids)
-            ended = db.execute(SQL["ended_jobs"], {"ids": ids, "until": ended_until}).fetchall()
-            ids = json_array([row["id"] for row in ended])
-            is_done = _delete_lines(db, ids)
-            if is_done:
-                db.execute(SQL["delete_jobs"], {"ids": ids})
-                count_forgotten(db, ((row["queue"], row["state"]) for row in ended))
-        return {row["id"] for row in ended} if is_done else None
-
-
-def _in_steps(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-    return (items[start : start + STEP_JOBS] for start in range(0, len(items), STEP_JOBS))
+def forget_jobs(database: Database, job_ids: Sequence[str]) -> set[str]:
+    """Forget those of some jobs that are over, with their logs; returns which these were."""
+    forgotten: set[str] = set()
+    for some in _in_steps(job_ids):
+        forgotten |= _forget(database, some, _EVER)[0]
+    return forgotten
 
 
 def count_ended(db: sqlite3.Connection, queue: str) -> dict[JobState, int]:
@@ -89,6 +63,34 @@ def count_forgotten(db: sqlite3.Connection, ended: Iterable[tuple[str, str]]) ->
     """Ended jobs, each a queue and a state, are over no more: forgotten, or brought back."""
     for (queue, state), some in groupby(sorted(ended)):
         db.execute(SQL["count_forgotten"], {"queue": queue, "state": state, "jobs": len(list(some))})
+
+
+def _in_steps(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    return (items[start : start + STEP_JOBS] for start in range(0, len(items), STEP_JOBS))
+
+
+def _forget(database: Database, job_ids: Sequence[str], ended_until: int) -> tuple[set[str], int]:
+    """Forget jobs that ended by then: those that there were, and how many pieces of logs were forgotten before."""
+    pieces = 0
+    while (forgotten := _forget_step(database, job_ids, ended_until)) is None:
+        pieces += 1
+        database.give_way()
+    if len(job_ids) == STEP_JOBS:  # more may follow
+        database.give_way()
+    return forgotten, pieces
+
+
+def _forget_step(database: Database, job_ids: Sequence[str], ended_until: int) -> set[str] | None:
+    """Forget jobs that ended by then; those that there were, or None if their logs take another step."""
+    with database.write() as db:
+        ids = json_array(job_ids)
+        ended = db.execute(SQL["ended_jobs"], {"ids": ids, "until": ended_until}).fetchall()
+        ids = json_array([row["id"] for row in ended])
+        is_done = _delete_lines(db, ids)
+        if is_done:
+            db.execute(SQL["delete_jobs"], {"ids": ids})
+            count_forgotten(db, ((row["queue"], row["state"]) for row in ended))
+    return {row["id"] for row in ended} if is_done else None
 
 
 def _delete_lines(db: sqlite3.Connection, ids: str) -> bool:

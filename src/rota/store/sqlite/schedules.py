@@ -1,13 +1,12 @@
 """The schedules of the SQLite store."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rota.errors import Conflict
 from rota.model.job import JobSpec
 from rota.model.schedules.schedule import Tick, TickStatus
 from rota.store.records.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
-from rota.store.records.unreadable import UnreadableRecords
 from rota.store.schedules import (
     MAX_TICKS,
     MOST_LOOKED_UP,
@@ -18,24 +17,21 @@ from rota.store.schedules import (
     SchedulePage,
     in_steps,
 )
-from rota.store.sqlite import stats
-from rota.store.sqlite.database import Database
-from rota.store.sqlite.inserts import insert_rows
-from rota.store.sqlite.queries import SQL
-from rota.store.sqlite.rows import json_array, new_row
-from rota.store.sqlite.waker import Changes
+from rota.store.sqlite.database.inserts import insert_rows
+from rota.store.sqlite.database.noun import SqliteNoun
+from rota.store.sqlite.database.queries import SQL, json_array
+from rota.store.sqlite.jobs.admission import insert_job, insert_jobs
+from rota.store.sqlite.jobs.changes import cancel_job
+from rota.store.sqlite.jobs.lookup import states_of_jobs
+from rota.store.sqlite.jobs.rows import new_row
+from rota.store.sqlite.queues.stats import count_up
 
 _TRIM_SLACK = 100
 """Ticks are trimmed when so many are over the limit, not one by one."""
 
 
-class SqliteSchedules:
+class SqliteSchedules(SqliteNoun):
     """See `rota.store.schedules.ScheduleStore` for what each method promises."""
-
-    _database: Database
-    _changes: Changes
-    _cancel: Callable[[sqlite3.Connection, str, int], object]
-    _unreadable: UnreadableRecords
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
         with self._database.write() as db:
@@ -102,13 +98,13 @@ class SqliteSchedules:
             answers = [_move_on(db, firing) for firing in firings]
             fired = [firing for firing, done in zip(firings, answers, strict=True) if done]
             for job_id in (job_id for firing in fired for job_id in firing.cancels):
-                self._cancel(db, job_id, now)
+                cancel_job(db, job_id, now)
             specs = [spec for firing in fired for spec in firing.specs]
             refused = _make_jobs(db, specs, now)
             insert_rows(db, SQL["put_tick"], [_tick_row(one, tick, refused) for one in fired for tick in one.ticks])
             for firing in fired:
                 _trim_ticks(db, firing)
-            stats.count_up(db, queue, "enqueued", len(specs) - len(refused), now)
+            count_up(db, queue, "enqueued", len(specs) - len(refused), now)
         self._changes.announce()
         return answers
 
@@ -149,7 +145,7 @@ def _entry(db: sqlite3.Connection, row: sqlite3.Row) -> ScheduleEntry:
     schedule, state = decode_schedule(row["body"]), decode_schedule_state(row["state"])
     if not state.jobs:
         return ScheduleEntry(schedule, state)
-    states = {job["id"]: job["state"] for job in db.execute(SQL["states_of_jobs"], {"ids": json_array(state.jobs)})}
+    states = states_of_jobs(db, state.jobs)
     live = tuple(job for job in state.jobs if states.get(job) in ("delayed", "queued", "running"))
     waiting = tuple(job for job in live if states[job] != "running")
     failed = tuple(job for job in state.jobs if states.get(job) == "failed")
@@ -171,9 +167,8 @@ def _move_on(db: sqlite3.Connection, firing: Firing) -> bool:
 
 def _make_jobs(db: sqlite3.Connection, specs: Sequence[JobSpec], now: int) -> set[str]:
     """Accept jobs; returns the ids of those whose unique key is taken. The others, nearly all, go in together."""
-    insert_rows(db, SQL["enqueue_jobs"], [new_row(spec, now) for spec in specs if spec.unique_key is None])
-    unique = [spec for spec in specs if spec.unique_key is not None]
-    return {spec.id for spec in unique if not db.execute(SQL["enqueue_jobs"], new_row(spec, now)).rowcount}
+    insert_jobs(db, [new_row(spec, now) for spec in specs if spec.unique_key is None])
+    return {spec.id for spec in specs if spec.unique_key is not None and not insert_job(db, spec, now)}
 
 
 def _trim_ticks(db: sqlite3.Connection, firing: Firing) -> None:

@@ -7,7 +7,7 @@
 -- KEYS[4] delayed  sorted set: delayed jobs by due time
 -- KEYS[5] unique   hash: unique key -> id of the live job that has it
 -- KEYS[6] marks    hash: job id -> mark
--- KEYS[7] wake     list: word for a waiting node
+-- KEYS[7] wake     list: signal for a waiting node
 -- KEYS[8] queues   set: every queue that ever had jobs
 -- KEYS[9] order    hash: queue -> rank and id of the job that was adopted last
 -- KEYS[10] dead    list: entries that are no jobs

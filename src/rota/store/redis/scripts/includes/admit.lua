@@ -43,11 +43,11 @@ local function admit(jobs, ready, delayed, unique, marks, wake, entries, first, 
   if #new_delayed > 0 then
     add_all(delayed, new_delayed)
     -- A waiting node may have planned to sleep past the new first one.
-    if seen[redis.call('ZRANGE', delayed, 0, 0)[1]] then leave_word(wake) end
+    if seen[redis.call('ZRANGE', delayed, 0, 0)[1]] then signal(wake) end
   end
   if #new_ready > 0 then
     add_all(ready, new_ready)
-    leave_word(wake)
+    signal(wake)
   end
   return refused
 end

@@ -1,6 +1,6 @@
 -- Cancel one job of a queue. Returns 'unknown', 'final', 'cancelled', or the token that holds the running job, which is
 -- only marked. The caller counts those that were cancelled. Needs records, locks and wake.
-local function cancel_waiting(ready, delayed, held, locks, unique, marks, ended, cancelled, wake, id, now, ending)
+local function cancel_waiting(ready, delayed, blocked, locks, unique, marks, ended, cancelled, wake, id, now, ending)
   redis.call('ZREM', ready, id)
   redis.call('ZREM', delayed, id)
   redis.call('HSET', ended, id, ending)
@@ -10,16 +10,16 @@ local function cancel_waiting(ready, delayed, held, locks, unique, marks, ended,
   local mark = mark_of(text)
   if mark.unique then redis.call('HDEL', unique, mark.unique) end
   if mark.lock and mark.rank then
-    redis.call('ZREM', held, held_member(mark.lock, mark.rank, id))
+    redis.call('ZREM', blocked, blocked_member(mark.lock, mark.rank, id))
     -- It may have been the one that was made ready when the lock became free.
-    if free_lock(locks, held, ready, mark.lock) then leave_word(wake) end
+    if free_lock(locks, blocked, ready, mark.lock) then signal(wake) end
   end
   -- A mark with a past tells how often the job was tried; it stays as long as the job.
   if not mark.attempts and not mark.deaths then redis.call('HDEL', marks, id) end
 end
 
 local function cancel(
-  jobs, ready, delayed, held, running, locks, unique, marks, ended, cancelled, cancelling, wake, id, now, ending
+  jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, wake, id, now, ending
 )
   local hold = redis.call('HGET', running, id)
   if hold then
@@ -28,7 +28,7 @@ local function cancel(
   elseif redis.call('HEXISTS', ended, id) == 1 then
     return 'final'
   elseif redis.call('HEXISTS', jobs, id) == 1 then
-    cancel_waiting(ready, delayed, held, locks, unique, marks, ended, cancelled, wake, id, now, ending)
+    cancel_waiting(ready, delayed, blocked, locks, unique, marks, ended, cancelled, wake, id, now, ending)
     return 'cancelled'
   end
   return 'unknown'

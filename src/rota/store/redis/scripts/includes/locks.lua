@@ -1,27 +1,27 @@
--- Jobs that wait for a lock. A member of `held` is the lock with its length, the rank and the id, so that members of one
+-- Jobs that wait for a lock. A member of `blocked` is the lock with its length, the rank and the id, so that members of one
 -- lock, and of no other, lie together in the order in which they are to run. Ranks may be negative: shifted by 2^52 and
 -- padded they sort as text, and stay exact. Those of jobs that a dialect adopted may have a part behind the point.
 local SHIFT, PARTS = 4503599627370496, 32768
 
-local function held_prefix(lock)
+local function blocked_prefix(lock)
   return #lock .. ':' .. lock
 end
 
-local function held_member(lock, rank, id)
+local function blocked_member(lock, rank, id)
   local whole = math.floor(tonumber(rank))
   local part = tonumber(rank) - whole
   local text = string.format('%020.0f', whole + SHIFT) .. (part > 0 and string.format('.%05.0f', part * PARTS) or '')
-  return held_prefix(lock) .. '\0' .. text .. '\0' .. id
+  return blocked_prefix(lock) .. '\0' .. text .. '\0' .. id
 end
 
 -- Make the first job ready that waits for a lock nobody holds. Returns whether there was one.
-local function free_lock(locks, held, ready, lock)
+local function free_lock(locks, blocked, ready, lock)
   if redis.call('HEXISTS', locks, lock) == 1 then return false end
-  local prefix = held_prefix(lock)
-  local first = redis.call('ZRANGEBYLEX', held, '[' .. prefix .. '\0', '(' .. prefix .. '\1', 'LIMIT', 0, 1)[1]
+  local prefix = blocked_prefix(lock)
+  local first = redis.call('ZRANGEBYLEX', blocked, '[' .. prefix .. '\0', '(' .. prefix .. '\1', 'LIMIT', 0, 1)[1]
   if not first then return false end
   local whole, part, id = string.match(first, '^.*%z(%d+)%.?(%d*)%z([^%z]*)$')
-  redis.call('ZREM', held, first)
+  redis.call('ZREM', blocked, first)
   redis.call('ZADD', ready, whole - SHIFT + (tonumber(part) or 0) / PARTS, id)
   return true
 end

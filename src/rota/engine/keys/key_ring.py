@@ -1,0 +1,96 @@
+"""The ring of all keys that a server accepts.
+
+Keys are compared in constant time with the hashes that the store has. One that was accepted once is remembered by its
+digest, and costs microseconds from then on.
+"""
+
+import hmac
+import threading
+
+from rota.clock import Clock
+from rota.engine.keys.access import ADMIN, Caller
+from rota.engine.keys.admin_key import DEV_KEY, SETTING, KeyPlan
+from rota.engine.keys.hashes import digest_of, is_quick_hash, matches_hash
+from rota.engine.keys.named_keys import NamedKey, find_key, list_keys
+from rota.errors import StoreError
+from rota.store.store import Store
+
+_REREAD_S = 2.0
+"""A replaced key is refused, and the new one accepted, within this time."""
+
+
+class KeyRing:
+    """Tells whose a key is. Thread-safe; `known` is quick, `identify` may take long and belongs in a thread."""
+
+    def __init__(self, store: Store, plan: KeyPlan, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._has_configured_key = plan.configured is not None
+        fixed = [plan.configured, DEV_KEY if plan.allows_dev_key else None]
+        self._fixed = [digest_of(key) for key in fixed if key is not None]
+        self._lock = threading.Lock()
+        self._kept: str | None = None
+        """The hash of the admin key, unless the settings give one."""
+        self._named: dict[str, NamedKey] = {}
+        self._seen: dict[bytes, Caller] = {}
+        """Digest of each key that was found to be good since the store was last read."""
+        self._expiries: dict[bytes, NamedKey] = {}
+        self._read_at = float("-inf")
+
+    def known(self, key: str) -> Caller | None:
+        """Whose the key is, as far as can be told at once."""
+        digest = digest_of(key)
+        # No early end: the time it takes tells nothing about the key.
+        if any([hmac.compare_digest(digest, fixed) for fixed in self._fixed]):  # noqa: C419
+            return ADMIN
+        caller = self._seen.get(digest)
+        if caller is None or self._is_stale():
+            return None
+        record = self._expiries.get(digest)
+        return caller if record is None or record.is_good(self._clock.now()) else None
+
+    def was_good(self, key: str) -> bool:
+        """Whether the key was good when the store was last read, as far as can be told without a slow hash."""
+        if digest_of(key) in self._seen or find_key(self._named, key) is not None:
+            return True
+        return self._kept is not None and is_quick_hash(self._kept) and matches_hash(key, self._kept)
+
+    def identify(self, key: str) -> Caller | None:
+        """Whose the key is, by the hashes in the store. One at a time, so that guessing stays slow."""
+        if caller := self.known(key):
+            return caller
+        with self._lock:
+            self._reread()
+            return self.known(key) or self._find(key)
+
+    def _find(self, key: str) -> Caller | None:
+        record = find_key(self._named, key)
+        if record is not None:
+            if not record.is_good(self._clock.now()):
+                return None
+            self._expiries[digest_of(key)] = record
+            self._seen[digest_of(key)] = record.caller
+            return record.caller
+        if self._kept is None or not matches_hash(key, self._kept):
+            return None
+        self._seen[digest_of(key)] = ADMIN
+        return ADMIN
+
+    def _is_stale(self) -> bool:
+        return self._clock.monotonic() - self._read_at > _REREAD_S
+
+    def _reread(self) -> None:
+        if not self._is_stale():
+            return
+        try:
+            kept = None if self._has_configured_key else self._store.get_setting(SETTING)
+            named = {one.id: one for one in list_keys(self._store)}
+        except StoreError:
+            # The last known hashes hold until the store answers again; /health tells that it does not.
+            kept, named = self._kept, self._named
+        if (kept, named) != (self._kept, self._named):
+            # A key whose hash is slow stays known while it is the same, or it could not be told from a guess.
+            is_same = kept == self._kept
+            seen = {digest: caller for digest, caller in self._seen.items() if is_same and caller is ADMIN}
+            self._kept, self._named, self._seen, self._expiries = kept, named, seen, {}
+        self._read_at = self._clock.monotonic()

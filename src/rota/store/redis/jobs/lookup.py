@@ -1,0 +1,76 @@
+"""In which queue a job is, when only its id is known.
+
+There is no index from id to queue: it would cost every job a write and some memory, and jobs on the hot path are never
+looked up. All queues are asked instead, in one round trip (on a cluster: in one each). The queues themselves are read
+again only when a job was not found in those that were known.
+
+For the same reason an id is looked for in other queues before its job is accepted only if it was not made together with
+the job, as ours are. Such an enqueue costs two round trips more. What this leaves open: the same id given to two queues
+at the same moment, or both times within milliseconds of its making.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from rota.model.ids import ids_between
+from rota.model.job import JobSpec
+from rota.store.redis.keys import QueueKeys
+from rota.store.redis.link.link import Link
+from rota.store.redis.link.scripts import MOST_PER_CALL, ScriptCall, parts_of
+
+_AHEAD_MS = 20
+"""A process that makes more ids than fit into a millisecond takes them from the next ones."""
+
+
+class Lookup:
+    """Finds jobs among the queues of one store."""
+
+    def __init__(self, link: Link, list_queues: Callable[[], list[str]]) -> None:
+        self._link = link
+        self._list_queues = list_queues
+        self._queues_per_call = 1 if link.is_cluster else 100
+        self._queues: list[str] = []
+
+    def by_queue(self, job_ids: Iterable[str]) -> dict[str, list[str]]:
+        """The jobs that are known, by queue."""
+        found: dict[str, list[str]] = {}
+        missing = self._ask(self._queues, dict.fromkeys(job_ids), found)
+        if missing:
+            known, self._queues = self._queues, self._list_queues()
+            self._ask([queue for queue in self._queues if queue not in known], missing, found)
+        return found
+
+    def _ask(self, queues: list[str], job_ids: dict[str, None], found: dict[str, list[str]]) -> dict[str, None]:
+        """Ask these queues for jobs; returns those that none of them has."""
+        groups = list(parts_of(queues, self._queues_per_call))
+        asked = [(group, part) for group in groups for part in parts_of(list(job_ids), MOST_PER_CALL // len(group))]
+        calls: list[ScriptCall] = [
+            ("known_jobs", [QueueKeys(queue).jobs for queue in group], part) for group, part in asked
+        ]
+        missing = dict(job_ids)
+        for (group, part), numbers in zip(asked, self._link.run_each(calls), strict=True):
+            for queue, job in zip(numbers[::2], numbers[1::2], strict=True):
+                if missing.pop(part[job], 0) is None:
+                    found.setdefault(group[queue], []).append(part[job])
+        return missing
+
+    def held_elsewhere(self, specs: Sequence[JobSpec]) -> dict[str, str]:
+        """Whose the ids of new jobs are: the queue that has one already, or that of the first job with it. Empty if
+        each was made for its job."""
+        ids = _not_made_with_their_id(specs)
+        held = {job_id: queue for queue, known in self.by_queue(ids).items() for job_id in known} if ids else {}
+        if ids or len({spec.queue for spec in specs}) > 1:
+            for spec in specs:
+                held.setdefault(spec.id, spec.queue)
+        return held
+
+
+def _not_made_with_their_id(specs: Iterable[JobSpec]) -> list[str]:
+    """Ids that are older than their job, so that they may have been used, or that do not tell their age."""
+    doubtful, made_at, first, last = [], -1, "", ""
+    for spec in specs:
+        if spec.enqueued_at != made_at:
+            made_at = spec.enqueued_at
+            first, last = ids_between(made_at, made_at + _AHEAD_MS)
+        if not first <= spec.id < last:
+            doubtful.append(spec.id)
+    return doubtful

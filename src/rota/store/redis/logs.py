@@ -1,0 +1,45 @@
+"""The log lines of jobs in the Redis store: one list per job."""
+
+from collections.abc import Sequence
+
+from rota.model.log import LogEntry
+from rota.store.logs import LogBatch, LogPage
+from rota.store.records.codec import decode_log_entry, encode
+from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_line
+from rota.store.redis.jobs.reading import RedisJobReading
+from rota.store.redis.link.commands import Value
+
+
+class RedisLogs(RedisJobReading):
+    """See `rota.store.logs.LogStore` for what each method promises."""
+
+    def append_logs(self, batches: Sequence[LogBatch]) -> frozenset[str]:
+        by_queue: dict[str, list[LogBatch]] = {}
+        for batch in batches:
+            by_queue.setdefault(batch.queue, []).append(batch)
+        refused: set[str] = set()
+        for queue, some in by_queue.items():
+            refused |= self._append_in(queue, some)
+        return frozenset(refused)
+
+    def _append_in(self, queue: str, batches: Sequence[LogBatch]) -> set[str]:
+        keys = self._keys_of(queue)
+        args: list[Value] = []
+        for batch in batches:
+            args += [batch.job_id, batch.token, len(batch.entries), *map(encode, batch.entries)]
+        logs = [keys.log(batch.job_id) for batch in batches]
+        # Not repeated: lines that had arrived would stand there twice.
+        return {raw.decode() for raw in self._link.run("append_logs", [keys.running, *logs], args, repeats=False)}
+
+    def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
+        for queue in self._lookup.by_queue([job_id]):
+            raw = self._redis.lrange(self._keys_of(queue).log(job_id), after, after + limit - 1)
+            return LogPage([_log_entry(entry) for entry in raw], after + len(raw))
+        return LogPage([], after)
+
+
+def _log_entry(entry: bytes) -> LogEntry:
+    try:
+        return decode_log_entry(entry)
+    except UNREADABLE_ERRORS as error:
+        return unreadable_line(error)

@@ -1,0 +1,16 @@
+"""Signals for nodes that wait on a queue, in the lists that they wait on."""
+
+from rota.model.job import node_of_token
+from rota.store.redis.keys import QueueKeys
+from rota.store.redis.link.link import Link
+
+
+def push_signal(link: Link, list_key: str, item: str) -> None:
+    """Wake whoever waits on a list."""
+    link.run("tell_node", [list_key], [item])
+
+
+def tell_to_cancel(link: Link, keys: QueueKeys, job_id: str, token: str) -> None:
+    """Tell the node of a running job. A short cut: should it be lost, the node hears of the cancellation when it renews
+    its claims."""
+    push_signal(link, keys.inbox(node_of_token(token)), job_id)

@@ -1,0 +1,112 @@
+-- Make due jobs ready, then hand ready jobs to a node: pop, token and pulse in one step.
+--
+-- KEYS[1]  jobs     hash: job id -> spec
+-- KEYS[2]  ready    sorted set: queued jobs by rank
+-- KEYS[3]  delayed  sorted set: delayed jobs by due time
+-- KEYS[4]  held     sorted set: blocked jobs, which wait for a lock
+-- KEYS[5]  running  hash: job id -> token, rank, claim time
+-- KEYS[6]  locks    hash: lock key -> id of the running job that holds it
+-- KEYS[7]  marks    hash: job id -> mark
+-- KEYS[8]  pulses   hash: node -> its last sign of life
+-- KEYS[9]  paused   string: there while the queue is paused
+-- KEYS[10] wake     list: signal for a waiting node
+-- KEYS[11] floors   hash: node -> serial up to which its claims come too late
+-- KEYS[12] fence    string: the last fencing number
+-- ARGV[1] now       epoch milliseconds
+-- ARGV[2] token     attempt token of this claim, which is also the node's new pulse
+-- ARGV[3] node
+-- ARGV[4] serial    of this claim among those of the node
+-- ARGV[5] limit     most jobs to hand out
+-- ARGV[6] most_due  most delayed jobs to make ready
+-- ARGV[7] most_scanned  most ready jobs to look at
+-- Returns the next due time or '', then per job: spec, rank, mark or '', fencing number or ''. The time is
+--   `now` if jobs were set aside only, and others are left.
+-- include: although_full
+-- include: records
+-- include: locks
+-- include: wake
+-- include: time
+local jobs, ready, delayed, blocked, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local locks, marks, pulses, paused, wake = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local floors, fence = KEYS[11], KEYS[12]
+local now, token, node, serial = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local limit, most_due, most_scanned = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])
+
+local function promote_due_jobs()
+  local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', not_ahead(now), 'LIMIT', 0, most_due)
+  if #due == 0 then return end
+  local places = {}
+  for n, mark in ipairs(redis.call('HMGET', marks, unpack(due))) do
+    -- Without a readable mark its place is that of a job which is ready now.
+    places[#places + 1] = mark_of(mark).rank or math.floor(tonumber(now) / 16)
+    places[#places + 1] = due[n]
+  end
+  redis.call('ZADD', ready, unpack(places))
+  redis.call('ZREM', delayed, unpack(due))
+end
+
+local taken, ranks, taken_marks, fences, new_running = {}, {}, {}, {}, {}
+
+-- The next fencing number. It never falls behind the time, so that it goes on growing in a store that was emptied.
+local function next_fence()
+  local number = math.max(tonumber(redis.call('GET', fence) or '0'), tonumber(now)) + 1
+  local text = string.format('%.0f', number)
+  redis.call('SET', fence, text)
+  return text
+end
+
+local function take(id, rank, mark, lock)
+  taken[#taken + 1] = id
+  ranks[#ranks + 1] = rank
+  taken_marks[#taken_marks + 1] = mark or ''
+  fences[#fences + 1] = lock and next_fence() or ''
+  new_running[#new_running + 1] = id
+  new_running[#new_running + 1] = token .. ' ' .. rank .. ' ' .. now
+end
+
+-- A job whose lock is taken is set aside; whoever frees the lock brings it back.
+local function take_or_block(id, rank, mark)
+  local lock = mark and mark_of(mark).lock
+  if lock and redis.call('HSETNX', locks, lock, id) == 0 then
+    redis.call('ZADD', blocked, 0, blocked_member(lock, rank, id))
+  else
+    take(id, rank, mark, lock)
+  end
+end
+
+write_although_full(running)
+promote_due_jobs()
+local next_due = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or ''
+if redis.call('EXISTS', paused) == 1 then return {next_due} end
+local floor = redis.call('HGET', floors, node)
+if floor and serial <= tonumber(floor) then return {next_due} end
+
+local scanned = 0
+while #taken < limit and scanned < most_scanned do
+  local popped = redis.call('ZPOPMIN', ready, limit - #taken)
+  if #popped == 0 then break end
+  local ids = {}
+  for n = 1, #popped, 2 do ids[#ids + 1] = popped[n] end
+  local found = redis.call('HMGET', marks, unpack(ids))
+  for n, id in ipairs(ids) do take_or_block(id, popped[n * 2], found[n]) end
+  scanned = scanned + #ids
+end
+
+local answer = {next_due}
+if #taken > 0 then
+  local specs = redis.call('HMGET', jobs, unpack(taken))
+  redis.call('HSET', running, unpack(new_running))
+  redis.call('HSET', pulses, node, token)
+  for n = 1, #taken do
+    answer[#answer + 1] = specs[n]
+    answer[#answer + 1] = ranks[n]
+    answer[#answer + 1] = taken_marks[n]
+    answer[#answer + 1] = fences[n]
+  end
+end
+-- What this node leaves is for another.
+if redis.call('EXISTS', ready) == 1 then
+  if scanned > 0 and #taken == 0 then answer[1] = now end
+  signal(wake)
+end
+return answer

@@ -1,0 +1,45 @@
+-- Cancel waiting jobs at once and mark running ones.
+--
+-- KEYS[1]  jobs        hash: job id -> spec
+-- KEYS[2]  ready       sorted set: queued jobs by rank
+-- KEYS[3]  delayed     sorted set: delayed jobs by due time
+-- KEYS[4]  held        sorted set: blocked jobs, which wait for a lock
+-- KEYS[5]  running     hash: job id -> token, rank, claim time
+-- KEYS[6]  locks       hash: lock key -> id of the running job that holds it
+-- KEYS[7]  unique      hash: unique key -> id of the live job that has it
+-- KEYS[8]  marks       hash: job id -> mark
+-- KEYS[9]  ended       hash: job id -> ending
+-- KEYS[10] cancelled   sorted set: ended jobs by end time
+-- KEYS[11] cancelling  hash: running jobs that are to be cancelled
+-- KEYS[12] wake        list: signal for a waiting node
+-- KEYS[13] stats       hash: minute and word -> how many jobs, of an hour
+-- KEYS[14] totals      hash: word -> how many jobs in all
+-- ARGV[1] now     epoch milliseconds
+-- ARGV[2] ending  for a job that was waiting
+-- ARGV[3] minute  epoch milliseconds
+-- ARGV[4] expiry  of the stats, in seconds
+-- ARGV[5...] ids
+-- Returns per id: 'unknown', 'final', 'cancelled', or the token that holds the running job.
+-- include: although_full
+-- include: records
+-- include: locks
+-- include: wake
+-- include: stats
+-- include: cancel
+local jobs, ready, delayed, blocked, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local locks, unique, marks, ended = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local cancelled, cancelling, wake = KEYS[10], KEYS[11], KEYS[12]
+local stats, totals = KEYS[13], KEYS[14]
+local now, ending, minute, expiry = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+write_although_full(running)
+local answer, count = {}, 0
+for i = 5, #ARGV do
+  local word = cancel(
+    jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, wake, ARGV[i], now, ending
+  )
+  answer[#answer + 1] = word
+  if word == 'cancelled' then count = count + 1 end
+end
+count_up(stats, totals, minute, expiry, 'cancelled', count)
+return answer

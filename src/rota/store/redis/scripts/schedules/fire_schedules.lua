@@ -1,0 +1,107 @@
+-- Carry out decisions about schedules: rows, jobs and state of each in one step, if it is the version that was expected.
+-- Jobs that must give way are cancelled, or marked if they run, in the same step.
+--
+-- KEYS[1] states   hash: schedule uuid -> version, a space, state
+-- KEYS[2] schedule_due  sorted set: schedule uuid by the time at which it is to be decided
+-- KEYS[3] jobs     hash: job id -> spec
+-- KEYS[4] ready    sorted set: queued jobs by rank
+-- KEYS[5] delayed  sorted set: delayed jobs by due time
+-- KEYS[6] unique   hash: unique key -> id of the live job that has it
+-- KEYS[7] marks    hash: job id -> mark
+-- KEYS[8] wake     list: signal for a waiting node
+-- KEYS[9] stats    hash: minute and word -> how many jobs, of an hour
+-- KEYS[10] totals  hash: word -> how many jobs in all
+-- KEYS[11] running    hash: job id -> token, rank, claim time
+-- KEYS[12] ended      hash: job id -> ending
+-- KEYS[13] locks      hash: lock key -> id of the running job that holds it
+-- KEYS[14] held       sorted set: blocked jobs, which wait for a lock
+-- KEYS[15] cancelled  sorted set: ended jobs by end time
+-- KEYS[16] cancelling  hash: running jobs that are to be cancelled
+-- KEYS[17...] ticks  one sorted set per firing
+-- ARGV[1] minute   epoch milliseconds
+-- ARGV[2] expiry   of the stats, in seconds
+-- ARGV[3] most_ticks  rows kept for each schedule
+-- ARGV[4] now      epoch milliseconds
+-- ARGV[5] ending   for a waiting job that gives way
+-- ARGV[6] cancel_count  how many jobs give way
+-- ARGV[7...] firings  per job that gives way: number of the firing (from 1), id; per firing: uuid, expected version, version and state, due time or '', number of rows, number of
+--   jobs, whether to forget old rows (1 or ''),
+--   per row: nominal instant, row, row in case its job was not made or '', id of its job or '',
+--   per job: id, spec, rank, due time or '', mark or '', unique key or ''
+-- Returns per firing 1 or 0, then per running job that gives way: id, token that holds it.
+-- include: wake
+-- include: chunks
+-- include: admit
+-- include: stats
+-- include: locks
+-- include: records
+-- include: cancel
+local states, schedule_due, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local unique, marks, wake, stats, totals = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local running, ended, locks, blocked, cancelled, cancelling = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local minute, expiry, oldest_kept = ARGV[1], ARGV[2], -1 - tonumber(ARGV[3])
+local now, ending, cancels_end = ARGV[4], ARGV[5], 6 + ARGV[6] * 2
+local FIXED, HEAD, ROW, JOB = 16, 7, 4, 6
+
+-- Where each firing begins, and the state of its schedule.
+local starts, uuids = {}, {}
+local at = cancels_end + 1
+for n = 1, #KEYS - FIXED do
+  starts[n], uuids[n] = at, ARGV[at]
+  at = at + HEAD + ARGV[at + 4] * ROW + ARGV[at + 5] * JOB
+end
+local there = #uuids > 0 and get_all(states, uuids) or {}
+
+-- The firings that are carried out, and their jobs. A schedule is fired once in a call.
+local answer, entries, new_states, new_due, over, done = {}, {}, {}, {}, {}, {}
+for n, uuid in ipairs(uuids) do
+  local first = starts[n]
+  answer[n] = 0
+  if there[n] and not done[uuid] and string.match(there[n], '^%d+') == ARGV[first + 1] then
+    answer[n], done[uuid] = 1, true
+    new_states[#new_states + 1] = uuid
+    new_states[#new_states + 1] = ARGV[first + 2]
+    if ARGV[first + 3] == '' then
+      over[#over + 1] = uuid
+    else
+      new_due[#new_due + 1] = ARGV[first + 3]
+      new_due[#new_due + 1] = uuid
+    end
+    local jobs_at = first + HEAD + ARGV[first + 4] * ROW
+    for i = jobs_at, jobs_at + ARGV[first + 5] * JOB - 1 do entries[#entries + 1] = ARGV[i] end
+  end
+end
+
+local told, cancelled_count = {}, 0
+for i = 7, cancels_end, 2 do
+  local number, id = tonumber(ARGV[i]), ARGV[i + 1]
+  local word = answer[number] == 1 and cancel(
+    jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, wake, id, now, ending
+  ) or ''
+  if word == 'cancelled' then
+    cancelled_count = cancelled_count + 1
+  elseif string.find(word, '/', 1, true) then
+    told[#told + 1] = id
+    told[#told + 1] = word
+  end
+end
+count_up(stats, totals, minute, expiry, 'cancelled', cancelled_count)
+
+local refused, is_refused = admit(jobs, ready, delayed, unique, marks, wake, entries, 1, #entries), {}
+count_up(stats, totals, minute, expiry, 'enqueued', #entries / JOB - #refused / 2)
+for i = 1, #refused, 2 do is_refused[entries[refused[i] * JOB + 1]] = true end
+
+for n, uuid in ipairs(uuids) do
+  local first, ticks = starts[n], KEYS[FIXED + n]
+  if answer[n] == 1 then
+    for row = first + HEAD, first + HEAD + ARGV[first + 4] * ROW - 1, ROW do
+      redis.call('ZADD', ticks, ARGV[row], is_refused[ARGV[row + 3]] and ARGV[row + 2] or ARGV[row + 1])
+    end
+    if ARGV[first + 6] ~= '' then redis.call('ZREMRANGEBYRANK', ticks, 0, oldest_kept) end
+  end
+end
+set_all(states, new_states)
+add_all(schedule_due, new_due)
+if #over > 0 then redis.call('ZREM', schedule_due, unpack(over)) end
+for _, part in ipairs(told) do answer[#answer + 1] = part end
+return answer

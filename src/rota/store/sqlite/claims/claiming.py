@@ -1,0 +1,58 @@
+"""Giving jobs to a node, as part of a transaction."""
+
+import sqlite3
+
+from rota.model.job import Claim, node_of_token
+from rota.store.claims import MAX_PROMOTED, MAX_SCANNED, Claims
+from rota.store.records.unreadable import UNREADABLE_ERRORS
+from rota.store.sqlite.claims import pulses
+from rota.store.sqlite.claims.locks import block_jobs, fences_of, split_by_lock
+from rota.store.sqlite.database.queries import SQL, json_array
+from rota.store.sqlite.jobs.rows import claim_of, readable_claim
+from rota.store.sqlite.queues.lookup import is_paused, next_due
+
+
+def claim(db: sqlite3.Connection, queue: str, *, token: str, limit: int, now: int) -> Claims:
+    """Make due jobs ready, then give the first ready ones to the node of the token."""
+    due = next_due(db, queue)
+    if due is not None and due <= now:
+        db.execute(SQL["promote_due_jobs"], {"queue": queue, "now": now, "limit": MAX_PROMOTED})
+        due = next_due(db, queue)
+    if limit < 1 or is_paused(db, queue):
+        return nothing_but(due, now)
+    if pulses.is_late(db, queue, token):
+        return Claims([], due)
+    claims: list[Claim] = []
+    scanned, locks = 0, set[str]()
+    while len(claims) < limit:
+        if scanned >= MAX_SCANNED:
+            due = due if claims else now
+            break
+        wanted = min(limit - len(claims), MAX_SCANNED - scanned)
+        candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": wanted}).fetchall()
+        scanned += len(candidates)
+        free, blocked = split_by_lock(db, queue, candidates, locks)
+        claims += _take(db, queue, free, token, now)
+        if not blocked:
+            break
+        block_jobs(db, blocked)
+    if claims:
+        pulses.set_pulse(db, queue, node_of_token(token), token)
+    return Claims(claims, due)
+
+
+def nothing_but(due: int | None, now: int) -> Claims:
+    """Nothing now. What is overdue and yet not given is kept back by a pause, and asking again does not help."""
+    return Claims([], due if due is not None and due > now else None)
+
+
+def _take(db: sqlite3.Connection, queue: str, rows: list[sqlite3.Row], token: str, now: int) -> list[Claim]:
+    """Hand out rows; those with a lock get a fencing number."""
+    seqs = json_array([row["seq"] for row in rows])
+    db.execute(SQL["claim_jobs"], {"token": token, "now": now, "seqs": seqs})
+    fences = fences_of(db, queue, rows, now)
+    try:
+        return [claim_of(row, token, fence) for row, fence in zip(rows, fences, strict=True)]
+    except UNREADABLE_ERRORS:
+        whole = db.execute(SQL["claimed_jobs"], {"seqs": seqs}).fetchall()
+        return [readable_claim(row, token, fence) for row, fence in zip(whole, fences, strict=True)]

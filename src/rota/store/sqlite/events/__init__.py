@@ -1,0 +1,1 @@
+"""Configurations, what events did to them, and the ends of jobs that are to become events."""

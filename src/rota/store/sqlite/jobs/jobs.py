@@ -1,0 +1,58 @@
+"""The jobs of the SQLite store."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rota.model.job import Job, JobSpec
+from rota.store.jobs import Admission, CancelAnswer, JobPage, JobQuery
+from rota.store.records import listing
+from rota.store.sqlite.database.noun import SqliteNoun
+from rota.store.sqlite.history import forget_jobs
+from rota.store.sqlite.jobs.admission import admit, insert_jobs
+from rota.store.sqlite.jobs.changes import cancel_job, retry_job
+from rota.store.sqlite.jobs.lookup import find_jobs
+from rota.store.sqlite.jobs.rows import new_row
+from rota.store.sqlite.jobs.sections import Sections
+from rota.store.sqlite.queues.stats import count_up
+
+
+class SqliteJobs(SqliteNoun):
+    """See `rota.store.jobs.JobStore` for what each method promises."""
+
+    def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
+        rows = [new_row(spec, now) for spec in specs]
+        with self._database.write() as db:
+            if insert_jobs(db, rows) == len(rows):
+                admissions = [Admission(spec.id, True) for spec in specs]
+            else:
+                # Some were left out; which ones is told one by one, in a second pass over the untouched table.
+                db.execute("ROLLBACK")
+                db.execute("BEGIN IMMEDIATE")
+                admissions = [admit(db, spec, row) for spec, row in zip(specs, rows, strict=True)]
+            pairs = zip(specs, admissions, strict=True)
+            for queue, jobs in Counter(spec.queue for spec, admission in pairs if admission.is_new).items():
+                count_up(db, queue, "enqueued", jobs, now)
+        self._changes.announce()
+        return admissions
+
+    def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
+        return find_jobs(self._database, job_ids)
+
+    def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
+        return listing.list_jobs(Sections(self._database), query, limit, cursor)
+
+    def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
+        with self._database.write() as db:
+            answers = [cancel_job(db, job_id, now) for job_id in job_ids]
+        self._changes.announce()
+        return answers
+
+    def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
+        with self._database.write() as db:
+            answers = [retry_job(db, job_id, now) for job_id in job_ids]
+        self._changes.announce()
+        return answers
+
+    def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
+        forgotten = forget_jobs(self._database, job_ids)
+        return [job_id in forgotten for job_id in job_ids]

@@ -1,0 +1,62 @@
+-- Jobs as they are handed in, looked for and changed. `:ids` is a JSON array. The column `held` says
+-- that a job is blocked: it waits for a lock.
+
+-- name: enqueue_jobs
+-- Accept a job. A known id and a taken unique key both leave it out.
+INSERT INTO jobs (id, queue, state, rank, due, spec, lock_key, unique_key)
+VALUES (:id, :queue, :state, :rank, :due, :spec, :lock_key, :unique_key)
+ON CONFLICT DO NOTHING;
+
+-- name: holder_of_unique_key
+-- The live job that has a unique key.
+SELECT id FROM jobs
+WHERE queue = :queue AND unique_key = :unique_key AND state IN ('delayed', 'queued', 'running');
+
+-- name: find_job
+-- One job, whole.
+SELECT * FROM jobs WHERE id = :id;
+
+-- name: states_of_jobs
+-- Where some jobs are.
+SELECT id, state FROM jobs WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: cancel_waiting
+-- End a job that nobody runs.
+UPDATE jobs SET state = 'cancelled', due = NULL, held = 0, ended_at = :now, ending = :ending
+WHERE id = :id AND state IN ('delayed', 'queued');
+
+-- name: cancel_running
+-- Ask the node that runs a job to end it.
+UPDATE jobs SET cancel_requested = 1 WHERE id = :id AND state = 'running';
+
+-- name: retry_job
+-- Bring an ended job back as new.
+UPDATE OR IGNORE jobs SET state = 'queued', rank = :rank, attempts = 0, deaths = 0, token = '', ended_at = NULL,
+  ending = NULL
+WHERE id = :id AND state IN ('failed', 'cancelled');
+
+-- name: page_delayed
+-- Delayed jobs by time.
+SELECT due AS place, * FROM jobs
+WHERE queue = :queue AND state = 'delayed' AND (due, id) > (:place, :id) ORDER BY due, id LIMIT :limit;
+
+-- name: page_queued
+-- Ready jobs in the order of their claim.
+SELECT rank AS place, * FROM jobs
+WHERE queue = :queue AND state = 'queued' AND held = 0 AND (rank, id) > (:place, :id) ORDER BY rank, id LIMIT :limit;
+
+-- name: page_blocked
+-- Jobs that wait for a lock; few enough to be sorted.
+SELECT rank AS place, * FROM jobs
+WHERE queue = :queue AND held = 1 AND (rank, id) > (:place, :id) ORDER BY rank, id LIMIT :limit;
+
+-- name: page_running
+-- Running jobs by the time of their claim; few enough to be sorted.
+SELECT claimed_at AS place, * FROM jobs
+WHERE queue = :queue AND state = 'running' AND (claimed_at, id) > (:place, :id) ORDER BY claimed_at, id LIMIT :limit;
+
+-- name: page_ended
+-- Jobs that ended in one state, latest first.
+SELECT ended_at AS place, * FROM jobs
+WHERE queue = :queue AND state = :state AND ended_at IS NOT NULL AND (ended_at, id) < (:place, :id)
+ORDER BY ended_at DESC, id DESC LIMIT :limit;

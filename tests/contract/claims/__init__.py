@@ -1,0 +1,1 @@
+"""Jobs in the hands of nodes, their locks, and the pulses of nodes."""

@@ -1,0 +1,1 @@
+"""Configurations, what events do to them, and the outbox."""

@@ -1,0 +1,1 @@
+"""Jobs as they are handed in, looked for and changed."""

@@ -1,0 +1,1 @@
+"""Queues: what they give out, what is counted, and waiting for work."""

@@ -1,0 +1,1 @@
+"""What the documents say is true: their examples run, their links lead somewhere, the files they name exist."""
