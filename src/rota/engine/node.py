@@ -7,7 +7,6 @@ both        the duties of the dialects that it speaks
 """
 
 import asyncio
-import logging
 import os
 import random
 import socket
@@ -30,10 +29,22 @@ from rota.engine.liveness.draining import forget_drain_request, is_drain_request
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
 from rota.engine.liveness.watchdog import Watchdog
+from rota.engine.observation.happenings import (
+    ClockFollowed,
+    ClockJumped,
+    DrainRequested,
+    DutyFailed,
+    Fault,
+    LeaveFailed,
+    NodeJoined,
+    NodeLeft,
+    StoreReplaced,
+)
+from rota.engine.observation.observers import Observers
 from rota.engine.schedules.ticker import Ticker
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.worker import Worker
-from rota.errors import RotaError, StoreError
+from rota.errors import StoreError
 from rota.model.ids import new_id
 from rota.model.liveness import BEATS_PER_DEATH, contact_of_node
 from rota.model.node import DEAD_AFTER_MS, NodeType
@@ -45,7 +56,6 @@ SCHEDULER = "scheduler"
 _TIMEOUTS_PER_DEATH = 8
 _SHORTEST_TIMEOUT_S = 1.0
 _AFTER_ERROR_S = 1.0
-_logger = logging.getLogger("rota.node")
 
 
 class NodeOptions(Struct, frozen=True, kw_only=True):
@@ -76,7 +86,8 @@ class Node:
         self._executors = engine.executors
         self._options = options
         self._clock = clock
-        self._health = Health()
+        self._observers = engine.observers
+        self._health = Health(engine.observers)
         self._presence = presence
         self._contact = contact_of_node(options.dead_after_ms / 1000)
         self._started_at = clock.now()
@@ -100,6 +111,7 @@ class Node:
         dialects: Sequence[Dialect] = (),
         event_types: tuple[str, ...] = (),
         presence: Presence | None = None,
+        observers: Observers | None = None,
     ) -> "Node":
         """A node that is ready to run: its clock agrees with the store's, and what its dialects define is known."""
         clock = clock or NodeClock()
@@ -109,6 +121,7 @@ class Node:
             executors=executors,
             event_types=event_types,
             event_retention_ms=options.history_max_age_ms,
+            observers=observers,
         )
         node = cls(engine, clock, options, dialects=dialects, presence=presence or Presence(run_folder()))
         node._join()
@@ -137,6 +150,7 @@ class Node:
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
         heart.start()
+        self._observers.tell(NodeJoined(self.uuid, node_type.uuid, self._options.roles))
         try:
             await self._work_until_stopped()
         finally:
@@ -188,6 +202,7 @@ class Node:
             executors=self._executors,
             clock=self._clock,
             health=self._health,
+            observers=self._observers,
             stop_grace_s=self._options.stop_grace_s,
             dead_after_ms=self._options.dead_after_ms,
         )
@@ -212,6 +227,7 @@ class Node:
                     self._definitions,
                     max_age_ms=options.history_max_age_ms,
                     max_count=options.history_max_count,
+                    observers=self._observers,
                 )
             )
         return duties
@@ -225,6 +241,7 @@ class Node:
             contact=self._contact,
             presence=self._presence,
             dead_after_ms=self._options.dead_after_ms,
+            observers=self._observers,
         )
 
     def _make_heart(self, node_type: NodeType) -> Heart:
@@ -238,13 +255,14 @@ class Node:
             clock=self._clock,
             contact=self._contact,
             health=self._health,
+            observers=self._observers,
             dead_after_ms=self._options.dead_after_ms,
         )
 
     def _prompt_duties(self) -> list[Duty]:
         if SCHEDULER not in self._options.roles:
             return []
-        ticker = Ticker(self._store, self._definitions, node=self.uuid)
+        ticker = Ticker(self._store, self._definitions, node=self.uuid, observers=self._observers)
         return [ticker, Outbox(self._store, self._definitions, self.engine.events)]
 
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
@@ -256,11 +274,8 @@ class Node:
             except StoreError as error:
                 self._health.store_failed(error)
                 wait_s = _AFTER_ERROR_S
-            except RotaError as error:
-                _logger.error("duty failed", extra={"duty": type(duty).__name__, "error": str(error)})
-                wait_s = _AFTER_ERROR_S
-            except Exception:
-                _logger.exception("duty failed", extra={"duty": type(duty).__name__})
+            except Exception as error:
+                self._observers.tell(DutyFailed(type(duty).__name__, error))
                 wait_s = _AFTER_ERROR_S
             await asyncio.sleep(wait_s)
 
@@ -271,11 +286,11 @@ class Node:
                 is_to_drain = await thread.call(self._hear_news)
             except StoreError as error:
                 self._health.store_failed(error)
-            except Exception:
-                _logger.exception("listening for news failed")
+            except Exception as error:
+                self._observers.tell(Fault("node", "listening for news failed", error))
             else:
                 if is_to_drain and not self._stop_requested.is_set():
-                    _logger.info("asked to drain; stopping after the running jobs")
+                    self._observers.tell(DrainRequested())
                     self.request_stop()
             await asyncio.sleep(self._options.dead_after_ms / 1000 / BEATS_PER_DEATH)
 
@@ -291,9 +306,9 @@ class Node:
         before = self._clock.offset_ms
         self._clock.follow(self._store.now())
         if self._clock.step_ms:
-            _logger.warning("the store's clock jumped; waiting for a second look", extra={"ms": self._clock.step_ms})
+            self._observers.tell(ClockJumped(self._clock.step_ms))
         elif abs(self._clock.offset_ms - before) >= STEP_MS:
-            _logger.warning("following the store's clock", extra={"ms": self._clock.offset_ms - before})
+            self._observers.tell(ClockFollowed(self._clock.offset_ms - before))
 
     def _check_epoch(self) -> None:
         """A store that forgot who founded it was emptied or exchanged: say so, rather than pretend nothing happened.
@@ -301,7 +316,7 @@ class Node:
         It is founded anew under another name, so that every node notices.
         """
         if self._store.get_setting("epoch") != self._epoch:
-            _logger.error("the store was emptied or replaced; jobs accepted before may be lost")
+            self._observers.tell(StoreReplaced())
             self._epoch = self._store.put_setting("epoch", new_id(self._clock.now()), only_if_absent=True)
 
     def _record(self, node_type: NodeType) -> NodeRecord:
@@ -328,4 +343,6 @@ class Node:
             forget_drain_request(self._store, self.uuid)
             self._store.remove_nodes(uuid=self.uuid)
         except StoreError as error:
-            _logger.warning("could not take leave of the store", extra={"error": str(error)})
+            self._observers.tell(LeaveFailed(error))
+        else:
+            self._observers.tell(NodeLeft(self.uuid, node_type.uuid))
