@@ -25,11 +25,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.machine import tree_cpu_s
-from rota.clock import SystemClock
 from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.events.events import Events
-from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.engine import Engine
 from rota.model.events.configuration import Configuration, Dependency, Match, first_state
 from rota.model.events.event import EventRef, make_event, shown_time
 from rota.model.ids import new_id
@@ -183,9 +180,8 @@ def measure_load(served: Served, configurations: int, rate: float, seconds: floa
 
 def measure_calls(store: Store, *, matching: bool, configurations: int, count: int = 2_000) -> float:
     """Microseconds per event of `Events.post`, one at a time, in this process."""
-    clock = SystemClock()
-    clock.follow(store.now())
-    events = Events(store, Definitions(store, ExecutorRegistry()), clock)
+    engine = Engine.open(store)
+    clock, events = engine.clock, engine.events
     took = 0.0
     for number in range(count):
         chosen = random.randrange(configurations) if matching else number
@@ -201,7 +197,7 @@ def measure_calls(store: Store, *, matching: bool, configurations: int, count: i
 def run(kind: str, options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name, store_url(kind, Path(name)) as url:
         store = open_store(url)
-        definitions = Definitions(store, ExecutorRegistry())
+        definitions = Engine.open(store).definitions
         job_type = ensure_built_in(definitions, LOG_JOB_TYPE, store.now())
         queue = definitions.node_type(job_type.node_type).uuid
         print(f"\n{kind}")

@@ -15,10 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.servers import Redis
-from rota.clock import SystemClock
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.engine import Engine
+from rota.engine.jobs.intake import JobRequest
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
@@ -37,10 +36,10 @@ class Scene:
 
     def __init__(self, store: Store, size: int) -> None:
         self.store = store
-        self.clock = SystemClock()
-        self.clock.follow(store.now())
-        definitions = Definitions(store, ExecutorRegistry())
-        self.intake = Intake(store, definitions, self.clock)
+        engine = Engine.open(store)
+        self.clock = engine.clock
+        definitions = engine.definitions
+        self.intake = engine.intake
         nothing: dict[str, object] = {"function": "rota.cli.operations.bench_jobs:nothing"}
         for queue in ("near", "far"):
             definitions.define_node_type(NodeType(uuid=new_id(self.clock.now()), name=queue, thread_count=8))

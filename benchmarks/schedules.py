@@ -23,11 +23,7 @@ from msgspec import structs
 from benchmarks.cron_next import next_of_lines
 from benchmarks.machine import free_port
 from benchmarks.servers import find_redis_server
-from rota.clock import SystemClock
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.intake import Intake
-from rota.engine.schedules.schedules import Schedules
+from rota.engine.engine import Engine
 from rota.engine.schedules.ticker import Ticker
 from rota.model.ids import new_id
 from rota.model.job import JobState
@@ -50,13 +46,13 @@ class World:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.clock = SystemClock()
-        self.clock.follow(store.now())
-        self.definitions = Definitions(store, ExecutorRegistry())
+        engine = Engine.open(store)
+        self.clock = engine.clock
+        self.definitions = engine.definitions
         now = self.clock.now()
         self.queue = self.definitions.ensure_node_type(NodeType(uuid=new_id(now), name="default")).uuid
         self.definitions.define_job_type(JobType(uuid=new_id(now), name="noop", executor="log"))
-        self.schedules = Schedules(store, self.definitions, Intake(store, self.definitions, self.clock), self.clock)
+        self.schedules = engine.schedules
         self.ticker = Ticker(store, self.definitions, node="0" * 36)
         self.late_ms: list[int] = []
         self._watch()

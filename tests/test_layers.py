@@ -1,21 +1,23 @@
-"""Imports run downward only: surfaces -> engine -> store -> model. Every import counts, also within functions and those
-for type checkers, because each one is something that a reader has to know."""
+"""Imports run downward only: surfaces -> engine -> store -> model, and surfaces leave each other alone. Every import
+counts, also within functions and those for type checkers, because each one is something that a reader has to know.
+
+Whatever changes the store goes through the engine, and one place makes jobs: that is looked for here too."""
 
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
 import rota
+from rota.store.claims import Lifeline
+from rota.store.store import Store
 
 SOURCE = Path(rota.__file__).parent
 
-SURFACES = {"cli", "host", "server", "sdk", "dashboard", "dialects", "__main__", ""}
-"""The empty name is `rota` itself, which shows users what they import."""
-
-MAY_IMPORT: dict[str, set[str]] = {
+BELOW: dict[str, set[str]] = {
     "errors": set(),
     "clock": {"errors"},
     "model": {"errors"},
@@ -25,11 +27,47 @@ MAY_IMPORT: dict[str, set[str]] = {
     "streaming": {"errors", "clock", "model", "store", "settings", "engine"},
     "shapes": {"errors", "clock", "model", "store", "settings", "engine"},
 }
-MAY_IMPORT |= {surface: {*MAY_IMPORT, *SURFACES} for surface in SURFACES}
+"""The layers below all surfaces."""
+SURFACES: dict[str, set[str]] = {
+    "dialects": set(),
+    "server": set(),
+    "dashboard": set(),
+    "sdk": set(),
+    "host": {"dialects", "server", "dashboard"},
+    "cli": {"host"},
+    "": {"sdk"},
+    "__main__": {"cli"},
+}
+"""What a surface may import beside the layers below: a host puts a process together, and the command starts it. What
+two of them need is in `shapes` or below. The empty name is `rota` itself, which shows users what they import."""
+MAY_IMPORT = BELOW | {surface: {*BELOW, *others} for surface, others in SURFACES.items()}
 
 MODEL_LIBRARIES = {"msgspec"}
 FREE_NAMES = {"rota.__version__"}
 """What everybody may take from the package itself."""
+
+WRITING = {
+    "append_logs", "apply_verdicts", "beat", "cancel_jobs", "claim_due_schedules", "claim_jobs", "clear_outbox",
+    "delete_configurations", "delete_job_types", "delete_jobs", "delete_node_types", "delete_schedules",
+    "delete_setting", "enqueue_jobs", "finish_and_claim_jobs", "finish_jobs", "fire_schedules", "forget_pulse",
+    "forget_queue", "leave_queue", "lifeline", "mark_orphans", "pause_queue", "put_configurations", "put_job_types",
+    "put_node_types", "put_schedules", "put_setting", "reclaim_jobs", "recover_claims", "remove_nodes",
+    "renew_claims", "resume_queue", "retry_jobs", "trim_history",
+}  # fmt: skip
+"""Operations of a store, and of a lifeline, that change something. `lifeline` opens the way to two of them."""
+READING = {
+    "claims_of_node", "close", "configuration_uuid", "count_jobs", "definitions_version", "find_configurations",
+    "find_jobs", "find_schedules", "get_setting", "list_configurations", "list_evaluations", "list_job_types",
+    "list_jobs", "list_node_types", "list_nodes", "list_queues", "list_schedules", "list_settings", "list_ticks",
+    "list_validations", "listening_configurations", "load_configurations", "match_events", "now", "paused_queues",
+    "problems", "read_job_rules", "read_logs", "read_outbox", "read_pulses", "read_stats", "read_totals",
+    "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
+}  # fmt: skip
+MAY_WRITE = {"engine", "store"}
+JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}
+"""Where a `JobSpec` is made: the door of all jobs, and the stand-in for the record of one that nobody can read."""
+OWNERSHIP = {"refuse_file_owned", "refuse_for_file"}
+"""Who may change what a file owns is decided in the engine."""
 
 
 class Import(NamedTuple):
@@ -45,6 +83,7 @@ class Tree:
 
     def __init__(self, root: Path) -> None:
         self.files = {_module_name(root, path): path for path in sorted(root.rglob("*.py"))}
+        self._parsed = {module: ast.parse(path.read_text()) for module, path in self.files.items()}
         self.imports = [found for module in self.files for found in self._imports_of(module)]
 
     def module_of(self, target: str) -> str | None:
@@ -62,10 +101,29 @@ class Tree:
             if target and target != found.module and found.target not in FREE_NAMES:
                 yield found, target
 
+    def nodes(self) -> Iterator[tuple[str, ast.AST]]:
+        """Every piece of syntax, and the module that has it."""
+        for module, parsed in self._parsed.items():
+            for node in ast.walk(parsed):
+                yield module, node
+
+    def attributes(self) -> Iterator[tuple[str, ast.Attribute]]:
+        """Every `value.attr`, and the module that has it."""
+        for module, node in self.nodes():
+            if isinstance(node, ast.Attribute):
+                yield module, node
+
+    def is_module(self, module: str, value: ast.expr) -> bool:
+        """Whether an expression is the name of a module of the package that this one imports."""
+        targets = {found.target for found in self.imports if found.module == module}
+        return isinstance(value, ast.Name) and any(
+            target in self.files and target.rpartition(".")[2] == value.id for target in targets
+        )
+
     def _imports_of(self, module: str) -> Iterator[Import]:
         path = self.files[module]
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(self._parsed[module]):
             for target in _targets(node, package):
                 yield Import(module, target, getattr(node, "lineno", 0))
 
@@ -146,27 +204,81 @@ def foreign_imports_of_model(tree: Tree) -> list[str]:
     ]
 
 
+def writes_outside_the_engine(tree: Tree) -> list[str]:
+    """Store operations that change something, called or handed on. A function of an imported module is none."""
+    return [
+        f"{module}:{node.lineno} uses {node.attr}"
+        for module, node in tree.attributes()
+        if node.attr in WRITING and layer_of(module) not in MAY_WRITE and not tree.is_module(module, node.value)
+    ]
+
+
+def makers_of_jobs(tree: Tree) -> set[str]:
+    """Modules that make a `JobSpec`."""
+    return {
+        module for module, node in tree.nodes() if isinstance(node, ast.Call) and _last_name(node.func) == "JobSpec"
+    }
+
+
+def judges_of_ownership(tree: Tree) -> list[str]:
+    return [
+        f"{found.module}:{found.line} imports {found.target}"
+        for found in tree.imports
+        if found.target.rpartition(".")[2] in OWNERSHIP and layer_of(found.module) != "engine"
+    ]
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def operations_of(*protocols: type) -> set[str]:
+    return {name for one in protocols for name in dir(one) if not name.startswith("_")}
+
+
 # -- Rota ----------------------------------------------------------------------------------------------------------
 
 
+@cache
+def source() -> Tree:
+    return Tree(SOURCE)
+
+
 def test_every_package_has_a_layer() -> None:
-    assert unknown_layers(Tree(SOURCE)) == []
+    assert unknown_layers(source()) == []
 
 
 def test_imports_run_downward_only() -> None:
-    assert upward_imports(Tree(SOURCE)) == []
+    assert upward_imports(source()) == []
 
 
 def test_no_dialect_imports_another() -> None:
-    assert imports_between_dialects(Tree(SOURCE)) == []
+    assert imports_between_dialects(source()) == []
 
 
 def test_no_modules_import_each_other_in_a_cycle() -> None:
-    assert import_cycle(Tree(SOURCE)) == []
+    assert import_cycle(source()) == []
 
 
 def test_the_model_needs_only_msgspec() -> None:
-    assert foreign_imports_of_model(Tree(SOURCE)) == []
+    assert foreign_imports_of_model(source()) == []
+
+
+def test_only_the_engine_writes_to_the_store() -> None:
+    assert writes_outside_the_engine(source()) == []
+
+
+def test_every_operation_of_a_store_is_known_to_read_or_to_write() -> None:
+    assert operations_of(Store, Lifeline) == READING | WRITING
+    assert set() == READING & WRITING
+
+
+def test_one_place_makes_jobs() -> None:
+    assert makers_of_jobs(source()) == JOB_MAKERS
+
+
+def test_only_the_engine_judges_what_a_file_owns() -> None:
+    assert judges_of_ownership(source()) == []
 
 
 # -- the checks themselves -----------------------------------------------------------------------------------------
@@ -257,3 +369,66 @@ def test_a_foreign_import_in_the_model_is_found(tmp_path: Path) -> None:
     tree = made_up(tmp_path, {"model/a.py": "import json, msgspec\nfrom yaml import load"})
 
     assert foreign_imports_of_model(tree) == ["rota.model.a:2 imports yaml.load"]
+
+
+def test_a_surface_that_imports_another_is_found(tmp_path: Path) -> None:
+    tree = made_up(
+        tmp_path,
+        {
+            "cli/run.py": "from rota.host import process\nfrom rota.server.listen import address_of",
+            "host/process.py": "from rota.server.listen import address_of\nfrom rota.dialects import tasks",
+            "server/listen.py": "import rota.cli.run",
+            "sdk/flask.py": "from rota.server.listen import address_of",
+            "dialects/tasks.py": "from rota.shapes import jobs",
+            "shapes/jobs.py": "",
+        },
+    )
+
+    assert upward_imports(tree) == [
+        "rota.cli.run:2 imports rota.server.listen",
+        "rota.sdk.flask:1 imports rota.server.listen",
+        "rota.server.listen:1 imports rota.cli.run",
+    ]
+
+
+def test_a_write_outside_the_engine_is_found_in_whatever_way_it_is_done(tmp_path: Path) -> None:
+    tree = made_up(
+        tmp_path,
+        {
+            "engine/jobs.py": "def cancel(store):\n    store.cancel_jobs([], now=0)",
+            "store/sqlite.py": "class S:\n    def a(self):\n        self.cancel_jobs([], now=0)",
+            "cli/a.py": "def run(rota):\n    rota.store.cancel_jobs([], now=0)",
+            "cli/b.py": "def run(target):\n    _change(lambda store: store.pause_queue)",
+            "cli/c.py": "def run(rota):\n    rota.store.list_jobs(None, limit=1)",
+            "server/d.py": "async def run(api):\n    await api.in_thread(api.store.put_setting, 'a', 'b')",
+            "sdk/calls.py": "def cancel_jobs(): ...",
+            "sdk/client.py": "from rota.sdk import calls\ncancel_jobs = calls.cancel_jobs",
+        },
+    )
+
+    assert writes_outside_the_engine(tree) == [
+        "rota.cli.a:2 uses cancel_jobs",
+        "rota.cli.b:2 uses pause_queue",
+        "rota.server.d:2 uses put_setting",
+    ]
+
+
+def test_a_second_maker_of_jobs_is_found(tmp_path: Path) -> None:
+    tree = made_up(
+        tmp_path,
+        {
+            "engine/a.py": "from rota.model.job import JobSpec\ndef make(): return JobSpec(id='')",
+            "engine/b.py": "from rota.model import job\ndef make(): return job.JobSpec(id='')",
+            "engine/c.py": "from rota.model.job import JobSpec\ndef read(spec: JobSpec) -> JobSpec: return spec",
+            "model/job.py": "class JobSpec: ...",
+        },
+    )
+
+    assert makers_of_jobs(tree) == {"rota.engine.a", "rota.engine.b"}
+
+
+def test_a_surface_that_judges_ownership_is_found(tmp_path: Path) -> None:
+    rule = "from rota.engine.ownership import refuse_file_owned"
+    tree = made_up(tmp_path, {"cli/a.py": rule, "engine/b.py": rule, "engine/ownership.py": ""})
+
+    assert judges_of_ownership(tree) == ["rota.cli.a:1 imports rota.engine.ownership.refuse_file_owned"]

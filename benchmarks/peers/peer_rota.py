@@ -19,8 +19,8 @@ import uvloop
 
 from rota import __version__
 from rota.clock import SystemClock
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
-from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.engine import Engine
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.node import WORKER, Node, NodeOptions
 from rota.model.job import Job, JobState
@@ -67,9 +67,10 @@ def open_variant(variant: str) -> Store:
 @contextmanager
 def producer(variant: str) -> Iterator["Producer"]:
     with closing(open_variant(variant)) as store:
-        definitions = Definitions(store, ExecutorRegistry())
+        engine = Engine(store, SystemClock())
+        definitions = engine.definitions
         definitions.define([definitions.ensure_node_type(NODE_TYPE)], [JOB_TYPES[probe.JOB]])
-        yield Producer(Intake(store, definitions, SystemClock()))
+        yield Producer(engine.intake)
 
 
 class Producer:
@@ -94,7 +95,7 @@ def worker(variant: str, procs: int, conc: int | None) -> None:
 
     async def serve() -> None:
         with closing(open_variant(variant)) as store:
-            node = Node(store, NodeOptions(roles=frozenset({WORKER}), threads=conc))
+            node = Node.open(store, NodeOptions(roles=frozenset({WORKER}), threads=conc))
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, node.request_stop)
             await node.run()
 

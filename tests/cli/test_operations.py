@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from rota.engine.keys.admin_key import SETTING
+from rota.engine.keys.hashes import matches_hash
 from rota.model.ids import new_id
 from rota.model.node import Node
-from rota.server.auth.hashes import matches_hash
-from rota.server.auth.keys import SETTING
 from rota.store import Store
 from tests.cli.calling import call_process, done, rota
 from tests.contract.building import beat

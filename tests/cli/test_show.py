@@ -10,8 +10,9 @@ import sys
 import msgspec
 import pytest
 
-from rota.cli.show import span, visible
+from rota.cli.show import span
 from rota.host.log_format import HumanFormatter, JsonFormatter
+from rota.host.terminal import visible
 from tests.cli.calling import done, environment
 
 CLEAR_SCREEN = "\x1b[2J"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota.cli.target import store_file, store_url
+from rota.engine.engine import store_file, store_url
 from rota.settings import Settings
 
 

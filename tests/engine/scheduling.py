@@ -1,11 +1,7 @@
 """A store, a clock that is moved by hand, and a scheduler: the small world in which tests drive schedules."""
 
 from rota.clock import ManualClock
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.intake import Intake
-from rota.engine.schedules.backfill import Backfills
-from rota.engine.schedules.schedules import Schedules
+from rota.engine.engine import Engine
 from rota.engine.schedules.ticker import Ticker
 from rota.model.ids import new_id
 from rota.model.job import Claim, JobState, make_token
@@ -31,11 +27,12 @@ class World:
     def __init__(self, store: Store, clock: ManualClock | None = None) -> None:
         self.store = store
         self.clock = clock or ManualClock(START)
-        self.definitions = Definitions(store, ExecutorRegistry())
+        self.engine = Engine(store, self.clock)
+        self.definitions = self.engine.definitions
         self.queue = self.definitions.ensure_node_type(NodeType(uuid=new_id(START), name="default")).uuid
-        self.intake = Intake(store, self.definitions, self.clock)
-        self.schedules = Schedules(store, self.definitions, self.intake, self.clock)
-        self.backfills = Backfills(store, self.definitions, self.schedules, self.clock)
+        self.intake = self.engine.intake
+        self.schedules = self.engine.schedules
+        self.backfills = self.engine.backfills
         self.ticker = Ticker(store, self.definitions, node=NODE)
         self._serial = 0
 

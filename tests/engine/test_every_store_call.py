@@ -13,8 +13,8 @@ from rota.clock import ManualClock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
-from rota.engine.jobs.retention import Retention
-from rota.engine.liveness.draining import ask_to_drain
+from rota.engine.housekeeping.retention import Retention
+from rota.engine.liveness.draining import request_drain
 from rota.engine.liveness.heart import Heart
 from rota.engine.node import WORKER, Node, NodeOptions
 from rota.errors import StoreUnavailable
@@ -179,13 +179,13 @@ def test_a_node_ends_although_this_call_of_its_leaving_fails(store: Store, name:
 def test_a_node_goes_on_listening_when_this_call_fails(store: Store, name: str) -> None:
     async def scene() -> None:
         shop, faults = Shop(store), Faults(store)
-        node = Node(faults.store, NodeOptions(dead_after_ms=SHORT_MS))
+        node = Node.open(faults.store, NodeOptions(dead_after_ms=SHORT_MS))
         run = asyncio.create_task(node.run())
         await until(lambda: is_listed(store, node), "the node's first beat")
         faults.before(name, be_away, be_away)
         await until(lambda: not faults.awaits(name), "both to have failed")
 
-        ask_to_drain(store, node.uuid)
+        request_drain(store, node.uuid)
         await asyncio.wait_for(run, DEADLINE_S)
 
         assert shop.counts() == {}
@@ -301,7 +301,7 @@ def test_a_dead_nodes_record_goes_when_this_call_of_a_watchdog_fails(
     queue, dead, faults = new_queue(), new_node(), Faults(store)
     store.put_node_types([NodeType(uuid=queue, name="default")])
     beat(store, NodeRecord(uuid=dead, node_type=queue, last_ping=NOW))
-    ask_to_drain(store, dead)
+    request_drain(store, dead)
     watch = Watch(faults.store)
     break_call(faults, name)
 

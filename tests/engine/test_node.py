@@ -67,7 +67,7 @@ def test_a_node_holds_its_lock_before_others_can_know_of_it(store: Store, tmp_pa
     async def scene() -> None:
         Shop(store)
         faults = Faults(store)
-        node = Node(faults.store, NodeOptions(), presence=Presence(folder))
+        node = Node.open(faults.store, NodeOptions(), presence=Presence(folder))
         faults.before(name, look)
         run = asyncio.create_task(node.run())
         await until(lambda: bool(seen), f"the first {name}")
@@ -169,7 +169,7 @@ def test_only_the_default_node_type_is_made_when_it_is_not_there(store: Store) -
             assert [one.name for one in store.list_node_types()] == ["default"]
 
         with pytest.raises(NotFound, match="gpu"):
-            await Node(store, NodeOptions(node_type="gpu")).run()
+            await Node.open(store, NodeOptions(node_type="gpu")).run()
         assert [one.name for one in store.list_node_types()] == ["default"]
 
     asyncio.run(scene())
@@ -232,7 +232,7 @@ def test_a_changed_definition_is_used_after_the_next_beat(store: Store) -> None:
         async with working(store, dead_after_ms=SHORT_LEASE_MS) as node:
             await shop.ended(shop.enqueue("fail"))
             shop.definitions.delete_job_type("fail")
-            await until(lambda: node.definitions.known_job_type("fail") is None, "the node to hear of it")
+            await until(lambda: node.engine.definitions.known_job_type("fail") is None, "the node to hear of it")
 
     asyncio.run(scene())
 

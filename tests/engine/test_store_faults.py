@@ -172,7 +172,7 @@ def test_a_node_whose_store_stays_away_can_still_be_stopped_at_once(store: Store
         stage = new_stage()
         shop, faults = Shop(store), Faults(store)
         shop.python("pass_gate")
-        node = Node(faults.store, NodeOptions(dead_after_ms=HOUR_LEASE_MS))
+        node = Node.open(faults.store, NodeOptions(dead_after_ms=HOUR_LEASE_MS))
         run = asyncio.create_task(node.run())
         job_id = shop.enqueue("pass_gate")
         await until(lambda: stage.inside == 1, "the job to run")

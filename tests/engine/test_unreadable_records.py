@@ -5,10 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rota.engine.events.configurations import Configurations
-from rota.engine.events.events import Events
+from rota.engine.definitions.file_types import FileTypes
 from rota.engine.events.outbox import Outbox
-from rota.engine.schedules.schedules import Schedules
 from rota.model.events.configuration_request import read_configuration
 from rota.model.ids import new_id
 from rota.model.job import JobState
@@ -126,7 +124,7 @@ def test_a_scheduler_fires_the_neighbours_of_a_broken_schedule(store: Store) -> 
     async def scene() -> None:
         shop = Shop(store)
         shop.define("quiet", "log")
-        schedules = Schedules(store, shop.definitions, shop.intake, shop.clock)
+        schedules = shop.engine.schedules
         every = ScheduleRequest(job_type="quiet", interval=100)
         good, bad = (schedules.create(every).schedule for _ in range(2))
         change_records(store, "schedule", bad.uuid, break_it, queue=shop.queue)
@@ -142,7 +140,7 @@ def test_a_scheduler_fires_the_neighbours_of_a_broken_schedule(store: Store) -> 
 def test_events_are_judged_beside_a_broken_configuration_and_a_broken_event(store: Store) -> None:
     shop = Shop(store)
     shop.define("report", "log")
-    configurations = Configurations(store, shop.definitions, shop.clock)
+    configurations = shop.engine.configurations
     wish = {"dependencies": [{"type": "JOB", "resourceId": "report", "lifeDuration": 60}]}
     good, bad = (configurations.create(read_configuration({"name": name, **wish})) for name in ("good", "bad"))
     shop.definitions.refresh()
@@ -154,7 +152,7 @@ def test_events_are_judged_beside_a_broken_configuration_and_a_broken_event(stor
             change_records(store, "event", shop.queue, break_it, queue=shop.queue)
     change_records(store, "configuration", bad.configuration.uuid, break_it, queue=shop.queue)
 
-    outbox = Outbox(store, shop.definitions, Events(store, shop.definitions, shop.clock))
+    outbox = Outbox(store, shop.definitions, shop.engine.events)
     outbox.run_once(shop.clock.now())
 
     assert store.read_outbox(shop.queue, limit=9) == []
@@ -165,9 +163,9 @@ def test_an_installation_with_unknown_fields_everywhere_works_like_any(store: St
     async def scene() -> None:
         shop = Shop(store)
         shop.bash("echo hello")
-        schedules = Schedules(store, shop.definitions, shop.intake, shop.clock)
+        schedules = shop.engine.schedules
         schedule = schedules.create(ScheduleRequest(job_type="command", interval=100)).schedule
-        configurations = Configurations(store, shop.definitions, shop.clock)
+        configurations = shop.engine.configurations
         wish = {"name": "after", "dependencies": [{"type": "JOB", "resourceId": "command", "lifeDuration": 60}]}
         waiting = configurations.create(read_configuration(wish)).configuration
         job_id = shop.enqueue("command")
@@ -197,10 +195,10 @@ def test_an_installation_with_unknown_fields_everywhere_works_like_any(store: St
 
 def test_a_file_may_define_anew_what_is_broken(store: Store) -> None:
     shop = Shop(store)
-    shop.definitions.apply_file([NodeType(uuid="n", name="slow")], [])
+    FileTypes(shop.definitions).apply([NodeType(uuid="n", name="slow")], [])
     change_records(store, "node type", "n", break_it)
 
-    Shop(store).definitions.apply_file([NodeType(uuid="n", name="slow", thread_count=2)], [])
+    FileTypes(Shop(store).definitions).apply([NodeType(uuid="n", name="slow", thread_count=2)], [])
 
     assert next(one for one in store.list_node_types() if one.name == "slow").thread_count == 2
     assert store.list_jobs(JobQuery(), limit=1).jobs == []

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import cast
 
 from rota.clock import SystemClock
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
-from rota.engine.executors.registry import GROUP, ExecutorRegistry
-from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.engine import Engine
+from rota.engine.executors.registry import GROUP
+from rota.engine.jobs.intake import JobRequest
 from rota.engine.node import Node, NodeOptions
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
@@ -35,8 +36,9 @@ class Shop:
     def __init__(self, store: Store, *, threads: int = 4) -> None:
         self.store = store
         self.clock = SystemClock()
-        self.definitions = Definitions(store, ExecutorRegistry())
-        self.intake = Intake(store, self.definitions, self.clock)
+        self.engine = Engine(store, self.clock)
+        self.definitions = self.engine.definitions
+        self.intake = self.engine.intake
         self.queue = self.definitions.ensure_node_type(
             NodeType(uuid=new_id(self.clock.now()), name=DEFAULT_NODE_TYPE, thread_count=threads)
         ).uuid
@@ -93,7 +95,7 @@ async def until(is_true: Callable[[], bool], what: str) -> None:
 @asynccontextmanager
 async def working(store: Store, **options: object) -> AsyncIterator[Node]:
     """A running node. At the end it is stopped at once, and what it raised is raised here."""
-    node = Node(store, NodeOptions(**options))  # type: ignore[arg-type]
+    node = Node.open(store, NodeOptions(**options))  # type: ignore[arg-type]
     task = asyncio.create_task(node.run())
     try:
         await until(lambda: task.done() or is_listed(store, node), "the node's first beat")

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from rota.engine.keys.admin_key import prepare_key
 from rota.host.host import Host
 from rota.server.app import make_app
-from rota.server.auth.keys import prepare_key
 from rota.settings import Settings, load_settings
 from rota.store import Store
 
@@ -21,7 +21,7 @@ def settings_of(folder: Path, text: str) -> Settings:
 
 def statuses(settings: Settings, store: Store, *paths: str) -> list[int]:
     """What a client without a key is answered, and then one with the key of the settings who posts an event."""
-    api = Host(settings, store, frozenset({"server"})).make_api(
+    api = Host.open(settings, store, frozenset({"server"})).make_api(
         prepare_key(store, configured=settings.api_key, is_loopback=True)
     )
     client = TestClient(make_app(api))

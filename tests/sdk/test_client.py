@@ -93,7 +93,7 @@ def test_node_types_are_listed_and_paused(client: Client, api: Api) -> None:
     client.put_node_type(QUEUE, "default", 5)
     assert client.get_node_type(QUEUE).thread_count == 5
     assert client.pause_node_type(QUEUE) == QUEUE
-    assert api.store.paused_queues() == {QUEUE}
+    assert api.engine.store.paused_queues() == {QUEUE}
 
 
 # -- jobs ----------------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_waiting_gives_the_job_that_ended(client: Client, api: Api, job_type: st
     with pytest.raises(WaitedTooLong, match=r"is still queued after 0\.01 s"):
         client.wait(uuid, timeout_s=0.01)
 
-    run(api.store, api.clock.now(), "one")
+    run(api.engine.store, api.engine.clock.now(), "one")
 
     job = client.wait(uuid, timeout_s=60)
     assert (job.state, job.results) == (JobState.SUCCEEDED, {"said": 1})
@@ -148,7 +148,7 @@ def test_logs_are_read_by_page_and_followed_through_a_break(
     client: Client, api: Api, app: Cutting, job_type: str
 ) -> None:
     uuid = client.enqueue(job_type).uuid
-    run(api.store, api.clock.now(), "one", "two", "drei: ü\nand more")
+    run(api.engine.store, api.engine.clock.now(), "one", "two", "drei: ü\nand more")
     app.cuts = 2
 
     page = client.read_logs(uuid, after=1, limit=1)
@@ -243,7 +243,7 @@ def test_the_asynchronous_client_does_the_same(client: Client, api: Api, app: Cu
             assert [job.uuid async for job in rota.jobs()] == [made.uuid]
             with pytest.raises(WaitedTooLong):
                 await rota.wait(made.uuid, timeout_s=0.01)
-            run(api.store, api.clock.now(), "one", "two")
+            run(api.engine.store, api.engine.clock.now(), "one", "two")
             app.cuts = 1
             assert [line.message async for line in rota.follow_logs(made.uuid)] == ["one", "two"]
             assert (await rota.wait(made.uuid)).results == {"said": 2}

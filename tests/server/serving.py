@@ -7,14 +7,12 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from rota.clock import Clock, SystemClock
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.intake import Intake
-from rota.model.ids import new_id
-from rota.model.node import NodeType
+from rota.engine.definitions.built_in import ensure_default_node_type
+from rota.engine.engine import Engine
+from rota.engine.keys.admin_key import KeyPlan
+from rota.engine.keys.key_ring import KeyRing
 from rota.server.api import Api, HealthCheck, ServerOptions
 from rota.server.app import make_app
-from rota.server.auth.keys import KeyPlan, KeyRing
 from rota.store import Store
 
 KEY = "chosen"
@@ -31,13 +29,10 @@ def make_api(
 ) -> Api:
     """The API on a store, with the node type `default` and the admin key `KEY`."""
     clock = clock or SystemClock()
-    definitions = Definitions(store, ExecutorRegistry())
-    definitions.ensure_node_type(NodeType(uuid=new_id(clock.now()), name=DEFAULT_NODE_TYPE))
+    engine = Engine(store, clock)
+    ensure_default_node_type(engine.definitions, clock.now())
     return Api(
-        store=store,
-        definitions=definitions,
-        intake=Intake(store, definitions, clock),
-        clock=clock,
+        engine,
         keys=KeyRing(store, KeyPlan(made=None, configured=KEY, allows_dev_key=False), clock),
         health=health,
         options=options,

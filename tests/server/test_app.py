@@ -7,11 +7,11 @@ import pytest
 from starlette.testclient import TestClient
 
 import rota as package
+from rota.engine.keys.access import OPEN
 from rota.errors import Conflict, InvalidInput, NotFound, StoreFull, StoreUnavailable
 from rota.server import routes
 from rota.server.api import Api
 from rota.server.app import make_app
-from rota.server.auth.access import OPEN
 from rota.server.operations import Call, Routes
 from rota.store import open_store
 from tests.server.serving import make_api, served

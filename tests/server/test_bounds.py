@@ -52,7 +52,7 @@ EVENT = {"eventType": "FILE", "eventTimestamp": "2026-01-01T00:00:00", "eventRes
 
 @pytest.fixture(autouse=True)
 def job_type(api: Api) -> None:
-    api.definitions.define_job_type(JobType(uuid=new_id(api.clock.now()), name="report", executor="log"))
+    api.engine.definitions.define_job_type(JobType(uuid=new_id(api.engine.clock.now()), name="report", executor="log"))
 
 
 def operations(client: TestClient) -> list[tuple[str, str, dict[str, Any]]]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from rota.engine.definitions.definitions import MANAGED_BY_FILE
+from rota.engine.definitions.ownership import MANAGED_BY_FILE
 from rota.engine.node import Node, NodeOptions
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
@@ -89,10 +89,10 @@ def test_a_job_type_is_removed_once(admin: TestClient) -> None:
 
 
 def test_what_stands_in_the_file_is_changed_there(admin: TestClient, api: Api) -> None:
-    now = api.clock.now()
+    now = api.engine.clock.now()
     fast = NodeType(uuid=new_id(now), name="fast", managed_by=MANAGED_BY_FILE)
     mine = JobType(uuid=new_id(now), name="mine", executor="log", node_type="fast", managed_by=MANAGED_BY_FILE)
-    api.definitions.define([fast], [mine])
+    api.engine.definitions.define([fast], [mine])
     job_type, node_type = f"/api/job_types/{mine.uuid}", f"/api/node_types/{fast.uuid}"
     body = {"uuid": fast.uuid, "name": "fast", "thread_count": 1}
 
@@ -143,8 +143,8 @@ def test_a_queue_is_paused_and_resumed(admin: TestClient, kept: Store) -> None:
 
 
 def test_only_nodes_of_the_last_twenty_seconds_are_listed(admin: TestClient, api: Api, kept: Store) -> None:
-    now = api.clock.now()
-    queue = api.definitions.node_type("default").uuid
+    now = api.engine.clock.now()
+    queue = api.engine.definitions.node_type("default").uuid
     alive, silent = (NodeRecord(uuid=new_id(now), node_type=queue, last_ping=now - ms) for ms in (15_000, 21_000))
     beat(kept, alive)
     beat(kept, silent)
@@ -155,7 +155,7 @@ def test_only_nodes_of_the_last_twenty_seconds_are_listed(admin: TestClient, api
 
 
 def test_a_node_that_is_asked_to_drain_stops_and_leaves_nothing_behind(admin: TestClient, kept: Store) -> None:
-    node = Node(kept, NodeOptions())
+    node = Node.open(kept, NodeOptions())
 
     assert admin.post(f"/api/nodes/{node.uuid}/drain", json={}).status_code == 404
 

@@ -19,7 +19,7 @@ CRON = {"type": "TIME_BASED", "resourceId": "cron", "lifeDuration": 0}
 @pytest.fixture
 def client(store: Store) -> Iterator[TestClient]:
     api = make_api(store)
-    api.definitions.define_job_type(JobType(uuid=new_id(1), name="report", executor="log"))
+    api.engine.definitions.define_job_type(JobType(uuid=new_id(1), name="report", executor="log"))
     with served(api) as client:
         yield client
 

@@ -20,8 +20,8 @@ NAME = "report"
 
 @pytest.fixture(autouse=True)
 def job_type(api: Api) -> str:
-    uuid = new_id(api.clock.now())
-    api.definitions.define_job_type(JobType(uuid=uuid, name=NAME, executor="log"))
+    uuid = new_id(api.engine.clock.now())
+    api.engine.definitions.define_job_type(JobType(uuid=uuid, name=NAME, executor="log"))
     return uuid
 
 
@@ -43,7 +43,7 @@ def error_of(answer: Any, status: int) -> str:
 
 def run(store: Store, api: Api, *, fails: bool = False, limit: int = 1) -> list[str]:
     """Run the next jobs as a node would; returns their ids."""
-    queue, now = api.definitions.node_type("default").uuid, api.clock.now()
+    queue, now = api.engine.definitions.node_type("default").uuid, api.engine.clock.now()
     token = make_token(new_id(now), 1)
     claims = store.claim_jobs(queue, token=token, limit=limit, now=now).claims
     outcome = failed("no") if fails else succeeded({"said": "yes"})
@@ -185,8 +185,8 @@ def test_no_more_than_ten_thousand_jobs_come_at_once(admin: TestClient) -> None:
 
 
 def test_jobs_are_listed_by_what_they_have_in_common(admin: TestClient, api: Api, kept: Store) -> None:
-    other = JobType(uuid=new_id(api.clock.now()), name="other", executor="log", unique=Unique.WHILE_RUNNING)
-    api.definitions.define_job_type(other)
+    other = JobType(uuid=new_id(api.engine.clock.now()), name="other", executor="log", unique=Unique.WHILE_RUNNING)
+    api.engine.definitions.define_job_type(other)
     done = enqueue(admin)["uuid"]
     assert run(kept, api) == [done]
     later = enqueue(admin, delay=60_000, arguments={"for": "Ada"})["uuid"]
@@ -273,7 +273,7 @@ def test_many_jobs_are_changed_by_what_they_have_in_common(admin: TestClient, ap
 
     done = {"status": "ok", "more": False, "dry_run": False}
     assert change("retry", job_type=NAME, dry_run=True) == {**done, "matched": 3, "changed": 0, "dry_run": True}
-    assert kept.count_jobs(api.definitions.node_type("default").uuid)[JobState.FAILED] == 3
+    assert kept.count_jobs(api.engine.definitions.node_type("default").uuid)[JobState.FAILED] == 3
     assert change("retry", state=["failed"]) == {**done, "matched": 3, "changed": 3}
     assert change("cancel", search=waiting[0]) == {**done, "matched": 1, "changed": 1}
     assert change("cancel", all=True) == {**done, "matched": 4, "changed": 4}
@@ -292,19 +292,19 @@ def test_changing_everything_must_be_said_aloud(admin: TestClient, verb: str) ->
 
 
 def test_the_lists_of_a_queue_have_its_own_jobs_of_their_states_only(admin: TestClient, api: Api, kept: Store) -> None:
-    other = new_id(api.clock.now())
-    api.definitions.define(
+    other = new_id(api.engine.clock.now())
+    api.engine.definitions.define(
         [NodeType(uuid=other, name="other")],
-        [JobType(uuid=new_id(api.clock.now()), name="elsewhere", executor="log", node_type="other")],
+        [JobType(uuid=new_id(api.engine.clock.now()), name="elsewhere", executor="log", node_type="other")],
     )
     elsewhere = enqueue(admin, job_type_uuid="elsewhere")["uuid"]
-    queue, now = api.definitions.node_type("default").uuid, api.clock.now()
+    queue, now = api.engine.definitions.node_type("default").uuid, api.engine.clock.now()
     done = enqueue(admin)["uuid"]
     run(kept, api)
     failed_one = enqueue(admin)["uuid"]
     run(kept, api, fails=True)
     running = enqueue(admin)["uuid"]
-    kept.claim_jobs(queue, token=make_token(new_id(now), 1), limit=1, now=api.clock.now())
+    kept.claim_jobs(queue, token=make_token(new_id(now), 1), limit=1, now=api.engine.clock.now())
     waiting = enqueue(admin)["uuid"]
     later = enqueue(admin, delay=60_000)["uuid"]
 
@@ -354,7 +354,7 @@ def test_a_job_is_not_brought_back_beside_a_live_one_of_its_key(
 
 def test_a_running_job_is_asked_to_end_and_keeps_its_record(admin: TestClient, api: Api, kept: Store) -> None:
     uuid = enqueue(admin)["uuid"]
-    queue, now = api.definitions.node_type("default").uuid, api.clock.now()
+    queue, now = api.engine.definitions.node_type("default").uuid, api.engine.clock.now()
     kept.claim_jobs(queue, token=make_token(new_id(now), 1), limit=1, now=now)
 
     assert admin.post(f"/api/jobs/{uuid}/cancel", json={}).json() == {

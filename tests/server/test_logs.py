@@ -31,15 +31,17 @@ class RunningJob:
     """A job in the hands of a node that does as it is told."""
 
     def __init__(self, api: Api) -> None:
-        now = api.clock.now()
+        now = api.engine.clock.now()
         job_type = JobType(uuid=new_id(now), name="talker", executor="log")
-        api.definitions.define_job_type(job_type)
-        self._store = api.store
-        self.queue = api.definitions.node_type("default").uuid
-        spec = api.intake.make_spec(JobRequest(job_type="talker"), now)
-        api.store.enqueue_jobs([spec], now=now)
+        api.engine.definitions.define_job_type(job_type)
+        self._store = api.engine.store
+        self.queue = api.engine.definitions.node_type("default").uuid
+        spec = api.engine.intake.make_spec(JobRequest(job_type="talker"), now)
+        api.engine.store.enqueue_jobs([spec], now=now)
         self.id = spec.id
-        self._claim: Claim = api.store.claim_jobs(self.queue, token=f"{new_id(now)}/1", limit=1, now=now).claims[0]
+        self._claim: Claim = api.engine.store.claim_jobs(self.queue, token=f"{new_id(now)}/1", limit=1, now=now).claims[
+            0
+        ]
 
     def say(self, *messages: str, level: str = "info", time: int = NOW) -> None:
         entries = [LogEntry(time, message, level) for message in messages]

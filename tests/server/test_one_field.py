@@ -25,7 +25,7 @@ def defined(api: Api) -> None:
     """Two job types that run in different queues."""
     fast = NodeType(uuid=FAST, name="fast", thread_count=3)
     report = JobType(uuid=REPORT, name="report", executor="log", metadata={"message": "hello"})
-    api.definitions.define([fast], [report, JobType(uuid=OTHER, name="other", executor="log", node_type="fast")])
+    api.engine.definitions.define([fast], [report, JobType(uuid=OTHER, name="other", executor="log", node_type="fast")])
 
 
 def flat(value: object, path: str = "") -> dict[str, object]:
@@ -335,7 +335,7 @@ def test_what_is_put_in_the_place_of_a_job_type_has_the_defaults_of_a_new_one(ad
 def test_a_definition_that_is_changed_stays_its_owners(admin: TestClient, api: Api, kept: Store, owner: str) -> None:
     theirs = JobType(uuid=new_id(1), name="theirs", executor="log", managed_by=owner)
     queue = NodeType(uuid=new_id(1), name="theirs", thread_count=2, managed_by=owner)
-    api.definitions.define([queue], [theirs])
+    api.engine.definitions.define([queue], [theirs])
 
     put = admin.put(f"/api/job_types/{theirs.uuid}", json={"name": "theirs", "executor": "log", "timeout": 5})
     assert put.json()["managed_by"] == owner

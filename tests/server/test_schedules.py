@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from rota.engine.definitions.definitions import MANAGED_BY_FILE
+from rota.engine.definitions.ownership import MANAGED_BY_FILE
 from rota.engine.schedules.ticker import Ticker
 from rota.model.ids import new_id
 from rota.model.schedules.request import ScheduleRequest
@@ -56,7 +56,7 @@ def test_an_item_says_who_scheduled_it_last(admin: TestClient, api: Api, kept: S
     path = make(admin, interval=60000, job_type_uuid=job_type)
     now = kept.now() + 1
 
-    Ticker(kept, api.definitions, node="the-node").run_once(now)
+    Ticker(kept, api.engine.definitions, node="the-node").run_once(now)
 
     item = admin.get(path).json()
     assert (item["last_scheduled_by"], item["last_scheduled_at"]) == ("the-node", now)
@@ -202,7 +202,7 @@ def test_every_wish_of_a_backfill_is_heard(admin: TestClient, nightly: str) -> N
 
 def test_ticks_are_read_backwards_page_by_page(admin: TestClient, api: Api, kept: Store, job_type: str) -> None:
     path = make(admin, name="often", job_type="report", interval=1_000, overlap="allow")
-    ticker = Ticker(kept, api.definitions, node="the-node")
+    ticker = Ticker(kept, api.engine.definitions, node="the-node")
     now = kept.now()
     for step in range(1, 4):
         ticker.run_once(now + step * 1_000)
@@ -240,7 +240,7 @@ def test_every_wish_about_a_cron_line_is_heard(admin: TestClient, query: dict[st
 
 def test_what_stands_in_the_file_is_changed_there_only(admin: TestClient, api: Api, job_type: str) -> None:
     wish = ScheduleRequest(job_type="report", name="of-file", interval=5)
-    path = f"/api/schedules/{api.schedules.create(wish, managed_by=MANAGED_BY_FILE).schedule.uuid}"
+    path = f"/api/schedules/{api.engine.schedules.create(wish, managed_by=MANAGED_BY_FILE).schedule.uuid}"
 
     assert admin.patch(path, json={"priority": 1}).status_code == 409
     assert admin.put(path, json={"job_type": "report", "interval": 6}).status_code == 409

@@ -336,17 +336,17 @@ def test_a_label_is_escaped_as_prometheus_wants_it() -> None:
 
 
 def test_the_metrics_of_two_queues(admin: TestClient, api: Api, kept: Store) -> None:
-    default = api.definitions.node_type("default").uuid
+    default = api.engine.definitions.node_type("default").uuid
     fast = "01920000-0000-7000-8000-000000000003"
-    api.definitions.define_node_type(NodeType(uuid=fast, name="fast"))
+    api.engine.definitions.define_node_type(NodeType(uuid=fast, name="fast"))
     now = kept.now()
     waiting, cancelled = (spec(fast, now=now) for _ in range(2))
     enqueue(kept, waiting, cancelled, now=now)
     kept.cancel_jobs([cancelled.id], now=now)
     kept.pause_queue(default)
-    alive = api.clock.now() + 60_000
+    alive = api.engine.clock.now() + 60_000
     beat(kept, *(Node(uuid=f"{fast[:-1]}{n}", node_type=fast, last_ping=alive, slots=n) for n in (4, 5)))
-    beat(kept, Node(uuid=f"{fast[:-1]}6", node_type=fast, last_ping=api.clock.now() - 20_000, slots=6))
+    beat(kept, Node(uuid=f"{fast[:-1]}6", node_type=fast, last_ping=api.engine.clock.now() - 20_000, slots=6))
 
     found = [line for line in admin.get("/metrics").text.splitlines() if not line.startswith("#")]
 

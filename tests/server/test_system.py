@@ -6,13 +6,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from rota.clock import ManualClock
+from rota.engine.keys.access import SCOPES_OF, Role
+from rota.engine.keys.named_keys import make_key, revoke_key
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.server import routes
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
-from rota.server.auth.access import SCOPES_OF, Role
-from rota.server.auth.named_keys import make_key, revoke_key
 from rota.store import Store
 from tests.contract.building import enqueue, spec
 from tests.server.serving import BEARER, make_api, served
@@ -20,7 +20,7 @@ from tests.server.serving import BEARER, make_api, served
 
 @pytest.fixture(autouse=True)
 def job_type(api: Api) -> None:
-    api.definitions.define_job_type(JobType(uuid=new_id(api.clock.now()), name="report", executor="log"))
+    api.engine.definitions.define_job_type(JobType(uuid=new_id(api.engine.clock.now()), name="report", executor="log"))
 
 
 def test_time_series_count_what_happened(admin: TestClient) -> None:
@@ -45,7 +45,7 @@ NOON = 1_700_049_600_000
 
 def test_time_series_have_the_steps_that_were_asked_for(kept: Store) -> None:
     api = make_api(kept, clock=ManualClock(NOON + 30_000))
-    queue = api.definitions.node_type("default").uuid
+    queue = api.engine.definitions.node_type("default").uuid
     for at in (NOON - 49 * HOUR, NOON - 2 * HOUR, NOON - 61 * MINUTE, NOON - 59 * MINUTE, NOON - MINUTE, NOON, NOON):
         enqueue(kept, spec(queue, now=at), now=at)
 

@@ -2,9 +2,9 @@
 
 from starlette.testclient import TestClient
 
+from rota.engine.keys.access import Role, read_scopes
+from rota.engine.keys.named_keys import make_key
 from rota.server.api import Api
-from rota.server.auth.access import Role, read_scopes
-from rota.server.auth.named_keys import make_key
 from rota.store import Store
 from tests.contract.raw_records import change_records
 from tests.server.serving import make_api, served
@@ -20,19 +20,21 @@ def test_every_listing_answers_beside_broken_records(api: Api, admin: TestClient
         admin.post("/api/schedules", json={"name": name, "job_type": "good", "interval": 60_000}).raise_for_status()
         needs = [{"type": "FILE", "resourceId": f"/{name}", "lifeDuration": 60}]
         admin.post("/api/configurations", json={"name": name, "dependencies": needs}).raise_for_status()
-    job_type = api.definitions.job_type("good").uuid
+    job_type = api.engine.definitions.job_type("good").uuid
     jobs = [admin.post("/api/jobs", json={"job_type_uuid": job_type}).json()["uuid"] for _ in range(2)]
     bad_job = jobs[1]
-    queue = api.definitions.node_type("default").uuid
+    queue = api.engine.definitions.node_type("default").uuid
     broken = {
         "spec": bad_job,
-        "job type": api.definitions.job_type("bad").uuid,
+        "job type": api.engine.definitions.job_type("bad").uuid,
         "schedule": kept.schedule_uuid("bad") or "",
         "configuration": kept.configuration_uuid("bad") or "",
     }
     for kind, key in broken.items():
         change_records(kept, kind, key, break_it, queue=queue)
-    api.definitions.define_node_type(api.definitions.node_type("default"))  # so that definitions are read anew
+    api.engine.definitions.define_node_type(
+        api.engine.definitions.node_type("default")
+    )  # so that definitions are read anew
 
     answers = {
         path: admin.get(f"/api/{path}")

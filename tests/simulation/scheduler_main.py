@@ -50,7 +50,7 @@ class MortalStore:
 
 def main(url: str) -> None:
     store = cast(Store, MortalStore(open_store(url), os.environ.get(VARIABLE, "")))
-    node = Node(store, NodeOptions(roles=frozenset({SCHEDULER})))
+    node = Node.open(store, NodeOptions(roles=frozenset({SCHEDULER})))
 
     async def live() -> None:
         stop: Callable[[], None] = node.request_stop

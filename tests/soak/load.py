@@ -16,9 +16,8 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from rota.clock import SystemClock
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.engine import Engine
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import Conflict, StoreError
 from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES
@@ -42,9 +41,9 @@ class Load:
 
     def __init__(self, url: str, server: str, key: str, folder: Path, seed: int) -> None:
         self._store = open_store(url)
-        definitions = Definitions(self._store, ExecutorRegistry())
-        self._intake = Intake(self._store, definitions, SystemClock())
-        self._queues = [node_type.uuid for node_type in definitions.node_types()]
+        engine = Engine(self._store, SystemClock())
+        self._intake = engine.intake
+        self._queues = [node_type.uuid for node_type in engine.definitions.node_types()]
         self._client = Client(server, key=key, timeout_s=15.0)
         self._file = folder / "accepted"
         self._over = threading.Event()

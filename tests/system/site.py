@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rota.clock import SystemClock
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.engine import Engine
+from rota.engine.jobs.intake import JobRequest
 from rota.model.ids import new_id
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
@@ -27,13 +27,14 @@ class Site:
         self.store = store
         self.ledger = Ledger(folder / "ledger")
         self.clock = SystemClock()
-        definitions = Definitions(store, ExecutorRegistry())
+        self.engine = Engine(store, self.clock)
+        definitions = self.engine.definitions
         self.queue = definitions.ensure_node_type(NodeType(uuid=self.new_id(), name=DEFAULT_NODE_TYPE)).uuid
         definitions.define([], [self._python(name) for name in ("work", "exit_process", "kill_process", "nothing")])
         definitions.define([], [self._python(name, process=True) for name in ("sleep_in_process", "quick_in_process")])
         definitions.define_job_type(JobType(uuid=self.new_id(), name="note", executor="log"))
         self.definitions = definitions
-        self.intake = Intake(store, definitions, self.clock)
+        self.intake = self.engine.intake
 
     def define_command(self, command: str | list[str]) -> None:
         """Define the job type `command`."""

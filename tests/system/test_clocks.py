@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from rota.engine.jobs.intake import JobRequest
-from rota.engine.schedules.schedules import Schedules
 from rota.model.job import JobState
 from rota.model.schedules.request import ScheduleRequest
 from tests.system.crew import Crew
@@ -57,7 +56,7 @@ def test_a_step_of_one_nodes_clock_takes_nothing_and_makes_nothing_early(
     gate = tmp_path / "gate"
     arguments: dict[str, object] = {"ledger": str(site.ledger.path), "gate": str(gate)}
     running = site.enqueue(JobRequest(job_type="wait_for_gate", arguments=arguments) for _ in range(6))
-    schedules = Schedules(site.store, site.definitions, site.intake, site.clock)
+    schedules = site.engine.schedules
     minutely = schedules.create(ScheduleRequest(job_type="nothing", interval=LATER_MS)).schedule
     (tmp_path / "odd").mkdir()
     clock = FakeClock(tmp_path / "odd")

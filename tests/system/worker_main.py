@@ -54,7 +54,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 
 async def serve(url: str, options: NodeOptions) -> None:
     store = open_store(url)
-    node = Node(store, options)
+    node = Node.open(store, options)
     is_stopping = False
 
     def stop() -> None:

@@ -7,9 +7,8 @@ import os
 import sys
 
 from rota.clock import SystemClock
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.engine import Engine
+from rota.engine.jobs.intake import JobRequest
 from rota.store import open_store
 
 BATCH = 7
@@ -17,7 +16,7 @@ BATCH = 7
 
 def main(url: str, path: str) -> None:
     store = open_store(url)
-    intake = Intake(store, Definitions(store, ExecutorRegistry()), SystemClock())
+    intake = Engine(store, SystemClock()).intake
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     while True:
         admissions = intake.enqueue([JobRequest(job_type="note") for _ in range(BATCH)])

@@ -4,18 +4,16 @@ Tables are drawn by rich on a terminal and are plain aligned text elsewhere. Wha
 characters that would steer the terminal, so they are made visible first.
 """
 
-import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TextIO
+from typing import Protocol
 
 import click
 import msgspec
 
 from rota.clock import as_datetime
+from rota.host.terminal import visible
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STYLES = {
     "succeeded": "green",
     "failed": "red",
@@ -30,6 +28,16 @@ _STYLES = {
     "warning": "yellow",
     "problem": "red",
 }
+
+
+class Named(Protocol):
+    """A definition."""
+
+    @property
+    def uuid(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
 
 
 Shape = dict[str, object]
@@ -50,17 +58,6 @@ def print_json(document: object) -> None:
 def talk(message: str) -> None:
     """Say something that is not the answer itself."""
     click.echo(message, err=True)
-
-
-def visible(text: str) -> str:
-    """Text in which no character steers the terminal; tabs and line ends stay."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
-
-
-def coloured(text: str, colour: str | None, stream: TextIO) -> str:
-    """Text in a colour, where the stream is a terminal and its user wants colours."""
-    wants = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return click.style(text, fg=colour) if colour and wants else text
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, nothing: str) -> None:
@@ -108,6 +105,14 @@ def answer(document: object, *, as_json: bool, show: Callable[[], None]) -> None
         print_json(document)
     else:
         show()
+
+
+def answer_deleted(found: Sequence[Named], *, as_json: bool) -> None:
+    """Which definitions are gone."""
+    if as_json:
+        print_json([{"uuid": one.uuid, "name": one.name} for one in found])
+    else:
+        talk(f"Deleted {', '.join(one.name for one in found)}.")
 
 
 def _cell(value: object) -> str:

@@ -9,31 +9,25 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from rota.clock import Clock
-from rota.engine.definitions.definitions import Definitions
 from rota.engine.duty import Duty
-from rota.engine.jobs.intake import Intake
-from rota.engine.schedules.schedules import Schedules
+from rota.engine.engine import Engine
 
 
-class Engine(Struct, frozen=True, kw_only=True):
-    """The parts of a node that a dialect may use: everything that changes the store goes through them."""
+class DialectContext(Struct, frozen=True, kw_only=True):
+    """The node that speaks a dialect, and its engine: everything that changes the store goes through that."""
 
+    engine: Engine
     node: str
     """Uuid of the node."""
     node_type: str
     """Name of the node type that it serves."""
     roles: frozenset[str]
-    definitions: Definitions
-    intake: Intake
-    schedules: Schedules
-    clock: Clock
 
 
 class Dialect(Protocol):
     """One foreign vocabulary, as one node speaks it."""
 
-    def join(self, engine: Engine) -> Sequence[Duty]:
+    def join(self, context: DialectContext) -> Sequence[Duty]:
         """Learn what is defined in the foreign words, before the node looks for its node type; returns its duties."""
         ...
 

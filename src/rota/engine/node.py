@@ -17,21 +17,19 @@ from msgspec import Struct
 
 from rota import __version__
 from rota.clock import STEP_MS, NodeClock
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
-from rota.engine.dialect import Dialect, Engine
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.dialect import Dialect, DialectContext
 from rota.engine.duty import Duty
-from rota.engine.events.events import Events
+from rota.engine.engine import Engine
 from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.health import Health
-from rota.engine.jobs.intake import Intake
-from rota.engine.jobs.retention import Retention
-from rota.engine.liveness.draining import forget_drain, is_to_drain
+from rota.engine.housekeeping.retention import Retention
+from rota.engine.liveness.draining import forget_drain_request, is_drain_requested
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
 from rota.engine.liveness.watchdog import Watchdog
-from rota.engine.schedules.schedules import Schedules
 from rota.engine.schedules.ticker import Ticker
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.worker import Worker
@@ -69,37 +67,59 @@ class Node:
     """One process of an installation."""
 
     def __init__(
-        self,
+        self, engine: Engine, clock: NodeClock, options: NodeOptions, *, dialects: Sequence[Dialect], presence: Presence
+    ) -> None:
+        """`clock` is the engine's."""
+        self.engine = engine
+        self._store = engine.store
+        self._definitions = engine.definitions
+        self._executors = engine.executors
+        self._options = options
+        self._clock = clock
+        self._health = Health()
+        self._presence = presence
+        self._contact = contact_of_node(options.dead_after_ms / 1000)
+        self._started_at = clock.now()
+        self.uuid = new_id(self._started_at)
+        self._executors.provide("event", EventExecutor(engine.events, clock))
+        self._dialects = dialects
+        self._dialect_duties: list[Duty] = []
+        self._worker: Worker | None = None
+        self._stop_requested = asyncio.Event()
+        self._at_once = False
+        self._epoch = ""
+
+    @classmethod
+    def open(
+        cls,
         store: Store,
         options: NodeOptions,
         *,
         executors: ExecutorRegistry | None = None,
         clock: NodeClock | None = None,
         dialects: Sequence[Dialect] = (),
+        event_types: tuple[str, ...] = (),
         presence: Presence | None = None,
-    ) -> None:
-        self._store = store
-        self._options = options
-        self._executors = executors or ExecutorRegistry()
-        self._clock = clock or NodeClock()
-        self._health = Health()
-        self._presence = presence or Presence(run_folder())
-        self._contact = contact_of_node(options.dead_after_ms / 1000)
-        self._clock.follow(store.now())
-        self._started_at = self._clock.now()
-        self.uuid = new_id(self._started_at)
-        self.definitions = Definitions(store, self._executors)
-        self.intake = Intake(store, self.definitions, self._clock)
-        retention_ms = options.history_max_age_ms
-        self.events = Events(store, self.definitions, self._clock, retention_ms=retention_ms)
-        self._executors.provide("event", EventExecutor(self.events, self._clock))
-        self.schedules = Schedules(store, self.definitions, self.intake, self._clock)
-        self._dialects = dialects
-        self._dialect_duties = [duty for dialect in dialects for duty in dialect.join(self._engine())]
-        self._worker: Worker | None = None
-        self._stop_requested = asyncio.Event()
-        self._at_once = False
-        self._epoch = store.put_setting("epoch", self.uuid, only_if_absent=True)
+    ) -> "Node":
+        """A node that is ready to run: its clock agrees with the store's, and what its dialects define is known."""
+        clock = clock or NodeClock()
+        engine = Engine.open(
+            store,
+            clock,
+            executors=executors,
+            event_types=event_types,
+            event_retention_ms=options.history_max_age_ms,
+        )
+        node = cls(engine, clock, options, dialects=dialects, presence=presence or Presence(run_folder()))
+        node._join()
+        return node
+
+    def _join(self) -> None:
+        context = DialectContext(
+            engine=self.engine, node=self.uuid, node_type=self._options.node_type, roles=self._options.roles
+        )
+        self._dialect_duties = [duty for dialect in self._dialects for duty in dialect.join(context)]
+        self._epoch = self._store.put_setting("epoch", self.uuid, only_if_absent=True)
 
     async def run(self) -> None:
         """Live until stopped. Leaves no job, pulse or record behind."""
@@ -144,7 +164,7 @@ class Node:
 
     def give_up(self) -> None:
         """Leave the store, from any thread: the loop of this node does not answer, and the process is to end."""
-        node_type = self.definitions.known_node_type(self._options.node_type)
+        node_type = self._definitions.known_node_type(self._options.node_type)
         if node_type is not None:
             self._leave(node_type)
 
@@ -155,8 +175,8 @@ class Node:
     def _find_node_type(self) -> NodeType:
         """The node type this process serves. Only `default` is made when it is not there."""
         if self._options.node_type == DEFAULT_NODE_TYPE:
-            return self.definitions.ensure_node_type(NodeType(uuid=self.uuid, name=DEFAULT_NODE_TYPE))
-        return self.definitions.node_type(self._options.node_type)
+            return self._definitions.ensure_node_type(NodeType(uuid=self.uuid, name=DEFAULT_NODE_TYPE))
+        return self._definitions.node_type(self._options.node_type)
 
     def _make_worker(self, node_type: NodeType) -> Worker:
         return Worker(
@@ -164,7 +184,7 @@ class Node:
             queue=node_type.uuid,
             node=self.uuid,
             slots=self._options.threads or node_type.thread_count,
-            definitions=self.definitions,
+            definitions=self._definitions,
             executors=self._executors,
             clock=self._clock,
             health=self._health,
@@ -189,7 +209,7 @@ class Node:
             duties.append(
                 Retention(
                     self._store,
-                    self.definitions,
+                    self._definitions,
                     max_age_ms=options.history_max_age_ms,
                     max_count=options.history_max_count,
                 )
@@ -199,7 +219,7 @@ class Node:
     def _make_watchdog(self) -> Watchdog:
         return Watchdog(
             self._store,
-            self.definitions,
+            self._definitions,
             node=self.uuid,
             clock=self._clock,
             contact=self._contact,
@@ -224,19 +244,8 @@ class Node:
     def _prompt_duties(self) -> list[Duty]:
         if SCHEDULER not in self._options.roles:
             return []
-        ticker = Ticker(self._store, self.definitions, node=self.uuid)
-        return [ticker, Outbox(self._store, self.definitions, self.events)]
-
-    def _engine(self) -> Engine:
-        return Engine(
-            node=self.uuid,
-            node_type=self._options.node_type,
-            roles=self._options.roles,
-            definitions=self.definitions,
-            intake=self.intake,
-            schedules=self.schedules,
-            clock=self._clock,
-        )
+        ticker = Ticker(self._store, self._definitions, node=self.uuid)
+        return [ticker, Outbox(self._store, self._definitions, self.engine.events)]
 
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""
@@ -274,9 +283,9 @@ class Node:
         """Follow the store's clock and the definitions; tells whether the node is asked to drain."""
         self._health.report("store", self._store.troubles())
         self._follow_clock()
-        self.definitions.refresh()
+        self._definitions.refresh()
         self._check_epoch()
-        return is_to_drain(self._store, self.uuid)
+        return is_drain_requested(self._store, self.uuid)
 
     def _follow_clock(self) -> None:
         before = self._clock.offset_ms
@@ -316,7 +325,7 @@ class Node:
         floor = self._worker.serial if self._worker else 0
         try:
             self._store.leave_queue(node_type.uuid, self.uuid, floor=floor, now=self._clock.now())
-            forget_drain(self._store, self.uuid)
+            forget_drain_request(self._store, self.uuid)
             self._store.remove_nodes(uuid=self.uuid)
         except StoreError as error:
             _logger.warning("could not take leave of the store", extra={"error": str(error)})

@@ -16,24 +16,21 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from rota.cli.target import store_url
-from rota.clock import NodeClock
 from rota.dialects.registry import open_dialects
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
-from rota.engine.definitions.file import FileDefinitions, Wanted
+from rota.engine.definitions.file import Wanted
+from rota.engine.engine import store_url
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.keys.admin_key import KeyPlan, prepare_key
+from rota.engine.keys.key_ring import KeyRing
 from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
-from rota.engine.schedules.schedules import Schedules
 from rota.engine.worker.stopping import ABANDON_S
 from rota.errors import RotaError, StoreError
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.log_format import set_up_logging
 from rota.host.signals import heard_signals
-from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES
-from rota.model.node import NodeType
-from rota.server.auth.keys import KeyPlan, KeyRing, prepare_key
 from rota.settings import Settings
 from rota.store import Store, open_store
 
@@ -63,26 +60,40 @@ class Duty(Protocol):
 class Host:
     """A node that is ready to run, and what runs beside it."""
 
-    def __init__(self, settings: Settings, store: Store, roles: frozenset[str]) -> None:
+    def __init__(self, settings: Settings, node: Node, roles: frozenset[str]) -> None:
         self.settings = settings
-        self.store = store
+        self.node = node
+        self.engine = node.engine
         self.roles = roles
-        self.clock = NodeClock()
-        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
-        executors.get("http")  # so that a bad entry in `http_allow` is told at the start
-        self.node = Node(
-            store,
-            _node_options(settings, roles),
-            executors=executors,
-            clock=self.clock,
-            dialects=open_dialects(settings, store),
-        )
         self.listener: socket.socket | None = None
         self.key_plan: KeyPlan | None = None
         self.duty: Duty | None = None
         self.stops_when_empty = False
         self._signals = 0
         self._last_resort = LastResort()
+
+    @property
+    def address(self) -> str | None:
+        """The URL of its server, if it has one."""
+        if self.listener is None:
+            return None
+        from rota.server.listen import address_of
+
+        return address_of(self.listener)
+
+    @classmethod
+    def open(cls, settings: Settings, store: Store, roles: frozenset[str]) -> "Host":
+        """A host whose node is ready to run on a store, as the settings want it."""
+        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
+        executors.get("http")  # so that a bad entry in `http_allow` is told at the start
+        node = Node.open(
+            store,
+            _node_options(settings, roles),
+            executors=executors,
+            dialects=open_dialects(settings, store),
+            event_types=settings.event_types,
+        )
+        return cls(settings, node, roles)
 
     def run(self, announce: Callable[[], None]) -> None:
         """Live until a signal, or an empty queue, ends it. `announce` is called once signals are heard."""
@@ -148,17 +159,9 @@ class Host:
         """What the server of this node offers, as the settings want it."""
         from rota.server.api import Api, ServerOptions
 
-        return Api(
-            store=self.store,
-            definitions=self.node.definitions,
-            intake=self.node.intake,
-            clock=self.clock,
-            keys=KeyRing(self.store, plan, self.clock),
-            health=self.node.health,
-            events=self.node.events,
-            event_types=self.settings.event_types,
-            options=ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open),
-        )
+        options = ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open)
+        keys = KeyRing(self.engine.store, plan, self.engine.clock)
+        return Api(self.engine, keys=keys, health=self.node.health, options=options)
 
     async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
         from rota.server.app import make_app
@@ -173,7 +176,7 @@ class Host:
     async def _drive(self, duty: Duty, stopping: asyncio.Event) -> None:
         while not duty.is_over and not stopping.is_set():
             try:
-                wait_s = await asyncio.to_thread(duty.run_once, self.clock.now())
+                wait_s = await asyncio.to_thread(duty.run_once, self.engine.clock.now())
             except RotaError as error:
                 _logger.warning("duty failed", extra={"duty": type(duty).__name__, "error": str(error)})
                 wait_s = _AFTER_ERROR_S
@@ -181,7 +184,7 @@ class Host:
 
     async def _stop_when_empty(self, stopping: asyncio.Event) -> None:
         """For --burst: stop as soon as the queue has nothing left to run."""
-        queue = self.node.definitions.node_type(self.settings.node_type).uuid
+        queue = self.engine.definitions.node_type(self.settings.node_type).uuid
         while not stopping.is_set():
             await _wait(stopping, _EMPTY_CHECK_S)
             if await asyncio.to_thread(self._is_empty, queue):
@@ -190,7 +193,7 @@ class Host:
 
     def _is_empty(self, queue: str) -> bool:
         try:
-            counts = self.store.count_jobs(queue)
+            counts = self.engine.store.count_jobs(queue)
         except StoreError:
             return False  # nobody knows; the node says that the store is away and waits for it
         return not any(counts[state] for state in LIVE_STATES)
@@ -206,7 +209,7 @@ def hosted(settings: Settings, roles: frozenset[str]) -> Iterator[Host]:
         opened.callback(store.close)
         if WORKER in roles:
             _make_cwd_importable()
-        host = Host(settings, store, roles)
+        host = Host.open(settings, store, roles)
         _apply_file(host)
         _require_node_type(host)
         if listener is not None:
@@ -242,17 +245,13 @@ def _apply_file(host: Host) -> None:
     settings = host.settings
     has_definitions = bool(settings.node_types or settings.job_types or settings.schedules or settings.configurations)
     if has_definitions or (settings.config_file and SCHEDULER in host.roles):
-        if all(one.name != DEFAULT_NODE_TYPE for one in settings.node_types):
-            host.node.definitions.ensure_node_type(NodeType(uuid=new_id(host.clock.now()), name=DEFAULT_NODE_TYPE))
-        node = host.node
-        schedules = Schedules(host.store, node.definitions, node.intake, host.clock)
-        FileDefinitions(host.store, node.definitions, schedules, host.clock).apply(Wanted.of(settings))
+        host.engine.file.apply(Wanted.of(settings))
 
 
 def _require_node_type(host: Host) -> None:
     """Only the default one is made when it is not there."""
     if host.settings.node_type != DEFAULT_NODE_TYPE:
-        host.node.definitions.node_type(host.settings.node_type)
+        host.engine.definitions.node_type(host.settings.node_type)
 
 
 def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:

@@ -24,8 +24,8 @@ class LastResort:
         self._timer: threading.Timer | None = None
 
     def set(self, seconds: float, exit_code: int, *, before: Callable[[], None] = lambda: None) -> None:
-        """End the process with this code after so long. What was set before no longer counts. `before` is called first,
-        and has a few seconds."""
+        """End the process with this code after this long. What was set before no longer counts. `before` is called
+        first, and has a few seconds."""
         self.cancel()
         self._timer = threading.Timer(seconds, _leave, [exit_code, before])
         self._timer.daemon = True

@@ -1,6 +1,6 @@
 """How a running process logs: lines for people on a terminal, one JSON object per line elsewhere.
 
-Both show the fields that were given with `extra`, which is where ids and numbers stand.
+Both show the fields that were given with `extra`, which is where ids and numbers are.
 """
 
 import logging
@@ -9,8 +9,8 @@ from typing import TextIO
 
 import msgspec
 
-from rota.cli.show import coloured, visible
 from rota.clock import as_datetime
+from rota.host.terminal import coloured, visible
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 _COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
@@ -38,7 +38,7 @@ def fields_of(record: logging.LogRecord) -> dict[str, object]:
 
 
 class HumanFormatter(logging.Formatter):
-    """`12:00:01 job ended  job_type=demo.hello state=succeeded`; the level stands there only if it is bad news."""
+    """`12:00:01 job ended  job_type=demo.hello state=succeeded`; the level is there only if it is bad news."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()

@@ -17,9 +17,9 @@ class Unique(StrEnum):
 
     NONE = "none"
     WHILE_RUNNING = "while_running"
-    """At most one executes in the whole network; the others wait in order (seed 001's `unique`)."""
+    """At most one executes in the whole network; the others wait in order (Synchrony's `unique`)."""
     WHILE_PENDING = "while_pending"
-    """While a job with equal arguments is live, enqueueing another returns the one that is there (seed 000)."""
+    """While a job with equal arguments is live, enqueueing another returns the one that is there, as in sync tasks."""
 
 
 class OnNodeDeath(StrEnum):
@@ -44,7 +44,7 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
     retry: RetryPolicy = RetryPolicy()
     on_node_death: OnNodeDeath = OnNodeDeath.REQUEUE
     managed_by: str = ""
-    """`file` when it stands in a configuration file, which then owns it."""
+    """`file` when it is defined in a configuration file, which then owns it."""
 
     def check(self) -> None:
         """Refuse what cannot be meant; the executor checks its metadata itself."""

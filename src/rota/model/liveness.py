@@ -70,7 +70,7 @@ def contact_of_node(dead_after_s: float) -> Contact:
 
 
 def must_let_go(silent_s: float, dead_after_s: float) -> bool:
-    """Whether a node that was not heard for so long must stop what must not run twice: others may soon take over."""
+    """Whether a node that was not heard for this long must stop what must not run twice: others may soon take over."""
     return silent_s >= dead_after_s * _LET_GO
 
 

@@ -5,7 +5,7 @@ from msgspec import Struct
 from rota.model.limits import check_name, check_range
 
 DEAD_AFTER_MS = 20_000
-"""A node that was seen to be silent for so long is dead, and its jobs are taken from it (seed 001)."""
+"""A node that was seen to be silent for this long is dead, and its jobs are taken from it (Synchrony's figure)."""
 MAX_THREADS = 10_000
 
 
@@ -16,7 +16,7 @@ class NodeType(Struct, frozen=True, omit_defaults=True, kw_only=True):
     name: str
     thread_count: int = 16
     managed_by: str = ""
-    """`file` when it stands in a configuration file, which then owns it."""
+    """`file` when it is defined in a configuration file, which then owns it."""
 
     def check(self) -> None:
         check_name("name", self.name)

@@ -9,7 +9,7 @@ MAX_DELAY_MS = 30 * 24 * 3600 * 1000
 
 
 class RetryPolicy(Struct, frozen=True, omit_defaults=True):
-    """Exponential back-off with jitter. The default is one attempt, that is no retry, as seed 001 has it."""
+    """Exponential back-off with jitter. The default is one attempt, that is no retry, as Synchrony has it."""
 
     attempts: int = 1
     """Attempts in all, the first one included."""
@@ -35,7 +35,7 @@ class RetryPolicy(Struct, frozen=True, omit_defaults=True):
             raise InvalidInput(f"{field}.jitter", f"must be from 0 to 1, got {self.jitter}")
 
     def delay_after(self, attempts: int, chance: float) -> int:
-        """Milliseconds to wait after so many failed attempts. `chance` is a random number in [0, 1)."""
+        """Milliseconds to wait after this many failed attempts. `chance` is a random number in [0, 1)."""
         growth = self.factor ** min(attempts - 1, 64)
         delay = min(self.delay_ms * growth, float(self.max_delay_ms))
         return round(delay * (1 + self.jitter * chance))

@@ -232,7 +232,7 @@ def create_schedule(
 
 
 def _reference(job_type: str) -> str:
-    """The seed's field takes a uuid only."""
+    """Synchrony's field takes a uuid only."""
     try:
         UUID(job_type)
     except ValueError:

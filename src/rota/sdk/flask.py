@@ -16,21 +16,14 @@ import msgspec
 from flask import Blueprint, Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from rota.clock import SystemClock
-from rota.engine.definitions.built_in import ensure_default_node_type
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.definitions.file import FileDefinitions, Wanted
-from rota.engine.events.events import Events
+from rota.engine.definitions.file import Wanted
+from rota.engine.engine import Engine, open_engine
 from rota.engine.events.request import read_event, read_events
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.intake import Intake
-from rota.engine.schedules.schedules import Schedules
 from rota.errors import AuthError, InvalidInput, RotaError
-from rota.server.answers import status_of
-from rota.server.routes.events import MAX_EVENTS_BYTES
 from rota.settings import Settings, load_settings
-from rota.shapes.events import answer_shape, answers_shape
-from rota.store import Store, open_store
+from rota.shapes.errors import status_of
+from rota.shapes.events import MAX_EVENTS_BYTES, answer_shape, answers_shape
+from rota.store import Store
 
 _JSON = "application/json"
 
@@ -41,9 +34,9 @@ def create_app(settings: Settings | None = None) -> Flask:
     logging.basicConfig(level=found.log_level)
     app = Flask("rota")
     app.config["MAX_CONTENT_LENGTH"] = MAX_EVENTS_BYTES
-    store = open_store(found.store)
-    _apply_file(store, found)
-    app.register_blueprint(event_blueprint(store, event_types=found.event_types, api_key=found.api_key))
+    engine = open_engine(found)
+    _apply_file(engine, found)
+    app.register_blueprint(_blueprint(engine, api_key=found.api_key, name="rota_events"))
     app.register_error_handler(HTTPException, _answer_http_error)
     return app
 
@@ -52,9 +45,10 @@ def event_blueprint(
     store: Store, *, event_types: Sequence[str] = (), api_key: str | None = None, name: str = "rota_events"
 ) -> Blueprint:
     """`POST /events`, to be registered in an app of your own."""
-    clock = SystemClock()
-    clock.follow(store.now())
-    events = Events(store, Definitions(store, ExecutorRegistry()), clock)
+    return _blueprint(Engine.open(store, event_types=tuple(event_types)), api_key=api_key, name=name)
+
+
+def _blueprint(engine: Engine, *, api_key: str | None, name: str) -> Blueprint:
     blueprint = Blueprint(name, __name__)
 
     @blueprint.post("/events")
@@ -63,18 +57,18 @@ def event_blueprint(
         _check_key(api_key)
         if request.mimetype != _JSON:
             return _answer({"status": "error", "error": f"Content-Type must be {_JSON}"}, 415)
-        return _post(events, clock, event_types)
+        return _post(engine)
 
     blueprint.register_error_handler(RotaError, _answer_error)
     return blueprint
 
 
-def _post(events: Events, clock: SystemClock, event_types: Sequence[str]) -> Response:
-    body, now = _body(), clock.now()
+def _post(engine: Engine) -> Response:
+    body, now = _body(), engine.clock.now()
     if not isinstance(body, list):
-        return _answer(answer_shape(events.post([read_event(body, now, event_types)])), 200)
-    good, failed = read_events(body, now, event_types)
-    answer = events.post([event for _, event in good])
+        return _answer(answer_shape(engine.events.post([read_event(body, now, engine.event_types)])), 200)
+    good, failed = read_events(body, now, engine.event_types)
+    answer = engine.events.post([event for _, event in good])
     return _answer(answers_shape(answer, [index for index, _ in good], failed), 400 if failed and not good else 200)
 
 
@@ -110,14 +104,8 @@ def _answer_http_error(error: HTTPException) -> Response:
     return answer
 
 
-def _apply_file(store: Store, settings: Settings) -> None:
+def _apply_file(engine: Engine, settings: Settings) -> None:
     """The definitions of the file, as `rota up` would bring them into the store."""
     wanted = Wanted.of(settings)
-    if not any((wanted.node_types, wanted.job_types, wanted.schedules, wanted.configurations)):
-        return
-    clock = SystemClock()
-    clock.follow(store.now())
-    definitions = Definitions(store, ExecutorRegistry())
-    ensure_default_node_type(definitions, clock.now())
-    schedules = Schedules(store, definitions, Intake(store, definitions, clock), clock)
-    FileDefinitions(store, definitions, schedules, clock).apply(wanted)
+    if any((wanted.node_types, wanted.job_types, wanted.schedules, wanted.configurations)):
+        engine.file.apply(wanted)

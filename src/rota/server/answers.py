@@ -7,16 +7,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rota.errors import AuthError, Conflict, InvalidInput, NotFound, RotaError, StoreError, StoreFull
+from rota.shapes.errors import ErrorShape
 
-_STATUS_OF_ERROR: tuple[tuple[type[RotaError], int], ...] = (
-    (InvalidInput, 400),
-    (AuthError, 401),
-    (NotFound, 404),
-    (Conflict, 409),
-    (StoreFull, 507),
-    (StoreError, 503),
-)
 FAULT = "something went wrong in the server; its log says what"
 _ENCODER = msgspec.json.Encoder()
 
@@ -43,13 +35,6 @@ class DoneTo(Struct, frozen=True, kw_only=True):
     uuid: str
 
 
-class ErrorShape(Struct, frozen=True):
-    """It was not done, and why."""
-
-    status: str
-    error: str
-
-
 class Json(Response):
     """A JSON body."""
 
@@ -61,10 +46,6 @@ class Json(Response):
 
 def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     return Json(ErrorShape("error", message), status_code=status, headers=headers)
-
-
-def status_of(error: RotaError) -> int:
-    return next((status for kind, status in _STATUS_OF_ERROR if isinstance(error, kind)), 500)
 
 
 async def answer_fault(request: Request, error: Exception) -> Response:

@@ -7,10 +7,10 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
+from rota.engine.keys.access import OPEN
 from rota.server import routes
 from rota.server.answers import answer_fault
 from rota.server.api import Api
-from rota.server.auth.access import OPEN
 from rota.server.endpoint import Endpoint, NotFoundEndpoint
 from rota.server.operations import Operation, by_path
 from rota.server.safe_headers import SafeHeaders

@@ -138,3 +138,9 @@ def _with_whole_numbers(value: Any, kind: inspect.Type) -> Any:
         types = {field.encode_name: field.type for field in kind.fields}
         return {key: _with_whole_numbers(item, types[key]) if key in types else item for key, item in value.items()}
     return value
+
+
+def check_path_uuid(given: str, uuid: str) -> None:
+    """A body that names a uuid names that of its path."""
+    if given.lower() != uuid:
+        raise InvalidInput("uuid", f"is {given}, but the path says {uuid}; a uuid never changes")

@@ -14,13 +14,14 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rota.engine.keys.access import NOBODY, OPEN, Caller
 from rota.errors import RotaError
 from rota.server import decoding
-from rota.server.answers import FAULT, Json, Refusal, error_answer, status_of
+from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
-from rota.server.auth.access import NOBODY, OPEN, Caller
 from rota.server.auth.bearer import bearer_key
 from rota.server.operations import JSON, Call, NoBody, Operation
+from rota.shapes.errors import status_of
 
 _logger = logging.getLogger("rota.server")
 _encode = msgspec.json.Encoder().encode

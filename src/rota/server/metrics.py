@@ -14,11 +14,11 @@ Sample = tuple[Labels, int]
 
 def text(api: Api) -> str:
     """All metrics of the installation, and the requests of this server."""
-    node_types = api.definitions.node_types()
-    counts = {one: api.store.count_jobs(one.uuid) for one in node_types}
-    totals = {one: api.store.read_totals(one.uuid) for one in node_types}
-    paused = api.store.paused_queues()
-    nodes = api.store.list_nodes(since=api.clock.now() - DEAD_AFTER_MS + 1)
+    node_types = api.engine.definitions.node_types()
+    counts = {one: api.engine.store.count_jobs(one.uuid) for one in node_types}
+    totals = {one: api.engine.store.read_totals(one.uuid) for one in node_types}
+    paused = api.engine.store.paused_queues()
+    nodes = api.engine.store.list_nodes(since=api.engine.clock.now() - DEAD_AFTER_MS + 1)
     lines: list[str] = []
     lines += _metric("rota_info", "gauge", "The version of this server.", [({"version": __version__}, 1)])
     lines += _metric(
@@ -61,7 +61,7 @@ def text(api: Api) -> str:
             for one in node_types
         ]
         lines += _metric(name, "gauge", help_text, samples)
-    troubles: list[Sample] = [({}, len(api.store.troubles()))]
+    troubles: list[Sample] = [({}, len(api.engine.store.troubles()))]
     lines += _metric("rota_store_troubles", "gauge", "What is wrong with the store right now, as one number.", troubles)
     lines += _metric(
         "rota_http_requests_total",

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from rota import __version__
-from rota.server.answers import ErrorShape
-from rota.server.auth.access import OPEN
+from rota.engine.keys.access import OPEN
 from rota.server.operations import JSON, Operation
+from rota.shapes.errors import ErrorShape
 
 Document = dict[str, Any]
 

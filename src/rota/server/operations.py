@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 from starlette.datastructures import Headers
 
-from rota.server.auth.access import Caller, Scope
+from rota.engine.keys.access import Caller, Scope
 
 BODY_LIMIT = 1024 * 1024
 JSON = "application/json"

@@ -1,4 +1,4 @@
-"""Configurations that stand in the file. What is wrong is told with its line."""
+"""Configurations that are defined in the file. What is wrong is told with its line."""
 
 import re
 from collections.abc import Collection
@@ -37,7 +37,7 @@ def _read(document: Document, entries: list[object], index: int, event_types: Co
 
 
 def _place(document: Document, entries: list[object], index: int, field: str) -> str:
-    """File and line of the last step of a path that stands in the file."""
+    """File and line of the last step of a path that is in the file."""
     container: object = entries
     key: str | int = index
     place = document.place(container, key)

@@ -1,4 +1,4 @@
-"""The identity of what stands in a file: made from its name."""
+"""The identity of what is defined in a file: made from its name."""
 
 from uuid import UUID, uuid5
 

@@ -1,4 +1,4 @@
-"""Node types and job types that stand in the file. The file owns them, which `managed_by` tells the engine."""
+"""Node types and job types that are defined in the file. The file owns them, which `managed_by` tells the engine."""
 
 from collections.abc import Iterator, Mapping
 
@@ -31,7 +31,7 @@ def _metadata(where: str, value: object) -> Entry:
 
 
 def _unique(where: str, value: object) -> Unique:
-    """A mode's name, or seed 001's boolean."""
+    """A mode's name, or Synchrony's boolean."""
     if isinstance(value, bool):
         return Unique.WHILE_RUNNING if value else Unique.NONE
     return Unique(values.one_of(Unique)(where, value))

@@ -1,6 +1,6 @@
-"""The environment's part of the settings: ROTA_<FIELD>, and the names of seed 001.
+"""The environment's part of the settings: ROTA_<FIELD>, and Synchrony's names.
 
-ROTA_* beats the seed's names. A variable that is empty counts as absent.
+ROTA_* beats Synchrony's names. A variable that is empty counts as absent.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,19 +13,19 @@ from rota.settings.settings import Settings
 Found = tuple[str, object, str]
 """Field, value and the variable that said so."""
 
-_SEED_NAMES = {"NODE_TYPE": "node_type", "HTTP_API_KEY": "api_key", "HTTP_SERVER_ENABLED": "server_enabled"}
+_SYNCHRONY_NAMES = {"NODE_TYPE": "node_type", "HTTP_API_KEY": "api_key", "HTTP_SERVER_ENABLED": "server_enabled"}
 _REDIS_NAMES = ("REDIS_HOST", "REDIS_PORT", "REDIS_DATABASE")
 
 
 def read_environment(environ: Mapping[str, str], *, file_store: object) -> Iterator[Found]:
     """What the environment says, the weaker names first. `file_store` is the store that the file names, if any."""
     present = {name: found.strip() for name, found in environ.items() if found.strip()}
-    for name, field in _SEED_NAMES.items():
+    for name, field in _SYNCHRONY_NAMES.items():
         if name in present:
             yield _field_value(field, name, present)
     yield from _bind_address(present)
     if "ROTA_STORE" not in present:
-        yield from _seed_store(present, file_store)
+        yield from _synchrony_store(present, file_store)
     for field in FIELDS:
         name = f"ROTA_{field.upper()}"
         if name in present:
@@ -49,7 +49,7 @@ def _bind_address(present: Mapping[str, str]) -> Iterator[Found]:
     yield "port", FIELDS["port"].check(name, values.read_whole(name, port)), name
 
 
-def _seed_store(present: Mapping[str, str], file_store: object) -> Iterator[Found]:
+def _synchrony_store(present: Mapping[str, str], file_store: object) -> Iterator[Found]:
     """STORE_TYPE=redis, or any REDIS_* without a STORE_TYPE, names a Redis. STORE_TYPE=sqlite leaves a SQLite store of
     the file as it is, and otherwise means the default one."""
     redis_names = [name for name in _REDIS_NAMES if name in present]

@@ -1,4 +1,4 @@
-"""Every setting once: where it stands in the file, and what its value must be.
+"""Every setting once: where it is in the file, and what its value must be.
 
 Its flag is `--port` and its environment variable `ROTA_PORT` for the field `port`, and so on. In the file it has the
 name of the field too, but for those of the server, which have a section of their own.

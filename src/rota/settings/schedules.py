@@ -1,4 +1,4 @@
-"""Schedules that stand in the file. Each key is one of `ScheduleRequest`; what is wrong is told with its line."""
+"""Schedules that are defined in the file. Each key is one of `ScheduleRequest`; what is wrong is told with its line."""
 
 import re
 

@@ -29,7 +29,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     sqlite_synchronous: str = "FULL"
     """With `FULL` a power cut costs nothing, at the price of a disk flush per commit; with `NORMAL` the last second."""
     history_max_age_days: float = 30.0
-    """Ended jobs are forgotten after so long."""
+    """Ended jobs are forgotten after this long."""
     history_max_count: int = 1_000_000
     """Ended jobs kept per queue; the oldest go first."""
 
@@ -64,14 +64,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Show every job in Synchrony's keys, which costs writes for each."""
 
     node_types: tuple[NodeType, ...] = ()
-    """Definitions that stand in the file, which owns them."""
+    """What is defined in the file, which owns them."""
     job_types: tuple[JobType, ...] = ()
-    """Definitions that stand in the file, which owns them."""
+    """What is defined in the file, which owns them."""
 
     schedules: "tuple[ScheduleRequest, ...]" = ()
-    """Definitions that stand in the file, which owns them."""
+    """What is defined in the file, which owns them."""
     configurations: "tuple[ConfigurationRequest, ...]" = ()
-    """Definitions that stand in the file, which owns them."""
+    """What is defined in the file, which owns them."""
 
     config_file: str | None = None
     """The file that was read, if there was one."""

@@ -1,6 +1,8 @@
-"""The native JSON of events, configurations, evaluations and explanations: seed 004's keys, and ours beside them.
+"""The native JSON of events, configurations, evaluations and explanations: the keys of the event specification, and
+ours beside them.
 
-Event times are ISO 8601 in UTC with microseconds, as the seed writes them; times of Rota's own are epoch milliseconds.
+Event times are ISO 8601 in UTC with microseconds, as the specification writes them; times of Rota's own are epoch
+milliseconds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +17,12 @@ from rota.model.events.event import EventRef, shown_time
 from rota.model.events.explanation import Explanation
 from rota.store.events import ConfigurationEntry, Validation
 
-_SEED_KEYS = {"resource_id": "resourceId", "life_duration": "lifeDuration"}
+MAX_EVENTS_BYTES = 16 * 1024 * 1024
+"""Of the events of one call."""
+_SPECIFIED_KEYS = {"resource_id": "resourceId", "life_duration": "lifeDuration"}
 
 
-class DependencyShape(Struct, frozen=True, kw_only=True, rename=_SEED_KEYS):
+class DependencyShape(Struct, frozen=True, kw_only=True, rename=_SPECIFIED_KEYS):
     """Events that a configuration waits for, and for how many seconds one of them stays valid."""
 
     type: str
@@ -66,7 +70,7 @@ class EventAnswerShape(Struct, frozen=True, kw_only=True):
     """With the status `error`, when nothing in a list was good."""
 
 
-class EventShape(Struct, frozen=True, kw_only=True, rename=_SEED_KEYS):
+class EventShape(Struct, frozen=True, kw_only=True, rename=_SPECIFIED_KEYS):
     id: str
     type: str | UnsetType = UNSET
     resource_id: str

@@ -1,4 +1,4 @@
-"""Types of fields that several bodies and queries have. Their bounds stand in the OpenAPI document too."""
+"""Types of fields that several bodies and queries have. The OpenAPI document tells their bounds too."""
 
 from typing import Annotated
 

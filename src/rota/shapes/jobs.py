@@ -1,4 +1,4 @@
-"""The native JSON of jobs, job types, node types, queues and nodes: seed 001's keys, and ours beside them.
+"""The native JSON of jobs, job types, node types, queues and nodes: Synchrony's keys, and ours beside them.
 
 The HTTP API and the command line give the same. Times are epoch milliseconds; what is absent is null.
 """
@@ -139,7 +139,7 @@ def _retry_shape(retry: RetryPolicy) -> RetryShape:
 
 
 def _unique_shape(unique: Unique) -> bool | UniqueWord:
-    """Seed 001 knows true and false only."""
+    """Synchrony knows true and false only."""
     if unique is Unique.WHILE_PENDING:
         return "while_pending"
     return unique is Unique.WHILE_RUNNING

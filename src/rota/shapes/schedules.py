@@ -1,4 +1,4 @@
-"""The native JSON of schedules, ticks, backfills and fires: seed 001's keys, and ours beside them.
+"""The native JSON of schedules, ticks, backfills and fires: Synchrony's keys, and ours beside them.
 
 The HTTP API and the command line give the same. Times are epoch milliseconds; what is absent is null.
 """

@@ -8,11 +8,8 @@ import msgspec
 from rota.clock import ManualClock
 from rota.dialects.synchrony.adoption import Adoption
 from rota.dialects.synchrony.exchange import Exchange
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.dialect import Engine
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.intake import Intake
-from rota.engine.schedules.schedules import Schedules
+from rota.engine.dialect import DialectContext
+from rota.engine.engine import Engine
 from rota.model.ids import new_id
 from rota.store import Store
 from rota.store.redis.link.access import RedisAccess
@@ -37,19 +34,13 @@ class Speaker:
         self.clock = ManualClock(store.now())
         self.access = store.access()
         used, reached = seen or store, access or self.access
-        self.definitions = Definitions(used, ExecutorRegistry())
-        intake = Intake(used, self.definitions, self.clock)
-        self.schedules = Schedules(used, self.definitions, intake, self.clock)
-        self.engine = Engine(
-            node=new_id(self.clock.now()),
-            node_type=node_type,
-            roles=roles,
-            definitions=self.definitions,
-            intake=intake,
-            schedules=self.schedules,
-            clock=self.clock,
+        self.engine = Engine(used, self.clock)
+        self.definitions = self.engine.definitions
+        self.schedules = self.engine.schedules
+        self.context = DialectContext(
+            engine=self.engine, node=new_id(self.clock.now()), node_type=node_type, roles=roles
         )
-        self.exchange = Exchange(used, reached, self.engine)
+        self.exchange = Exchange(reached, self.context)
         self.adoption = Adoption(reached, self.engine, self.exchange.learn)
 
     def round(self) -> None:

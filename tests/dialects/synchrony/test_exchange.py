@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 from msgspec import structs
 
+from rota.engine.definitions.file_types import FileTypes
 from rota.errors import NotFound, StoreUnavailable
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import Node, NodeType
@@ -251,7 +252,7 @@ def test_what_was_not_defined_there_is_put_back_when_it_is_removed_there(speaker
 def test_what_a_file_owns_is_put_back_when_it_is_changed_there(
     speaker: Speaker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    speaker.definitions.apply_file([NodeType(uuid=NODE_TYPE, name="gpu", thread_count=2)], [])
+    FileTypes(speaker.definitions).apply([NodeType(uuid=NODE_TYPE, name="gpu", thread_count=2)], [])
     speaker.round()
 
     speaker.write("node_types", "gpu", node_type_record(thread_count=5))

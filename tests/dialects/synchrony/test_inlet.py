@@ -72,7 +72,7 @@ class Listening:
     def __init__(self, store: Store, *, node_type: str = "default", everything: bool = True) -> None:
         self._others = listeners()
         self.speaker = Speaker(store, node_type=node_type)
-        self.inlet = Inlet(self.speaker.access, self.speaker.engine, lambda: None, everything=everything)
+        self.inlet = Inlet(self.speaker.access, self.speaker.context, lambda: None, everything=everything)
 
     def push(self, uuid: str, job_type: str = JOB_TYPE) -> None:
         """One job into the list of a node type."""

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 from msgspec import structs
 
-from rota.engine.definitions.definitions import MANAGED_BY_FILE, Definitions
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.definitions.file_types import FileTypes
+from rota.engine.definitions.ownership import MANAGED_BY_FILE
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import new_id
@@ -226,10 +228,12 @@ def test_a_node_type_is_ensured_once(definitions: Definitions) -> None:
 
 
 def test_the_definitions_of_a_file_follow_the_file(definitions: Definitions) -> None:
-    definitions.apply_file([node_type("gpu", thread_count=1)], [job_type("train", node_type="gpu"), job_type("clean")])
+    FileTypes(definitions).apply(
+        [node_type("gpu", thread_count=1)], [job_type("train", node_type="gpu"), job_type("clean")]
+    )
     train = definitions.job_type("train")
 
-    definitions.apply_file([node_type("gpu", thread_count=2)], [job_type("train", node_type="gpu", timeout_ms=7)])
+    FileTypes(definitions).apply([node_type("gpu", thread_count=2)], [job_type("train", node_type="gpu", timeout_ms=7)])
 
     assert names(definitions.job_types()) == ["train"]
     assert definitions.job_type("train").uuid == train.uuid
@@ -237,7 +241,7 @@ def test_the_definitions_of_a_file_follow_the_file(definitions: Definitions) -> 
     assert definitions.job_type("train").managed_by == MANAGED_BY_FILE
     assert definitions.node_type("gpu").thread_count == 2
 
-    definitions.apply_file([], [])
+    FileTypes(definitions).apply([], [])
 
     assert definitions.job_types() == []
     assert names(definitions.node_types()) == ["default"]
@@ -247,8 +251,8 @@ def test_a_file_leaves_alone_what_came_by_another_way(definitions: Definitions) 
     mine = job_type("mine")
     definitions.define_job_type(mine)
 
-    definitions.apply_file([], [job_type("train")])
-    definitions.apply_file([], [])
+    FileTypes(definitions).apply([], [job_type("train")])
+    FileTypes(definitions).apply([], [])
 
     assert definitions.job_types() == [mine]
 
@@ -258,7 +262,7 @@ def test_a_file_cannot_take_a_name_that_came_by_another_way(definitions: Definit
     definitions.define_job_type(mine)
 
     with pytest.raises(Conflict, match="mine"):
-        definitions.apply_file([], [job_type("new"), job_type("mine", timeout_ms=7)])
+        FileTypes(definitions).apply([], [job_type("new"), job_type("mine", timeout_ms=7)])
 
     assert definitions.job_types() == [mine]
 
@@ -266,20 +270,20 @@ def test_a_file_cannot_take_a_name_that_came_by_another_way(definitions: Definit
 def test_a_file_may_take_over_the_default_node_type_and_leaves_it_when_it_goes(definitions: Definitions) -> None:
     queue = definitions.node_type("default").uuid
 
-    definitions.apply_file([node_type("default", thread_count=3)], [])
+    FileTypes(definitions).apply([node_type("default", thread_count=3)], [])
     assert definitions.node_type("default").uuid == queue
     assert definitions.node_type("default").thread_count == 3
 
-    definitions.apply_file([], [])
+    FileTypes(definitions).apply([], [])
     assert definitions.node_type("default").uuid == queue
     assert definitions.node_type("default").managed_by == ""
 
 
 def test_applying_the_same_file_again_changes_no_uuid(definitions: Definitions) -> None:
-    definitions.apply_file([], [job_type("train")])
+    FileTypes(definitions).apply([], [job_type("train")])
     uuid = definitions.job_type("train").uuid
 
-    definitions.apply_file([], [job_type("train")])
+    FileTypes(definitions).apply([], [job_type("train")])
 
     assert definitions.job_type("train").uuid == uuid
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from rota.engine.definitions.file import FileDefinitions, Wanted
+from rota.engine.definitions.file import Wanted
 from rota.errors import Conflict, InvalidInput
 from rota.model.events.configuration_request import read_configuration
 from rota.model.ids import new_id
@@ -25,7 +25,7 @@ class FileWorld(World):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self.file = FileDefinitions(store, self.definitions, self.schedules, self.clock)
+        self.file = self.engine.file
 
     def apply(self, *schedules: ScheduleRequest, job_types: tuple[JobType, ...] = (REPORT,)) -> list[tuple[str, str]]:
         return [(one.action, one.name) for one in self.file.apply(Wanted((), job_types, schedules))]

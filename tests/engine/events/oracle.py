@@ -39,24 +39,24 @@ class Oracle:
         if self.last is not None and not t > self.last:
             return [], False
         place = t if self.clock == "event" else received
-        tau = self._first_instant(hit, place)
+        met_at = self._first_instant(hit, place)
         self.stored += [(n, place) for n in hit]
-        if tau is None:
+        if met_at is None:
             return hit, False
-        self.last = tau if self.last is None else max(tau, self.last)
+        self.last = met_at if self.last is None else max(met_at, self.last)
         return hit, True
 
     def _first_instant(self, hit: list[int], place: int) -> int | None:
         longest = max(self.deps[n].life for n in hit)
-        for tau in range(place, place + longest + 1):
-            if all(self._met(n, hit, place, tau) for n in range(len(self.deps))):
-                return tau
+        for met_at in range(place, place + longest + 1):
+            if all(self._met(n, hit, place, met_at) for n in range(len(self.deps))):
+                return met_at
         return None
 
-    def _met(self, number: int, hit: list[int], place: int, tau: int) -> bool:
+    def _met(self, number: int, hit: list[int], place: int, met_at: int) -> bool:
         life = self.deps[number].life
-        if number in hit and tau <= place + life:
+        if number in hit and met_at <= place + life:
             return True
         if life == 0 and self.late != "join":
             return False
-        return any(n == number and s <= tau <= s + life for n, s in self.stored)
+        return any(n == number and s <= met_at <= s + life for n, s in self.stored)

@@ -3,11 +3,9 @@
 from typing import Any
 
 from rota.clock import ManualClock
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.events.configurations import Configurations
-from rota.engine.events.events import EventAnswer, Events
+from rota.engine.engine import Engine
+from rota.engine.events.events import EventAnswer
 from rota.engine.events.request import read_event
-from rota.engine.executors.registry import ExecutorRegistry
 from rota.model.events.configuration_request import read_configuration
 from rota.model.events.event import parse_timestamp
 from rota.store import Store
@@ -40,9 +38,10 @@ class Desk:
     def __init__(self, store: Store, *, event_types: tuple[str, ...] = ()) -> None:
         self.store = store
         self.clock = ManualClock(NOW)
-        self.definitions = Definitions(store, ExecutorRegistry())
-        self.configurations = Configurations(store, self.definitions, self.clock)
-        self.events = Events(store, self.definitions, self.clock)
+        self.engine = Engine(store, self.clock)
+        self.definitions = self.engine.definitions
+        self.configurations = self.engine.configurations
+        self.events = self.engine.events
         self._event_types = event_types
 
     def define(self, name: str, *dependencies: Wish, **more: object) -> ConfigurationEntry:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from rota.engine.definitions.file_configurations import FileConfigurations
-from rota.engine.events.moves import move_configurations
+from rota.engine.definitions.moves import move_configurations
 from rota.errors import Conflict, NotFound, StoreUnavailable
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
 from rota.model.ids import new_id

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from rota.engine.events.outbox import Outbox
-from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job import JobState
@@ -36,7 +36,7 @@ class Office(Desk):
         self.definitions.refresh()  # as every beat of a node does
 
     def enqueue(self, count: int = 1) -> None:
-        Intake(self.store, self.definitions, self.clock).enqueue([JobRequest(job_type="load")] * count)
+        self.engine.intake.enqueue([JobRequest(job_type="load")] * count)
 
     def end_one(self) -> None:
         self.enqueue()
@@ -200,7 +200,7 @@ def test_ends_of_every_queue_are_taken(office: Office) -> None:
     office.wait_for_load()
     office.end_one()
     big = office.definitions.node_type("big").uuid
-    Intake(office.store, office.definitions, office.clock).enqueue([JobRequest(job_type="far")])
+    office.engine.intake.enqueue([JobRequest(job_type="far")])
     finish(office.store, succeed(claim_one(office.store, big)))
 
     office.run_outbox()

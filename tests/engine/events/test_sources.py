@@ -10,12 +10,9 @@ import pytest
 
 from rota.clock import NodeClock
 from rota.engine.definitions.file import FileDefinitions, Wanted
-from rota.engine.events.configurations import Configurations
-from rota.engine.events.events import Events
 from rota.engine.events.outbox import Outbox
-from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.engine.node import WORKER, Node, NodeOptions
-from rota.engine.schedules.schedules import Schedules
 from rota.errors import Conflict, InvalidInput
 from rota.model.events.configuration_request import read_configuration
 from rota.model.ids import new_id
@@ -62,7 +59,7 @@ def queued(desk: Desk) -> list[str]:
 
 
 def enqueue(desk: Desk, name: str, count: int = 1) -> None:
-    Intake(desk.store, desk.definitions, desk.clock).enqueue([JobRequest(job_type=name)] * count)
+    desk.engine.intake.enqueue([JobRequest(job_type=name)] * count)
 
 
 def test_the_end_of_a_job_makes_the_next_one(desk: Desk) -> None:
@@ -228,7 +225,7 @@ def in_node(store: Store, is_done: Callable[[], bool], *, deadline_s: float = 30
     """Let a whole node live until something is so."""
 
     async def live() -> None:
-        node = Node(store, NodeOptions())
+        node = Node.open(store, NodeOptions())
         running = asyncio.create_task(node.run())
         await asyncio.to_thread(wait_until, is_done, "the node to do its work", deadline_s=deadline_s)
         node.request_stop()
@@ -240,20 +237,17 @@ def in_node(store: Store, is_done: Callable[[], bool], *, deadline_s: float = 30
 @pytest.mark.stores("sqlite-file", "redis")  # a whole node per store
 def test_a_schedule_emits_events_and_the_end_of_a_job_is_one_in_a_living_node(store: Store) -> None:
     clock = NodeClock()
-    node = Node(store, NodeOptions(), clock=clock)
-    node.definitions.ensure_node_type(NodeType(uuid=new_id(1), name="default"))
-    configurations = Configurations(store, node.definitions, clock)
+    node = Node.open(store, NodeOptions(), clock=clock)
+    node.engine.definitions.ensure_node_type(NodeType(uuid=new_id(1), name="default"))
+    configurations = node.engine.configurations
     configurations.create(
         request_for(
             needs("FILE", "/in/", 3600), needs("TIME_BASED", "strike", 0), job={"executor": "log", "metadata": {}}
         )
     )
     configurations.create(request_for(needs("JOB", "rota.configuration.c", 0), name="next"))
-    schedules = Schedules(store, node.definitions, node.intake, clock)
-    Events(store, node.definitions, clock).post(
-        [Desk(store).event("FILE", "/in/a", "2100-01-01 00:00:00", clock.now())]
-    )
-    schedules.create(ScheduleRequest(name="strike", emit=Emission(), delay=50))
+    node.engine.events.post([Desk(store).event("FILE", "/in/a", "2100-01-01 00:00:00", clock.now())])
+    node.engine.schedules.create(ScheduleRequest(name="strike", emit=Emission(), delay=50))
 
     in_node(store, lambda: configurations.find("next").state.triggered > 0)
 
@@ -274,7 +268,7 @@ def test_a_node_that_has_not_heard_of_a_configuration_yet_tells_it_the_ends_of_i
         return desk.store.count_jobs(queue_of(desk))[state] == 1
 
     async def live() -> None:
-        node = Node(open_again(), NodeOptions(roles=frozenset({WORKER})))
+        node = Node.open(open_again(), NodeOptions(roles=frozenset({WORKER})))
         running = asyncio.create_task(node.run())
         await asyncio.to_thread(wait_until, lambda: is_in_state(JobState.RUNNING), "the job runs")
         desk.define("after", needs("JOB", "wait", 0), job={"job_type": "report"})
@@ -301,10 +295,7 @@ def test_a_schedule_has_a_job_type_or_an_event() -> None:
 
 
 def file_of(desk: Desk) -> FileDefinitions:
-    intake = Intake(desk.store, desk.definitions, desk.clock)
-    return FileDefinitions(
-        desk.store, desk.definitions, Schedules(desk.store, desk.definitions, intake, desk.clock), desk.clock
-    )
+    return desk.engine.file
 
 
 def test_what_stands_in_the_file_is_owned_by_it_and_the_rest_is_not_touched(desk: Desk) -> None:

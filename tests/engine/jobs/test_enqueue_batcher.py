@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from rota.clock import ManualClock
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.engine import Engine
 from rota.engine.jobs.enqueue_batcher import MOST_PER_BATCH, EnqueueBatcher
-from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import InvalidInput, NotFound, StoreError, StoreUnavailable
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
@@ -53,7 +52,7 @@ def counting(tmp_path: Path) -> Iterator[CountingStore]:
 @pytest.fixture
 def batcher(counting: CountingStore) -> Iterator[EnqueueBatcher]:
     clock = ManualClock()
-    made = EnqueueBatcher(counting, Intake(counting, Definitions(counting, ExecutorRegistry()), clock), clock)
+    made = EnqueueBatcher(counting, Engine(counting, clock).intake, clock)
     yield made
     made.close()
 

@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from rota.clock import ManualClock
-from rota.engine.definitions.definitions import Definitions
-from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.intake import MAX_DELAY_MS, MAX_INSTANT, Intake, JobRequest
+from rota.engine.engine import Engine
+from rota.engine.jobs.intake import MAX_DELAY_MS, MAX_INSTANT, JobRequest
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job import MAX_PRIORITY, Cause, JobState
@@ -30,12 +29,13 @@ class Door:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.clock = ManualClock(NOW)
-        self.definitions = Definitions(store, ExecutorRegistry())
+        self.engine = Engine(store, self.clock)
+        self.definitions = self.engine.definitions
         self.definitions.define(
             [NodeType(uuid=QUEUE, name="default")],
             [JobType(uuid=REPORT, name="report", executor="log")],
         )
-        self.intake = Intake(store, self.definitions, self.clock)
+        self.intake = self.engine.intake
 
     def enqueue(self, job_type: str = "report", **wishes: object) -> str:
         request = JobRequest(job_type=job_type, **wishes)  # type: ignore[arg-type]

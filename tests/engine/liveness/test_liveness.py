@@ -361,7 +361,7 @@ def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_afte
 
         faults.before("renew_claims", *[be_away] * 1_000)  # after a renewal it would know that the job is its own
         faults.after("finish_and_claim_jobs", stand_still)
-        node = Node(faults.store, NodeOptions(dead_after_ms=HOURS_MS), clock=clock)
+        node = Node.open(faults.store, NodeOptions(dead_after_ms=HOURS_MS), clock=clock)
         task = asyncio.create_task(node.run())
         (job,) = await shop.ended(job_id)
         node.request_stop(at_once=True)

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from rota.engine.schedules.moves import move_schedule
+from rota.engine.definitions.moves import move_schedule
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobState

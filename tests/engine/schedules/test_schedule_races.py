@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from rota.clock import ManualClock
-from rota.engine.definitions.file import FileDefinitions, Wanted
+from rota.engine.definitions.file import Wanted
 from rota.engine.schedules.backfill import BackfillRequest
 from rota.engine.schedules.ticker import LEASE_MS
 from rota.errors import Conflict
@@ -254,7 +254,7 @@ def test_a_pause_by_a_failure_and_the_end_of_a_backfill_are_changes_too(world: W
 
 
 def test_a_schedule_of_the_file_that_changes_there_is_another_version(world: World) -> None:
-    file = FileDefinitions(world.store, world.definitions, world.schedules, world.clock)
+    file = world.engine.file
     job_type = JobType(uuid=new_id(START), name="of-file", executor="log")
     nightly = ScheduleRequest(name="nightly", job_type="of-file", cron="30 2 * * *")
     file.apply(Wanted((), (job_type,), (nightly,)))

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient
 
+from rota.engine.keys.access import Role, Scope, read_scopes
+from rota.engine.keys.named_keys import make_key
 from rota.model.ids import new_id
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
-from rota.server.auth.access import Role, Scope, read_scopes
-from rota.server.auth.named_keys import make_key
 from rota.server.operations import Call, Routes
 from rota.store import Store
 from tests.server.serving import make_api, served

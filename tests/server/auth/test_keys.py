@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from rota.clock import ManualClock
+from rota.engine.keys.access import Caller, Role, Scope, read_role, read_scopes
+from rota.engine.keys.admin_key import SETTING, KeyPlan, prepare_key, replace_key
+from rota.engine.keys.hashes import hash_chosen_key, hash_made_key, matches_hash
+from rota.engine.keys.key_ring import KeyRing
+from rota.engine.keys.named_keys import list_keys, make_key, revoke_key
 from rota.errors import InvalidInput, NotFound
-from rota.server.auth.access import Caller, Role, Scope, read_role, read_scopes
-from rota.server.auth.hashes import hash_chosen_key, hash_made_key, matches_hash
-from rota.server.auth.keys import SETTING, KeyPlan, KeyRing, prepare_key, replace_key
-from rota.server.auth.named_keys import list_keys, make_key, revoke_key
 from rota.store import Store, open_store
 from tests.engine.working import Faults
 

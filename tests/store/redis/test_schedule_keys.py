@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from rota.engine.schedules.moves import move_schedule
+from rota.engine.definitions.moves import move_schedule
 from rota.model.ids import new_id
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.store import RedisStore

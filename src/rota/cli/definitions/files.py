@@ -6,11 +6,8 @@ from pathlib import Path
 import click
 
 from rota.cli.show import Shape, answer, compact, talk
-from rota.cli.target import Opened, Target, takes_target
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.cli.target import Target, takes_target
 from rota.engine.definitions.file import Difference, Wanted
-from rota.model.ids import new_id
-from rota.model.node import NodeType
 from rota.settings import Settings, load_settings
 
 _MARKS = {"create": "+", "change": "~", "delete": "-"}
@@ -25,12 +22,11 @@ _FILE = click.option(
 def apply(target: Target, *, file: Path) -> None:
     """Make node types, job types and schedules of the file, change them, and remove those it no longer has.
 
-    Only what stands in a file is touched; what was made in another way stays as it is.
+    Only what is defined in a file is touched; what was made in another way stays as it is.
     """
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
-        _ensure_default(rota, settings)
-        changes = rota.file_definitions.apply(Wanted.of(settings))
+        changes = rota.file.apply(Wanted.of(settings))
     answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes))
 
 
@@ -41,21 +37,16 @@ def diff(target: Target, *, file: Path) -> None:
     """Show what `rota apply` would change, field by field; change nothing."""
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
-        changes = rota.file_definitions.diff(Wanted.of(settings))
+        changes = rota.file.diff(Wanted.of(settings))
     answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes))
 
 
 def _read(target: Target, file: Path) -> tuple[Target, Settings]:
-    """What stands in the file, and the store that is meant: the file's own, if it names one."""
+    """What is defined in the file, and the store that is meant: the file's own, if it names one."""
     settings = load_settings({}, os.environ, file, Path.cwd())
     if "store" in settings.sources and target.named_store is None:
         return target.with_store(settings.store), settings
     return target, settings
-
-
-def _ensure_default(rota: Opened, settings: Settings) -> None:
-    if all(one.name != DEFAULT_NODE_TYPE for one in settings.node_types):
-        rota.definitions.ensure_node_type(NodeType(uuid=new_id(rota.clock.now()), name=DEFAULT_NODE_TYPE))
 
 
 def _shape(one: Difference) -> Shape:

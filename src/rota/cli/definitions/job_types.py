@@ -6,13 +6,14 @@ import click
 from msgspec import structs
 
 from rota.cli import parameters
-from rota.cli.show import answer, compact, print_facts, print_json, print_table, span, talk
-from rota.cli.target import Opened, Target, takes_target
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, refuse_file_owned
+from rota.cli.show import answer, answer_deleted, compact, print_facts, print_table, span
+from rota.cli.target import Target, takes_target
+from rota.engine.definitions.built_in import ensure_default_node_type
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.engine import Engine
 from rota.errors import InvalidInput
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
-from rota.model.node import NodeType
 from rota.model.retry import RetryPolicy
 from rota.shapes.jobs import JobTypeShape, job_type_shape
 
@@ -32,7 +33,7 @@ def job_type() -> None:
 @click.option("--command", metavar="SCRIPT", help="A script for bash.")
 @click.option("--function", metavar="MODULE:NAME", help="A Python function.")
 @click.option("--node-type", default=DEFAULT_NODE_TYPE, show_default=True, help="The node type whose nodes run it.")
-@click.option("--timeout", metavar="DURATION", callback=parameters.duration, help="Stop a run after so long.")
+@click.option("--timeout", metavar="DURATION", callback=parameters.duration, help="Stop a run after this long.")
 @click.option("--unique", type=click.Choice([one.value for one in Unique]), default=Unique.NONE.value)
 @click.option("--attempts", type=int, default=1, show_default=True, help="Attempts in all, the first one included.")
 @click.option("--retry-delay", metavar="DURATION", callback=parameters.duration, help="Wait before the second attempt.")
@@ -106,9 +107,9 @@ def _executor_and_metadata(
     return kind, {**(metadata or {}), key: value}
 
 
-def _define(rota: Opened, made: JobType, *, replace: bool) -> JobType:
+def _define(rota: Engine, made: JobType, *, replace: bool) -> JobType:
     if made.node_type == DEFAULT_NODE_TYPE:
-        rota.definitions.ensure_node_type(NodeType(uuid=new_id(rota.clock.now()), name=DEFAULT_NODE_TYPE))
+        ensure_default_node_type(rota.definitions, rota.clock.now())
     return rota.definitions.create_job_type(made, replace=replace)
 
 
@@ -160,12 +161,5 @@ def _show_one(one: JobType) -> None:
 def delete(target: Target, *, names: Sequence[str]) -> None:
     """Remove job types. Jobs of them that still wait will fail when they are run."""
     with target.open() as rota:
-        found = [rota.definitions.job_type(name) for name in names]
-        for one in found:
-            refuse_file_owned(one)
-        for one in found:
-            rota.definitions.delete_job_type(one.uuid)
-    if target.as_json:
-        print_json([{"uuid": one.uuid, "name": one.name} for one in found])
-    else:
-        talk(f"Deleted {', '.join(one.name for one in found)}.")
+        found = rota.definitions.delete_job_type(*names)
+    answer_deleted(found, as_json=target.as_json)

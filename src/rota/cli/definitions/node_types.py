@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import click
 
-from rota.cli.show import answer, print_facts, print_json, print_table, talk
+from rota.cli.show import answer, answer_deleted, print_facts, print_table
 from rota.cli.target import Target, takes_target
-from rota.engine.definitions.definitions import refuse_file_owned
 from rota.model.ids import new_id
 from rota.model.node import NodeType
 from rota.shapes.jobs import NodeTypeShape, node_type_shape
@@ -61,12 +60,5 @@ def show(target: Target, *, name: str) -> None:
 def delete(target: Target, *, names: Sequence[str]) -> None:
     """Remove node types that no job type uses and whose queues are empty."""
     with target.open() as rota:
-        found = [rota.definitions.node_type(name) for name in names]
-        for one in found:
-            refuse_file_owned(one)
-        for one in found:
-            rota.definitions.delete_node_type(one.uuid)
-    if target.as_json:
-        print_json([{"uuid": one.uuid, "name": one.name} for one in found])
-    else:
-        talk(f"Deleted {', '.join(one.name for one in found)}.")
+        found = rota.definitions.delete_node_type(*names)
+    answer_deleted(found, as_json=target.as_json)

@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from rota.cli.show import answer, moment, print_facts, print_json, print_table, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.errors import InvalidInput
 from rota.model.events.configuration_request import ConfigurationRequest
 from rota.model.events.evaluation import Row
@@ -27,7 +28,7 @@ def configuration() -> None:
 def list_configurations(target: Target, *, limit: int) -> None:
     """All configurations, by name."""
     with target.open() as rota:
-        names = rota.job_type_names()
+        names = rota.definitions.job_type_names()
         entries = rota.store.list_configurations(limit=limit).entries
     answer(
         [configuration_shape(entry, names) for entry in entries],
@@ -57,7 +58,7 @@ def _show_list(entries: Sequence[ConfigurationEntry], names: dict[str, str]) -> 
 def show(target: Target, *, name: str) -> None:
     """One configuration, by name or uuid."""
     with target.open() as rota:
-        shape = configuration_shape(rota.configurations.find(name), rota.job_type_names())
+        shape = configuration_shape(rota.configurations.find(name), rota.definitions.job_type_names())
     answer(shape, as_json=target.as_json, show=lambda: _show_one(shape))
 
 
@@ -85,10 +86,10 @@ def _show_one(one: ConfigurationShape) -> None:
 @click.option("--replace", is_flag=True, help="Change those that exist.")
 @takes_target
 def create(target: Target, *, path: Path, replace: bool) -> None:
-    """Define the configurations that stand in a file. They are then yours, not the file's."""
+    """Define the configurations that are defined in a file. They are then yours, not the file's."""
     with target.open(may_create=True) as rota:
         entries = [_define(rota, request, replace=replace) for request in _requests(rota, path)]
-        names = rota.job_type_names()
+        names = rota.definitions.job_type_names()
     if target.as_json:
         print_json([configuration_shape(entry, names) for entry in entries])
     else:
@@ -96,17 +97,17 @@ def create(target: Target, *, path: Path, replace: bool) -> None:
             click.echo(entry.configuration.name)
 
 
-def _requests(rota: Opened, path: Path) -> Sequence[ConfigurationRequest]:
+def _requests(rota: Engine, path: Path) -> Sequence[ConfigurationRequest]:
     from rota.settings.configurations import read_configurations
     from rota.settings.document import read_document
 
-    found = read_configurations(read_document(path, str(path)), rota.settings.event_types)
+    found = read_configurations(read_document(path, str(path)), rota.event_types)
     if not found:
         raise InvalidInput(str(path), "has no configurations")
     return found
 
 
-def _define(rota: Opened, request: ConfigurationRequest, *, replace: bool) -> ConfigurationEntry:
+def _define(rota: Engine, request: ConfigurationRequest, *, replace: bool) -> ConfigurationEntry:
     if replace and rota.store.configuration_uuid(request.name):
         return rota.configurations.replace(request.name, request)
     return rota.configurations.create(request)

@@ -8,7 +8,8 @@ import click
 import msgspec
 
 from rota.cli.show import answer, moment, print_json, print_table, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.engine.events.events import EventAnswer
 from rota.engine.events.request import read_event, read_events
 from rota.errors import InvalidInput
@@ -84,8 +85,8 @@ def _text_of(file: Path) -> str:
         raise InvalidInput(str(file), f"cannot be read: {error}") from None
 
 
-def _post(target: Target, rota: Opened, raw: object) -> None:
-    now, types = rota.clock.now(), rota.settings.event_types
+def _post(target: Target, rota: Engine, raw: object) -> None:
+    now, types = rota.clock.now(), rota.event_types
     if not isinstance(raw, list):
         found = rota.events.post([read_event(raw, now, types)])
         answer(answer_shape(found), as_json=target.as_json, show=lambda: _show(found))
@@ -109,8 +110,8 @@ def _show(found: EventAnswer) -> None:
         talk("No dependency was validated.")
 
 
-def _preview(target: Target, rota: Opened, raw: object) -> None:
-    found = rota.events.preview(read_event(raw, rota.clock.now(), rota.settings.event_types))
+def _preview(target: Target, rota: Engine, raw: object) -> None:
+    found = rota.events.preview(read_event(raw, rota.clock.now(), rota.event_types))
     rows = [(one.configuration, one.evaluation.verdict, shown_time(one.evaluation.at)) for one in found]
     answer(
         {"evaluations": [preview_shape(one) for one in found]},
@@ -134,7 +135,7 @@ def list_events(target: Target, *, names: tuple[str, ...], limit: int) -> None:
     print_table(("RECEIVED", "TIMESTAMP", "RESOURCE", "CONFIGURATION"), rows, nothing="No event has counted yet.")
 
 
-def _validations(rota: Opened, names: tuple[str, ...], limit: int) -> Iterable[tuple[str, ValidationShape]]:
+def _validations(rota: Engine, names: tuple[str, ...], limit: int) -> Iterable[tuple[str, ValidationShape]]:
     entries = [rota.configurations.find(name) for name in names]
     if not names:
         entries = rota.store.list_configurations(limit=_MOST_CONFIGURATIONS).entries

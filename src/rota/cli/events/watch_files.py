@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from rota.cli.show import talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.engine.events.file_source import check_directories, existing_files, file_event, new_files, require_watchfiles
 
 
@@ -34,7 +35,7 @@ def watch(target: Target, *, directories: Sequence[Path], existing: bool) -> Non
             _post(rota, paths)
 
 
-def _post(rota: Opened, paths: Sequence[Path]) -> None:
+def _post(rota: Engine, paths: Sequence[Path]) -> None:
     now = rota.clock.now()
     events = [event for path in paths if (event := file_event(path, now))]
     if not events:

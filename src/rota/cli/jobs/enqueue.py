@@ -9,9 +9,11 @@ from rota.cli import parameters
 from rota.cli.jobs.follow import WaitedTooLong, Watch
 from rota.cli.jobs.jobs import show_job, took
 from rota.cli.jobs.logs import print_entry
-from rota.cli.show import compact, print_json, span, talk, visible
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.show import compact, print_json, span, talk
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
+from rota.host.terminal import visible
 from rota.model.job import JobState
 from rota.model.log import LogEntry
 from rota.model.retry import RetryPolicy
@@ -27,14 +29,14 @@ TIMED_OUT = 124
 @click.argument("words", metavar="[KEY=VALUE]...", nargs=-1, callback=parameters.pairs)
 @click.option("--arguments", metavar="JSON", callback=parameters.json_object, help="Arguments as a JSON object.")
 @click.option("--priority", type=int, default=0, help="Higher runs first.")
-@click.option("--delay", metavar="DURATION", callback=parameters.duration, help="Not before so long: 500ms, 5s, 2h.")
+@click.option("--delay", metavar="DURATION", callback=parameters.duration, help="Not before this long: 500ms, 5s, 2h.")
 @click.option("--at", metavar="TIME", callback=parameters.instant, help="Not before this: ISO 8601 or epoch ms.")
 @click.option("--unique-key", metavar="KEY", help="While a live job has this key, make no other.")
-@click.option("--timeout", metavar="DURATION", callback=parameters.duration, help="Stop it after so long.")
+@click.option("--timeout", metavar="DURATION", callback=parameters.duration, help="Stop it after this long.")
 @click.option("--attempts", type=int, help="Attempts in all, the first one included.")
 @click.option("--wait", is_flag=True, help="Wait until it has ended; exit code 1 unless it succeeded.")
 @click.option("--follow", is_flag=True, help="Show its log meanwhile; implies --wait.")
-@click.option("--timeout-wait", metavar="DURATION", callback=parameters.duration, help="Wait so long at most.")
+@click.option("--timeout-wait", metavar="DURATION", callback=parameters.duration, help="Wait this long at most.")
 @takes_target
 def enqueue(
     target: Target,
@@ -54,8 +56,8 @@ def enqueue(
 ) -> int:
     """Make a job of TYPE and print its id.
 
-    Arguments stand as key=value: a value that reads as JSON is taken as such, any other is text. A duration without a
-    unit is in seconds.
+    Arguments are given as key=value: a value that reads as JSON is taken as such, any other is text. A duration without
+    a unit is in seconds.
     """
     with target.open() as rota:
         request = JobRequest(
@@ -75,7 +77,7 @@ def enqueue(
         return _await_end(target, rota, admission, follow=follow, timeout_s=timeout_s)
 
 
-def _retry(rota: Opened, job_type: str, attempts: int | None) -> RetryPolicy | None:
+def _retry(rota: Engine, job_type: str, attempts: int | None) -> RetryPolicy | None:
     """The job type's own policy, with another number of attempts."""
     if attempts is None:
         return None
@@ -96,7 +98,7 @@ def _print_id(admission: Admission) -> None:
         talk("Not made anew: this job has its unique key.")
 
 
-def _await_end(target: Target, rota: Opened, admission: Admission, *, follow: bool, timeout_s: float | None) -> int:
+def _await_end(target: Target, rota: Engine, admission: Admission, *, follow: bool, timeout_s: float | None) -> int:
     try:
         if not target.as_json:
             _print_id(admission)
@@ -108,7 +110,7 @@ def _await_end(target: Target, rota: Opened, admission: Admission, *, follow: bo
     except KeyboardInterrupt:
         talk(f"\nThe job goes on. Follow it with: rota logs -f {admission.job_id}")
         raise
-    shape = job_shape(job, rota.job_type_names(), rota.queue_names())
+    shape = job_shape(job, rota.definitions.job_type_names(), rota.definitions.queue_names())
     if target.as_json:
         print_json({"is_new": admission.is_new, **structs.asdict(shape)})
     elif follow:

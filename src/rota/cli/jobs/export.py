@@ -19,7 +19,8 @@ from rota.cli.jobs.exported_logs import (
 )
 from rota.cli.parameters import instant
 from rota.cli.show import talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.errors import InvalidInput
 
 
@@ -50,13 +51,13 @@ def export(
     with target.open() as rota:
         progress = _resumed(rota, resume_from) if resume_from else _begun(rota, since, until, output)
         kept_in = resume_from or state or _state_beside(output)
-        run = LogExport(rota.store, progress, rota.job_type_names())
+        run = LogExport(rota.store, progress, rota.definitions.job_type_names())
         with _opened(progress) as file:
             _write(run, file, kept_in)
     talk(f"{run.progress.lines} lines of {run.progress.jobs} jobs.")
 
 
-def _begun(rota: Opened, since: int | None, until: int | None, output: Path | None) -> Progress:
+def _begun(rota: Engine, since: int | None, until: int | None, output: Path | None) -> Progress:
     if output is not None and output.exists():
         raise InvalidInput("--output", f"{output} is there already; name another, or go on with --resume-from")
     since, until = since or 0, rota.clock.now() if until is None else until
@@ -69,7 +70,7 @@ def _state_beside(output: Path | None) -> Path | None:
     return None if output is None else output.with_name(f"{output.name}.state")
 
 
-def _resumed(rota: Opened, path: Path) -> Progress:
+def _resumed(rota: Engine, path: Path) -> Progress:
     kept = read_progress(path)
     if kept.store != rota.store.url:
         raise InvalidInput("--resume-from", f"{path} is of the store {kept.store}, not of {rota.store.url}")

@@ -14,7 +14,7 @@ from rota.store.store import Store
 WHOLE_ID = 36
 _SHORTEST = 4
 _MOST_LOOKED_AT = 2_000
-"""A part of an id has no index, so the search looks at so many jobs and no more."""
+"""A part of an id has no index, so the search looks at this many jobs and no more."""
 
 
 def find_job(store: Store, text: str) -> Job:

@@ -6,7 +6,8 @@ import click
 
 from rota.cli.jobs.job_ids import find_job, resolve_ids
 from rota.cli.show import answer, compact, moment, print_facts, print_json, print_table, span, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.errors import Conflict, NotFound
 from rota.model.job import Job, JobState
 from rota.shapes.jobs import JobShape, job_shape
@@ -20,7 +21,7 @@ _HEADERS = ("ID", "TYPE", "STATE", "QUEUE", "ENQUEUED", "TOOK", "ATTEMPTS")
 @click.option("--state", type=click.Choice([state.value for state in JobState]), multiple=True, help="Only these.")
 @click.option("--type", "job_type", metavar="NAME", help="Only jobs of this job type.")
 @click.option("--queue", metavar="NAME", help="Only jobs of this node type.")
-@click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="At most this many.")
 @click.option("--all", "everything", is_flag=True, help="All of them, however many.")
 @takes_target
 def jobs(
@@ -40,7 +41,7 @@ def jobs(
         talk(f"There are more than {limit}; --limit N or --all shows them.")
 
 
-def _list(rota: Opened, query: JobQuery, limit: int | None) -> tuple[list[Job], bool]:
+def _list(rota: Engine, query: JobQuery, limit: int | None) -> tuple[list[Job], bool]:
     """Up to `limit` jobs, and whether there are more."""
     found: list[Job] = []
     cursor: str | None = None
@@ -53,8 +54,8 @@ def _list(rota: Opened, query: JobQuery, limit: int | None) -> tuple[list[Job], 
     return found[:limit], limit is not None and len(found) > limit
 
 
-def _shapes(rota: Opened, found: Sequence[Job]) -> list[JobShape]:
-    job_types, queues = rota.job_type_names(), rota.queue_names()
+def _shapes(rota: Engine, found: Sequence[Job]) -> list[JobShape]:
+    job_types, queues = rota.definitions.job_type_names(), rota.definitions.queue_names()
     return [job_shape(one, job_types, queues) for one in found]
 
 
@@ -123,7 +124,7 @@ def cancel(target: Target, *, job_ids: Sequence[str]) -> None:
     """Cancel jobs. A waiting one is cancelled at once; of a running one its node is told, which ends it."""
     with target.open() as rota:
         ids = resolve_ids(rota.store, job_ids)
-        answers = [one.value for one in rota.store.cancel_jobs(ids, now=rota.clock.now())]
+        answers = [one.value for one in rota.jobs.cancel_each(ids)]
     _report(target, ids, answers)
     _refuse_unknown(ids, answers)
     final = [job_id for job_id, one in zip(ids, answers, strict=True) if one == CancelAnswer.FINAL]
@@ -138,7 +139,7 @@ def retry(target: Target, *, job_ids: Sequence[str]) -> None:
     """Bring failed or cancelled jobs back into their queue, as new."""
     with target.open() as rota:
         ids = resolve_ids(rota.store, job_ids)
-        was_done = rota.store.retry_jobs(ids, now=rota.clock.now())
+        was_done = rota.jobs.retry_each(ids)
         answers = [
             JobState.QUEUED.value if done else _why_not(one)
             for done, one in zip(was_done, rota.store.find_jobs(ids), strict=True)

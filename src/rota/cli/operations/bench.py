@@ -15,8 +15,9 @@ import click
 from msgspec import Struct, to_builtins
 
 from rota.cli.show import answer, print_facts
-from rota.cli.target import Target, store_url, takes_target
+from rota.cli.target import Target, takes_target
 from rota.clock import SystemClock
+from rota.engine.engine import store_url
 from rota.engine.jobs.intake import JobRequest
 from rota.engine.node import WORKER, Node, NodeOptions
 from rota.host.host import loop_factory
@@ -26,11 +27,9 @@ from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.settings.settings import mask_url
 from rota.store import Store, open_store
-from rota.store.jobs import JobQuery
 
 _BATCH = 1_000
 _CHECK_S = 0.02
-_FAR_FUTURE = 1 << 50
 Progress = Callable[[int], None]
 
 
@@ -59,7 +58,7 @@ def bench(target: Target, *, count: int, threads: int) -> None:
     Without --store this happens on a temporary SQLite file.
     """
     with _store(target) as store:
-        course = Course(store, threads)
+        course = Course.open(store, threads)
         try:
             report = Report(mask_url(store.url), count, course.enqueue(count), course.run(count))
         finally:
@@ -81,29 +80,35 @@ def _store(target: Target) -> Iterator[Store]:
 class Course:
     """A queue and a job type of its own in a store."""
 
-    def __init__(self, store: Store, threads: int) -> None:
-        self._store = store
+    def __init__(self, node: Node, queue: str) -> None:
+        self._node = node
+        self._engine = node.engine
+        self._queue = queue
         self._clock = SystemClock()
-        queue = new_id(store.now())
-        self._queue = NodeType(uuid=queue, name=f"rota-bench-{queue}", thread_count=threads)
-        self._node = Node(store, NodeOptions(node_type=self._queue.name, roles=frozenset({WORKER})))
-        metadata: dict[str, object] = {"function": "rota.cli.operations.bench_jobs:nothing"}
-        self._job_type = JobType(
+
+    @classmethod
+    def open(cls, store: Store, threads: int) -> "Course":
+        """Define both, under one name."""
+        uuid = new_id(store.now())
+        queue = NodeType(uuid=uuid, name=f"rota-bench-{uuid}", thread_count=threads)
+        job_type = JobType(
             uuid=new_id(store.now()),
-            name=self._queue.name,
+            name=queue.name,
             executor="python",
-            metadata=metadata,
-            node_type=self._queue.name,
+            metadata={"function": "rota.cli.operations.bench_jobs:nothing"},
+            node_type=queue.name,
         )
-        self._node.definitions.define([self._queue], [self._job_type])
+        node = Node.open(store, NodeOptions(node_type=queue.name, roles=frozenset({WORKER})))
+        node.engine.definitions.define([queue], [job_type])
+        return cls(node, queue.name)
 
     def enqueue(self, count: int) -> Pace:
-        """Hand in so many jobs, many at a time."""
-        request = JobRequest(job_type=self._job_type.uuid)
+        """Hand in this many jobs, many at a time."""
+        request = JobRequest(job_type=self._queue)
         with _progress("Enqueue", count) as progress, _Stopwatch(self._clock) as watch:
             for start in range(0, count, _BATCH):
                 batch = min(_BATCH, count - start)
-                self._node.intake.enqueue([request] * batch)
+                self._engine.intake.enqueue([request] * batch)
                 progress(start + batch)
         return watch.pace(count)
 
@@ -127,18 +132,14 @@ class Course:
             running.cancel()
 
     def _left(self) -> int:
-        counts = self._store.count_jobs(self._queue.uuid)
+        counts = self._engine.store.count_jobs(self._engine.definitions.node_type(self._queue).uuid)
         return sum(counts[state] for state in LIVE_STATES)
 
     def clean_up(self) -> None:
         """Remove every trace, also after an interruption."""
-        queue, query = self._queue.uuid, JobQuery(queue=self._queue.uuid, states=LIVE_STATES)
-        while jobs := self._store.list_jobs(query, limit=_BATCH).jobs:
-            self._store.cancel_jobs([job.id for job in jobs], now=self._clock.now())
-        while self._store.trim_history(queue, ended_before=_FAR_FUTURE, keep=0, limit=_BATCH):
-            pass  # one step at a time, so that nobody else waits long for the store
-        self._store.delete_job_types([self._job_type.uuid])
-        self._store.delete_node_types([queue])
+        self._engine.queues.empty(self._queue)
+        self._engine.definitions.delete_job_type(self._queue)
+        self._engine.definitions.delete_node_type(self._queue)
 
 
 class _Stopwatch:

@@ -6,11 +6,12 @@ import click
 
 from rota.cli import parameters
 from rota.cli.show import answer, moment, print_json, print_table, talk
-from rota.cli.target import Opened, Target, takes_target
-from rota.errors import InvalidInput, NotFound
-from rota.server.auth.access import Role, Scope, read_scopes
-from rota.server.auth.keys import ADMIN_KEY, SETTING, replace_key
-from rota.server.auth.named_keys import NamedKey, list_keys, make_key, revoke_key
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
+from rota.engine.keys.access import Role, Scope, read_scopes
+from rota.engine.keys.admin_key import ADMIN_KEY, has_admin_key, replace_key, revoke_admin_key
+from rota.engine.keys.named_keys import NamedKey, list_keys, make_key, revoke_key
+from rota.errors import InvalidInput
 
 _SHOWN_ONCE = "Keep it: only its hash is stored, so it cannot be shown again."
 
@@ -24,7 +25,7 @@ def key() -> None:
 @click.argument("name", required=False)
 @click.option("--role", type=click.Choice([role.value for role in Role]), help="What it may do.  [default: viewer]")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help=f"Only this: {', '.join(Scope)}.")
-@click.option("--expires", metavar="DURATION", callback=parameters.duration, help="Works for so long: 90d, 12h.")
+@click.option("--expires", metavar="DURATION", callback=parameters.duration, help="Works for this long: 90d, 12h.")
 @takes_target
 def create(target: Target, *, name: str | None, role: str | None, scopes: Sequence[str], expires: int | None) -> None:
     """Make a key and show it once.
@@ -45,15 +46,15 @@ def create(target: Target, *, name: str | None, role: str | None, scopes: Sequen
     talk(_SHOWN_ONCE)
 
 
-def _create_admin(target: Target, rota: Opened) -> None:
+def _create_admin(target: Target, rota: Engine) -> None:
     made = replace_key(rota.store)
     answer({"api_key": made}, as_json=target.as_json, show=lambda: click.echo(made))
-    if rota.settings.api_key is not None:
+    if target.settings().api_key is not None:
         talk("Servers with a key in their settings (HTTP_API_KEY, ROTA_API_KEY or the file) take that one instead.")
 
 
 def _create_named(
-    target: Target, rota: Opened, name: str, role: Role, scopes: Sequence[str], expires: int | None
+    target: Target, rota: Engine, name: str, role: Role, scopes: Sequence[str], expires: int | None
 ) -> None:
     if name == ADMIN_KEY:
         raise InvalidInput("NAME", f"{ADMIN_KEY!r} is the first key; `rota key create` without a name makes it anew")
@@ -76,7 +77,7 @@ def list_all(target: Target) -> None:
     with target.open() as rota:
         now = rota.clock.now()
         shapes = [_shape(one, now) for one in list_keys(rota.store)]
-        if rota.store.get_setting(SETTING) is not None:
+        if has_admin_key(rota.store):
             shapes.insert(0, _ADMIN_SHAPE)
     answer(shapes, as_json=target.as_json, show=lambda: _show(shapes))
 
@@ -135,8 +136,8 @@ def revoke(target: Target, *, names: Sequence[str]) -> None:
         talk(f"Revoked {', '.join(names)}.")
 
 
-def _revoke(rota: Opened, name: str) -> None:
-    if name != ADMIN_KEY:
+def _revoke(rota: Engine, name: str) -> None:
+    if name == ADMIN_KEY:
+        revoke_admin_key(rota.store)
+    else:
         revoke_key(rota.store, name)
-    elif not rota.store.delete_setting(SETTING):
-        raise NotFound("key", name)

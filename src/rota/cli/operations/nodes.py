@@ -14,7 +14,7 @@ def nodes(target: Target) -> None:
     """List nodes. Those that died are shown for a while."""
     with target.open() as rota:
         now = rota.clock.now()
-        names = rota.queue_names()
+        names = rota.definitions.queue_names()
         found = rota.store.list_nodes(since=0)
     shapes = [node_shape(one, names, now) for one in found]
     answer(shapes, as_json=target.as_json, show=lambda: _show(found, names, now))

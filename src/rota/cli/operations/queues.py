@@ -1,15 +1,13 @@
 """`rota queues`: what waits where; pausing and resuming."""
 
-from collections.abc import Callable
-
 import click
 
 from rota.cli.show import answer, print_json, print_table, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.model.job import JobState
-from rota.model.node import DEAD_AFTER_MS
+from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.shapes.jobs import QueueShape, queue_shape
-from rota.store.store import Store
 
 
 @click.group(short_help="List queues; pause and resume them.", invoke_without_command=True)
@@ -25,7 +23,7 @@ def queues(target: Target) -> None:
         raise click.UsageError(f"put options behind the verb: rota queues {verb} NAME --store URL")
 
 
-def _shapes(rota: Opened) -> list[QueueShape]:
+def _shapes(rota: Engine) -> list[QueueShape]:
     paused = rota.store.paused_queues()
     nodes = rota.store.list_nodes(since=rota.clock.now() - DEAD_AFTER_MS)
     return [
@@ -49,7 +47,9 @@ def _show(shapes: list[QueueShape]) -> None:
 @takes_target
 def pause(target: Target, *, name: str) -> None:
     """Give out no jobs of this queue. Running ones go on, new ones are accepted."""
-    _change(target, name, lambda store: store.pause_queue, is_paused=True)
+    with target.open() as rota:
+        queue = rota.queues.pause(name)
+    _report(target, queue, is_paused=True)
 
 
 @queues.command()
@@ -57,13 +57,12 @@ def pause(target: Target, *, name: str) -> None:
 @takes_target
 def resume(target: Target, *, name: str) -> None:
     """Give out jobs again."""
-    _change(target, name, lambda store: store.resume_queue, is_paused=False)
-
-
-def _change(target: Target, name: str, change_of: Callable[[Store], Callable[[str], None]], *, is_paused: bool) -> None:
     with target.open() as rota:
-        queue = rota.definitions.node_type(name)
-        change_of(rota.store)(queue.uuid)
+        queue = rota.queues.resume(name)
+    _report(target, queue, is_paused=False)
+
+
+def _report(target: Target, queue: NodeType, *, is_paused: bool) -> None:
     if target.as_json:
         print_json({"uuid": queue.uuid, "name": queue.name, "paused": is_paused})
     else:

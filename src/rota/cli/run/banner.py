@@ -7,8 +7,9 @@ import sys
 import click
 
 from rota import __version__
-from rota.cli.show import coloured, print_facts, print_json
+from rota.cli.show import print_facts, print_json
 from rota.host.host import Host
+from rota.host.terminal import coloured
 from rota.settings.settings import mask_url
 
 _logger = logging.getLogger("rota.node")
@@ -37,26 +38,18 @@ def _document(host: Host) -> dict[str, object]:
         "node_type": host.settings.node_type,
         "roles": sorted(host.roles),
         "store": mask_url(host.settings.store),
-        "address": _address(host),
+        "address": host.address,
         "api_key": host.key_plan.made if host.key_plan else None,
     }
 
 
 def _facts(host: Host) -> list[tuple[str, object]]:
     return [
-        ("address", _address(host)),
+        ("address", host.address),
         ("API key", _key(host)),
         ("store", mask_url(host.settings.store)),
         ("node", f"{host.node.uuid}, type {host.settings.node_type}"),
     ]
-
-
-def _address(host: Host) -> str | None:
-    if host.listener is None:
-        return None
-    from rota.server.listen import address_of
-
-    return address_of(host.listener)
 
 
 def _key(host: Host) -> str | None:
@@ -76,7 +69,7 @@ def _hints(host: Host, *, demo: bool) -> list[str]:
         hints.append("  rota enqueue demo.hello name=you --follow")
     hints += ["  rota jobs", "  rota doctor"]
     if host.key_plan is not None:
-        hints.append(f'  curl -H "Authorization: Bearer {host.key_plan.made or "KEY"}" {_address(host)}/api')
+        hints.append(f'  curl -H "Authorization: Bearer {host.key_plan.made or "KEY"}" {host.address}/api')
     return hints
 
 
@@ -84,5 +77,5 @@ def _warn(host: Host) -> None:
     plan = host.key_plan
     if plan is not None and plan.allows_dev_key:
         _logger.warning("the well-known key dev_key is accepted, as only this machine can connect; set HTTP_API_KEY")
-    for problem in host.store.problems():
+    for problem in host.engine.store.problems():
         _logger.warning("the store's set-up: %s", problem)

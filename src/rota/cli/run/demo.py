@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.definitions.built_in import ensure_default_node_type
+from rota.engine.definitions.definitions import Definitions
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.model.ids import new_id
 from rota.model.job import Cause
 from rota.model.job_type import JobType
-from rota.model.node import NodeType
 from rota.model.retry import RetryPolicy
 
 PREFIX = "demo."
@@ -33,7 +33,7 @@ class Demo:
 
     def define(self, now: int) -> None:
         """Define what the demo runs, where it is not defined yet."""
-        self._definitions.ensure_node_type(NodeType(uuid=new_id(now), name=DEFAULT_NODE_TYPE))
+        ensure_default_node_type(self._definitions, now)
         self._definitions.refresh()
         missing = [one for one in _job_types(now) if self._definitions.known_job_type(one.name) is None]
         if missing:

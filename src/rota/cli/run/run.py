@@ -47,12 +47,12 @@ def up(target: Target, *, demo: bool | None, **flags: object) -> None:
 
 def _can_show_demo(host: Host) -> bool:
     runs_default_jobs = WORKER in host.roles and host.settings.node_type == DEFAULT_NODE_TYPE
-    return runs_default_jobs and is_wanted(host.node.definitions)
+    return runs_default_jobs and is_wanted(host.engine.definitions)
 
 
 def _add_demo(host: Host) -> None:
-    demo = Demo(host.node.definitions, host.node.intake)
-    demo.define(host.clock.now())
+    demo = Demo(host.engine.definitions, host.engine.intake)
+    demo.define(host.engine.clock.now())
     host.duty = demo
     logging.getLogger("rota.jobs").setLevel(logging.DEBUG)
 
@@ -68,7 +68,7 @@ def worker(target: Target, *, burst: bool, **flags: object) -> None:
         host.run(lambda: announce(host, demo=False, as_json=target.as_json))
 
 
-@click.command(short_help="Fire schedules and keep house, without running jobs.")
+@click.command(short_help="Fire schedules and do housekeeping, without running jobs.")
 @takes_target
 def scheduler(target: Target) -> None:
     """Fire schedules, take back jobs of dead nodes and trim history, without running jobs. Any number may run."""

@@ -7,14 +7,15 @@ import click
 from msgspec import structs
 
 from rota.cli.show import Shape, answer, print_table, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
 from rota.cli.time.crontab import CronLine, Crontab, read_crontab
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, refuse_file_owned
+from rota.engine.definitions.built_in import ensure_default_node_type
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.engine import Engine
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.limits import check_name
-from rota.model.node import NodeType
 from rota.model.schedules.request import ScheduleRequest, read_trigger
 from rota.model.triggers.trigger import Progress
 from rota.model.triggers.words.words import trigger_words
@@ -75,11 +76,12 @@ def _text(file: TextIO) -> str:
         raise InvalidInput("FILE", f"{file.name} cannot be read: {error}") from None
 
 
-def _make(rota: Opened, found: Crontab, node_type: str, *, paused: bool) -> None:
+def _make(rota: Engine, found: Crontab, node_type: str, *, paused: bool) -> None:
     """All job types first, then the schedules: a bad one changes nothing."""
     if node_type == DEFAULT_NODE_TYPE:
-        rota.definitions.ensure_node_type(NodeType(uuid=new_id(rota.clock.now()), name=DEFAULT_NODE_TYPE))
-    rota.definitions.define([], [_job_type(rota, line, node_type) for line in found.lines])
+        ensure_default_node_type(rota.definitions, rota.clock.now())
+    job_types = [_job_type(line, node_type, new_id(rota.clock.now())) for line in found.lines]
+    rota.definitions.create_job_types(job_types, replace=True)
     for line in found.lines:
         request = _request(line, paused=paused)
         try:
@@ -87,19 +89,13 @@ def _make(rota: Opened, found: Crontab, node_type: str, *, paused: bool) -> None
         except NotFound:
             rota.schedules.create(request)
         else:
-            refuse_file_owned(entry.schedule)
             rota.schedules.replace(line.name, structs.replace(request, paused=paused or entry.schedule.paused))
 
 
-def _job_type(rota: Opened, line: CronLine, node_type: str) -> JobType:
-    rota.definitions.refresh()
-    there = rota.definitions.known_job_type(line.name)
-    if there is not None:
-        refuse_file_owned(there)
+def _job_type(line: CronLine, node_type: str, uuid: str) -> JobType:
     metadata: dict[str, object] = {"command": line.script}
     if line.environment:
         metadata["environment"] = line.environment
-    uuid = there.uuid if there else new_id(rota.clock.now())
     return JobType(uuid=uuid, name=line.name, executor="bash", metadata=metadata, node_type=node_type)
 
 

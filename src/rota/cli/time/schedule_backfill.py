@@ -6,7 +6,8 @@ import time
 import click
 
 from rota.cli.show import Shape, answer, as_fields, moment, print_facts, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import Engine
 from rota.engine.schedules.backfill import DEFAULT_MOST, BackfillPlan, BackfillRequest
 from rota.model.job import FINAL_STATES
 from rota.shapes.schedules import backfill_plan_shape, backfill_shape
@@ -103,7 +104,7 @@ def _progress(target: Target, name: str, backfill_id: str, *, waits: bool) -> No
     answer(shape, as_json=target.as_json, show=lambda: print_facts([(state, n) for state, n in counts.items() if n]))
 
 
-def _wait(rota: Opened, name: str, backfill_id: str) -> None:
+def _wait(rota: Engine, name: str, backfill_id: str) -> None:
     """Until all jobs have ended, with a bar on a terminal."""
     counts = rota.backfills.progress(name, backfill_id)
     with click.progressbar(length=sum(counts.values()), file=sys.stderr, label="Backfill") as bar:

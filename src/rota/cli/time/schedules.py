@@ -5,11 +5,22 @@ from collections.abc import Sequence
 import click
 
 from rota.cli import parameters
-from rota.cli.show import Shape, answer, as_fields, compact, moment, print_facts, print_json, print_table, span, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.show import (
+    Shape,
+    answer,
+    answer_deleted,
+    as_fields,
+    compact,
+    moment,
+    print_facts,
+    print_table,
+    span,
+    talk,
+)
+from rota.cli.target import Target, takes_target
 from rota.cli.time.schedule_backfill import backfill
 from rota.cli.time.schedule_options import request_fields, takes_schedule_options
-from rota.engine.definitions.definitions import refuse_file_owned
+from rota.engine.engine import Engine
 from rota.model.schedules.edits import FIELDS, changed_request, request_from, request_of
 from rota.model.schedules.schedule import Tick
 from rota.shapes.schedules import schedule_shape, tick_shape
@@ -78,7 +89,6 @@ def edit(
         changes["name"] = new_name
     with target.open() as rota:
         entry = rota.schedules.find(name)
-        refuse_file_owned(entry.schedule)
         request = changed_request(request_of(entry.schedule), changes)
         version = entry.state.version if if_version is None else if_version
         shape = _shape(rota, rota.schedules.replace(entry.schedule.uuid, request, expected=version))
@@ -87,7 +97,7 @@ def edit(
 
 @schedule.command(name="list")
 @click.option("--type", "job_type", metavar="NAME", help="Only those of this job type.")
-@click.option("--limit", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="At most this many.")
 @takes_target
 def list_schedules(target: Target, *, job_type: str | None, limit: int) -> None:
     """Schedules by name, in words, with the next time and the last tick."""
@@ -99,7 +109,7 @@ def list_schedules(target: Target, *, job_type: str | None, limit: int) -> None:
         talk(f"There are more than {limit}; --limit N shows them.")
 
 
-def _entries(rota: Opened, job_type: str | None, limit: int) -> tuple[list[ScheduleEntry], bool]:
+def _entries(rota: Engine, job_type: str | None, limit: int) -> tuple[list[ScheduleEntry], bool]:
     uuid = rota.definitions.job_type(job_type).uuid if job_type else None
     found: list[ScheduleEntry] = []
     cursor: str | None = None
@@ -112,7 +122,7 @@ def _entries(rota: Opened, job_type: str | None, limit: int) -> tuple[list[Sched
     return found[:limit], len(found) > limit
 
 
-def _last_tick(rota: Opened, entry: ScheduleEntry) -> Shape | None:
+def _last_tick(rota: Engine, entry: ScheduleEntry) -> Shape | None:
     rows = rota.store.list_ticks(entry.schedule.uuid, limit=1)
     return as_fields(tick_shape(rows[0])) if rows else None
 
@@ -213,19 +223,13 @@ def run(target: Target, *, name: str) -> None:
 def delete(target: Target, *, names: Sequence[str]) -> None:
     """Remove schedules with their ticks. Their jobs stay."""
     with target.open() as rota:
-        found = [rota.schedules.find(name).schedule for name in names]
-        for one in found:
-            refuse_file_owned(one)
-        rota.store.delete_schedules([one.uuid for one in found])
-    if target.as_json:
-        print_json([{"uuid": one.uuid, "name": one.name} for one in found])
-    else:
-        talk(f"Deleted {', '.join(one.name for one in found)}.")
+        found = rota.schedules.delete(*names)
+    answer_deleted(found, as_json=target.as_json)
 
 
 @schedule.command()
 @click.argument("name")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most so many rows.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most this many rows.")
 @takes_target
 def ticks(target: Target, *, name: str, limit: int) -> None:
     """What became of a schedule's times, the latest first."""
@@ -239,5 +243,5 @@ def _show_ticks(rows: Sequence[Tick]) -> None:
     print_table(("TICK", "UNTIL", "COUNT", "STATUS", "REASON", "JOB"), cells, nothing="No ticks yet.")
 
 
-def _shape(rota: Opened, entry: ScheduleEntry) -> Shape:
-    return as_fields(schedule_shape(entry, rota.job_type_names()))
+def _shape(rota: Engine, entry: ScheduleEntry) -> Shape:
+    return as_fields(schedule_shape(entry, rota.definitions.job_type_names()))

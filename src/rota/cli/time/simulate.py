@@ -7,8 +7,9 @@ import click
 
 from rota.cli import parameters
 from rota.cli.show import Shape, answer, as_fields, print_table, talk
-from rota.cli.target import Opened, Target, takes_target
+from rota.cli.target import Target, takes_target
 from rota.cli.time.heat_map import draw_heat_map
+from rota.engine.engine import Engine
 from rota.engine.schedules.simulation import SimulatedTick
 from rota.engine.schedules.simulation import simulate as run_simulation
 from rota.errors import InvalidInput
@@ -55,7 +56,7 @@ def simulate(
         if last <= first:
             raise InvalidInput("--to", f"{end} is not after the beginning")
         entries = _entries(rota, names)
-        job_types = rota.job_type_names()
+        job_types = rota.definitions.job_type_names()
     ticks = list(islice(run_simulation(entries, first, last, job_ms=job_time or 0), most + 1))
     if len(ticks) > most:
         raise InvalidInput("--max", f"there are more than {most} ticks; choose a shorter time or some schedules")
@@ -68,7 +69,7 @@ def simulate(
         answer(shapes, as_json=target.as_json, show=lambda: _show(shapes, zone))
 
 
-def _entries(rota: Opened, names: tuple[str, ...]) -> list[ScheduleEntry]:
+def _entries(rota: Engine, names: tuple[str, ...]) -> list[ScheduleEntry]:
     if names:
         return [rota.schedules.find(name) for name in names]
     found: list[ScheduleEntry] = []

@@ -1,7 +1,7 @@
-"""Synchrony's own Redis keys (seed 001), beside Rota's.
+"""Synchrony's own Redis keys, beside Rota's.
 
 keys.py        every foreign key, spelled once
-shapes.py      the seed's JSON, to and from the model
+shapes.py      Synchrony's JSON, to and from the model
 exchange.py    the duty that keeps definitions there and here the same   (agreement.py, sides.py: its parts)
 inlet.py       the duty that adopts jobs which others push   (adoption.py: its part)
 job_keys.py    the duty that shows running and finished jobs, when a setting asks for it

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.shapes import JobRecord, dead_letter, read_record
-from rota.engine.dialect import Engine
+from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
 from rota.errors import NotFound, RotaError, StoreError
 from rota.model.ids import check_id

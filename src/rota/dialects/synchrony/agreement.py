@@ -48,7 +48,7 @@ class Side(Protocol):
         ...
 
     def ours(self, theirs: Mapping[str, bytes]) -> dict[str, bytes]:
-        """What Rota would write there. `theirs` is what stands there, which may decide how it is written."""
+        """What Rota would write there. `theirs` is what is there, which may decide how it is written."""
         ...
 
     def take(self, field: str, text: bytes) -> None:
@@ -123,7 +123,7 @@ class Agreement:
 
 
 def _entry(field: str, there: bytes | None, here: bytes | None, agreed: bytes, fate: Fate | None) -> list[Value]:
-    """What is to stand there from now on, and what was agreed; nothing if all is as it was."""
+    """What is to be there from now on, and what was agreed; nothing if all is as it was."""
     changed_here = fate is not Fate.TAKEN and _digest(here) != agreed.partition(b" ")[2]
     wanted = here if changed_here or fate is Fate.UNDONE else there
     mark = _digest(wanted) + b" " + _digest(here) if wanted or here else b""

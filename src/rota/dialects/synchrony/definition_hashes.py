@@ -21,7 +21,8 @@ from rota.dialects.synchrony.shapes import (
     read_record,
     schedule_text,
 )
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, MANAGED_BY_FILE, Definitions
+from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.definitions.ownership import is_of_file
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import check_id
@@ -112,7 +113,7 @@ class JobTypes:
         self._definitions.define_job_type(made)
 
     def _made(self, record: JobTypeRecord, base: JobType) -> JobType:
-        """The record's fields upon what is there: rules that the seed has no words for stay."""
+        """The record's fields upon what is there: rules that Synchrony has no words for stay."""
         unique = Unique.WHILE_RUNNING if record.unique else Unique.NONE
         return structs.replace(
             base,
@@ -137,7 +138,7 @@ class JobTypes:
 
 
 class ScheduleItems:
-    """The hash `schedule_items`. It shows intervals since the last scheduling; the seed has no words for others."""
+    """The hash `schedule_items`. It shows intervals since the last scheduling; Synchrony has no words for others."""
 
     key = keys.SCHEDULE_ITEMS
 
@@ -195,7 +196,7 @@ def _same_uuid(field: str, uuid: str) -> str:
 
 
 def _refuse_if_of_file(there: NodeType | JobType | Schedule | None) -> None:
-    if there is not None and there.managed_by == MANAGED_BY_FILE:
+    if there is not None and is_of_file(there):
         raise NotTheirs(f"{there.name!r} stands in a configuration file; change it there")
 
 

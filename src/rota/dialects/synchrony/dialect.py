@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rota.dialects.synchrony.exchange import Exchange
 from rota.dialects.synchrony.inlet import Inlet
 from rota.dialects.synchrony.job_keys import JobKeys
-from rota.engine.dialect import Engine
+from rota.engine.dialect import DialectContext
 from rota.engine.duty import Duty
 from rota.engine.node import SCHEDULER, WORKER
 from rota.store.redis.link.access import RedisAccess
@@ -16,22 +16,21 @@ from rota.store.store import Store
 class Synchrony:
     """Synchrony's Redis keys for one node."""
 
-    def __init__(self, store: Store, access: RedisAccess, *, shows_jobs: bool) -> None:
-        self._store = store
+    def __init__(self, access: RedisAccess, *, shows_jobs: bool) -> None:
         self._access = access
         self._shows_jobs = shows_jobs
         self._inlet: Inlet | None = None
 
-    def join(self, engine: Engine) -> Sequence[Duty]:
+    def join(self, context: DialectContext) -> Sequence[Duty]:
         """A node that neither runs jobs nor looks after them has nothing to do here."""
-        if not engine.roles & {WORKER, SCHEDULER}:
+        if not context.roles & {WORKER, SCHEDULER}:
             return []
-        exchange = Exchange(self._store, self._access, engine)
+        exchange = Exchange(self._access, context)
         exchange.learn()
-        self._inlet = Inlet(self._access, engine, exchange.learn, everything=SCHEDULER in engine.roles)
+        self._inlet = Inlet(self._access, context, exchange.learn, everything=SCHEDULER in context.roles)
         duties: list[Duty] = [exchange, self._inlet]
         if self._shows_jobs:
-            duties.append(JobKeys(self._store, self._access, engine.definitions, node=engine.node))
+            duties.append(JobKeys(context.engine.store, self._access, context.engine.definitions, node=context.node))
         return duties
 
     def leave(self) -> None:
@@ -43,4 +42,4 @@ def open_on_redis(store: Store, *, shows_jobs: bool) -> Synchrony | None:
     """The dialect for a store on a single primary."""
     if not isinstance(store, RedisStore):
         return None
-    return Synchrony(store, store.access(), shows_jobs=shows_jobs)
+    return Synchrony(store.access(), shows_jobs=shows_jobs)

@@ -9,11 +9,10 @@ from rota.dialects.synchrony.agreement import Agreement
 from rota.dialects.synchrony.definition_hashes import JobTypes, NodeTypes, ScheduleItems
 from rota.dialects.synchrony.shapes import node_text
 from rota.dialects.synchrony.skip_refused import SkipRefused
-from rota.engine.dialect import Engine
+from rota.engine.dialect import DialectContext
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.scripts import load_scripts
 from rota.store.schedules import ScheduleEntry
-from rota.store.store import Store
 
 ROUND_MS = 1_000
 LOOK_S = 0.2
@@ -41,10 +40,11 @@ class Every:
 class Exchange:
     """A duty: `run_once` carries changes over, in both directions."""
 
-    def __init__(self, store: Store, access: RedisAccess, engine: Engine) -> None:
-        self._store = store
+    def __init__(self, access: RedisAccess, context: DialectContext) -> None:
+        engine = context.engine
+        self._store = engine.store
         self._access = access
-        self._node = engine.node
+        self._node = context.node
         self._definitions = [
             Agreement(access, NodeTypes(engine.definitions)),
             Agreement(access, JobTypes(engine.definitions)),
@@ -107,7 +107,7 @@ class Exchange:
         return [one.id for one in self._store.unreadable_records() if one.kind == "schedule"]
 
     def _show_nodes(self) -> None:
-        """Nodes of the original program may stand there too: only those are removed that were written here."""
+        """Nodes of the original program may be there too: only those are removed that were written here."""
         nodes = {one.uuid: node_text(one) for one in self._store.list_nodes(since=0)}
         shown = {raw.decode() for raw in self._access.ask("smembers", keys.SHOWN_NODES)}
         if nodes:

@@ -13,7 +13,7 @@ from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.adoption import Adoption
 from rota.dialects.synchrony.definition_hashes import readable_node_types
 from rota.dialects.synchrony.skip_refused import SkipRefused
-from rota.engine.dialect import Engine
+from rota.engine.dialect import DialectContext
 from rota.errors import RotaError
 from rota.store.redis.link.access import BlockingAccess, RedisAccess
 
@@ -32,10 +32,13 @@ _logger = logging.getLogger("rota.synchrony")
 class Inlet:
     """A duty: `run_once` sees to it that every list has a listener. A mere worker listens for its own node type."""
 
-    def __init__(self, access: RedisAccess, engine: Engine, learn: Callable[[], None], *, everything: bool) -> None:
+    def __init__(
+        self, access: RedisAccess, context: DialectContext, learn: Callable[[], None], *, everything: bool
+    ) -> None:
         self._access = access
-        self._engine = engine
-        self._adoption = Adoption(access, engine, learn)
+        self._definitions = context.engine.definitions
+        self._node_type = context.node_type
+        self._adoption = Adoption(access, context.engine, learn)
         self._everything = everything
         self._listeners: dict[str, ListListener] = {}
         self._skip_refused = SkipRefused()
@@ -59,12 +62,12 @@ class Inlet:
         self._listeners.clear()
 
     def _lists(self) -> set[str]:
-        """By the uuids that Rota knows and by those that stand in the hash, which may be others for the same name."""
+        """By the uuids that Rota knows and by those in the hash, which may be others for the same name."""
         raw = self._access.ask("hgetall", keys.NODE_TYPES)
         records = readable_node_types({field.decode("utf-8", "replace"): text for field, text in raw.items()})
         found = {(record.name, record.uuid) for _, record in records}
-        found |= {(one.name, one.uuid) for one in self._engine.definitions.node_types()}
-        mine = self._engine.node_type
+        found |= {(one.name, one.uuid) for one in self._definitions.node_types()}
+        mine = self._node_type
         return {keys.jobs_waiting(uuid) for name, uuid in found if self._everything or mine in (name, uuid)}
 
 

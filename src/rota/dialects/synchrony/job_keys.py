@@ -1,6 +1,6 @@
 """The duty that shows running and finished jobs in `jobs_in_progress_*` and `jobs_finished_*`.
 
-The seed's shape of a job cannot be made in a script: Lua would turn an empty list into an object and lose digits of
+Synchrony's shape of a job cannot be made in a script: Lua would turn an empty list into an object and lose digits of
 numbers. So these keys follow within a second, instead of being written with each move, and a job that is over sooner is
 seen as finished only. Finished jobs stay for as long as history keeps them.
 """

@@ -1,4 +1,4 @@
-"""The seed's JSON, to and from the model. Fields that others add are ignored; those of Rota's own are not shown."""
+"""Synchrony's JSON, to and from the model. Fields that others add are ignored; those of Rota's own are not shown."""
 
 import re
 from typing import TypeVar
@@ -95,7 +95,7 @@ def job_type_text(job_type: JobType) -> bytes:
 
 
 def is_unique(unique: Unique) -> bool:
-    """The seed knows one kind: at most one executes at a time."""
+    """Synchrony knows one kind: at most one executes at a time."""
     return unique is Unique.WHILE_RUNNING
 
 
@@ -104,7 +104,7 @@ def node_text(node: Node) -> bytes:
 
 
 def schedule_text(schedule: Schedule, state: ScheduleState) -> bytes | None:
-    """None for a schedule that the seed has no words for: it knows intervals since the last scheduling only."""
+    """None for a schedule that Synchrony has no words for: it knows intervals since the last scheduling only."""
     trigger = schedule.trigger
     if not isinstance(trigger, IntervalTrigger) or trigger.anchor is not Anchor.SCHEDULED:
         return None

@@ -1,1 +1,1 @@
-"""What is defined, as one process sees it, who may change it, and what a file says."""
+"""What is defined, as one process sees it, who may change it, and what a file says. How it fires is not here."""

@@ -2,6 +2,7 @@
 `rota.emit` for schedules that emit an event."""
 
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
+from rota.engine.definitions.ownership import MANAGED_BY_ROTA
 from rota.errors import Conflict
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
@@ -10,7 +11,6 @@ from rota.model.retry import RetryPolicy
 from rota.model.schedules.request import EMIT_JOB_TYPE
 
 LOG_JOB_TYPE = "rota.log"
-MANAGED_BY_ROTA = "rota"
 
 
 def ensure_built_in(definitions: Definitions, name: str, now: int) -> JobType:

@@ -1,4 +1,4 @@
-"""Configurations: the only way to define, change and remove them. That events reach them is the work of `dependencies`.
+"""Configurations: the only way to define, change and remove them. That events reach them is the work of `events.py`.
 
 A configuration that names no job makes one of the job type `rota.log`, which writes a line; one with an executor of its
 own has a job type made for it, which goes with it.
@@ -7,8 +7,9 @@ own has a job type made for it, which goes with it.
 from collections.abc import Sequence
 
 from rota.clock import Clock
-from rota.engine.definitions.built_in import LOG_JOB_TYPE, MANAGED_BY_ROTA, ensure_built_in, ensure_default_node_type
-from rota.engine.definitions.definitions import MANAGED_BY_FILE, Definitions
+from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.definitions.ownership import MANAGED_BY_FILE, MANAGED_BY_ROTA, refuse_file_owned
 from rota.engine.events.job_cycles import find_cycle
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.events.configuration import Configuration, carried_over, first_state
@@ -44,11 +45,9 @@ class Configurations:
         return entry
 
     def _find_changeable(self, name: str) -> ConfigurationEntry:
-        """What stands in the file would come back, or be changed back, at the next start."""
+        """One that no file owns."""
         entry = self.find(name)
-        if entry.configuration.managed_by == MANAGED_BY_FILE:
-            found = entry.configuration.name
-            raise Conflict(f"the configuration {found!r} stands in the configuration file; change it there")
+        refuse_file_owned(entry.configuration)
         return entry
 
     def create(self, request: ConfigurationRequest) -> ConfigurationEntry:
@@ -157,19 +156,19 @@ class Configurations:
 
     def _job_type(self, request: ConfigurationRequest, uuid: str) -> JobType:
         """The job type that it names, or the one that is made for it."""
-        wish = request.job
-        if wish is None:
+        job = request.job
+        if job is None:
             return ensure_built_in(self._definitions, LOG_JOB_TYPE, self._clock.now())
-        if wish.job_type is not None:
-            return self._definitions.job_type(wish.job_type)
+        if job.job_type is not None:
+            return self._definitions.job_type(job.job_type)
         ensure_default_node_type(self._definitions, self._clock.now())
         name = OWN_PREFIX + request.name
         there = self._definitions.known_job_type(name)
         made = JobType(
             uuid=there.uuid if there else uuid,
             name=name,
-            executor=wish.executor or "",
-            metadata=wish.metadata,
+            executor=job.executor or "",
+            metadata=job.metadata,
             managed_by=MANAGED_BY_ROTA,
         )
         if made != there:

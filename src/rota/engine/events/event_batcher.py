@@ -17,7 +17,7 @@ class EventBatcher(Batcher[Event, EventAnswer]):
         self._events = events
 
     async def post(self, events: Sequence[Event]) -> EventAnswer:
-        """Take events; the answer numbers them as they stand here."""
+        """Take events; the answer numbers them as they are here."""
         return await self._hand_in(events)
 
     def _carry_out(self, items: list[Event]) -> EventAnswer:

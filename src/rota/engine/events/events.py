@@ -12,17 +12,19 @@ from msgspec import Struct, structs
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
-from rota.errors import Conflict
+from rota.engine.jobs.spec import make_spec
+from rota.errors import Conflict, NotFound
 from rota.model.events.configuration import Configuration, Dependency
 from rota.model.events.evaluation import Evaluation, Judgement, Verdict, evaluate
 from rota.model.events.event import Event, ref_of, shown_time
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec
+from rota.model.job_type import JobType
 from rota.store.events import Applied, ConfigurationEntry, Place, Validation, Verdicts
 from rota.store.store import Store
 
 RETENTION_MS = 30 * 24 * 3600 * 1000
-"""Events that validated something are kept so long, and longer only while they are valid."""
+"""Events that validated something are kept for this long, and longer only while they are valid."""
 _PER_ROUND = 500
 _logger = logging.getLogger("rota.events")
 _TRIES = 1_000
@@ -155,23 +157,21 @@ class Events:
                     known.add(event.id)
                 yield event, judgement
 
-    def _make_spec(self, configuration: Configuration, event: Event, tau: int, now: int) -> JobSpec:
+    def _make_spec(self, configuration: Configuration, event: Event, met_at: int, now: int) -> JobSpec:
         """The job of one trigger. A job type that is gone makes a job all the same: it fails, where people see it."""
-        job_type = self._definitions.known_job_type(configuration.job_type)
-        if job_type is None:
-            self._definitions.refresh()
-            job_type = self._definitions.known_job_type(configuration.job_type)
+        try:
+            job_type = self._definitions.job_type(configuration.job_type)
+        except NotFound:
+            job_type = JobType(uuid=configuration.job_type, name="", executor="")
         arguments = _log_arguments(configuration, event) if configuration.logs_only else configuration.arguments
-        return JobSpec(
+        return make_spec(
+            job_type,
             id=new_id(now),
-            job_type=configuration.job_type,
             queue=configuration.queue,
             enqueued_at=now,
             arguments=arguments,
             priority=configuration.priority,
-            unique_key=job_type.unique_key_for(arguments) if job_type else None,
-            lock_key=job_type.lock_key if job_type else None,
-            cause=Cause("event", configuration.uuid, tau // 1_000),
+            cause=Cause("event", configuration.uuid, met_at // 1_000),
         )
 
     def _forget_before(self, configuration: Configuration, now: int) -> int:

@@ -63,6 +63,6 @@ def file_event(path: Path, now: int) -> Event | None:
 
 
 def _event_id(changed_ns: int, resource: str) -> str:
-    """A path that is too long for an id stands there as its digest: cut off, it could be another file's."""
+    """A path that is too long for an id is there as its digest: cut off, it could be another file's."""
     whole = f"{changed_ns}:{resource}"
     return whole if len(whole) <= MAX_EVENT_ID else f"{changed_ns}:{hashlib.sha256(resource.encode()).hexdigest()}"

@@ -1,4 +1,4 @@
-"""Events as others send them, in every spelling that the seed uses: read and checked here.
+"""Events as others send them, in every spelling that the event specification uses: read and checked here.
 
 An error names the field. In a list of events each is read by itself, so that one bad event does not spoil the others.
 """
@@ -23,7 +23,7 @@ from rota.model.job import FINAL_STATES
 MAX_EVENTS = 10_000
 """In one call."""
 _ALIASES = {"eventResourceld": "eventResourceId"}
-"""With the letter l: so it stands in the seed's own table, and who copies the row sends it."""
+"""With the letter l: so it is spelled in the event specification's own table, and who copies the row sends it."""
 _NEEDED = ("eventType", "eventTimestamp", "eventResourceId")
 _KEYS = (*_NEEDED, "eventId", "outcome")
 

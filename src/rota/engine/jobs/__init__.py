@@ -1,1 +1,1 @@
-"""The only door through which jobs are made, cancelled, retried and deleted, and the end of their history."""
+"""The only door through which jobs are made, cancelled, retried and deleted, and queues paused. Nothing runs here."""

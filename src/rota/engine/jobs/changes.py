@@ -1,10 +1,12 @@
-"""Changing many jobs at once, by what they have in common."""
+"""Changing jobs that are there: by their ids, or by what they have in common."""
 
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
-from rota.model.job import FINAL_STATES, LIVE_STATES, JobState
+from rota.clock import Clock
+from rota.errors import Conflict, NotFound
+from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.store.jobs import CancelAnswer, JobQuery
 from rota.store.store import Store
 
@@ -26,27 +28,67 @@ class Changed(Struct, frozen=True):
 
 
 class JobChanges:
-    """Cancels, retries and deletes by query. A dry run only counts."""
+    """Cancels, retries and deletes jobs: one, several, or all that have something in common.
 
-    def __init__(self, store: Store) -> None:
+    Of those in common at most `MOST_CHANGED` in one call; a dry run only counts.
+    """
+
+    def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
+        self._clock = clock
 
-    def cancel(self, query: JobQuery, *, now: int, dry_run: bool) -> Changed:
+    def find(self, job_id: str) -> Job:
+        job = self._store.find_jobs([job_id])[0]
+        if job is None:
+            raise NotFound("job", job_id)
+        return job
+
+    def cancel(self, job_id: str) -> CancelAnswer:
+        """Cancel a job that has not ended. Of a running one its node is told, which ends it."""
+        answer = self.cancel_each([job_id])[0]
+        if answer is CancelAnswer.UNKNOWN:
+            raise NotFound("job", job_id)
+        if answer is CancelAnswer.FINAL:
+            raise Conflict(f"job {job_id} ended already, so there is nothing to cancel")
+        return answer
+
+    def cancel_each(self, job_ids: Sequence[str]) -> list[CancelAnswer]:
+        """What became of each, in order; none is an error."""
+        return self._store.cancel_jobs(job_ids, now=self._clock.now())
+
+    def retry(self, job_id: str) -> None:
+        """Bring a failed or cancelled job back into its queue, as new."""
+        if self.retry_each([job_id])[0]:
+            return
+        job = self.find(job_id)
+        if job.state in RETRIED_STATES:
+            raise Conflict(f"another live job has the unique key of job {job_id}")
+        raise Conflict(f"job {job_id} is {job.state.value}; only failed and cancelled jobs can be brought back")
+
+    def retry_each(self, job_ids: Sequence[str]) -> list[bool]:
+        """Whether each was brought back, in order; none is an error."""
+        return self._store.retry_jobs(job_ids, now=self._clock.now())
+
+    def delete(self, job_id: str) -> None:
+        """Forget an ended job with its log."""
+        if not self._store.delete_jobs([job_id])[0]:
+            job = self.find(job_id)
+            raise Conflict(f"job {job_id} is {job.state.value}; only ended jobs can be deleted")
+
+    def cancel_all(self, query: JobQuery, *, dry_run: bool) -> Changed:
         """Cancel live jobs. A running one counts as changed when its node is told."""
         done = {CancelAnswer.CANCELLED, CancelAnswer.REQUESTED}
 
         def change(ids: Sequence[str]) -> int:
-            return sum(answer in done for answer in self._store.cancel_jobs(ids, now=now))
+            return sum(answer in done for answer in self.cancel_each(ids))
 
         return self._change(query, LIVE_STATES, change, dry_run=dry_run)
 
-    def retry(self, query: JobQuery, *, now: int, dry_run: bool) -> Changed:
+    def retry_all(self, query: JobQuery, *, dry_run: bool) -> Changed:
         """Bring failed and cancelled jobs back."""
-        return self._change(
-            query, RETRIED_STATES, lambda ids: sum(self._store.retry_jobs(ids, now=now)), dry_run=dry_run
-        )
+        return self._change(query, RETRIED_STATES, lambda ids: sum(self.retry_each(ids)), dry_run=dry_run)
 
-    def delete(self, query: JobQuery, *, dry_run: bool) -> Changed:
+    def delete_all(self, query: JobQuery, *, dry_run: bool) -> Changed:
         """Forget ended jobs."""
         return self._change(query, FINAL_STATES, lambda ids: sum(self._store.delete_jobs(ids)), dry_run=dry_run)
 

@@ -1,4 +1,4 @@
-"""The only door through which jobs are made. Schedules, events, people and programs all come through here."""
+"""The door through which people and programs hand jobs in: their requests are checked and settled here."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
+from rota.engine.jobs.spec import make_spec
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import check_id, new_id
 from rota.model.job import MAX_PRIORITY, Cause, JobSpec
@@ -27,7 +28,7 @@ Part = TypeVar("Part", RetryPolicy, Cause)
 
 
 class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A wish for a job. Only the job type, by name or uuid, is needed."""
+    """A request for a job. Only the job type, by name or uuid, is needed."""
 
     job_type: str
     arguments: dict[str, object] = {}
@@ -36,7 +37,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     run_at: int | None = None
     """Not before this instant."""
     delay_ms: int | None = None
-    """Not before so many milliseconds have passed."""
+    """Not before this many milliseconds have passed."""
     unique_key: str | None = None
     """While a live job has this key, its id is the answer and no other is made."""
     timeout_ms: int | None = None
@@ -85,16 +86,15 @@ class Intake:
         except NotFound as error:
             raise InvalidInput("job_type", f"{job_type.name!r} cannot run: {error}") from None
         check_payload("arguments", request.arguments)
-        return JobSpec(
+        return make_spec(
+            job_type,
             id=check_id("id", request.id) if request.id is not None else new_id(now),
-            job_type=job_type.uuid,
             queue=queue,
             enqueued_at=now,
             arguments=request.arguments,
             priority=check_range("priority", request.priority, -MAX_PRIORITY, MAX_PRIORITY),
             run_at=_run_at(request, now),
-            unique_key=_unique_key(request) or job_type.unique_key_for(request.arguments),
-            lock_key=job_type.lock_key,
+            unique_key=_unique_key(request),
             timeout_ms=_timeout(request),
             retry=_retry(request),
             cause=_cause(request),

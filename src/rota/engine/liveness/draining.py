@@ -1,6 +1,6 @@
 """Asking a node, wherever it runs, to drain: claim nothing more, let running jobs end, and stop.
 
-The wish is a setting in the store, which the node reads with its next beat.
+The request is a setting in the store, which the node reads with its next beat.
 """
 
 from rota.errors import NotFound
@@ -10,8 +10,8 @@ from rota.store.store import Store
 _SETTING = "drain:"
 
 
-def ask_to_drain(store: Store, uuid: str) -> Node:
-    """Leave word for a node that is there."""
+def request_drain(store: Store, uuid: str) -> Node:
+    """Ask a node that is there."""
     for node in store.list_nodes(since=0):
         if node.uuid == uuid:
             store.put_setting(_SETTING + uuid, "1")
@@ -19,10 +19,10 @@ def ask_to_drain(store: Store, uuid: str) -> Node:
     raise NotFound("node", uuid)
 
 
-def is_to_drain(store: Store, uuid: str) -> bool:
+def is_drain_requested(store: Store, uuid: str) -> bool:
     return store.get_setting(_SETTING + uuid) is not None
 
 
-def forget_drain(store: Store, uuid: str) -> None:
-    """The node is gone, and the wish with it."""
+def forget_drain_request(store: Store, uuid: str) -> None:
+    """The node is gone, and the request with it."""
     store.delete_setting(_SETTING + uuid)

@@ -10,7 +10,7 @@ import random
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.liveness.draining import forget_drain
+from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.presence import Presence
 from rota.model.job import Claim
 from rota.model.job_type import OnNodeDeath
@@ -22,7 +22,7 @@ from rota.store.store import Store
 _SHOWN_FOR = 10
 """Dead times for which the record of a dead node is still shown."""
 _SWEEP_EVERY_LOOKS = 60
-"""Claims without a pulse are looked for once in so many looks, by one of the watchdogs."""
+"""Claims without a pulse are looked for once in this many looks, by one of the watchdogs."""
 _PER_ROUND = 500
 _logger = logging.getLogger("rota.watchdog")
 
@@ -103,6 +103,6 @@ class Watchdog:
         at = self._clock.monotonic()
         for node in self._records.look(beats, at=at, in_touch_since=self._contact.since(at)):
             # The record goes last: as long as it is there, somebody comes back for what could not be forgotten.
-            forget_drain(self._store, node)
+            forget_drain_request(self._store, node)
             self._presence.forget(node)
             self._store.remove_nodes(uuid=node)

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
+from rota.engine.jobs.spec import make_spec
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import numbered_id
@@ -27,7 +28,7 @@ from rota.store.store import Store
 DEFAULT_MOST = 1_000
 MOST = 10_000
 LOWER_PRIORITY = 100
-"""So much below the schedule's own, so that live ticks go first."""
+"""This much below the schedule's own, so that live ticks go first."""
 _KEPT = 10
 """Records of backfills that a schedule keeps."""
 _BATCH = 500
@@ -35,7 +36,7 @@ _TRIES = 5
 
 
 class BackfillRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A wish to make up for the instants in (start, end]."""
+    """A request to make up for the instants in (start, end]."""
 
     start: int | str
     end: int | str
@@ -155,16 +156,14 @@ class Backfills:
 
     def _spec(self, schedule: Schedule, backfill: Backfill, number: int, nominal: int) -> JobSpec:
         job_type = self._definitions.job_type(schedule.job_type)
-        lock_key = f"backfill:{backfill.id}" if backfill.overlap is Overlap.BUFFER_ALL else None
-        return JobSpec(
+        return make_spec(
+            job_type,
             id=_job_id(backfill, number),
-            job_type=schedule.job_type,
             queue=schedule.queue,
             enqueued_at=backfill.made_at,
             arguments=schedule.arguments,
             priority=backfill.priority,
-            unique_key=job_type.unique_key_for(schedule.arguments),
-            lock_key=job_type.lock_key or lock_key,
+            lock_key=f"backfill:{backfill.id}" if backfill.overlap is Overlap.BUFFER_ALL else None,
             cause=Cause("backfill", f"{schedule.uuid}:{backfill.id}", nominal),
         )
 
@@ -181,7 +180,7 @@ class Backfills:
 
 
 def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
-    """The record of a request, checked. The same wish has the same id, unless it is to be made again by force."""
+    """The record of a request, checked. The same request has the same id, unless it is to be made again by force."""
     if not schedule.trigger.is_series:
         raise InvalidInput("schedule", f"{schedule.name!r} counts from its last job, so it has no times in the past")
     zone = schedule.trigger.zone
@@ -195,9 +194,9 @@ def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
         raise InvalidInput("overlap", f"a backfill knows buffer_all and allow only, got {request.overlap!r}")
     lower = max(schedule.priority - LOWER_PRIORITY, -MAX_PRIORITY)
     priority = lower if request.priority is None else request.priority
-    wish = f"{schedule.uuid} {start} {end} {now if request.force else ''}"
+    what = f"{schedule.uuid} {start} {end} {now if request.force else ''}"
     return Backfill(
-        id=blake2b(wish.encode(), digest_size=6).hexdigest(),
+        id=blake2b(what.encode(), digest_size=6).hexdigest(),
         start=start,
         end=end,
         made_at=now,

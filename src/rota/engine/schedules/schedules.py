@@ -7,6 +7,7 @@ from msgspec import structs
 from rota.clock import Clock
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
+from rota.engine.definitions.ownership import refuse_file_owned
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import new_id
@@ -44,7 +45,7 @@ class Schedules:
         return entry
 
     def create(self, request: ScheduleRequest, *, uuid: str | None = None, managed_by: str = "") -> ScheduleEntry:
-        """A new schedule. One that would never fire is refused, unless it stands in a file."""
+        """A new schedule. One that would never fire is refused, unless it is defined in a file."""
         now = self._clock.now()
         schedule = self.make(request, uuid or new_id(now), now, managed_by=managed_by)
         if schedule.paused and managed_by and not schedule.pause_note:
@@ -100,9 +101,11 @@ class Schedules:
             raise InvalidInput("job_type", str(error)) from None
 
     def replace(self, name: str, request: ScheduleRequest, *, expected: int | None = None) -> ScheduleEntry:
-        """Define a schedule anew under its uuid. The past is not fired again: the new times count from now on."""
+        """Define a schedule anew under its uuid, unless a file owns it. The past is not fired again: the new times
+        count from now on."""
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
+            refuse_file_owned(entry.schedule)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
             made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
@@ -124,9 +127,10 @@ class Schedules:
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
     def retarget(self, name: str, *, every_ms: int, job_type: str, arguments: dict[str, object]) -> ScheduleEntry:
-        """Give an interval another length, job type or arguments; all else stays as it is."""
+        """Give an interval another length, job type or arguments, unless a file owns it; all else stays as it is."""
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
+            refuse_file_owned(entry.schedule)
             target, queue = self._target(job_type)
             if not isinstance(entry.schedule.trigger, IntervalTrigger):
                 raise Conflict(f"schedule {name!r} does not go by an interval")
@@ -139,9 +143,13 @@ class Schedules:
 
         return self.change(name, change)
 
-    def delete(self, name: str) -> None:
-        """Remove a schedule with its ticks. Its jobs stay."""
-        self._store.delete_schedules([self.find(name).schedule.uuid])
+    def delete(self, *names: str) -> list[Schedule]:
+        """Remove schedules with their ticks, if no file owns any of them. Their jobs stay."""
+        found = [self.find(name).schedule for name in names]
+        for one in found:
+            refuse_file_owned(one)
+        self._store.delete_schedules([one.uuid for one in found])
+        return found
 
     def pause(self, name: str, note: str = "") -> ScheduleEntry:
         """Decide no ticks until it is resumed."""

@@ -9,7 +9,8 @@ import logging
 from msgspec import structs
 
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.schedules.moves import move_schedule
+from rota.engine.definitions.moves import move_schedule
+from rota.engine.jobs.spec import make_spec
 from rota.errors import RotaError, StoreError
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec
@@ -170,17 +171,13 @@ def _with_jobs(entry: ScheduleEntry, decision: Decision, job_type: JobType, now:
 
 def make_tick_spec(schedule: Schedule, nominal: int, job_type: JobType, now: int) -> JobSpec:
     """The job of one tick."""
-    lock_key = job_type.lock_key
-    if lock_key is None and schedule.overlap in _WAITING_OVERLAPS:
-        lock_key = f"schedule:{schedule.uuid}"
-    return JobSpec(
+    return make_spec(
+        job_type,
         id=new_id(now),
-        job_type=schedule.job_type,
         queue=schedule.queue,
         enqueued_at=now,
         arguments=schedule.arguments,
         priority=schedule.priority,
-        unique_key=job_type.unique_key_for(schedule.arguments),
-        lock_key=lock_key,
+        lock_key=f"schedule:{schedule.uuid}" if schedule.overlap in _WAITING_OVERLAPS else None,
         cause=Cause("schedule", schedule.uuid, nominal),
     )

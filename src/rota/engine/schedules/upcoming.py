@@ -18,7 +18,7 @@ class Fire(Struct, frozen=True):
 
 
 def next_fires(trigger: Trigger, progress: Progress, after: int, count: int) -> list[Fire]:
-    """Up to so many fires after an instant. A note stands at the first fire that is not before its clock change."""
+    """Up to this many fires after an instant. A note is at the first fire that is not before its clock change."""
     instants = list(islice(nominals_between(trigger, after, _FAR, progress), count))
     notes = []
     if instants and isinstance(trigger, CronTrigger):

@@ -51,7 +51,7 @@ class Dependency(Struct, frozen=True, omit_defaults=True, kw_only=True):
     type: str
     resource: str
     life_s: int
-    """So long it stays valid once an event has validated it. 0: only for that very event."""
+    """For this long it stays valid once an event has validated it. 0: only for that very event."""
     match: Match = Match.EXACT
     outcome: str | None = None
     """For JOB: only jobs that ended so."""
@@ -93,7 +93,7 @@ class Configuration(Struct, frozen=True, omit_defaults=True, kw_only=True):
     logs_only: bool = False
     """No job was named: it makes one that writes a line."""
     own_job_type: bool = False
-    """The job type was made for this configuration from an executor that stands in it, and goes with it."""
+    """The job type was made for this configuration from an executor that is defined in it, and goes with it."""
     created_at: int = 0
     managed_by: str = ""
 

@@ -33,7 +33,7 @@ _JOB_KEYS = ("job_type", "arguments", "priority", "executor", "metadata")
 _DEPENDENCY_KEYS = ("type", "resourceId", "lifeDuration", "match", "outcome")
 _GROUP_KEYS = ("all_of", "any_of")
 _ALIASES = {"resourceld": "resourceId", "resource_id": "resourceId", "life_duration": "lifeDuration"}
-"""The first is how the seed's own pages spell it in places."""
+"""The first is how the event specification itself spells it in places."""
 _WHOLE = re.compile(r"[0-9]{1,12}", re.ASCII)
 _MAX_SHOWN = 60
 
@@ -51,7 +51,7 @@ class JobWish(Struct, frozen=True, kw_only=True):
 
 
 class ConfigurationRequest(Struct, frozen=True, kw_only=True):
-    """A wish for a configuration. Without a job it writes a line to the log."""
+    """A request for a configuration. Without a job it writes a line to the log."""
 
     name: str
     dependencies: tuple[Dependency, ...]
@@ -67,25 +67,25 @@ class ConfigurationRequest(Struct, frozen=True, kw_only=True):
 
 def read_configuration(raw: object, event_types: Collection[str] = ()) -> ConfigurationRequest:
     """A request from plain JSON values, or `InvalidInput` that names the place."""
-    wish = _mapping("", raw, _KEYS)
+    given = _mapping("", raw, _KEYS)
     for key in ("name", "dependencies"):
-        if key not in wish:
+        if key not in given:
             raise InvalidInput(key, "is missing")
     reader = _Dependencies(event_types)
-    tree = reader.read_list("dependencies", wish["dependencies"], any_of=False, depth=1)
+    tree = reader.read_list("dependencies", given["dependencies"], any_of=False, depth=1)
     is_flat = tree == tree_of(reader.found, None)
     return ConfigurationRequest(
-        name=check_name("name", wish["name"]),
+        name=check_name("name", given["name"]),
         dependencies=tuple(reader.found),
         rule=None if is_flat else tree,
-        job=None if wish.get("job") is None else _job(wish["job"]),
-        clock=_word("clock", ClockKind, wish.get("clock"), ClockKind.EVENT),
-        late=_word("late", Late, wish.get("late"), Late.IGNORE),
+        job=None if given.get("job") is None else _job(given["job"]),
+        clock=_word("clock", ClockKind, given.get("clock"), ClockKind.EVENT),
+        late=_word("late", Late, given.get("late"), Late.IGNORE),
     )
 
 
 class _Dependencies:
-    """Reads the tree of dependencies; `found` has the leaves in the order in which they stand."""
+    """Reads the tree of dependencies; `found` has the leaves in the order in which they are given."""
 
     def __init__(self, event_types: Collection[str]) -> None:
         self._event_types = event_types
@@ -110,21 +110,21 @@ class _Dependencies:
         return len(self.found) - 1
 
     def _dependency(self, path: str, raw: object) -> Dependency:
-        wish = _mapping(path, raw, _DEPENDENCY_KEYS)
+        given = _mapping(path, raw, _DEPENDENCY_KEYS)
         for key in ("type", "resourceId", "lifeDuration"):
-            if key not in wish:
+            if key not in given:
                 raise InvalidInput(f"{path}.{key}", "is missing")
-        kind = check_event_type(f"{path}.type", wish["type"], self._event_types)
-        resource = check_resource(f"{path}.resourceId", wish["resourceId"])
-        match = _word(f"{path}.match", Match, wish.get("match"), default_match(kind, resource))
+        kind = check_event_type(f"{path}.type", given["type"], self._event_types)
+        resource = check_resource(f"{path}.resourceId", given["resourceId"])
+        match = _word(f"{path}.match", Match, given.get("match"), default_match(kind, resource))
         if kind == JOB and match is not Match.EXACT:
             raise InvalidInput(f"{path}.match", "must be exact for JOB: the resource is the name of a job type")
         return Dependency(
             type=kind,
             resource=resource,
-            life_s=read_life(f"{path}.lifeDuration", wish["lifeDuration"]),
+            life_s=read_life(f"{path}.lifeDuration", given["lifeDuration"]),
             match=match,
-            outcome=_outcome(f"{path}.outcome", kind, wish.get("outcome")),
+            outcome=_outcome(f"{path}.outcome", kind, given.get("outcome")),
         )
 
 
@@ -147,14 +147,14 @@ def _outcome(field: str, kind: str, value: object) -> str | None:
 
 
 def _job(raw: object) -> JobWish:
-    wish = _mapping("job", raw, _JOB_KEYS)
-    if ("job_type" in wish) == ("executor" in wish):
+    given = _mapping("job", raw, _JOB_KEYS)
+    if ("job_type" in given) == ("executor" in given):
         raise InvalidInput("job", "must have a job_type, or an executor with its metadata")
-    if "metadata" in wish and "executor" not in wish:
+    if "metadata" in given and "executor" not in given:
         raise InvalidInput("job.metadata", "belongs to an executor; a job type has its own")
-    name = {key: check_name(f"job.{key}", wish[key]) for key in ("job_type", "executor") if key in wish}
-    payloads = {key: _payload(f"job.{key}", wish[key]) for key in ("arguments", "metadata") if key in wish}
-    priority = check_range("job.priority", wish.get("priority", 0), -MAX_PRIORITY, MAX_PRIORITY)
+    name = {key: check_name(f"job.{key}", given[key]) for key in ("job_type", "executor") if key in given}
+    payloads = {key: _payload(f"job.{key}", given[key]) for key in ("arguments", "metadata") if key in given}
+    priority = check_range("job.priority", given.get("priority", 0), -MAX_PRIORITY, MAX_PRIORITY)
     return JobWish(**name, **payloads, priority=priority)  # type: ignore[arg-type]
 
 

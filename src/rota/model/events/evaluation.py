@@ -3,11 +3,11 @@
 1. Admission, once, when the event arrives: it must be newer than the last execution. Evidence that was admitted is
    ended by its life only, never by a job.
 2. The event is evidence for every dependency that it hits. An older one that comes late never shortens what is valid.
-3. The rule must hold at an instant tau, not before the event and within its life. A dependency holds at tau if the
-   event in hand hits it and lives, or if a stored event does: it came no later than tau and its life reaches tau, both
+3. The rule must hold at an instant, `met_at`, not before the event and within its life. A dependency holds then if the
+   event in hand hits it and lives, or if a stored event does: it came no later than that and its life reaches it, both
    ends included. A dependency without a life is met by the event in hand alone, at its own instant; `late: join` lets
-   stored events serve there too. For events that come in order tau is the event's own time.
-4. Then a job is made, and tau is the last execution.
+   stored events serve there too. For events that come in order `met_at` is the event's own time.
+4. Then a job is made, and `met_at` is the last execution.
 """
 
 from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ class Evaluation(Struct, frozen=True, omit_defaults=True, kw_only=True):
     type: str
     verdict: Verdict
     at: int
-    """The instant for which the matrix holds: tau, or the event's own place."""
+    """The instant for which the matrix holds: `met_at`, or the event's own place."""
     matrix: tuple[Row, ...]
     last_execution: int | None = None
     """Before this evaluation."""
@@ -89,13 +89,13 @@ def evaluate(
     if is_known or (last is not None and event.time <= last):
         verdict = Verdict.DUPLICATE if is_known else Verdict.OLDER
         return Judgement(_told(configuration, state, event, verdict, place, ()), counted, ())
-    tau = find_tau(configuration, state.evidence, hits, place)
+    met_at = find_met_at(configuration, state.evidence, hits, place)
     moved = structs.replace(counted, evidence=_with_event(configuration, state.evidence, hits, event, place))
-    if tau is None:
+    if met_at is None:
         return Judgement(_told(configuration, state, event, Verdict.WAITING, place, hits), moved, hits)
     return Judgement(
-        _told(configuration, state, event, Verdict.TRIGGERED, tau, hits),
-        _executed(moved, tau if last is None else max(tau, last), event.received_at),
+        _told(configuration, state, event, Verdict.TRIGGERED, met_at, hits),
+        _executed(moved, met_at if last is None else max(met_at, last), event.received_at),
         hits,
     )
 
@@ -105,7 +105,9 @@ def place_of(configuration: Configuration, event: Event) -> int:
     return event.time if configuration.clock is ClockKind.EVENT else event.received_at * 1_000
 
 
-def find_tau(configuration: Configuration, evidence: Sequence[Evidence], hits: Sequence[int], place: int) -> int | None:
+def find_met_at(
+    configuration: Configuration, evidence: Sequence[Evidence], hits: Sequence[int], place: int
+) -> int | None:
     """The first instant, not before the event and within its life, at which the rule holds.
 
     The rule can begin to hold only where the event or a stored stretch begins, so only these instants are tried.
@@ -113,18 +115,18 @@ def find_tau(configuration: Configuration, evidence: Sequence[Evidence], hits: S
     lives = {n: configuration.dependencies[n].life_us for n in hits}
     reach = place + max(lives.values())
     starts = {start for one in evidence for start, _ in one.spans if place < start <= reach}
-    for tau in sorted({place, *starts}):
-        if _holds(configuration.tree, _met(configuration, evidence, lives, place, tau)):
-            return tau
+    for met_at in sorted({place, *starts}):
+        if _holds(configuration.tree, _met(configuration, evidence, lives, place, met_at)):
+            return met_at
     return None
 
 
 def _met(
-    configuration: Configuration, evidence: Sequence[Evidence], lives: dict[int, int], place: int, tau: int
+    configuration: Configuration, evidence: Sequence[Evidence], lives: dict[int, int], place: int, at: int
 ) -> list[bool]:
-    """For each dependency whether it is met at tau."""
+    """For each dependency whether it is met at an instant."""
     return [
-        (n in lives and tau - place <= lives[n]) or (counts_when_stored(configuration, n) and evidence[n].covers(tau))
+        (n in lives and at - place <= lives[n]) or (counts_when_stored(configuration, n) and evidence[n].covers(at))
         for n in range(len(configuration.dependencies))
     ]
 
@@ -170,13 +172,13 @@ def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _executed(state: ConfigurationState, tau: int, now: int) -> ConfigurationState:
+def _executed(state: ConfigurationState, met_at: int, now: int) -> ConfigurationState:
     """After a job. Stretches that ended before it can serve no event that is still admitted."""
     evidence = tuple(
-        Evidence(one.newest, tuple(span for span in one.spans if span[1] >= tau)) for one in state.evidence
+        Evidence(one.newest, tuple(span for span in one.spans if span[1] >= met_at)) for one in state.evidence
     )
     return structs.replace(
-        state, evidence=evidence, last_execution=tau, last_execution_wall=now, triggered=state.triggered + 1
+        state, evidence=evidence, last_execution=met_at, last_execution_wall=now, triggered=state.triggered + 1
     )
 
 

@@ -1,7 +1,8 @@
 """An event: something that happened to a resource, such as a file that arrived or a table that was filled.
 
-Event times are epoch *microseconds*, the precision of the seed's own format: of two events within a millisecond one is
-still later than the other. The time of reception comes from a clock and is in milliseconds, as everywhere.
+Event times are epoch *microseconds*, the precision of the event specification's own format: of two events within a
+millisecond one is still later than the other. The time of reception comes from a clock and is in milliseconds, as
+everywhere.
 """
 
 import re
@@ -148,5 +149,5 @@ def _zone(found: "re.Match[str]") -> timezone:
 
 
 def shown_time(micros: int) -> str:
-    """ISO 8601 in UTC, with six digits, as the seed writes it."""
+    """ISO 8601 in UTC, with six digits, as the event specification writes it."""
     return (_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -27,7 +27,7 @@ MAX_EXCLUDED = 1_000
 
 
 class Frequency(Struct, frozen=True, forbid_unknown_fields=True, rename={"time_unit": "timeUnit"}):
-    """Every `time` units (seed 003)."""
+    """Every `time` units (light scheduler)."""
 
     time_unit: str
     time: int
@@ -54,7 +54,7 @@ class Emission(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A wish for a schedule: a job type or an event to emit, and one of `cron`, `interval`, `frequency`, `at`,
+    """A request for a schedule: a job type or an event to emit, and one of `cron`, `interval`, `frequency`, `at`,
     `delay`."""
 
     job_type: str = ""
@@ -73,7 +73,7 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     anchor: str | None = None
     """What an interval is counted from: `scheduled` (the last job, the default), `start`, `epoch` or `ended`."""
     phase: int | str = 0
-    """With the anchor `epoch`: so long after each full period."""
+    """With the anchor `epoch`: this long after each full period."""
     frequency: Frequency | None = None
     at: int | str | None = None
     delay: int | str | None = None
@@ -136,24 +136,24 @@ def _once(request: ScheduleRequest, bounds: Bounds) -> Trigger:
 
 
 def read_overlap(request: ScheduleRequest, trigger: Trigger) -> Overlap:
-    """Skip, unless said otherwise; an interval since the last scheduling just makes its jobs, as seed 001 has it."""
+    """Skip, unless said otherwise; an interval since the last scheduling just makes its jobs, as Synchrony has it."""
     if request.overlap is not None:
         return parse_choice("overlap", Overlap, request.overlap)
     return Overlap.ALLOW if request.emit or _is_plain_interval(trigger) else Overlap.SKIP
 
 
 def read_catch_up(request: ScheduleRequest, trigger: Trigger) -> CatchUp:
-    """The latest missed tick is made up for, unless said otherwise; seed 001's intervals make up for nothing."""
-    wish = request.catch_up
-    if wish is None:
+    """The latest missed tick is made up for, unless said otherwise; Synchrony's intervals make up for nothing."""
+    wanted = request.catch_up
+    if wanted is None:
         return CatchUp(mode=CatchUpMode.NONE if _is_plain_interval(trigger) else CatchUpMode.LAST)
-    if isinstance(wish, str):
-        wish = CatchUpRequest(mode=wish)
-    standard = CatchUp()
+    if isinstance(wanted, str):
+        wanted = CatchUpRequest(mode=wanted)
+    default = CatchUp()
     policy = CatchUp(
-        mode=parse_choice("catch_up.mode", CatchUpMode, wish.mode),
-        window_ms=standard.window_ms if wish.window is None else _window(wish.window),
-        max_fires=standard.max_fires if wish.max is None else wish.max,
+        mode=parse_choice("catch_up.mode", CatchUpMode, wanted.mode),
+        window_ms=default.window_ms if wanted.window is None else _window(wanted.window),
+        max_fires=default.max_fires if wanted.max is None else wanted.max,
     )
     policy.check("catch_up")
     return policy

@@ -13,7 +13,7 @@ class Anchor(StrEnum):
     EPOCH = "epoch"
     """1970-01-01 plus the phase: every hour is every full hour."""
     SCHEDULED = "scheduled"
-    """The last time a job was made, so it is a least distance between jobs; the first comes at once (seed 001)."""
+    """The last time a job was made, so it is a least distance between jobs; the first comes at once (Synchrony)."""
     ENDED = "ended"
     """The end of the last run, so it is a pause between runs; the first comes at once."""
 
@@ -24,7 +24,7 @@ class Anchor(StrEnum):
 
 
 class TimeUnit(StrEnum):
-    """Seed 003's units."""
+    """The light scheduler's units."""
 
     MILLISECONDS = "MILLISECONDS"
     SECONDS = "SECONDS"
@@ -60,5 +60,5 @@ def count_in_series(anchor_ms: int, every_ms: int, *, after_ms: int, until_ms: i
 
 
 def next_unit(instant_ms: int, unit: TimeUnit) -> int:
-    """The next exact unit strictly after an instant, in UTC: where a frequency without a start begins (seed 003)."""
+    """The next exact unit strictly after an instant, in UTC: where a frequency without a start begins."""
     return (instant_ms // unit.millis + 1) * unit.millis

@@ -105,7 +105,7 @@ def make_interval(
 
 
 def make_frequency(time: object, unit: object, bounds: Bounds = NO_BOUNDS) -> FrequencyTrigger:
-    """Every n units (seed 003)."""
+    """Every n units."""
     known = parse_choice("timeUnit", TimeUnit, unit)
     count = check_range("time", time, 1, MAX_INTERVAL_MS // known.millis)
     return bounds.around(FrequencyTrigger(time=count, unit=known))

@@ -1,4 +1,4 @@
-"""Firing once: at an instant, or so long after the schedule was made."""
+"""Firing once: at an instant, or a while after the schedule was made."""
 
 
 def instant_of_once(at_ms: int | None, delay_ms: int | None, created_at: int) -> int:

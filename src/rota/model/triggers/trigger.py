@@ -96,7 +96,7 @@ class IntervalTrigger(_Periodic, frozen=True, kw_only=True, tag="interval"):
     every_ms: int
     anchor: Anchor = Anchor.START
     phase_ms: int = 0
-    """With the anchor `epoch`: so long after each multiple of the period."""
+    """With the anchor `epoch`: this long after each multiple of the period."""
 
     @property
     def is_series(self) -> bool:
@@ -136,7 +136,7 @@ class IntervalTrigger(_Periodic, frozen=True, kw_only=True, tag="interval"):
 
 
 class FrequencyTrigger(_Periodic, frozen=True, kw_only=True, tag="frequency"):
-    """Every n units, from the start, or from the next exact unit after the schedule was made (seed 003)."""
+    """Every n units, from the start, or from the next exact unit after the schedule was made (light scheduler)."""
 
     time: int
     unit: TimeUnit
@@ -147,7 +147,7 @@ class FrequencyTrigger(_Periodic, frozen=True, kw_only=True, tag="frequency"):
 
 
 class OnceTrigger(TriggerBase, frozen=True, kw_only=True, tag="once"):
-    """At one instant, or so long after the schedule was made."""
+    """At one instant, or this long after the schedule was made."""
 
     at: int | None = None
     delay_ms: int | None = None

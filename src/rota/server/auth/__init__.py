@@ -1,1 +1,1 @@
-"""Who asks, and what they may do: keys, roles, scopes, limits. What an operation needs is said where it is declared."""
+"""The key that a request shows, and how often one may ask. Whose a key is, and what it may do, is in `engine/keys`."""

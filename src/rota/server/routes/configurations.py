@@ -1,16 +1,16 @@
-"""Configurations: which events make which job (seed 004)."""
+"""Configurations: which events make which job."""
 
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from rota.engine.events.request import read_event
+from rota.engine.keys.access import Scope
 from rota.model.events.configuration import ClockKind, Late, Match
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
 from rota.model.events.explanation import explain
 from rota.server.answers import DoneTo, Refusal
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.server.routes.events import NewEvent
 from rota.shapes import fields
@@ -36,7 +36,7 @@ class NewDependency(Struct, frozen=True, kw_only=True):
     """Events to wait for, or `all_of` or `any_of` a list of such."""
 
     type: str | None = None
-    resourceId: str | None = None  # noqa: N815 the seed's key
+    resourceId: str | None = None  # noqa: N815 a key of the event specification
     lifeDuration: Annotated[int, Meta(ge=0)] | str | None = None  # noqa: N815
     match: Match | None = None
     outcome: str | None = None
@@ -95,7 +95,7 @@ class ValidationList(Struct, frozen=True):
 @routes.get("/api/configurations", needs=Scope.EVENTS_READ, query=PageQuery, answer=ConfigurationList)
 def list_configurations(api: Api, call: Call[None, PageQuery]) -> ConfigurationList:
     """A page of configurations, by name."""
-    page = api.store.list_configurations(limit=call.query.limit, cursor=call.query.cursor)
+    page = api.engine.store.list_configurations(limit=call.query.limit, cursor=call.query.cursor)
     return ConfigurationList([_shape(api, entry) for entry in page.entries], page.cursor)
 
 
@@ -112,13 +112,13 @@ def create_configuration(api: Api, call: Call[object, None]) -> ConfigurationSha
 
     One that can never be met is refused with the reason, as is one whose job would, by its own end, make itself again.
     """
-    return _shape(api, api.configurations.create(_read(api, call)))
+    return _shape(api, api.engine.configurations.create(_read(api, call)))
 
 
 @routes.get("/api/configurations/{name}", needs=Scope.EVENTS_READ, answer=ConfigurationShape, errors=(404,))
 def show_configuration(api: Api, call: Call[None, None]) -> ConfigurationShape:
     """One configuration, by name or uuid."""
-    return _shape(api, api.configurations.find(call.path["name"]))
+    return _shape(api, api.engine.configurations.find(call.path["name"]))
 
 
 @routes.put(
@@ -131,21 +131,21 @@ def show_configuration(api: Api, call: Call[None, None]) -> ConfigurationShape:
 )
 def replace_configuration(api: Api, call: Call[object, None]) -> ConfigurationShape:
     """Define a configuration anew. Dependencies that stay as they were keep what is known of them."""
-    return _shape(api, api.configurations.replace(call.path["name"], _read(api, call)))
+    return _shape(api, api.engine.configurations.replace(call.path["name"], _read(api, call)))
 
 
 @routes.delete("/api/configurations/{name}", needs=Scope.EVENTS_WRITE, answer=DoneTo, errors=(404, 409))
 def delete_configuration(api: Api, call: Call[None, None]) -> DoneTo:
     """Remove a configuration with all that is known of it. Its jobs stay."""
-    return DoneTo(uuid=api.configurations.delete(call.path["name"]).configuration.uuid)
+    return DoneTo(uuid=api.engine.configurations.delete(call.path["name"]).configuration.uuid)
 
 
 @routes.get("/api/configurations/{name}/explain", needs=Scope.EVENTS_READ, answer=ExplanationShape, errors=(404,))
 def explain_configuration(api: Api, call: Call[None, None]) -> ExplanationShape:
     """Why it fired or did not: one sentence and the matrix; what is missing, and what expires next."""
-    entry = api.configurations.find(call.path["name"])
-    last = api.store.list_evaluations(entry.configuration.uuid, limit=1)
-    found = explain(entry.configuration, entry.state, last[0] if last else None, api.clock.now() * 1_000)
+    entry = api.engine.configurations.find(call.path["name"])
+    last = api.engine.store.list_evaluations(entry.configuration.uuid, limit=1)
+    found = explain(entry.configuration, entry.state, last[0] if last else None, api.engine.clock.now() * 1_000)
     return explanation_shape(entry.configuration.name, found)
 
 
@@ -158,8 +158,8 @@ def explain_configuration(api: Api, call: Call[None, None]) -> ExplanationShape:
 )
 def list_evaluations(api: Api, call: Call[None, LimitQuery]) -> EvaluationList:
     """What each of the last events that matched meant, latest first."""
-    one = api.configurations.find(call.path["name"]).configuration
-    found = api.store.list_evaluations(one.uuid, limit=call.query.limit)
+    one = api.engine.configurations.find(call.path["name"]).configuration
+    found = api.engine.store.list_evaluations(one.uuid, limit=call.query.limit)
     return EvaluationList([evaluation_shape(one.name, each) for each in found])
 
 
@@ -172,8 +172,8 @@ def list_evaluations(api: Api, call: Call[None, LimitQuery]) -> EvaluationList:
 )
 def list_validations(api: Api, call: Call[None, LimitQuery]) -> ValidationList:
     """The events that validated its dependencies, the last received first."""
-    one = api.configurations.find(call.path["name"]).configuration
-    found = api.store.list_validations(one.uuid, limit=call.query.limit)
+    one = api.engine.configurations.find(call.path["name"]).configuration
+    found = api.engine.store.list_validations(one.uuid, limit=call.query.limit)
     return ValidationList([validation_shape(each, one) for each in found])
 
 
@@ -187,17 +187,17 @@ def list_validations(api: Api, call: Call[None, LimitQuery]) -> ValidationList:
 )
 def preview_configuration(api: Api, call: Call[object, None]) -> EvaluationList:
     """Say what an event would do to this configuration if it came now. Nothing is stored."""
-    one = api.configurations.find(call.path["name"]).configuration
-    event = read_event(call.body, api.clock.now(), api.event_types)
-    return EvaluationList([preview_shape(each) for each in api.events.preview(event, one.uuid)])
+    one = api.engine.configurations.find(call.path["name"]).configuration
+    event = read_event(call.body, api.engine.clock.now(), api.engine.event_types)
+    return EvaluationList([preview_shape(each) for each in api.engine.events.preview(event, one.uuid)])
 
 
 def _read(api: Api, call: Call[object, None]) -> ConfigurationRequest:
-    request = read_configuration(call.body, api.event_types)
+    request = read_configuration(call.body, api.engine.event_types)
     if request.job and request.job.executor and not call.caller.may(Scope.TYPES_WRITE):
         raise Refusal(403, f"the key {call.caller.name!r} may not define what to run; name a job type instead")
     return request
 
 
 def _shape(api: Api, entry: ConfigurationEntry) -> ConfigurationShape:
-    return configuration_shape(entry, {one.uuid: one.name for one in api.definitions.known_job_types()})
+    return configuration_shape(entry, api.engine.definitions.known_job_type_names())

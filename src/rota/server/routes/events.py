@@ -1,4 +1,4 @@
-"""Events: what happened outside, or is said to have happened (seed 004)."""
+"""Events: what happened outside, or is said to have happened."""
 
 from typing import Annotated
 
@@ -6,20 +6,19 @@ from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from rota.engine.events.request import MAX_EVENTS, read_event, read_events
+from rota.engine.keys.access import Scope
 from rota.server.answers import Json, Refusal
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.events import (
+    MAX_EVENTS_BYTES,
     EvaluationShape,
     EventAnswerShape,
     answer_shape,
     answers_shape,
     preview_shape,
 )
-
-MAX_EVENTS_BYTES = 16 * 1024 * 1024
 
 routes = Routes("events")
 
@@ -29,7 +28,7 @@ Text = Annotated[str, Meta(min_length=1, max_length=1024)]
 class NewEvent(Struct, frozen=True, kw_only=True):
     """What happened, to what, and when. The type may be written in any case, with spaces or hyphens."""
 
-    eventType: Annotated[  # noqa: N815 the seed's key
+    eventType: Annotated[  # noqa: N815 a key of the event specification
         str, Meta(description="FILE, TABLE, TIME_BASED, JOB, or one that a setting adds.")
     ]
     eventTimestamp: Annotated[  # noqa: N815
@@ -72,9 +71,9 @@ async def post_events(api: Api, call: Call[object, EventQuery]) -> Response:
     """
     now = _received_at(api, call)
     if not isinstance(call.body, list):
-        event = read_event(call.body, now, api.event_types)
+        event = read_event(call.body, now, api.engine.event_types)
         return Json(answer_shape(await api.event_batcher.post([event])))
-    good, failed = read_events(call.body, now, api.event_types)
+    good, failed = read_events(call.body, now, api.engine.event_types)
     answer = await api.event_batcher.post([event for _, event in good])
     shape = answers_shape(answer, [index for index, _ in good], failed)
     return Json(shape, status_code=400 if failed and not good else 200)
@@ -90,14 +89,14 @@ async def post_events(api: Api, call: Call[object, EventQuery]) -> Response:
 )
 def preview_event(api: Api, call: Call[object, EventQuery]) -> Previews:
     """Say what would happen if this event came now. Nothing is stored."""
-    event = read_event(call.body, _received_at(api, call), api.event_types)
-    return Previews([preview_shape(one) for one in api.events.preview(event)])
+    event = read_event(call.body, _received_at(api, call), api.engine.event_types)
+    return Previews([preview_shape(one) for one in api.engine.events.preview(event)])
 
 
 def _received_at(api: Api, call: Call[object, EventQuery]) -> int:
     """Now, unless an admin says otherwise."""
     if call.query.received_at is None:
-        return api.clock.now()
+        return api.engine.clock.now()
     if not call.caller.may(Scope.TYPES_WRITE):
         raise Refusal(403, "only an admin may say when an event was received")
     return call.query.received_at

@@ -3,12 +3,12 @@
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
-from rota.errors import InvalidInput, NotFound
+from rota.engine.keys.access import Scope
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.server.answers import DoneTo
 from rota.server.api import Api
-from rota.server.auth.access import Scope
+from rota.server.decoding import check_path_uuid
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.jobs import JobTypeShape, UniqueWord, job_type_shape
@@ -72,28 +72,28 @@ class JobTypeList(Struct, frozen=True):
 @routes.get("/api/job_types", needs=Scope.TYPES_READ, answer=JobTypeList)
 def list_job_types(api: Api, call: Call[None, None]) -> JobTypeList:
     """All job types."""
-    return JobTypeList([job_type_shape(one) for one in api.definitions.job_types()])
+    return JobTypeList([job_type_shape(one) for one in api.engine.definitions.job_types()])
 
 
 @routes.post("/api/job_types", needs=Scope.TYPES_WRITE, body=NewJobType, answer=DoneTo, errors=(409,))
 def create_job_type(api: Api, call: Call[NewJobType, None]) -> DoneTo:
     """Create a job type. Its name must be new."""
-    made = api.definitions.create_job_type(call.body.job_type(new_id(api.clock.now())))
+    made = api.engine.definitions.create_job_type(call.body.job_type(new_id(api.engine.clock.now())))
     return DoneTo(uuid=made.uuid)
 
 
 @routes.get("/api/job_types/{uuid}", needs=Scope.TYPES_READ, answer=JobTypeShape, errors=(404,))
 def show_job_type(api: Api, call: Call[None, None]) -> JobTypeShape:
     """One job type."""
-    return job_type_shape(_find(api, call.path["uuid"]))
+    return job_type_shape(api.engine.definitions.job_type_by_uuid(call.path["uuid"]))
 
 
 @routes.put("/api/job_types/{uuid}", needs=Scope.TYPES_WRITE, body=WholeJobType, answer=JobTypeShape, errors=(404, 409))
 def replace_job_type(api: Api, call: Call[WholeJobType, None]) -> JobTypeShape:
     """Change a job type to what is given here. Jobs that run already go on as they began."""
-    uuid = _find(api, call.path["uuid"]).uuid
-    if call.body.uuid is not None and call.body.uuid.lower() != uuid:
-        raise InvalidInput("uuid", f"is {call.body.uuid}, but the path says {uuid}; a uuid never changes")
+    uuid = api.engine.definitions.job_type_by_uuid(call.path["uuid"]).uuid
+    if call.body.uuid is not None:
+        check_path_uuid(call.body.uuid, uuid)
     return _changed(api, call.body.job_type(uuid))
 
 
@@ -102,7 +102,7 @@ def replace_job_type(api: Api, call: Call[WholeJobType, None]) -> JobTypeShape:
 )
 def change_job_type(api: Api, call: Call[JobTypeChange, None]) -> JobTypeShape:
     """Change some fields of a job type."""
-    found = _find(api, call.path["uuid"])
+    found = api.engine.definitions.job_type_by_uuid(call.path["uuid"])
     given = {key: value for key, value in structs.asdict(call.body).items() if value is not UNSET}
     names = {"timeout": "timeout_ms", "retries": "retry"}
     changes = {names.get(key, key): value for key, value in given.items()}
@@ -116,22 +116,13 @@ def change_job_type(api: Api, call: Call[JobTypeChange, None]) -> JobTypeShape:
 @routes.delete("/api/job_types/{uuid}", needs=Scope.TYPES_WRITE, answer=DoneTo, errors=(404, 409))
 def delete_job_type(api: Api, call: Call[None, None]) -> DoneTo:
     """Remove a job type. Jobs of it that still wait will fail when they are run."""
-    found = _find(api, call.path["uuid"])
-    api.definitions.delete_job_type(found.uuid)
+    found = api.engine.definitions.job_type_by_uuid(call.path["uuid"])
+    api.engine.definitions.delete_job_type(found.uuid)
     return DoneTo(uuid=found.uuid)
 
 
-def _find(api: Api, uuid: str) -> JobType:
-    """By uuid only, and as the store has it now: a name may look like a uuid."""
-    api.definitions.refresh()
-    found = api.definitions.known_job_type(uuid)
-    if found is None or found.uuid != uuid:
-        raise NotFound("job type", uuid)
-    return found
-
-
 def _changed(api: Api, job_type: JobType) -> JobTypeShape:
-    return job_type_shape(api.definitions.change_job_type(job_type))
+    return job_type_shape(api.engine.definitions.change_job_type(job_type))
 
 
 def _unique(given: bool | str) -> Unique:

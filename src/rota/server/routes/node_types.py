@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from rota.errors import InvalidInput, NotFound
+from rota.engine.keys.access import Scope
 from rota.model.node import NodeType
 from rota.server.answers import Done, DoneTo
 from rota.server.api import Api
-from rota.server.auth.access import Scope
+from rota.server.decoding import check_path_uuid
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.jobs import NodeTypeShape, node_type_shape
@@ -33,53 +33,41 @@ class NodeTypeList(Struct, frozen=True):
 @routes.get("/api/node_types", needs=Scope.TYPES_READ, answer=NodeTypeList)
 def list_node_types(api: Api, call: Call[None, None]) -> NodeTypeList:
     """All node types."""
-    return NodeTypeList([node_type_shape(one) for one in api.definitions.node_types()])
+    return NodeTypeList([node_type_shape(one) for one in api.engine.definitions.node_types()])
 
 
 @routes.get("/api/node_types/{uuid}", needs=Scope.TYPES_READ, answer=NodeTypeShape, errors=(404,))
 def show_node_type(api: Api, call: Call[None, None]) -> NodeTypeShape:
     """One node type."""
-    return node_type_shape(find_node_type(api, call.path["uuid"]))
+    return node_type_shape(api.engine.definitions.node_type_by_uuid(call.path["uuid"]))
 
 
 @routes.post("/api/node_types/{uuid}", needs=Scope.TYPES_WRITE, body=NodeTypeBody, answer=Done, errors=(409,))
 def put_node_type(api: Api, call: Call[NodeTypeBody, None]) -> Done:
     """Create a node type, or change the one of this uuid. Nodes take a new thread_count at their next start."""
     body, uuid = call.body, call.path["uuid"]
-    if body.uuid.lower() != uuid:
-        raise InvalidInput("uuid", f"is {body.uuid}, but the path says {uuid}; a uuid never changes")
-    api.definitions.put_node_type(NodeType(uuid=uuid, name=body.name, thread_count=body.thread_count))
+    check_path_uuid(body.uuid, uuid)
+    api.engine.definitions.put_node_type(NodeType(uuid=uuid, name=body.name, thread_count=body.thread_count))
     return Done()
 
 
 @routes.delete("/api/node_types/{uuid}", needs=Scope.TYPES_WRITE, answer=DoneTo, errors=(404, 409))
 def delete_node_type(api: Api, call: Call[None, None]) -> DoneTo:
     """Remove a node type that no job type uses and whose queue holds no live jobs."""
-    found = find_node_type(api, call.path["uuid"])
-    api.definitions.delete_node_type(found.uuid)
+    found = api.engine.definitions.node_type_by_uuid(call.path["uuid"])
+    api.engine.definitions.delete_node_type(found.uuid)
     return DoneTo(uuid=found.uuid)
 
 
 @routes.post("/api/node_types/{uuid}/pause", needs=Scope.QUEUES_WRITE, answer=DoneTo, errors=(404,))
 def pause_queue(api: Api, call: Call[None, None]) -> DoneTo:
     """Give out no jobs of this queue. Running ones go on, new ones are accepted."""
-    found = find_node_type(api, call.path["uuid"])
-    api.store.pause_queue(found.uuid)
-    return DoneTo(uuid=found.uuid)
+    found = api.engine.definitions.node_type_by_uuid(call.path["uuid"])
+    return DoneTo(uuid=api.engine.queues.pause(found.uuid).uuid)
 
 
 @routes.post("/api/node_types/{uuid}/resume", needs=Scope.QUEUES_WRITE, answer=DoneTo, errors=(404,))
 def resume_queue(api: Api, call: Call[None, None]) -> DoneTo:
     """Give out jobs again."""
-    found = find_node_type(api, call.path["uuid"])
-    api.store.resume_queue(found.uuid)
-    return DoneTo(uuid=found.uuid)
-
-
-def find_node_type(api: Api, uuid: str) -> NodeType:
-    """By uuid only, and as the store has it now: a name may look like a uuid."""
-    api.definitions.refresh()
-    found = api.definitions.known_node_type(uuid)
-    if found is None or found.uuid != uuid:
-        raise NotFound("node type", uuid)
-    return found
+    found = api.engine.definitions.node_type_by_uuid(call.path["uuid"])
+    return DoneTo(uuid=api.engine.queues.resume(found.uuid).uuid)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from rota.engine.keys.access import Scope
 from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.jobs import QueueShape, queue_shape
@@ -66,29 +66,30 @@ def list_queues(api: Api, call: Call[None, None]) -> QueueList:
 
 
 def queue_shapes(api: Api) -> Iterable[QueueShape]:
-    paused = api.store.paused_queues()
-    nodes = api.store.list_nodes(since=api.clock.now() - DEAD_AFTER_MS + 1)
-    for one in api.definitions.node_types():
-        yield queue_shape(one, api.store.count_jobs(one.uuid), nodes, is_paused=one.uuid in paused)
+    paused = api.engine.store.paused_queues()
+    nodes = api.engine.store.list_nodes(since=api.engine.clock.now() - DEAD_AFTER_MS + 1)
+    for one in api.engine.definitions.node_types():
+        yield queue_shape(one, api.engine.store.count_jobs(one.uuid), nodes, is_paused=one.uuid in paused)
 
 
 @routes.get("/api/stats", needs=Scope.QUEUES_READ, query=StatsQuery, answer=StatsList, errors=(404,))
 def read_stats(api: Api, call: Call[None, StatsQuery]) -> StatsList:
     """How many jobs were enqueued and ended, minute by minute."""
-    query, now = call.query, api.clock.now()
+    query, now = call.query, api.engine.clock.now()
     until = now + 1 if query.until is None else query.until
     since = until - _DEFAULT_SPAN_MS if query.since is None else query.since
     step_ms = query.step * STATS_STEP_MS
     # A step is given whole, so that a chart's first bar is not a stump.
     since = max(since, now - STATS_KEPT_MS, 0) // step_ms * step_ms
-    queues = api.definitions.node_types() if query.queue is None else [api.definitions.node_type(query.queue)]
+    defined = api.engine.definitions
+    queues = defined.node_types() if query.queue is None else [defined.node_type(query.queue)]
     series = [_series(api, queue, since, until, step_ms) for queue in queues]
     return StatsList(since=since, until=until, step=step_ms, queues=series)
 
 
 def _series(api: Api, queue: NodeType, since: int, until: int, step_ms: int) -> Series:
     steps: dict[int, list[int]] = {}
-    for one in api.store.read_stats(queue.uuid, since=since, until=until):
+    for one in api.engine.store.read_stats(queue.uuid, since=since, until=until):
         counts = steps.setdefault(one.minute // step_ms * step_ms, [0, 0, 0, 0])
         for place, count in enumerate((one.enqueued, one.succeeded, one.failed, one.cancelled)):
             counts[place] += count

@@ -1,4 +1,4 @@
-"""What clients send about schedules. The fields are those of `ScheduleRequest`, and seed 001's `job_type_uuid`."""
+"""What clients send about schedules. The fields are those of `ScheduleRequest`, and Synchrony's `job_type_uuid`."""
 
 from typing import Annotated, Any, get_type_hints
 
@@ -19,7 +19,7 @@ class NewSchedule(ScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fie
     job_type: str = ""
     """Name or uuid."""
     job_type_uuid: fields.Uuid | None = None
-    """The same, as seed 001 names it."""
+    """The same, as Synchrony names it."""
 
     def request(self) -> ScheduleRequest:
         given = {name: getattr(self, name) for name in ScheduleRequest.__struct_fields__}

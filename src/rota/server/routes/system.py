@@ -4,10 +4,10 @@ from msgspec import Struct
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from rota import __version__
+from rota.engine.keys.access import OPEN, Scope
 from rota.server import docs_page, metrics, openapi
 from rota.server.answers import Json
 from rota.server.api import Api
-from rota.server.auth.access import OPEN, Scope
 from rota.server.operations import Call, Routes
 
 TEXT = "text/plain"

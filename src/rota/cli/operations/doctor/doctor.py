@@ -6,13 +6,15 @@ from collections.abc import Iterator
 import click
 import msgspec
 
-from rota.cli.operations.doctor.finding import Finding, Level, problem, warning
+from rota.cli.operations.doctor.finding import Finding, Level, ok, problem, warning
 from rota.cli.operations.doctor.machine_checks import check_machine
 from rota.cli.operations.doctor.record_checks import check_records
-from rota.cli.operations.doctor.store_checks import check_store, reachable
-from rota.cli.show import coloured, print_json, talk, visible
-from rota.cli.target import Target, store_file, takes_target
+from rota.cli.operations.doctor.store_checks import check_store
+from rota.cli.show import print_json, talk
+from rota.cli.target import Target, takes_target
+from rota.engine.engine import store_file
 from rota.errors import StoreError
+from rota.host.terminal import coloured, visible
 from rota.settings import Settings
 from rota.settings.settings import mask_url
 
@@ -47,7 +49,7 @@ def _examine(target: Target, settings: Settings, *, forgets: bool) -> Iterator[F
         return
     try:
         with target.open() as rota:
-            yield reachable(rota)
+            yield ok("store", f"{mask_url(settings.store)} answers")
             yield from check_store(rota)
             yield from check_records(rota, forgets=forgets)
     except StoreError as error:

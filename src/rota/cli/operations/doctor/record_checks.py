@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 
 from rota.cli.operations.doctor.finding import Finding, ok, problem
-from rota.cli.target import Opened
+from rota.engine.engine import Engine
+from rota.engine.housekeeping.unreadable import forget_unreadable
 from rota.model.job import LIVE_STATES, Job, JobState
 from rota.store.jobs import JobQuery
 from rota.store.records.unreadable import SET_ASIDE_EVENT, UNREADABLE, Unreadable
 
 _PAGE = 500
 _MOST_JOBS = 1_000
-"""So many live jobs and so many failed ones are looked at."""
+"""This many live jobs and this many failed ones are looked at."""
 _FIXES = {
     "node type": "define it anew: rota node-type create {id} --replace ...",
     "job type": "define it anew: rota job-type create {id} --replace ...",
@@ -21,19 +22,19 @@ _FIXES = {
 }
 
 
-def check_records(rota: Opened, *, forgets: bool) -> Iterator[Finding]:
+def check_records(rota: Engine, *, forgets: bool) -> Iterator[Finding]:
     """Read everything of which there is not too much, and name what cannot be read."""
     _read_all(rota)
     found = [*rota.store.unreadable_records(), *_set_aside(rota), *_jobs(rota)]
     for one in found:
-        if forgets and _forget(rota, one):
+        if forgets and forget_unreadable(rota.store, rota.clock, one):
             yield ok("records", f"{one.kind} {one.id} could not be read and is forgotten: {one.reason}")
         else:
             fix = _FIXES.get(one.kind, "use a newer Rota, or wait until it is forgotten").format(id=one.id)
             yield problem("records", f"{one.kind} {one.id} cannot be read: {one.reason}", fix)
 
 
-def _read_all(rota: Opened) -> None:
+def _read_all(rota: Engine) -> None:
     """What cannot be read is noted by the store."""
     rota.store.list_node_types()
     rota.store.list_job_types()
@@ -45,12 +46,12 @@ def _read_all(rota: Opened) -> None:
         pass  # the next page
 
 
-def _set_aside(rota: Opened) -> Iterator[Unreadable]:
+def _set_aside(rota: Engine) -> Iterator[Unreadable]:
     for name, record in rota.store.list_settings(SET_ASIDE_EVENT).items():
         yield Unreadable("event", name.removeprefix(SET_ASIDE_EVENT), record)
 
 
-def _jobs(rota: Opened) -> Iterator[Unreadable]:
+def _jobs(rota: Engine) -> Iterator[Unreadable]:
     for states in (LIVE_STATES, frozenset({JobState.FAILED})):
         for job in rota.store.list_jobs(JobQuery(states=states), limit=_MOST_JOBS).jobs:
             if reason := _reason(job):
@@ -65,14 +66,3 @@ def _reason(job: Job) -> str | None:
     if isinstance(errors, dict) and errors.get("type") == UNREADABLE:
         return str(errors.get("message"))
     return None
-
-
-def _forget(rota: Opened, one: Unreadable) -> bool:
-    if one.kind == "schedule":
-        return rota.store.delete_schedules([one.id])[0]
-    if one.kind == "configuration":
-        return rota.store.delete_configurations([one.id])[0]
-    if one.kind == "job":
-        rota.store.cancel_jobs([one.id], now=rota.clock.now())
-        return rota.store.delete_jobs([one.id])[0]
-    return one.kind == "event" and rota.store.delete_setting(SET_ASIDE_EVENT + one.id)

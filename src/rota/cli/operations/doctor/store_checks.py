@@ -4,21 +4,19 @@ from collections.abc import Iterator
 
 from rota.cli.operations.doctor.finding import Finding, ok, problem, warning
 from rota.cli.show import span
-from rota.cli.target import Opened
 from rota.clock import SystemClock
+from rota.engine.engine import Engine
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.housekeeping.write_probe import keeps_a_value
 from rota.errors import InvalidInput, StoreError
-from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.node import NodeType
-from rota.settings.settings import mask_url
 
 MOST_SKEW_MS = 1_000
 _LOST_LIMIT = 1_000
-_PROBE = "probe:"
 
 
-def check_store(rota: Opened) -> Iterator[Finding]:
+def check_store(rota: Engine) -> Iterator[Finding]:
     yield _clock(rota)
     for one in rota.store.problems():
         yield problem("store", one, "change the store's set-up, or choose another with --store")
@@ -31,16 +29,9 @@ def check_store(rota: Opened) -> Iterator[Finding]:
         yield from _queue(rota, node_type)
 
 
-def reachable(rota: Opened) -> Finding:
-    return ok("store", f"{mask_url(rota.settings.store)} answers")
-
-
-def _probe(rota: Opened) -> Finding:
-    """Whether the store takes and keeps a value: one that answers may still refuse every write."""
-    name = f"{_PROBE}{new_id(rota.store.now())}"
+def _probe(rota: Engine) -> Finding:
     try:
-        rota.store.put_setting(name, "written by rota doctor")
-        kept = rota.store.delete_setting(name)
+        kept = keeps_a_value(rota.store)
     except StoreError as error:
         return problem("store", f"it answers, but refuses to write: {error}", "free some space, or see its own log")
     if not kept:
@@ -48,7 +39,7 @@ def _probe(rota: Opened) -> Finding:
     return ok("store", "it can be written")
 
 
-def _clock(rota: Opened) -> Finding:
+def _clock(rota: Engine) -> Finding:
     skew_ms = rota.store.now() - SystemClock().now()
     if abs(skew_ms) <= MOST_SKEW_MS:
         return ok("clock", "this machine's clock agrees with the store's")
@@ -57,7 +48,7 @@ def _clock(rota: Opened) -> Finding:
     return warning("clock", f"{message}; nodes follow the store's", "let NTP set both clocks")
 
 
-def _nodes(rota: Opened) -> Iterator[Finding]:
+def _nodes(rota: Engine) -> Iterator[Finding]:
     now = rota.clock.now()
     found = rota.store.list_nodes(since=0)
     dead = [node for node in found if not node.is_alive(now)]
@@ -68,7 +59,7 @@ def _nodes(rota: Opened) -> Iterator[Finding]:
         yield ok("nodes", f"alive: {len(found) - len(dead)}")
 
 
-def _job_types(rota: Opened) -> Iterator[Finding]:
+def _job_types(rota: Engine) -> Iterator[Finding]:
     executors = ExecutorRegistry()
     queues = {name for one in rota.definitions.node_types() for name in (one.name, one.uuid)}
     for job_type in rota.definitions.job_types():
@@ -83,7 +74,7 @@ def _job_types(rota: Opened) -> Iterator[Finding]:
             yield problem("job types", f"{name!r} cannot run: {error}", fix)
 
 
-def _queue(rota: Opened, node_type: NodeType) -> Iterator[Finding]:
+def _queue(rota: Engine, node_type: NodeType) -> Iterator[Finding]:
     now, name = rota.clock.now(), node_type.name
     if lost := _count_lost(rota, node_type, now):
         fix = "start a node (rota worker, rota scheduler or rota up): its watchdog takes them back"
@@ -98,13 +89,13 @@ def _queue(rota: Opened, node_type: NodeType) -> Iterator[Finding]:
         yield problem("queues", f"{waiting} jobs wait in {name!r}, but no node serves it", f"rota worker --type {name}")
 
 
-def _count_lost(rota: Opened, node_type: NodeType, now: int) -> int:
+def _count_lost(rota: Engine, node_type: NodeType, now: int) -> int:
     """Jobs of nodes that have not been heard of lately. Whether these are dead is for a watchdog to say."""
     alive = {node.uuid for node in rota.store.list_nodes(since=0) if node.is_alive(now)}
     silent = [node for node in rota.store.read_pulses(node_type.uuid) if node not in alive]
     return sum(len(rota.store.claims_of_node(node_type.uuid, node, limit=_LOST_LIMIT)) for node in silent)
 
 
-def _has_worker(rota: Opened, node_type: NodeType, now: int) -> bool:
+def _has_worker(rota: Engine, node_type: NodeType, now: int) -> bool:
     nodes = rota.store.list_nodes(since=0)
     return any(node.node_type == node_type.uuid and node.slots > 0 and node.is_alive(now) for node in nodes)

@@ -57,7 +57,7 @@ def build_argv(command: str | list[str], words: list[str]) -> list[str]:
 
 
 def build_raw_argv(command: str | list[str], field: str, extra: object) -> list[str]:
-    """What to run when the job type trusts its jobs: both parts are one script, as the original of seed 001 has it."""
+    """What to run when the job type trusts its jobs: both parts are one script, as Synchrony itself has it."""
     if extra is None or extra == []:
         return [SHELL, "-c", _as_script(command)]
     return [SHELL, "-c", f"{_as_script(command)} {_as_script(check_command(field, extra))}"]

@@ -172,7 +172,7 @@ class Connection:
                 raise HttpFailure("response", "the answer's body has a chunk of another size than announced")
 
     async def _read_bytes(self, answer: Answer, count: int | None, limit: int) -> None:
-        """Read so many bytes, or all there are; one more than the limit shows that it is passed."""
+        """Read this many bytes, or all there are; one more than the limit shows that it is passed."""
         while count is None or count > 0:
             room = limit + 1 - len(answer.body)
             chunk = await self._guarded_read(min(_READ_BYTES, room, room if count is None else count))

@@ -1,7 +1,7 @@
 """What an http job type says, checked; and the request that one of its jobs makes of it.
 
 A job fills in placeholders and changes nothing else. In the URL a value is escaped so that it stays one component, and
-no placeholder can stand where it could choose another host.
+no placeholder can be where it could choose another host.
 """
 
 import re

@@ -41,7 +41,7 @@ class Url(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """For logs: without the query, where tokens like to stand."""
+        """For logs: without the query, where tokens often are."""
         path, has_query, _ = self.target.partition("?")
         return f"{self.scheme}://{self.authority}{path}{'?...' if has_query else ''}"
 

@@ -11,7 +11,7 @@ FIRST_YEAR, LAST_YEAR = 1970, 2099
 
 
 class FieldKind(Struct, frozen=True):
-    """One position of a cron line: its name and the numbers and words that may stand there."""
+    """One position of a cron line: its name and the numbers and words that may be there."""
 
     name: str
     low: int

@@ -56,7 +56,7 @@ class Reboot(Struct, frozen=True):
 def parse_cron_line(
     text: str, dialect: Dialect = Dialect.AUTO, *, seed: str = "", days: Days = Days.EITHER, where: str = "cron"
 ) -> Cron | Every | Reboot:
-    """Whatever may stand where a cron line is expected, or `InvalidInput` that names `where`."""
+    """Whatever may be where a cron line is expected, or `InvalidInput` that names `where`."""
     line = _tidy(text, where)
     if not line.startswith("@"):
         return parse_cron(line, dialect, seed=seed, days=days, where=where)

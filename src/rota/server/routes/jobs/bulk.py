@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from rota.engine.jobs.changes import Changed
+from rota.engine.keys.access import Scope
 from rota.errors import InvalidInput
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.filters import JobFilter, job_query
 from rota.store.jobs import JobQuery
@@ -35,21 +35,21 @@ class BulkChanged(Struct, frozen=True, kw_only=True):
 def cancel_jobs(api: Api, call: Call[BulkChange, None]) -> BulkChanged:
     """Cancel jobs that are not over, up to 10,000 in one call."""
     query, dry_run = _meant(api, call.body), call.body.dry_run
-    return _shown(api.changes.cancel(query, now=api.clock.now(), dry_run=dry_run), dry_run)
+    return _shown(api.engine.jobs.cancel_all(query, dry_run=dry_run), dry_run)
 
 
 @routes.post("/api/jobs/retry", needs=Scope.JOBS_WRITE, body=BulkChange, answer=BulkChanged, errors=(404,))
 def retry_jobs(api: Api, call: Call[BulkChange, None]) -> BulkChanged:
     """Bring failed and cancelled jobs back, up to 10,000 in one call."""
     query, dry_run = _meant(api, call.body), call.body.dry_run
-    return _shown(api.changes.retry(query, now=api.clock.now(), dry_run=dry_run), dry_run)
+    return _shown(api.engine.jobs.retry_all(query, dry_run=dry_run), dry_run)
 
 
 @routes.post("/api/jobs/delete", needs=Scope.JOBS_WRITE, body=BulkChange, answer=BulkChanged, errors=(404,))
 def delete_jobs(api: Api, call: Call[BulkChange, None]) -> BulkChanged:
     """Forget ended jobs with their logs, up to 10,000 in one call."""
     query, dry_run = _meant(api, call.body), call.body.dry_run
-    return _shown(api.changes.delete(query, dry_run=dry_run), dry_run)
+    return _shown(api.engine.jobs.delete_all(query, dry_run=dry_run), dry_run)
 
 
 def _meant(api: Api, body: BulkChange) -> JobQuery:

@@ -33,9 +33,9 @@ def job_query(api: Api, given: JobFilter) -> JobQuery:
     """The query that is meant, with names made into uuids."""
     queue = given.node_type or given.queue
     return JobQuery(
-        queue=api.definitions.node_type(queue).uuid if queue else None,
+        queue=api.engine.definitions.node_type(queue).uuid if queue else None,
         states=frozenset([*given.state, *given.status]),
-        job_type=api.definitions.job_type(given.job_type).uuid if given.job_type else None,
+        job_type=api.engine.definitions.job_type(given.job_type).uuid if given.job_type else None,
         node=given.node,
         schedule=given.schedule,
         since=given.since,

@@ -5,11 +5,9 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from rota.engine.jobs.intake import JobRequest
-from rota.errors import Conflict, NotFound
-from rota.model.job import JobState
+from rota.engine.keys.access import Scope
 from rota.server.answers import DoneTo
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.filters import JobFilter, job_query
 from rota.shapes import fields
@@ -23,13 +21,13 @@ routes = Routes("jobs")
 
 
 class NewJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A wish for a job. Only the job type is needed, by uuid or name."""
+    """A request for a job. Only the job type is needed, by uuid or name."""
 
     job_type_uuid: fields.Reference
     arguments: dict[str, object] = {}
     priority: fields.Priority = 0
     delay: fields.Delay | None = None
-    """Not before so many milliseconds have passed; not beside `run_at`."""
+    """Not before this many milliseconds have passed; not beside `run_at`."""
     run_at: fields.Instant | None = None
     unique_key: fields.UniqueKey | None = None
     timeout: fields.Timeout | None = None
@@ -122,7 +120,7 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
 
     The error names the number of the bad one, as in `jobs[17].priority`.
     """
-    admissions = api.intake.enqueue([wish.request() for wish in call.body.jobs], named="jobs")
+    admissions = api.engine.intake.enqueue([one.request() for one in call.body.jobs], named="jobs")
     return EnqueuedMany("ok", [EnqueuedOne(one.job_id, one.is_new) for one in admissions])
 
 
@@ -130,23 +128,21 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
 def list_jobs(api: Api, call: Call[None, JobListQuery]) -> JobList:
     """List jobs: waiting ones in the order in which they will run, then running ones, then the latest that ended."""
     query = call.query
-    page = api.store.list_jobs(job_query(api, query), limit=query.limit, cursor=query.cursor or None)
+    page = api.engine.store.list_jobs(job_query(api, query), limit=query.limit, cursor=query.cursor or None)
     return JobList(api.describe(page.jobs), page.cursor)
 
 
 @routes.get("/api/jobs/{uuid}", needs=Scope.JOBS_READ, answer=JobShape, errors=(404,))
 def show_job(api: Api, call: Call[None, None]) -> JobShape:
     """One job, whatever its state."""
-    return api.describe([api.find_job(call.path["uuid"])])[0]
+    return api.describe([api.engine.jobs.find(call.path["uuid"])])[0]
 
 
 @routes.delete("/api/jobs/{uuid}", needs=Scope.JOBS_WRITE, answer=DoneTo, errors=(404, 409))
 def delete_job(api: Api, call: Call[None, None]) -> DoneTo:
     """Forget an ended job with its log."""
     uuid = call.path["uuid"]
-    if not api.store.delete_jobs([uuid])[0]:
-        job = api.find_job(uuid)
-        raise Conflict(f"job {uuid} is {job.state.value}; only ended jobs can be deleted")
+    api.engine.jobs.delete(uuid)
     return DoneTo(uuid=uuid)
 
 
@@ -154,21 +150,12 @@ def delete_job(api: Api, call: Call[None, None]) -> DoneTo:
 def cancel_job(api: Api, call: Call[None, None]) -> Cancelled:
     """Cancel a job. A waiting one is cancelled at once; of a running one its node is told, which ends it."""
     uuid = call.path["uuid"]
-    answer = api.store.cancel_jobs([uuid], now=api.clock.now())[0]
-    if answer is CancelAnswer.UNKNOWN:
-        raise NotFound("job", uuid)
-    if answer is CancelAnswer.FINAL:
-        raise Conflict(f"job {uuid} ended already, so there is nothing to cancel")
-    return Cancelled(uuid=uuid, answer=answer)
+    return Cancelled(uuid=uuid, answer=api.engine.jobs.cancel(uuid))
 
 
 @routes.post("/api/jobs/{uuid}/retry", needs=Scope.JOBS_WRITE, answer=DoneTo, errors=(404, 409))
 def retry_job(api: Api, call: Call[None, None]) -> DoneTo:
     """Bring a failed or cancelled job back into its queue, as new."""
     uuid = call.path["uuid"]
-    if not api.store.retry_jobs([uuid], now=api.clock.now())[0]:
-        job = api.find_job(uuid)
-        if job.state in (JobState.FAILED, JobState.CANCELLED):
-            raise Conflict(f"another live job has the unique key of job {uuid}")
-        raise Conflict(f"job {uuid} is {job.state.value}; only failed and cancelled jobs can be brought back")
+    api.engine.jobs.retry(uuid)
     return DoneTo(uuid=uuid)

@@ -1,13 +1,13 @@
-"""Seed 001's lists of one queue's jobs, and its view of a finished one."""
+"""Synchrony's lists of one queue's jobs, and its view of a finished one."""
 
 from typing import Annotated
 
 from msgspec import Meta, Struct, structs
 
+from rota.engine.keys.access import Scope
 from rota.errors import NotFound
 from rota.model.job import FINAL_STATES, JobState
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.jobs import JobList
 from rota.shapes import fields
@@ -55,16 +55,16 @@ def list_finished(api: Api, call: Call[None, PageQuery]) -> JobList:
 @routes.get("/api/jobs/{node_type_uuid}/{uuid}", needs=Scope.JOBS_READ, answer=JobShape, errors=(404,))
 def show_finished(api: Api, call: Call[None, None]) -> JobShape:
     """A finished job of a node type, with its results and errors."""
-    job = api.find_job(call.path["uuid"])
+    job = api.engine.jobs.find(call.path["uuid"])
     if job.spec.queue != call.path["node_type_uuid"] or not job.state.is_final:
         raise NotFound("finished job of this node type", job.id, f"GET /api/jobs/{job.id} shows any job")
     return api.describe([job])[0]
 
 
 def _list(api: Api, call: Call[None, PageQuery], states: frozenset[JobState]) -> JobList:
-    queue = api.definitions.node_type(call.path["node_type_uuid"]).uuid
+    queue = api.engine.definitions.node_type(call.path["node_type_uuid"]).uuid
     query = JobQuery(queue=queue, states=states)
-    page = api.store.list_jobs(query, limit=call.query.limit, cursor=call.query.cursor or None)
+    page = api.engine.store.list_jobs(query, limit=call.query.limit, cursor=call.query.cursor or None)
     return JobList(api.describe(page.jobs), page.cursor)
 
 

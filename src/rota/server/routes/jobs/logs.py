@@ -7,9 +7,9 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.responses import StreamingResponse
 
+from rota.engine.keys.access import Scope
 from rota.model.log import LEVELS, LogEntry
 from rota.server.api import Api
-from rota.server.auth.access import Scope
 from rota.server.log_feeds import Line
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
@@ -59,11 +59,11 @@ class LogList(Struct, frozen=True):
 @routes.get("/api/jobs/{uuid}/logs", needs=Scope.JOBS_READ, query=LogPageQuery, answer=LogList, errors=(404,))
 def read_logs(api: Api, call: Call[None, LogPageQuery]) -> LogList:
     """The log of a job, as far as it goes now."""
-    uuid, query = api.find_job(call.path["uuid"]).id, call.query
+    uuid, query = api.engine.jobs.find(call.path["uuid"]).id, call.query
     wanted: list[LogShape] = []
     position = query.after
     while True:
-        page = api.store.read_logs(uuid, after=position, limit=_PAGE)
+        page = api.engine.store.read_logs(uuid, after=position, limit=_PAGE)
         for entry in page.entries:
             position += 1
             if query.wants(entry):
@@ -81,7 +81,7 @@ async def stream_logs(api: Api, call: Call[None, LogQuery]) -> StreamingResponse
     Each line is an event with a line of the log as its data; the last event is `end` and has the job's final state.
     A client that was cut off goes on with the header Last-Event-ID and misses nothing.
     """
-    job = await api.in_thread(api.find_job, call.path["uuid"])
+    job = await api.in_thread(api.engine.jobs.find, call.path["uuid"])
     after = _last_event_id(call) or call.query.after
     return StreamingResponse(_events(api, job.id, after, call.query), media_type=EVENT_STREAM)
 

@@ -4,7 +4,7 @@ import pytest
 
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.jobs.retention import AGAIN_S, EVERY_S, Retention
+from rota.engine.housekeeping.retention import AGAIN_S, EVERY_S, Retention
 from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.store import Store

@@ -8,10 +8,10 @@ import secrets
 import msgspec
 from msgspec import Struct
 
+from rota.engine.keys.access import Caller, Role, Scope
+from rota.engine.keys.hashes import hash_made_key, matches_hash
 from rota.errors import Conflict, NotFound
 from rota.model.limits import check_name
-from rota.server.auth.access import Caller, Role, Scope
-from rota.server.auth.hashes import hash_made_key, matches_hash
 from rota.store.records.unreadable import UnreadableRecords
 from rota.store.store import Store
 

@@ -1,81 +1,22 @@
-"""The admin key, made at first start or given by settings, and the ring of all keys that a server accepts.
+"""The ring of all keys that a server accepts.
 
-Keys are kept as hashes in the store and compared in constant time. One that was accepted once is remembered by its
+Keys are compared in constant time with the hashes that the store has. One that was accepted once is remembered by its
 digest, and costs microseconds from then on.
 """
 
 import hmac
-import secrets
 import threading
 
-from msgspec import Struct
-
 from rota.clock import Clock
-from rota.errors import InvalidInput, StoreError
-from rota.server.auth.access import ADMIN, Caller
-from rota.server.auth.hashes import digest_of, hash_chosen_key, hash_made_key, is_quick_hash, matches_hash
-from rota.server.auth.named_keys import NamedKey, find_key, list_keys
+from rota.engine.keys.access import ADMIN, Caller
+from rota.engine.keys.admin_key import DEV_KEY, SETTING, KeyPlan
+from rota.engine.keys.hashes import digest_of, is_quick_hash, matches_hash
+from rota.engine.keys.named_keys import NamedKey, find_key, list_keys
+from rota.errors import StoreError
 from rota.store.store import Store
 
-DEV_KEY = "dev_key"
-"""Seed 001's default. Everybody knows it, so it works only where nobody else can connect."""
-SETTING = "api_key_hash"
-ADMIN_KEY = "admin"
-"""The name of the first key."""
 _REREAD_S = 2.0
 """A replaced key is refused, and the new one accepted, within this time."""
-
-
-def replace_key(store: Store) -> str:
-    """A new admin key in place of whatever was kept. It is shown once; only its hash stays."""
-    key = secrets.token_urlsafe(32)
-    store.put_setting(SETTING, hash_made_key(key))
-    return key
-
-
-def is_dev_key(key: str | None) -> bool:
-    return key == DEV_KEY
-
-
-class KeyPlan(Struct, frozen=True):
-    """How a server's key came about."""
-
-    made: str | None
-    """The key, if it was made just now; nobody will see it again."""
-    configured: str | None
-    """The key that the settings give."""
-    allows_dev_key: bool
-
-
-def prepare_key(store: Store, *, configured: str | None, is_loopback: bool) -> KeyPlan:
-    """Settle which key a server accepts before it starts.
-
-    A key from the settings is the only one; its hash is kept for servers that have none. Without one, a key is made at
-    the first start of all, and `dev_key` works too while only this machine can connect.
-    """
-    if is_dev_key(configured):
-        if not is_loopback:
-            raise InvalidInput(
-                "api_key", f"{DEV_KEY!r} is known to everybody; choose another key, or bind to 127.0.0.1"
-            )
-        return KeyPlan(None, configured, True)
-    if configured is not None:
-        _keep_chosen(store, configured)
-        return KeyPlan(None, configured, False)
-    return KeyPlan(_make_if_absent(store), None, is_loopback)
-
-
-def _keep_chosen(store: Store, key: str) -> None:
-    """A chosen key replaces one that was chosen before, but not one that was made: that one is in use elsewhere."""
-    kept = store.put_setting(SETTING, hash_chosen_key(key), only_if_absent=True)
-    if kept.startswith("scrypt$") and not matches_hash(key, kept):
-        store.put_setting(SETTING, hash_chosen_key(key))
-
-
-def _make_if_absent(store: Store) -> str | None:
-    key = secrets.token_urlsafe(32)
-    hashed = hash_made_key(key)
-    return key if store.put_setting(SETTING, hashed, only_if_absent=True) == hashed else None
 
 
 class KeyRing:

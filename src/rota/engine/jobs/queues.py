@@ -1,0 +1,43 @@
+"""Queues as a whole: pausing, resuming, emptying. A queue is known by the name or uuid of its node type."""
+
+from rota.clock import Clock
+from rota.engine.definitions.definitions import Definitions
+from rota.model.job import LIVE_STATES
+from rota.model.node import NodeType
+from rota.store.jobs import JobQuery
+from rota.store.store import Store
+
+_STEP = 1_000
+"""Jobs of one store operation, so that nobody else waits long."""
+_FAR_FUTURE = 1 << 50
+
+
+class Queues:
+    """Changes queues."""
+
+    def __init__(self, store: Store, definitions: Definitions, clock: Clock) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._clock = clock
+
+    def pause(self, name: str) -> NodeType:
+        """Give out no jobs of a queue until it is resumed. Running ones go on, new ones are accepted."""
+        found = self._definitions.node_type(name)
+        self._store.pause_queue(found.uuid)
+        return found
+
+    def resume(self, name: str) -> NodeType:
+        """Give out jobs again."""
+        found = self._definitions.node_type(name)
+        self._store.resume_queue(found.uuid)
+        return found
+
+    def empty(self, name: str) -> NodeType:
+        """Cancel what is live in a queue that no node serves, and forget everything that ended there."""
+        found = self._definitions.node_type(name)
+        query = JobQuery(queue=found.uuid, states=LIVE_STATES)
+        while jobs := self._store.list_jobs(query, limit=_STEP).jobs:
+            self._store.cancel_jobs([job.id for job in jobs], now=self._clock.now())
+        while self._store.trim_history(found.uuid, ended_before=_FAR_FUTURE, keep=0, limit=_STEP):
+            pass  # one step at a time
+        return found
