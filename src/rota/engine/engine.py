@@ -90,7 +90,7 @@ def store_file(url: str) -> Path | None:
     """The file of a SQLite store; None for any other."""
     if not url.startswith("sqlite:"):
         return None
-    from rota.store.sqlite.database import MEMORY, parse_url
+    from rota.store.sqlite.database.database import MEMORY, parse_url
 
     path, _ = parse_url(url)
     return None if path == MEMORY else Path(path)
