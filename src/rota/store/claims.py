@@ -16,7 +16,7 @@ from rota.model.settlement import Settlement
 MAX_PROMOTED = 1_000
 """Delayed jobs that one claim makes ready at most, so that no single step takes long."""
 MAX_SCANNED = 1_000
-"""Ready jobs that one claim looks at at most, for the same reason: those whose lock is taken are set aside."""
+"""Ready jobs that one claim looks at at most, for the same reason: those whose lock is taken are blocked."""
 
 
 class Claims(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Renewal(Struct, frozen=True):
     """The answer to `renew_claims`."""
 
     cancelled: list[str]
-    """Held jobs that somebody asked to cancel."""
+    """Held jobs whose cancellation was requested."""
     lost: list[str]
     """Jobs that the node believes it holds, but no longer does. Their runs must be stopped."""
 
@@ -65,7 +65,7 @@ class ClaimStore(Protocol):
         jobs were looked at, all of them waiting for a lock, and the caller asks again at once.
 
         First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then
-        id, and each is given to one node only. A job whose lock is held by a running job is set aside until that lock
+        id, and each is given to one node only. A job whose lock is taken by a running job is blocked until that lock
         is free, and another is given instead; it keeps its place among those that wait for the lock. A job with a lock
         is given with a fencing number that is greater than any before in its queue. A paused queue gives nothing,
         and names no time that has passed. When jobs are handed out, the node has a new pulse on the queue; a claim of
@@ -81,7 +81,7 @@ class ClaimStore(Protocol):
 
         A settlement is carried out if its token holds the job, which then moves to the settlement's state: an ended
         job gets its ending, a returning one its new attempts, deaths, rank and time; a returning job whose
-        cancellation was asked for is cancelled instead. An ended job frees its unique key; every settled job frees its
+        cancellation was requested is cancelled instead. An ended job frees its unique key; every settled job frees its
         lock, and the next job that waits for the lock is ready at once. Refused is whatever another token holds, or
         none; a settlement that had been carried out before is not refused and changes nothing.
 
@@ -104,7 +104,7 @@ class ClaimStore(Protocol):
         """Put back jobs that the store holds for the node, but of which the node knows nothing; returns how many.
 
         That is what a claim leaves whose answer was lost on the way. They return as they were: no attempt, no death
-        counted. One whose cancellation was asked for is cancelled. From then on claims of the node up to the serial
+        counted. One whose cancellation was requested is cancelled. From then on claims of the node up to the serial
         `floor` take nothing, so that one which is still on its way cannot leave more of the kind. Need not be one
         step: nobody but the node claims for it.
         """
@@ -120,7 +120,7 @@ class ClaimStore(Protocol):
         ...
 
     def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
-        """What the node holds. Costs as much as the queue has running jobs, so it is asked for dead nodes only."""
+        """What the node holds. Costs as much as the queue has running jobs, so it is read for dead nodes only."""
         ...
 
     def reclaim_jobs(

@@ -31,7 +31,7 @@ TRIM_EVERY = 100
 
 
 class ConfigurationEntry(Struct, frozen=True):
-    """A configuration as it stands."""
+    """A configuration as it is now."""
 
     configuration: Configuration
     state: ConfigurationState

@@ -10,7 +10,7 @@ from rota.model.job import JobState
 
 STATS_STEP_MS = 60_000
 STATS_KEPT_MS = 48 * 3600 * 1000
-"""Stats of minutes are forgotten after so long; those of all time stay."""
+"""Stats of minutes are kept for this long; those of all time stay."""
 
 
 class Stats(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class Waker(Protocol):
     def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
         """Block until something may have changed, `nudge` is called, or the time is over.
 
-        Returns the ids of held jobs whose cancellation was asked for, as far as they are known. With `wants_jobs` it
+        Returns the ids of held jobs whose cancellation was requested, as far as they are known. With `wants_jobs` it
         also returns when jobs may have become ready; of several waiting nodes at least one is woken for new jobs. It
         may return for no reason. It raises `StoreUnavailable` like any operation.
         """

@@ -22,7 +22,7 @@ MOST_LOOKED_UP = 1_000
 
 
 class ScheduleEntry(Struct, frozen=True):
-    """A schedule as it stands."""
+    """A schedule as it is now."""
 
     schedule: Schedule
     state: ScheduleState

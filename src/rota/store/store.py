@@ -12,7 +12,7 @@ caller has to look at.
 Errors: `StoreUnavailable` when the store cannot be reached, `StoreFull` when it has no room. After one, the caller does
 not know whether the operation happened, and may repeat it: jobs are enqueued once, and a settlement that took effect is
 recognised. The jobs of a repeated claim are others; `recover_claims` puts back those whose answer was lost. Log lines
-that are repeated stand twice.
+that are repeated are there twice.
 
 The operations are in one file per noun, each with the values that it takes and gives.
 """
@@ -62,7 +62,7 @@ class Store(
 
     def troubles(self) -> list[str]:
         """What is wrong with the store right now, one sentence each: refused writes, failed syncs, a log that only
-        grows. Cheap: asked with every beat."""
+        grows. Cheap: called with every beat."""
 
     def unreadable_records(self) -> list[Unreadable]:
         """Records that this handle came across and could not read: broken ones, and kinds that only a newer version

@@ -81,7 +81,7 @@ def test_a_timeout_uses_up_an_attempt_and_is_tried_again(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
         shop = Shop(store)
-        shop.python("pass_gate", timeout_ms=20, retry=RetryPolicy(attempts=2, delay_ms=1))
+        shop.python("pass_gate", timeout_ms=500, retry=RetryPolicy(attempts=2, delay_ms=1))
         async with working(store):
             (job,) = await shop.ended(shop.enqueue("pass_gate"))
 
@@ -96,10 +96,10 @@ def test_a_function_that_blocks_its_thread_gives_its_slot_free_at_its_timeout(st
     async def scene() -> None:
         stage = new_stage()
         shop = Shop(store)
-        shop.python("block", timeout_ms=50)
+        shop.python("block", timeout_ms=500)
         shop.python("nothing")
         async with working(store, threads=1):
-            blocked = shop.enqueue("block", {"seconds": 1.0})
+            blocked = shop.enqueue("block", {"seconds": 3.0})
             behind = shop.enqueue("nothing")
 
             (job, _) = await shop.ended(blocked, behind)

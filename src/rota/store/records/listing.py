@@ -1,7 +1,7 @@
 """Listing jobs page by page, the same for every store.
 
-A listing walks through sections: delayed, queued, held (queued, but waiting for a lock), running, ended. A store reads
-one section of one queue, in order, from behind a place; here the queues are merged, filtered and cut into pages.
+A listing walks through sections: delayed, queued, blocked (queued, but waiting for a lock), running, ended. A store
+reads one section of one queue, in order, from behind a place; here the queues are merged, filtered and cut into pages.
 """
 
 import base64
@@ -36,7 +36,7 @@ class Section(Struct, frozen=True):
 SECTIONS = (
     Section("delayed", frozenset({JobState.DELAYED})),
     Section("queued", frozenset({JobState.QUEUED})),
-    Section("held", frozenset({JobState.QUEUED})),
+    Section("blocked", frozenset({JobState.QUEUED})),
     Section("running", frozenset({JobState.RUNNING})),
     Section("ended", FINAL_STATES, latest_first=True),
 )

@@ -1,7 +1,8 @@
 """Records that cannot be read: broken, or written by a version that knows more kinds of a thing than this one.
 
-One such record stops nobody. It is left as it is, told of once, and named by `rota doctor`; whatever was asked for goes
-on without it. Jobs and definitions have a stand-in, so that people find them where they look, and can delete them.
+One such record stops nobody. It is left as it is, logged once, and named by `rota doctor`; the operation that came
+across it goes on without it. Jobs and definitions have a stand-in, so that people find them where they look, and can
+delete them.
 """
 
 import logging
@@ -93,7 +94,7 @@ def set_aside_text(record: bytes) -> str:
 def unreadable_spec(
     job_id: str, queue: str, reason: str, *, lock_key: str | None = None, unique_key: str | None = None
 ) -> JobSpec:
-    """Stands for a job whose own record cannot be read. It has no job type, so it fails as soon as a node takes it."""
+    """Takes the place of a job whose own record cannot be read. It has no job type, so it fails when it is run."""
     return JobSpec(
         id=job_id,
         job_type="",
@@ -111,20 +112,20 @@ def unreadable_errors(reason: str) -> dict[str, str]:
 
 
 def unreadable_node_type(uuid: str, name: str) -> NodeType:
-    """Stands for a node type: its queue goes on, with as many threads as by default."""
+    """Takes the place of a node type: its queue goes on, with as many threads as by default."""
     return NodeType(uuid=uuid, name=name, managed_by=UNREADABLE)
 
 
 def unreadable_job_type(uuid: str, name: str, reason: str) -> JobType:
-    """Stands for a job type. There is no such executor: its jobs fail until it is defined anew."""
+    """Takes the place of a job type. There is no such executor: its jobs fail until it is defined anew."""
     return JobType(uuid=uuid, name=name, executor=UNREADABLE, metadata={"reason": reason}, managed_by=UNREADABLE)
 
 
 def unreadable_node(uuid: str, last_ping: int) -> Node:
-    """Stands for a node: that it lives is known from its beats."""
+    """Takes the place of a node: that it lives is known from its beats."""
     return Node(uuid=uuid, node_type="", last_ping=last_ping, host=UNREADABLE)
 
 
 def unreadable_line(error: Exception) -> LogEntry:
-    """Stands for a log line, so that the others keep their places."""
+    """Takes the place of a log line, so that the others keep their places."""
     return LogEntry(0, f"[this line cannot be read: {reason_of(error)}]", "warning")

@@ -27,7 +27,7 @@ from rota.store.sqlite.jobs.rows import new_row
 from rota.store.sqlite.queues.stats import count_up
 
 _TRIM_SLACK = 100
-"""Ticks are trimmed when so many are over the limit, not one by one."""
+"""Ticks are trimmed when this many are over the limit, not one by one."""
 
 
 class SqliteSchedules(SqliteNoun):

@@ -64,7 +64,7 @@ class RedisJobReading(RedisQueues):
         if section == "running":
             holds = self._redis.hgetall(keys.running).items()
             places = [(int(hold.rsplit(b" ", 1)[1]), job_id.decode()) for job_id, hold in holds]
-        elif section == "held":
+        elif section == "blocked":
             members = [member.rsplit(b"\0", 2) for member in self._blocked(keys)]
             places = [(rank_of_blocked(rank), job_id.decode()) for _, rank, job_id in members]
         else:

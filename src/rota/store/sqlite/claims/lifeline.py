@@ -24,7 +24,7 @@ class SqliteLifeline:
             rows = held_claims(db, list(held))
         ours = [row for row in rows if (row["queue"], row["token"]) == (queue, held[row["id"]])]
         mine = {row["id"]: row["cancel_requested"] for row in ours}
-        return Renewal([id for id, asked in mine.items() if asked], [id for id in held if id not in mine])
+        return Renewal([id for id, is_cancelled in mine.items() if is_cancelled], [id for id in held if id not in mine])
 
     def beat(self, node: Node) -> None:
         with self._writer.write() as db:

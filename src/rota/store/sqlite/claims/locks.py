@@ -15,7 +15,7 @@ def free_lock(db: sqlite3.Connection, queue: str, lock_key: object) -> None:
 
 
 def block_jobs(db: sqlite3.Connection, seqs: Sequence[int]) -> None:
-    """Set jobs aside until their lock is free."""
+    """Keep jobs back until their lock is free."""
     db.execute(SQL["block_jobs"], {"seqs": json_array(seqs)})
 
 

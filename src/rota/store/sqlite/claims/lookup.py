@@ -1,4 +1,4 @@
-"""Which claims there are, asked as part of a transaction."""
+"""Which claims there are, read as part of a transaction."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def claims_of_node(db: sqlite3.Connection, queue: str, node: str, limit: int = -
 
 
 def cancelled_claims(db: sqlite3.Connection, queue: str, node: str) -> list[str]:
-    """The ids of what one node is asked to end."""
+    """The ids of what one node is to end."""
     rows = db.execute(SQL["cancelled_claims"], {"queue": queue, **_token_range(node)})
     return [str(row["id"]) for row in rows]
 

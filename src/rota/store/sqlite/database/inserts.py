@@ -28,7 +28,7 @@ def insert_rows(db: sqlite3.Connection, query: str, rows: Sequence[dict[str, obj
 
 @lru_cache
 def _for_rows(query: str, size: int) -> tuple[str, tuple[str, ...]]:
-    """The query for so many rows, and the names of a row's values in order."""
+    """The query for this many rows, and the names of a row's values in order."""
     found = _VALUES.search(query)
     assert found is not None, f"no VALUES in {query}"
     names = tuple(name.strip().removeprefix(":") for name in found["names"].split(","))

@@ -60,7 +60,7 @@ def readable_claim(row: sqlite3.Row, token: str, fence: int = 0) -> Claim:
 
 
 def spec_of(row: sqlite3.Row) -> JobSpec:
-    """What was asked for, or what stands for it."""
+    """What was handed in, or what takes its place if it cannot be read."""
     try:
         return decode_spec(row["spec"])
     except UNREADABLE_ERRORS as error:

@@ -35,6 +35,6 @@ class Sections:
 _PAGES = {
     "delayed": "page_delayed",
     "queued": "page_queued",
-    "held": "page_blocked",
+    "blocked": "page_blocked",
     "running": "page_running",
 }

@@ -24,7 +24,7 @@ SELECT * FROM jobs WHERE seq IN (SELECT value FROM json_each(:seqs)) ORDER BY ra
 SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND lock_key = :lock_key AND state = 'running');
 
 -- name: block_jobs
--- Set jobs aside until their lock is free.
+-- Keep jobs back until their lock is free.
 UPDATE jobs SET held = 1 WHERE seq IN (SELECT value FROM json_each(:seqs));
 
 -- name: free_lock
@@ -66,7 +66,7 @@ SELECT seq, id, queue, token, spec, rank, attempts, deaths, lock_key, unique_key
 WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high LIMIT :limit;
 
 -- name: cancelled_claims
--- What one node is asked to end.
+-- What one node is to end.
 SELECT id FROM jobs WHERE queue = :queue AND cancel_requested = 1 AND token >= :low AND token < :high;
 
 -- name: recover_claims

@@ -74,9 +74,9 @@ WITH RECURSIVE
   ready (queue) AS (
     SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0
     UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0 AND queue > ready.queue) FROM ready WHERE queue IS NOT NULL),
-  held (queue) AS (
+  blocked (queue) AS (
     SELECT MIN(queue) FROM jobs WHERE held = 1
-    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE held = 1 AND queue > held.queue) FROM held WHERE queue IS NOT NULL),
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE held = 1 AND queue > blocked.queue) FROM blocked WHERE queue IS NOT NULL),
   delayed (queue) AS (
     SELECT MIN(queue) FROM jobs WHERE state = 'delayed'
     UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'delayed' AND queue > delayed.queue) FROM delayed WHERE queue IS NOT NULL),
@@ -88,7 +88,7 @@ WITH RECURSIVE
     UNION ALL SELECT (SELECT MIN(queue) FROM stats WHERE queue > counted.queue) FROM counted WHERE queue IS NOT NULL)
 SELECT uuid FROM node_types
 UNION SELECT queue FROM (
-  SELECT queue FROM ended UNION SELECT queue FROM ready UNION SELECT queue FROM held
+  SELECT queue FROM ended UNION SELECT queue FROM ready UNION SELECT queue FROM blocked
   UNION SELECT queue FROM delayed UNION SELECT queue FROM running UNION SELECT queue FROM counted)
 WHERE queue IS NOT NULL;
 

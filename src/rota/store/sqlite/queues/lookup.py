@@ -1,4 +1,4 @@
-"""What a queue has, asked as part of a transaction."""
+"""What a queue has, read as part of a transaction."""
 
 import sqlite3
 

@@ -1,7 +1,7 @@
 """Wakes a node that waits for work in a SQLite file.
 
 Threads of the same process signal each other through a pipe, after their commit. What other processes commit is
-reported by the kernel, which watches the write-ahead log; where it cannot, `PRAGMA data_version` is asked every few
+reported by the kernel, which watches the write-ahead log; where it cannot, `PRAGMA data_version` is read every few
 milliseconds.
 
 The kernel's report comes too early: a commit is written into the log, perhaps synced, and then published in shared
@@ -30,7 +30,7 @@ from rota.store.sqlite.database.database import MEMORY, translated_errors
 from rota.store.sqlite.queues.file_watch import drain, watch_file
 
 POLL_S = 0.008
-"""Between two questions for `data_version`, on systems without a file watch."""
+"""Between two reads of `data_version`, on systems without a file watch."""
 BUSY_POLL_S = 0.05
 """Between two looks for cancellations while the node is busy: its own commits would wake it all the time."""
 FIRST_PAUSE_S = 0.001
@@ -57,7 +57,7 @@ class SqliteWaker:
         self._cancelled_claims = cancelled_claims
         self._monotonic = monotonic
         self._file = watch_file(f"{path}-wal") if path else None
-        # The lock is tried through it, or the version asked for; in a database in memory there is nobody else.
+        # The lock is tried through it, or the version read; in a database in memory there is nobody else.
         self._connection = _impatient(connect()) if path else None
         self._version = 0
         # What was written before the file was watched may be published yet.
@@ -159,9 +159,9 @@ class SqliteWaker:
 
     def _untold_cancellations(self) -> list[str]:
         """Each cancellation is told once; a node that missed it hears of it when it renews its claims."""
-        asked = set(self._cancelled_claims())
-        news = asked - self._told
-        self._told = asked
+        requested = set(self._cancelled_claims())
+        news = requested - self._told
+        self._told = requested
         return sorted(news)
 
 
