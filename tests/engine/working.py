@@ -14,7 +14,8 @@ from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
 from rota.engine.executors.registry import GROUP
 from rota.engine.jobs.intake import JobRequest
-from rota.engine.node import Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id

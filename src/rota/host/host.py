@@ -24,7 +24,8 @@ from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.keys.admin_key import KeyPlan, prepare_key
 from rota.engine.keys.key_ring import KeyRing
-from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.stopping import ABANDON_S
 from rota.errors import InvalidInput, RotaError, StoreError

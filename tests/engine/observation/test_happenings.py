@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from rota.engine.events.events import Events
-from rota.engine.health import Health
 from rota.engine.housekeeping.retention import Retention
 from rota.engine.liveness.draining import request_drain
 from rota.engine.liveness.presence import Presence
 from rota.engine.liveness.watchdog import Watchdog
-from rota.engine.node import WORKER, Node, NodeOptions
+from rota.engine.node.health import Health
+from rota.engine.node.node import Node
+from rota.engine.node.options import WORKER, NodeOptions
 from rota.engine.observation.happenings import (
     ClaimLost,
     ClaimsTaken,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.node import Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
 from rota.model.job import JobState
 from rota.model.retry import RetryPolicy
 from rota.store import Store, open_store

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from rota.clock import Clock
-from rota.engine.health import Health
+from rota.engine.node.health import Health
 from rota.engine.observation.happenings import Fault
 from rota.engine.observation.observers import Observers
 from rota.errors import StoreError

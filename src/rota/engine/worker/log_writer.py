@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from rota.clock import Clock
-from rota.engine.health import Health
+from rota.engine.node.health import Health
 from rota.engine.observation.happenings import Fault, LogLinesDropped, LogLinesWritten
 from rota.engine.observation.observers import Observers
 from rota.engine.store_thread import StoreThread

@@ -20,7 +20,7 @@ from contextlib import suppress
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.health import Health
+from rota.engine.node.health import Health
 from rota.engine.observation.happenings import Fault, JobsClaimed, JobsSettled, SettlementRefused
 from rota.engine.observation.observers import Observers
 from rota.engine.store_thread import StoreThread

@@ -12,33 +12,30 @@ import random
 import socket
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from rota import __version__
-from rota.clock import STEP_MS, NodeClock
+from rota.clock import NodeClock
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.dialect import Dialect, DialectContext
-from rota.engine.duty import Duty
 from rota.engine.engine import Engine
 from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.health import Health
 from rota.engine.housekeeping.retention import Retention
-from rota.engine.liveness.draining import forget_drain_request, is_drain_requested
+from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
 from rota.engine.liveness.watchdog import Watchdog
+from rota.engine.node.duty import Duty
+from rota.engine.node.health import Health
+from rota.engine.node.news import News
+from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.observation.happenings import (
-    ClockFollowed,
-    ClockJumped,
     DrainRequested,
     DutyFailed,
     Fault,
     LeaveFailed,
     NodeJoined,
     NodeLeft,
-    StoreReplaced,
 )
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.ticker import Ticker
@@ -47,30 +44,13 @@ from rota.engine.worker.worker import Worker
 from rota.errors import StoreError
 from rota.model.ids import new_id
 from rota.model.liveness import BEATS_PER_DEATH, contact_of_node
-from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
+from rota.model.node import NodeType
 from rota.store.store import Store
 
-WORKER = "worker"
-SCHEDULER = "scheduler"
 _TIMEOUTS_PER_DEATH = 8
 _SHORTEST_TIMEOUT_S = 1.0
 _AFTER_ERROR_S = 1.0
-
-
-class NodeOptions(Struct, frozen=True, kw_only=True):
-    """What one process is to be."""
-
-    node_type: str = DEFAULT_NODE_TYPE
-    roles: frozenset[str] = frozenset({WORKER, SCHEDULER})
-    threads: int | None = None
-    """Overrides the node type's thread_count for this process."""
-    stop_grace_s: float = 25.0
-    """How long running jobs may go on after the first signal to stop."""
-    dead_after_ms: int = DEAD_AFTER_MS
-    """How long a node may be silent before its jobs are taken from it. All nodes of an installation agree on it."""
-    history_max_age_ms: int = 30 * 24 * 3600 * 1000
-    history_max_count: int = 1_000_000
 
 
 class Node:
@@ -98,7 +78,7 @@ class Node:
         self._worker: Worker | None = None
         self._stop_requested = asyncio.Event()
         self._at_once = False
-        self._epoch = ""
+        self._news = News(engine, clock, node=self.uuid, health=self._health)
 
     @classmethod
     def open(
@@ -132,7 +112,7 @@ class Node:
             engine=self.engine, node=self.uuid, node_type=self._options.node_type, roles=self._options.roles
         )
         self._dialect_duties = [duty for dialect in self._dialects for duty in dialect.join(context)]
-        self._epoch = self._store.put_setting("epoch", self.uuid, only_if_absent=True)
+        self._news.begin()
 
     async def run(self) -> None:
         """Live until stopped. Leaves no job, pulse or record behind."""
@@ -283,7 +263,7 @@ class Node:
         """Hear what changed, as often as the heart beats."""
         while True:
             try:
-                is_to_drain = await thread.call(self._hear_news)
+                is_to_drain = await thread.call(self._news.hear)
             except StoreError as error:
                 self._health.store_failed(error)
             except Exception as error:
@@ -293,31 +273,6 @@ class Node:
                     self._observers.tell(DrainRequested())
                     self.request_stop()
             await asyncio.sleep(self._options.dead_after_ms / 1000 / BEATS_PER_DEATH)
-
-    def _hear_news(self) -> bool:
-        """Follow the store's clock and the definitions; tells whether the node is asked to drain."""
-        self._health.report("store", self._store.troubles())
-        self._follow_clock()
-        self._definitions.refresh()
-        self._check_epoch()
-        return is_drain_requested(self._store, self.uuid)
-
-    def _follow_clock(self) -> None:
-        before = self._clock.offset_ms
-        self._clock.follow(self._store.now())
-        if self._clock.step_ms:
-            self._observers.tell(ClockJumped(self._clock.step_ms))
-        elif abs(self._clock.offset_ms - before) >= STEP_MS:
-            self._observers.tell(ClockFollowed(self._clock.offset_ms - before))
-
-    def _check_epoch(self) -> None:
-        """A store that forgot who founded it was emptied or exchanged: say so, rather than pretend nothing happened.
-
-        It is founded anew under another name, so that every node notices.
-        """
-        if self._store.get_setting("epoch") != self._epoch:
-            self._observers.tell(StoreReplaced())
-            self._epoch = self._store.put_setting("epoch", new_id(self._clock.now()), only_if_absent=True)
 
     def _record(self, node_type: NodeType) -> NodeRecord:
         return NodeRecord(
