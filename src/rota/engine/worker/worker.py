@@ -21,7 +21,7 @@ from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.node.health import Health
-from rota.engine.observation.happenings import Fault, JobsClaimed, JobsSettled, SettlementRefused
+from rota.engine.observation.happenings import Fault
 from rota.engine.observation.observers import Observers
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.attempt import Attempt, Runner
@@ -35,7 +35,7 @@ from rota.engine.worker.pending_settlements import PendingSettlements
 from rota.engine.worker.stopping import Stopping
 from rota.errors import NodeStrained, StoreError
 from rota.model.outcome import INTERRUPTED, Outcome
-from rota.model.settlement import Settlement, settle
+from rota.model.settlement import settle
 from rota.store.claims import Claims
 from rota.store.store import Store
 
@@ -61,10 +61,7 @@ class Worker:
         stop_grace_s: float,
         dead_after_ms: int,
     ) -> None:
-        self._queue = queue
-        self._node = node
         self._slots = slots
-        self._definitions = definitions
         self._clock = clock
         self._health = health
         self._observers = observers
@@ -77,7 +74,16 @@ class Worker:
         self._logs = self._log_writer.logs
         self._demand = Demand(slots, at=clock.monotonic())
         self._hands = Hands(on_end=self._settle, on_change=self._changed.set)
-        self._exchange = Exchange(store, self._thread, queue=queue, node=node, clock=clock, log_writer=self._log_writer)
+        self._exchange = Exchange(
+            store,
+            self._thread,
+            queue=queue,
+            node=node,
+            clock=clock,
+            log_writer=self._log_writer,
+            definitions=definitions,
+            observers=observers,
+        )
         self._runner = Runner(
             definitions, executors, self._logs, self._thread, observers=observers, on_strain=self._ran_short
         )
@@ -199,7 +205,6 @@ class Worker:
         self._answered_at = self._clock.monotonic()
         self._health.store_answered()
         self._logs.written(request.batches)
-        self._tell(request.settlements, answer)
         self._demand.next_due = earliest_due(request.settlements, answer.next_due)
         if request.wanted:
             got, in_hand = len(answer.claims), len(self._hands)
@@ -255,17 +260,6 @@ class Worker:
             chance=random.random(),
         )
         self._pending.add(settlement)
-
-    def _tell(self, settlements: list[Settlement], answer: Claims) -> None:
-        """What this exchange was about. Nothing is put together for nobody."""
-        for job_id in answer.refused:
-            self._observers.tell(SettlementRefused(job_id))
-        if len(settlements) > len(answer.refused) and self._observers.wants(JobsSettled):
-            settled = [one for one in settlements if one.claim.spec.id not in answer.refused]
-            names = {one.uuid: one.name for one in self._definitions.known_job_types()}
-            self._observers.tell(JobsSettled(self._queue, self._node, settled, names))
-        if answer.claims and self._observers.wants(JobsClaimed):
-            self._observers.tell(JobsClaimed(self._queue, self._node, answer.claims))
 
     # -- news ------------------------------------------------------------------------------------------------------
 
