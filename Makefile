@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export PYTHON VENV
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench soak mutants clean named-python
+.PHONY: help up test check docs bench soak mutants clean named-python
 
 help:  ## Show this.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -26,6 +26,10 @@ check: $(VENV)/dev.stamp  ## Lint, format and types.
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy --strict
 
+# The variable turns off an advertisement for the theme's successor.
+docs: $(VENV)/docs.stamp  ## Build the manual into site/. To read it while you write: make docs ARGS=serve
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(or $(ARGS),build --clean) --strict
+
 bench: $(VENV)/dev.stamp  ## Measure. Options: make bench ARGS="--help"
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -37,7 +41,7 @@ mutants: $(VENV)/dev.stamp  ## Make dangerous changes one by one: which does no 
 	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" $(BIN)/python -m tests.mutants $(ARGS)
 
 clean:  ## Remove the virtual environments, caches and builds. Stores (*.db) stay.
-	rm -rf .venv .venv-newest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv .venv-newest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist site
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # With a Python named, set-up looks whether the environment has it.
@@ -46,5 +50,8 @@ $(VENV)/run.stamp: requirements.lock pyproject.toml $(PYTHON:%=named-python)
 
 $(VENV)/dev.stamp: requirements-dev.lock pyproject.toml $(PYTHON:%=named-python)
 	@scripts/set-up dev
+
+$(VENV)/docs.stamp: requirements-docs.lock pyproject.toml $(PYTHON:%=named-python)
+	@scripts/set-up docs
 
 named-python:

@@ -1,6 +1,7 @@
 """Reads the documents: their fenced blocks, links and headings. Fences inside lists count too."""
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import dedent
@@ -63,7 +64,7 @@ def blocks_of(text: str) -> Iterator[Block]:
 
 
 def _until_end(lines: Iterator[tuple[int, str]], indent: str) -> str:
-    found = []
+    found: list[str] = []
     for _, line in lines:
         if line == f"{indent}```":
             return dedent("".join(f"{one}\n" for one in found))
@@ -84,8 +85,18 @@ def commands_of(block: Block) -> list[Command]:
         else:
             found[-1] = Command(found[-1].text, [*found[-1].shown, line])
             continue
-        goes_on = line.endswith("\\") or found[-1].text.count("'") % 2 == 1
+        goes_on = not _is_whole(found[-1].text)
     return found
+
+
+def _is_whole(command: str) -> bool:
+    if command.endswith("\\"):
+        return False
+    try:
+        shlex.split(command, comments=True)
+    except ValueError:  # a quote that is not closed; those in comments do not count
+        return False
+    return True
 
 
 def prose_of(text: str) -> str:

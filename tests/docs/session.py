@@ -122,7 +122,7 @@ class Session:
         """What a command prints, and its exit code."""
         assert self._shell.stdin is not None
         assert self._shell.stdout is not None
-        self._shell.stdin.write(f"{{ {command}\n}} </dev/null\necho; echo '{_END}' $?\n")
+        self._shell.stdin.write(f"{{ {command}\n}} </dev/null\n_ended=$?; echo; echo '{_END}' $_ended\n")
         self._shell.stdin.flush()
         lines: list[str] = []
         for line in self._shell.stdout:

@@ -25,7 +25,7 @@ from tests.docs.pages import ROOT, Block, blocks_of, commands_of, example_pages,
 from tests.docs.session import Session
 from tests.servers import RedisServer, free_port
 
-MOST_NOT_RUN = 10
+MOST_NOT_RUN = 5
 _REDIS_PORT = "6379"
 _PORT = re.compile(rf"\b(23071|5000|{_REDIS_PORT})\b")
 _PRINTS = re.compile(r"# prints (.*)$", re.MULTILINE)
@@ -90,7 +90,7 @@ def reader_of(page: str, folder: Path, stack: ExitStack) -> Reader:
     (folder / "empty").mkdir()
     own_programs.mkdir()
     if _REDIS_PORT in page:
-        ports[_REDIS_PORT] = stack.enter_context(RedisServer()).port
+        ports[_REDIS_PORT] = stack.enter_context(RedisServer({"appendonly": "yes"})).port
         _write_redis_cli(own_programs / "redis-cli", ports[_REDIS_PORT])
     session = stack.enter_context(Session(folder / "empty", own_programs, port=ports["23071"]))
     return Reader(session, ports)
