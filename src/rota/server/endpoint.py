@@ -34,7 +34,10 @@ class Endpoint:
         self.operations = operations
         self._api = api
         self._is_open = all(one.needs is OPEN for one in operations.values())
-        self._path = next(iter(operations.values())).path
+        first = next(iter(operations.values()))
+        self._path = first.path
+        self._identify = first.manner.identify if first.manner else identify
+        self._error = first.manner.error if first.manner else error_answer
         heads = {"HEAD"} if "GET" in operations else set()
         self._allow = ", ".join(sorted({*operations, *heads}))
         self._is_async = {method: inspect.iscoroutinefunction(one.run) for method, one in operations.items()}
@@ -50,16 +53,16 @@ class Endpoint:
         try:
             return await self._run(method, scope, receive)
         except Refusal as refusal:
-            return error_answer(refusal.status, str(refusal), refusal.headers)
+            return self._error(refusal.status, str(refusal), refusal.headers)
         except RotaError as error:
-            return error_answer(status_of(error), str(error))
+            return self._error(status_of(error), str(error), None)
         except Exception:
             _logger.exception("a request failed", extra={"method": method, "path": self._path})
-            return error_answer(500, FAULT)
+            return self._error(500, FAULT, None)
 
     async def _run(self, method: str, scope: Scope, receive: Receive) -> Response:
         headers = Headers(scope=scope)
-        caller = NOBODY if self._is_open else await identify(self._api, scope, headers)
+        caller = NOBODY if self._is_open else await self._identify(self._api, scope, headers)
         operation = self.operations.get(method)
         if operation is None:
             raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
@@ -83,28 +86,28 @@ class Endpoint:
 async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
     """Whose key the request shows; refuses those without a good one, and those who ask too often."""
     key = bearer_key(headers)
-    caller = None if key is None else api.keys.known(key) or await _look_up(api, key, scope)
+    caller = None if key is None else api.keys.known(key) or await look_up(api, key, scope)
     if caller is None:
         raise Refusal(401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
     if wait_s := api.requests_per_key.take(caller.name):
-        raise _too_often(wait_s)
+        raise too_often(wait_s)
     return caller
 
 
-async def _look_up(api: Api, key: str, scope: Scope) -> Caller | None:
+async def look_up(api: Api, key: str, scope: Scope) -> Caller | None:
     """By the hashes in the store. An address may try few keys that were never good: guessing must stay slow, and must
     not keep out those who share the address, behind a proxy, and have a good key."""
     address = str((scope.get("client") or ("?",))[0])
     was_good = api.keys.was_good(key)
     if not was_good and (wait_s := api.wrong_keys.wait_s(address)):
-        raise _too_often(wait_s)
+        raise too_often(wait_s)
     caller = await asyncio.to_thread(api.keys.identify, key)
     if caller is None and not was_good:
         api.wrong_keys.take(address)
     return caller
 
 
-def _too_often(wait_s: float) -> Refusal:
+def too_often(wait_s: float) -> Refusal:
     return Refusal(429, f"too many requests; try again in {wait_s:.1f} s", {"Retry-After": str(ceil(wait_s))})
 
 
