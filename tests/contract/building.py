@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from rota.model.ids import new_id
 from rota.model.job import Cause, Claim, Job, JobSpec, JobState, make_token, node_of_token
 from rota.model.job_type import OnNodeDeath
@@ -156,8 +158,9 @@ def beat(store: Store, *records: Node) -> None:
 
 
 def claims_of(store: Store, queue: str, node: str) -> list[Claim]:
-    """Everything that a node holds."""
-    return store.claims_of_node(queue, node, limit=100_000)
+    """Everything that a node holds, as it was given."""
+    found = store.claims_of_node(queue, node, limit=100_000)
+    return [structs.replace(one, claimed_at=None) for one in found]
 
 
 def finish(store: Store, *settlements: Settlement, now: int = NOW) -> frozenset[str]:

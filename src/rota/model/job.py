@@ -135,6 +135,8 @@ class Claim(Struct, frozen=True):
     deaths: int
     fence: int = 0
     """For a job under a lock a number that is greater than that of any run before it; 0 for others."""
+    claimed_at: int | None = None
+    """When it was handed out; told only of claims that are looked up later."""
 
     @property
     def attempt(self) -> int:

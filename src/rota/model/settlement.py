@@ -87,7 +87,13 @@ def settle_death(claim: Claim, *, on_node_death: OnNodeDeath, now: int) -> Settl
     else:
         errors = {"type": "poison", "message": f"its node died {deaths} times in a row; it is not run again by itself"}
     ending = Ending(
-        state=JobState.FAILED, ended_at=now, token=claim.token, attempts=claim.attempts, deaths=deaths, errors=errors
+        state=JobState.FAILED,
+        ended_at=now,
+        token=claim.token,
+        attempts=claim.attempts,
+        deaths=deaths,
+        started_at=claim.claimed_at,
+        errors=errors,
     )
     return Settlement(claim, JobState.FAILED, claim.attempts, deaths, ending)
 

@@ -11,6 +11,7 @@ from rota.dialects.sync_tasks.task import (
     LogLine,
     LogLines,
     collection_of_job,
+    created_at,
     job_ids_of,
     status_of,
     task_id,
@@ -53,9 +54,9 @@ class Tasks:
 
     def create(self, source: str, collection: str, *, priority: int = MANUAL_PRIORITY) -> tuple[Job, bool]:
         """The task of a collection and whether it is new: while one waits or runs, there is no other."""
-        job_type = self._job_type(source, collection)
-        arguments = Collection(source, collection).arguments
-        request = JobRequest(job_type=job_type.uuid, arguments=arguments, priority=priority, cause=Cause("sync"))
+        wanted = Collection(source, collection)
+        job_type = self.job_type_of(wanted)
+        request = JobRequest(job_type=job_type.uuid, arguments=wanted.arguments, priority=priority, cause=Cause("sync"))
         admission = self._engine.intake.enqueue([request])[0]
         return self._engine.jobs.find(admission.job_id), admission.is_new
 
@@ -71,7 +72,7 @@ class Tasks:
         # By id: a task that moves on meanwhile is met twice.
         found = {job.id: job for job in self._walk(query)}.values()
         jobs = [job for job in found if query.status in (None, status_of(job))]
-        jobs.sort(key=lambda job: (job.spec.enqueued_at, job.id))
+        jobs.sort(key=lambda job: (created_at(job), job.id))
         return jobs[-query.limit :] if query.limit else jobs
 
     def latest(self) -> dict[Collection, Job]:
@@ -79,7 +80,7 @@ class Tasks:
         found: dict[Collection, Job] = {}
         for job in self._walk_queue(JobQuery()):
             before = found.get(collection_of_job(job))
-            if before is None or (job.spec.enqueued_at, job.id) > (before.spec.enqueued_at, before.id):
+            if before is None or (created_at(job), job.id) > (created_at(before), before.id):
                 found[collection_of_job(job)] = job
         return found
 
@@ -99,13 +100,15 @@ class Tasks:
                 break
         yield from lines.last_words(job)
 
-    def _job_type(self, source: str, collection: str) -> JobType:
+    def job_type_of(self, collection: Collection) -> JobType:
+        """What synchronises a collection; `InvalidInput` if nothing does."""
         known = self.collections()
-        found = known.get(Collection(source, collection))
+        found = known.get(collection)
         if found is None:
+            source = collection.source
             self._refuse_source(source, known)
-            names = sorted(one.name for one in known if one.source == source)
-            raise InvalidInput("collection", f"the source {source!r} has no {collection!r}; it has {', '.join(names)}")
+            names = ", ".join(sorted(one.name for one in known if one.source == source))
+            raise InvalidInput("collection", f"the source {source!r} has no {collection.name!r}; it has {names}")
         return found
 
     def _check(self, query: TaskQuery) -> None:

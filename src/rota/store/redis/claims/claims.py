@@ -45,9 +45,9 @@ class RedisClaims(RedisHolds, RedisAwaited):
             with suppress(*UNREADABLE_ERRORS):
                 claim = claim_of(spec, token, rank, mark, fence)
                 found[claim.spec.id] = claim
-        for job_id, (its_token, rank) in self._holds_of(queue, node_of_token(token)).items():
-            if its_token == token and job_id not in found:
-                found[job_id] = self._stand_in(queue, job_id, token, rank)
+        for job_id, hold in self._holds_of(queue, node_of_token(token)).items():
+            if hold.token == token and job_id not in found:
+                found[job_id] = self._stand_in(queue, job_id, token, hold.rank)
         return sorted(found.values(), key=lambda claim: (claim.rank, claim.spec.id))
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:

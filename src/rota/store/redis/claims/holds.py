@@ -1,6 +1,9 @@
 """What nodes hold in the Redis store, and how it comes back from those that do not know of it or are dead."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec import structs
 
 from rota.model.job import Claim, node_of_token
 from rota.model.settlement import cancelled_before_run
@@ -12,6 +15,14 @@ from rota.store.redis.jobs.reading import RedisJobReading
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import MOST_PER_CALL, parts_of
 from rota.store.redis.queues.stats import stats_args, stats_keys
+
+
+class Hold(NamedTuple):
+    """What is kept of a running job."""
+
+    token: str
+    rank: bytes
+    claimed_at: int
 
 
 class RedisHolds(RedisJobReading):
@@ -37,7 +48,7 @@ class RedisHolds(RedisJobReading):
         # The floor comes first: what is claimed under it was claimed before, and the scan meets it.
         self._link.run("raise_floor", [self._keys_of(queue).floors], [node, floor])
         found = self._holds_of(queue, node)
-        return self._put_back(queue, [(id, token) for id, (token, _) in found.items() if held.get(id) != token], now)
+        return self._put_back(queue, [(id, one.token) for id, one in found.items() if held.get(id) != one.token], now)
 
     def _put_back(self, queue: str, claims: Sequence[tuple[str, str]], now: int) -> int:
         k = self._keys_of(queue)
@@ -60,11 +71,12 @@ class RedisHolds(RedisJobReading):
         claims: list[Claim] = []
         for some in parts_of(holds):
             raw = self._link.run("read_claims", [keys.jobs, keys.marks], [job_id for job_id, _ in some])
-            for (job_id, (token, rank)), spec, mark in zip(some, raw[::2], raw[1::2], strict=True):
+            for (job_id, hold), spec, mark in zip(some, raw[::2], raw[1::2], strict=True):
                 try:
-                    claims.append(claim_of(spec, token, rank, mark))
+                    claim = claim_of(spec, hold.token, hold.rank, mark)
                 except UNREADABLE_ERRORS:
-                    claims.append(self._stand_in(queue, job_id, token, rank))
+                    claim = self._stand_in(queue, job_id, hold.token, hold.rank)
+                claims.append(structs.replace(claim, claimed_at=hold.claimed_at))
         return claims
 
     def _stand_in(self, queue: str, job_id: str, token: str, rank: bytes) -> Claim:
@@ -74,14 +86,14 @@ class RedisHolds(RedisJobReading):
             return Claim(unreadable_spec(job_id, queue, "its record is gone"), token, whole_rank(rank), 0, 0)
         return Claim(job.spec, token, whole_rank(rank), job.attempts - 1, job.deaths)
 
-    def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, tuple[str, bytes]]:
-        """Token and rank of each job that the node holds. Read in pieces, so that nobody waits long for the server."""
+    def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, Hold]:
+        """What is held, by job id. Read in pieces, so that nobody waits long for the server."""
         prefix = f"{node}/".encode()
-        found: dict[str, tuple[str, bytes]] = {}
+        found: dict[str, Hold] = {}
         for job_id, hold in self._holds(queue):
             if hold.startswith(prefix):
-                token, rank, _ = hold.rsplit(b" ", 2)
-                found[job_id.decode()] = (token.decode(), rank)
+                token, rank, claimed_at = hold.rsplit(b" ", 2)
+                found[job_id.decode()] = Hold(token.decode(), rank, int(claimed_at))
                 if limit is not None and len(found) >= limit:
                     break
         return found

@@ -62,7 +62,7 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
 
 -- name: claims_of_node
 -- Claims of one node on a queue.
-SELECT seq, id, queue, token, spec, rank, attempts, deaths, lock_key, unique_key, cancel_requested FROM jobs
+SELECT seq, id, queue, token, spec, rank, attempts, deaths, lock_key, unique_key, cancel_requested, claimed_at FROM jobs
 WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high LIMIT :limit;
 
 -- name: cancelled_claims
