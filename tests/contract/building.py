@@ -49,6 +49,7 @@ def spec(
     unique_key: str | None = None,
     lock_key: str | None = None,
     cause: Cause | None = None,
+    series: tuple[str, ...] = (),
 ) -> JobSpec:
     """What is asked for: a job that was enqueued at `now`."""
     return JobSpec(
@@ -62,6 +63,7 @@ def spec(
         unique_key=unique_key,
         lock_key=lock_key,
         cause=cause,
+        series=series,
     )
 
 

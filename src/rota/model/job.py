@@ -75,6 +75,8 @@ class JobSpec(Struct, frozen=True, omit_defaults=True, kw_only=True):
     retry: RetryPolicy | None = None
     """Overrides the job type's."""
     cause: Cause | None = None
+    series: tuple[str, ...] = ()
+    """Lists of its queue in which it is found, by the time of its making, for as long as it is remembered."""
 
     @property
     def available_at(self) -> int:

@@ -35,9 +35,19 @@ class Collection(Struct, frozen=True, order=True):
         return {SOURCE: self.source, COLLECTION: self.name}
 
     @property
+    def series(self) -> tuple[str, str]:
+        """Where its tasks are found, by their creation: with those of the whole source, and by themselves."""
+        return source_series(self.source), f"sync/{self.source}/{self.name}"
+
+    @property
     def job_type_name(self) -> str:
         """Readable, and another one for each collection."""
         return f"sync:{_plain(self.source)}/{_plain(self.name)}"
+
+
+def source_series(source: str) -> str:
+    """The series of all tasks of a source."""
+    return f"sync/{source}"
 
 
 def check_part(where: str, name: object) -> str:

@@ -23,6 +23,13 @@ _HOW = ("executor", "metadata", "timeout", "tz")
 _SOURCE_KEYS = ["collections", *_HOW]
 _COLLECTION_KEYS = ["name", "schedule", *_HOW]
 _NAMES = {"ROTA_SOURCE": "source", "ROTA_COLLECTION": "name"}
+_NOTHING_TO_RUN: dict[str, object] = {
+    "executor": "log",
+    "metadata": {
+        "message": "{arguments}: this collection has no executor in the configuration file, so nothing was run"
+    },
+}
+"""The document's own sample says when, and not how."""
 MAX_LAST_RUNS = 1_000_000
 
 Entry = dict[str, object]
@@ -38,7 +45,8 @@ class _Found(Struct, frozen=True):
 def read_section(document: Document) -> SectionContent:
     """Both keys, checked as far as that can be done without asking executors."""
     options = _read_options(document)
-    found = [one for source in _sources(document) for one in _read_source(document, *source)]
+    sources = _sources(document)
+    found = [one for source in sources for one in _read_source(document, *source, last_runs=options.last_runs)]
     threads = max(options.threads, 1)
     node_type = NodeType(
         uuid=definition_uuid("node_types", NODE_TYPE), name=NODE_TYPE, thread_count=threads, managed_by=FILE_OWNER
@@ -87,7 +95,7 @@ def _sources(document: Document) -> list[tuple[str, Entry, str]]:
     return found
 
 
-def _read_source(document: Document, source: str, entry: Entry, path: str) -> list[_Found]:
+def _read_source(document: Document, source: str, entry: Entry, path: str, *, last_runs: int) -> list[_Found]:
     path = f"{path}.collections"
     if entry.get("collections") is None:
         raise InvalidInput(f"{document.name}: {path}", "is missing: a list of collections, each with a name")
@@ -96,7 +104,8 @@ def _read_source(document: Document, source: str, entry: Entry, path: str) -> li
     places: dict[str, str] = {}
     for index in range(len(listed)):
         where = document.where(listed, index, f"{path}[{index}]")
-        one = _read_collection(document, source, entry, values.mapping(where, listed[index]), f"{path}[{index}]", where)
+        own = values.mapping(where, listed[index])
+        one = _read_collection(document, source, entry, own, f"{path}[{index}]", where, last_runs)
         name = one.job_type.labels["collection"]
         if name in places:
             raise InvalidInput(where, f"has the same name as {places[name]}; a collection has one schedule")
@@ -105,7 +114,9 @@ def _read_source(document: Document, source: str, entry: Entry, path: str) -> li
     return found
 
 
-def _read_collection(document: Document, source: str, above: Entry, own: Entry, path: str, where: str) -> _Found:
+def _read_collection(
+    document: Document, source: str, above: Entry, own: Entry, path: str, where: str, last_runs: int
+) -> _Found:
     document.refuse_unknown(own, _COLLECTION_KEYS, f"{path}.")
     if own.get("name") is None:
         raise InvalidInput(where, "needs the key 'name'")
@@ -117,24 +128,26 @@ def _read_collection(document: Document, source: str, above: Entry, own: Entry, 
         if how[key] is not None
     }
     if how["executor"] is None:
-        raise InvalidInput(where, f"needs the key 'executor', here or at the source {source!r}: how it is synchronised")
+        how |= _NOTHING_TO_RUN
     schedule = _read_schedule(document, collection, own, how, path)
-    return _Found(_job_type(collection, how, places), schedule)
+    return _Found(_job_type(collection, how, places, last_runs), schedule)
 
 
-def _job_type(collection: Collection, how: Entry, places: dict[str, str]) -> JobType:
+def _job_type(collection: Collection, how: Entry, places: dict[str, str], last_runs: int) -> JobType:
     timeout = how["timeout"]
     name = collection.job_type_name
     return JobType(
         uuid=definition_uuid("job_types", name),
         name=name,
-        executor=check_name(places["executor"], how["executor"]),
+        executor=check_name(places.get("executor", ""), how["executor"]),
         metadata=_metadata(collection, how, places.get("metadata", "")),
         unique=Unique.WHILE_PENDING,
         node_type=NODE_TYPE,
         timeout_ms=None if timeout is None else check_range(places["timeout"], timeout, 1, MAX_TIMEOUT_MS),
         on_node_death=OnNodeDeath.FAIL,
         managed_by=FILE_OWNER,
+        series=collection.series,
+        history_max_count=last_runs,
         labels=collection.labels,
     )
 

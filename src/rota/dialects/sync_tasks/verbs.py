@@ -27,8 +27,7 @@ def sources(target: Target) -> None:
     """List sources and their collections, each with its schedule and its latest task."""
     with target.open() as rota:
         tasks = Tasks(rota)
-        latest = tasks.latest()
-        found = [_collection_shape(rota, one, latest.get(one)) for one in sorted(tasks.collections())]
+        found = [_collection_shape(rota, one, tasks.latest(one)) for one in sorted(tasks.collections())]
     rows = [list(one.values()) for one in found]
     headers = ("source", "collection", "schedule", "status", "latest task")
     nothing = "No sources yet: `sources:` in rota.yaml names them."
