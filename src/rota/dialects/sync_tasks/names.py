@@ -12,6 +12,8 @@ from rota.model.job_type import JobType
 NODE_TYPE = "sync_tasks"
 """The node type, and with it the queue, of all sync tasks."""
 SOURCE, COLLECTION = "source", "collection"
+NOTIFY = "notify"
+"""The label that names the job type which posts notices of a collection."""
 MAX_LENGTH = 128
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
@@ -43,6 +45,11 @@ class Collection(Struct, frozen=True, order=True):
     def job_type_name(self) -> str:
         """Readable, and another one for each collection."""
         return f"sync:{_plain(self.source)}/{_plain(self.name)}"
+
+
+def notice_job_type_name(url: str) -> str:
+    """Of the job type that posts notices to a URL."""
+    return f"sync:notify-{blake2b(url.encode(), digest_size=6).hexdigest()}"
 
 
 def source_series(source: str) -> str:
