@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rota.store import Store, open_store
-from tests.engine.events.posting import Desk, needs
-from tests.engine.test_store_faults import be_away
+from tests.engine.events.installation import Desk, needs
+from tests.engine.faults.test_store_faults import be_away
 from tests.engine.working import Faults
 
 flask = pytest.importorskip("flask")

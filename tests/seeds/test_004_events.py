@@ -21,8 +21,8 @@ from rota.settings import load_settings
 from rota.store import Store
 from tests.cli.calling import DEADLINE_S, RotaProcess, environment
 from tests.contract.racing import in_processes
+from tests.engine.events.installation import Desk, moment
 from tests.engine.events.oracle import Dep, Oracle
-from tests.engine.events.posting import Desk, moment
 from tests.seeds.curling import Curl
 from tests.servers import RedisServer, wait_until
 

@@ -13,7 +13,7 @@ from rota.model.schedules.schedule import TickStatus
 from rota.store import Store
 from rota.store.jobs import JobQuery
 from tests.cli.calling import environment
-from tests.engine.scheduling import World
+from tests.engine.schedules.installation import World
 from tests.servers import wait_until
 from tests.simulation.scheduler_main import VARIABLE
 

@@ -7,7 +7,7 @@ from rota.clock import ManualClock
 from rota.model.schedules.request import CatchUpRequest, Frequency
 from rota.model.triggers.trigger import count_nominals, nominals_between
 from rota.store import open_store
-from tests.engine.scheduling import START, World
+from tests.engine.schedules.installation import START, World
 
 TIMES: list[dict[str, object]] = [
     {"cron": "* * * * *"},

@@ -9,7 +9,7 @@ import pytest
 from rota.clock import ManualClock, as_millis
 from rota.store import Store, open_store
 from rota.store.jobs import JobQuery
-from tests.engine.scheduling import World
+from tests.engine.schedules.installation import World
 
 PLACES = [
     ("America/New_York", 2026, "30 2 * * *", (2, 30)),

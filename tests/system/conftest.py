@@ -8,7 +8,7 @@ import pytest
 from rota.store import open_store
 from tests.servers import RedisServer
 from tests.system.crew import Crew
-from tests.system.site import Site
+from tests.system.installation import Site
 
 DURABLE = {"appendonly": "yes", "appendfsync": "everysec"}
 

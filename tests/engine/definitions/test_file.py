@@ -11,7 +11,7 @@ from rota.model.job_type import JobType
 from rota.model.schedules.request import Emission, ScheduleRequest
 from rota.store import Store
 from tests.contract.racing import in_threads
-from tests.engine.scheduling import MINUTE, START, World
+from tests.engine.schedules.installation import MINUTE, START, World
 from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")

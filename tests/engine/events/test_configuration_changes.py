@@ -13,7 +13,7 @@ from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.events import ConfigurationEntry
-from tests.engine.events.posting import NOW, Desk, needs
+from tests.engine.events.installation import NOW, Desk, needs
 from tests.engine.working import Faults
 
 

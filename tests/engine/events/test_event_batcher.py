@@ -11,7 +11,7 @@ from rota.engine.events.events import EventAnswer, Events
 from rota.errors import StoreUnavailable
 from rota.model.events.event import Event
 from rota.store import Store, open_store
-from tests.engine.events.posting import Desk, needs
+from tests.engine.events.installation import Desk, needs
 from tests.engine.working import Faults
 
 

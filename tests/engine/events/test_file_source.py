@@ -8,7 +8,7 @@ import pytest
 from rota.engine.events.file_source import check_directories, existing_files, file_event
 from rota.errors import InvalidInput
 from rota.store import Store
-from tests.engine.events.posting import NOW, Desk, needs
+from tests.engine.events.installation import NOW, Desk, needs
 
 CHANGED_NS = 1_609_502_400_123_456_789
 

@@ -10,7 +10,7 @@ from rota.errors import StoreUnavailable
 from rota.model.events.configuration_request import read_configuration
 from rota.store import Store
 from rota.store.events import Validation
-from tests.engine.events.posting import Desk, needs
+from tests.engine.events.installation import Desk, needs
 from tests.engine.working import Faults
 
 DAY_MS = 24 * 3600 * 1000

@@ -12,8 +12,8 @@ from rota.model.events.event import make_event
 from rota.model.ids import new_id
 from rota.store import Store
 from rota.store.events import ConfigurationChange
+from tests.engine.events.installation import NOW, Desk
 from tests.engine.events.oracle import Dep, Oracle
-from tests.engine.events.posting import NOW, Desk
 
 START_S = 1_000_000
 KINDS = ("FILE", "TABLE", "TIME_BASED")

@@ -14,7 +14,7 @@ from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.jobs import JobQuery
 from tests.contract.building import claim_all, claim_one, die, fail, fail_and_retry, finish, reclaim, succeed
-from tests.engine.events.posting import NOW, Desk, needs
+from tests.engine.events.installation import NOW, Desk, needs
 from tests.engine.working import Faults
 
 JOB_TYPES = {"load": "0190b0c0-0000-7000-8000-000000000001", "report": "0190b0c0-0000-7000-8000-000000000002"}

@@ -25,7 +25,7 @@ from rota.store import Store
 from rota.store.jobs import JobQuery
 from tests.contract.building import claim_one, fail, finish, succeed
 from tests.contract.racing import in_threads
-from tests.engine.events.posting import NOW, Desk, needs
+from tests.engine.events.installation import NOW, Desk, needs
 from tests.servers import wait_until
 
 

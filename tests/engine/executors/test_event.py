@@ -12,7 +12,7 @@ from rota.errors import InvalidInput
 from rota.model.job import Cause
 from rota.model.outcome import Outcome, OutcomeKind
 from rota.store import open_store
-from tests.engine.events.posting import NOW, Desk, needs
+from tests.engine.events.installation import NOW, Desk, needs
 from tests.engine.executors.runs import JOB_ID, LoggedRun, errors_of, job_type, make_run
 
 TICK = NOW - 60_000

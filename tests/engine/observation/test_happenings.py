@@ -55,11 +55,11 @@ from rota.model.retry import RetryPolicy
 from rota.model.schedules.schedule import TickStatus
 from rota.store import Store
 from tests.contract.building import claim_one, enqueue, new_node, new_queue, spec
-from tests.engine.events.posting import Desk, needs
+from tests.engine.events.installation import Desk, needs
 from tests.engine.job_functions import new_stage
 from tests.engine.liveness.watching import Watch
 from tests.engine.observation.hearing import Heard
-from tests.engine.scheduling import MINUTE, World
+from tests.engine.schedules.installation import MINUTE, World
 from tests.engine.working import DEADLINE_S, Faults, Shop, install_plug_in, is_listed, until, working
 
 # What is told does not depend on the store.

@@ -12,7 +12,7 @@ from rota.model.schedules.schedule import Backfill, Overlap, Tick, TickStatus
 from rota.store import Store
 from rota.store.jobs import JobQuery
 from rota.store.schedules import Firing, ScheduleEntry
-from tests.engine.scheduling import FULL, MINUTE, World
+from tests.engine.schedules.installation import FULL, MINUTE, World
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 

@@ -13,7 +13,7 @@ from rota.model.schedules.request import ScheduleRequest
 from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import CronTrigger, IntervalTrigger
 from rota.store import Store
-from tests.engine.scheduling import FULL, MINUTE, START, World
+from tests.engine.schedules.installation import FULL, MINUTE, START, World
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 

@@ -22,7 +22,7 @@ from tests.conftest import OpenStore
 from tests.contract.building import find, spec
 from tests.contract.racing import in_threads
 from tests.contract.schedules.scheduling import firing
-from tests.engine.scheduling import FULL, MINUTE, START, World
+from tests.engine.schedules.installation import FULL, MINUTE, START, World
 from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("sqlite-memory", "sqlite-file", "redis")

@@ -17,7 +17,7 @@ from rota.model.schedules.ticking import MAX_DECIDED
 from rota.model.triggers.trigger import CronTrigger
 from rota.store import Store
 from rota.store.schedules import ScheduleChange
-from tests.engine.scheduling import FULL, MINUTE, NODE, START, World
+from tests.engine.schedules.installation import FULL, MINUTE, NODE, START, World
 from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")

@@ -1,4 +1,4 @@
-"""Hands in jobs as fast as it can until it is killed: `python -m tests.system.writer_main URL FILE`.
+"""Hands in jobs as fast as it can until it is killed: `python -m tests.system.sqlite.writer_main URL FILE`.
 
 The id of every job that the store has accepted is written to the file, after the store's answer and not before.
 """

@@ -11,8 +11,8 @@ from rota.model.job import JobState
 from rota.model.node import Node
 from tests.servers import wait_until
 from tests.system.crew import Crew, WorkerProcess
+from tests.system.installation import Site
 from tests.system.processes import processes_with
-from tests.system.site import Site
 
 GRACE_S = 1.0
 SLACK_S = 30.0

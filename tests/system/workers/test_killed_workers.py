@@ -8,7 +8,7 @@ import pytest
 from rota.model.job import JobState
 from rota.model.settlement import SUSPECT_DEATHS
 from tests.system.crew import Crew
-from tests.system.site import Site
+from tests.system.installation import Site
 
 RUN_AGAIN_WITHIN_MS = 25_000
 LONG_MS = 200_000

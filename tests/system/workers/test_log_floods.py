@@ -6,7 +6,7 @@ from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_RESULT_BYTES
 from tests.system.crew import Crew
-from tests.system.site import Site
+from tests.system.installation import Site
 
 SIZE = 200 * 1024 * 1024
 MOST_GROWTH_MIB = 32

@@ -14,7 +14,7 @@ from rota.errors import StoreFull
 from rota.model.job import JobState
 from rota.store import open_store
 from tests.system.crew import Crew, run_python
-from tests.system.site import Site
+from tests.system.installation import Site
 
 KILLS = 20
 BALLAST = 1024 * 1024
@@ -45,7 +45,9 @@ def test_writers_that_are_killed_in_the_middle_lose_nothing_that_was_accepted(
 
     for kill in range(KILLS):
         before, more = len(accepted()), random.randint(1, 300)
-        writer = run_python("tests.system.writer_main", url, str(accepted_file), output=tmp_path / f"writer-{kill}")
+        writer = run_python(
+            "tests.system.sqlite.writer_main", url, str(accepted_file), output=tmp_path / f"writer-{kill}"
+        )
         try:
             site.wait(lambda goal=before + more: len(accepted()) >= goal, "jobs to be accepted")  # type: ignore[misc]
         finally:

@@ -11,7 +11,7 @@ from rota.model.ids import new_id
 from rota.model.schedules.request import ScheduleRequest
 from rota.server.api import Api
 from rota.store import Store
-from tests.server.test_definitions import create, status_and_error
+from tests.server.routes.test_definitions import create, status_and_error
 
 DAY = 24 * 3_600_000
 

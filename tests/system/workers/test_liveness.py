@@ -16,8 +16,8 @@ from rota.model.job import JobState
 from rota.model.job_type import JobType, Unique
 from tests.servers import RedisServer, free_port
 from tests.system.crew import Crew, WorkerProcess
+from tests.system.installation import Site
 from tests.system.proxy import Proxy
-from tests.system.site import Site
 
 DEAD_MS = 4_000
 AWAY_S = 2.2 * DEAD_MS / 1000

@@ -22,9 +22,9 @@ from tests.contract.building import claim, spec
 from tests.servers import RedisCluster, RedisSentinel, RedisServer, raw_command
 from tests.system.conftest import DURABLE
 from tests.system.crew import Crew, WorkerProcess
-from tests.system.producer import Producer
+from tests.system.installation import Site
 from tests.system.proxy import Proxy
-from tests.system.site import Site
+from tests.system.redis.producer import Producer
 
 HOUR_LEASE_MS = 4 * 3_600_000
 """No watchdog helps: the workers have to find by themselves what was lost on the way."""

@@ -1,4 +1,4 @@
-"""Hands in one job for every line that it reads, and says so: `python -m tests.system.enqueuer_main URL QUEUE`."""
+"""Hands in one job per line that it reads, and says so: `python -m tests.system.sqlite.enqueuer_main URL QUEUE`."""
 
 import sys
 

@@ -10,8 +10,8 @@ import pytest
 from rota.engine.jobs.intake import JobRequest
 from tests.servers import wait_until
 from tests.system.crew import Crew, WorkerProcess
+from tests.system.installation import Site
 from tests.system.processes import keepers_of, processes_with
-from tests.system.site import Site
 
 MARKER = "MARKED_BY_A_TEST"
 

@@ -12,7 +12,7 @@ from rota.store import Store, open_store
 from rota.store.sqlite.database.checkpoints import MOST_LOG_BYTES
 from tests.cli.calling import RotaProcess, call_process
 from tests.servers import wait_until
-from tests.system.syncs import Syncs
+from tests.system.sqlite.syncs import Syncs
 from tests.system.up import Up
 
 MIB = 1024 * 1024

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.cli.calling import RotaProcess, done, rota
-from tests.engine.events.posting import needs
+from tests.engine.events.installation import needs
 
 HOURLY = """configurations:
   - name: hourly

@@ -5,7 +5,7 @@ import pytest
 from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from tests.system.crew import Crew, WorkerProcess
-from tests.system.site import Site
+from tests.system.installation import Site
 
 DESCRIPTORS = 120
 """Enough for a node and a few commands, each of which takes three."""

@@ -19,7 +19,7 @@ from tests.contract.building import given, new_node, new_queue
 from tests.contract.queues.waiting import LONG_S, Waiting, waker_of
 from tests.servers import wait_until
 from tests.system.crew import ROOT
-from tests.system.syncs import Syncs
+from tests.system.sqlite.syncs import Syncs
 
 ROUNDS = 300
 
@@ -77,7 +77,7 @@ class Enqueuer:
 def enqueuer(url: str, queue: str, environment: dict[str, str] | None = None) -> Iterator[Enqueuer]:
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.system.enqueuer_main", url, queue],
+        [sys.executable, "-m", "tests.system.sqlite.enqueuer_main", url, queue],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": paths, **(environment or {})},
         stdin=subprocess.PIPE,

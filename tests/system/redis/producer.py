@@ -9,7 +9,7 @@ import msgspec
 
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
-from tests.system.site import Site
+from tests.system.installation import Site
 
 _AFTER_ERROR_S = 0.05
 

@@ -9,7 +9,7 @@ from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.schedules.request import ScheduleRequest
 from tests.system.crew import Crew
-from tests.system.site import Site
+from tests.system.installation import Site
 
 STEP_S = 300
 DEAD_MS = 4_000
