@@ -1,18 +1,18 @@
-"""Short ways to define configurations and to post events."""
+"""An installation that takes events, and short ways to define configurations and to post events."""
 
 from typing import Any
 
 from rota.clock import ManualClock
-from rota.engine.engine import Engine
 from rota.engine.events.events import EventAnswer
 from rota.engine.events.request import read_event
 from rota.model.events.configuration_request import read_configuration
 from rota.model.events.event import parse_timestamp
 from rota.store import Store
 from rota.store.events import ConfigurationEntry
+from tests.installation import Installation
 
 NOW = parse_timestamp("now", "2024-06-01 00:00:00") // 1_000
-"""When a desk's clock stands still, epoch milliseconds."""
+"""When the clock of such an installation stands still, epoch milliseconds."""
 Wish = dict[str, Any]
 
 
@@ -32,19 +32,18 @@ def needs(type: str, resource: str, life: object = 100, **more: object) -> Wish:
     return {"type": type, "resourceId": resource, "lifeDuration": life, **more}
 
 
-class Desk:
-    """One process that takes events, with a handle of its own on the store."""
+class EventsInstallation(Installation):
+    """One process that takes events, with a handle of its own on the store and a clock that is moved by hand."""
+
+    clock: ManualClock
 
     def __init__(self, store: Store, *, event_types: tuple[str, ...] = ()) -> None:
-        self.store = store
-        self.clock = ManualClock(NOW)
-        self.engine = Engine(store, self.clock)
-        self.definitions = self.engine.definitions
+        super().__init__(store, ManualClock(NOW))
         self.configurations = self.engine.configurations
         self.events = self.engine.events
         self._event_types = event_types
 
-    def define(self, name: str, *dependencies: Wish, **more: object) -> ConfigurationEntry:
+    def define_configuration(self, name: str, *dependencies: Wish, **more: object) -> ConfigurationEntry:
         wish = {"name": name, "dependencies": list(dependencies), **more}
         return self.configurations.create(read_configuration(wish, self._event_types))
 

@@ -40,7 +40,8 @@ from tests.contract.building import (
 )
 from tests.engine.job_functions import new_stage
 from tests.engine.liveness.watching import LOOK_MS, Watch
-from tests.engine.working import DEADLINE_S, Faults, Shop, is_listed, until, working
+from tests.engine.working import DEADLINE_S, Faults, is_listed, until, working
+from tests.installation import Installation
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 
@@ -73,29 +74,31 @@ def each_of(*names: str) -> pytest.MarkDecorator:
 
 @breaks
 @each_of("finish_and_claim_jobs", "finish_jobs", "append_logs", "recover_claims")
-def test_jobs_run_once_when_this_call_of_a_worker_fails(store: Store, name: str, break_call: Break) -> None:
+def test_jobs_run_once_when_this_call_of_a_worker_fails(
+    store: Store, installation: Installation, name: str, break_call: Break
+) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop, faults = Shop(store), Faults(store)
-        shop.python("note")
-        shop.python("pass_gate")
-        shop.python("speak_and_wait")
-        shop.python("count_aloud")
-        shop.python("fail_until", retry=RetryPolicy(attempts=2, delay_ms=1))
+        faults = Faults(store)
+        installation.define_python("note")
+        installation.define_python("pass_gate")
+        installation.define_python("speak_and_wait")
+        installation.define_python("count_aloud")
+        installation.define_python("fail_until", retry=RetryPolicy(attempts=2, delay_ms=1))
         async with working(faults.store, threads=3, dead_after_ms=HOUR_MS):
-            speaking = shop.enqueue("speak_and_wait", {"lines": 3})
-            running = shop.enqueue("pass_gate", {"text": "running"})
+            speaking = installation.enqueue("speak_and_wait", {"lines": 3})
+            running = installation.enqueue("pass_gate", {"text": "running"})
             await until(lambda: stage.inside == 2, "both to run")
             break_call(faults, name)
             if name == "recover_claims":  # which is called after a failure only
                 faults.before("finish_jobs", be_away)
                 faults.before("finish_and_claim_jobs", be_away)
 
-            (counting,) = await shop.ended(shop.enqueue("count_aloud", {"lines": 3}))
-            first = await shop.ended(*(shop.enqueue("note", {"text": f"note {n}"}) for n in range(3)))
-            first += await shop.ended(shop.enqueue("fail_until", {"attempt": 2}))
+            (counting,) = await installation.ended(installation.enqueue("count_aloud", {"lines": 3}))
+            first = await installation.ended(*(installation.enqueue("note", {"text": f"note {n}"}) for n in range(3)))
+            first += await installation.ended(installation.enqueue("fail_until", {"attempt": 2}))
             stage.gate.set()
-            last = await shop.ended(running, speaking)
+            last = await installation.ended(running, speaking)
 
             assert {job.state for job in first + last} == {JobState.SUCCEEDED}
             assert [job.attempts for job in first + last] == [1, 1, 1, 2, 1, 1]
@@ -105,8 +108,8 @@ def test_jobs_run_once_when_this_call_of_a_worker_fails(store: Store, name: str,
             )
             # Lines that arrived although their answer was lost stand twice; none is missing.
             for job_id in (speaking, counting.id):
-                assert list(dict.fromkeys(shop.messages(job_id))) == ["line 0", "line 1", "line 2"]
-            assert shop.counts() == {JobState.SUCCEEDED: 7}
+                assert list(dict.fromkeys(installation.messages(job_id))) == ["line 0", "line 1", "line 2"]
+            assert installation.counts() == {JobState.SUCCEEDED: 7}
 
     asyncio.run(scene())
 
@@ -114,20 +117,20 @@ def test_jobs_run_once_when_this_call_of_a_worker_fails(store: Store, name: str,
 @breaks
 @each_of("finish_and_claim_jobs", "finish_jobs")
 def test_a_finished_job_whose_settlement_was_not_delivered_runs_once(
-    store: Store, name: str, break_call: Break
+    store: Store, installation: Installation, name: str, break_call: Break
 ) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop, faults = Shop(store), Faults(store)
-        shop.python("pass_gate")
+        faults = Faults(store)
+        installation.define_python("pass_gate")
         async with working(faults.store, threads=2, dead_after_ms=HOUR_MS):
-            jobs = [shop.enqueue("pass_gate", {"text": str(number)}) for number in range(2)]
+            jobs = [installation.enqueue("pass_gate", {"text": str(number)}) for number in range(2)]
             await until(lambda: stage.inside == 2, "both jobs to run")
             break_call(faults, name)
             stage.gate.set()
 
-            ended = await shop.ended(*jobs)
-            await shop.ended(shop.enqueue("pass_gate", {"text": "later"}))
+            ended = await installation.ended(*jobs)
+            await installation.ended(installation.enqueue("pass_gate", {"text": "later"}))
 
             assert [(job.state, job.attempts, job.deaths) for job in ended] == [(JobState.SUCCEEDED, 1, 0)] * 2
             assert sorted(stage.started) == ["0", "1", "later"]
@@ -138,16 +141,16 @@ def test_a_finished_job_whose_settlement_was_not_delivered_runs_once(
 @breaks
 @each_of("definitions_version", "list_node_types", "list_job_types", "listening_configurations")
 def test_a_store_that_is_away_while_a_job_type_is_looked_up_refuses_nothing_for_good(
-    store: Store, name: str, break_call: Break
+    store: Store, installation: Installation, name: str, break_call: Break
 ) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop, faults = Shop(store), Faults(store)
+        faults = Faults(store)
         async with working(faults.store, roles=frozenset({WORKER}), dead_after_ms=HOUR_MS):
             await until(lambda: faults.calls.count("list_nodes") > 0, "the duties to have looked once")
             break_call(faults, name)
-            shop.python("note")  # the node does not know it yet
-            (job,) = await shop.ended(shop.enqueue("note", {"text": "x"}))
+            installation.define_python("note")  # the node does not know it yet
+            (job,) = await installation.ended(installation.enqueue("note", {"text": "x"}))
 
             assert (job.state, job.attempts, job.deaths, job.errors) == (JobState.SUCCEEDED, 1, 0, None)
             assert stage.started == ["x"]
@@ -157,19 +160,21 @@ def test_a_store_that_is_away_while_a_job_type_is_looked_up_refuses_nothing_for_
 
 @each_of("leave_queue", "remove_nodes", "delete_setting")
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_node_ends_although_this_call_of_its_leaving_fails(store: Store, name: str, when: str) -> None:
+def test_a_node_ends_although_this_call_of_its_leaving_fails(
+    store: Store, installation: Installation, name: str, when: str
+) -> None:
     async def scene() -> None:
         new_stage()
-        shop, faults = Shop(store), Faults(store)
-        shop.python("note")
+        faults = Faults(store)
+        installation.define_python("note")
         async with working(faults.store, dead_after_ms=HOUR_MS) as node:
-            await shop.ended(shop.enqueue("note", {"text": "x"}))
+            await installation.ended(installation.enqueue("note", {"text": "x"}))
             (faults.before if when == "before" else faults.after)(name, be_away)
 
         assert name in faults.calls
         # Others see that it is no more, or will: its pulse stands still.
         has_left = name != "leave_queue" or when == "after"
-        assert (node.uuid in store.read_pulses(shop.queue)) is not has_left
+        assert (node.uuid in store.read_pulses(installation.queue)) is not has_left
         # Its record goes last, so that whatever else is left of it is found.
         assert is_listed(store, node) is ((name, when) != ("remove_nodes", "after"))
 
@@ -177,9 +182,9 @@ def test_a_node_ends_although_this_call_of_its_leaving_fails(store: Store, name:
 
 
 @each_of("troubles", "now", "definitions_version", "get_setting")
-def test_a_node_goes_on_listening_when_this_call_fails(store: Store, name: str) -> None:
+def test_a_node_goes_on_listening_when_this_call_fails(store: Store, installation: Installation, name: str) -> None:
     async def scene() -> None:
-        shop, faults = Shop(store), Faults(store)
+        faults = Faults(store)
         node = Node.open(faults.store, NodeOptions(dead_after_ms=SHORT_MS))
         run = asyncio.create_task(node.run())
         await until(lambda: is_listed(store, node), "the node's first beat")
@@ -189,7 +194,7 @@ def test_a_node_goes_on_listening_when_this_call_fails(store: Store, name: str) 
         request_drain(store, node.uuid)
         await asyncio.wait_for(run, DEADLINE_S)
 
-        assert shop.counts() == {}
+        assert installation.counts() == {}
 
     asyncio.run(scene())
 

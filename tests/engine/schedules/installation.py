@@ -1,18 +1,15 @@
-"""A store, a clock that is moved by hand, and a scheduler: the small world in which tests drive schedules."""
+"""An installation whose clock is moved by hand and whose schedules a test drives."""
 
 from rota.clock import ManualClock
-from rota.engine.engine import Engine
 from rota.engine.schedules.ticker import Ticker
-from rota.model.ids import new_id
 from rota.model.job import Claim, JobState, make_token
-from rota.model.job_type import JobType, Unique
-from rota.model.node import NodeType
 from rota.model.outcome import failed, succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import Tick
 from rota.model.settlement import settle
 from rota.store import Store
+from tests.installation import Installation
 
 FULL = 1_700_000_040_000
 """A full minute."""
@@ -21,23 +18,17 @@ MINUTE = 60_000
 NODE = "0190b0c0-0000-7000-8000-00000000000a"
 
 
-class World:
+class SchedulesInstallation(Installation):
     """See the module."""
 
+    clock: ManualClock
+
     def __init__(self, store: Store, clock: ManualClock | None = None) -> None:
-        self.store = store
-        self.clock = clock or ManualClock(START)
-        self.engine = Engine(store, self.clock)
-        self.definitions = self.engine.definitions
-        self.queue = self.definitions.ensure_node_type(NodeType(uuid=new_id(START), name="default")).uuid
-        self.intake = self.engine.intake
+        super().__init__(store, clock or ManualClock(START))
         self.schedules = self.engine.schedules
         self.backfills = self.engine.backfills
         self.ticker = Ticker(store, self.definitions, node=NODE)
         self._serial = 0
-
-    def job_type(self, name: str = "report", unique: Unique = Unique.NONE) -> None:
-        self.definitions.define_job_type(JobType(uuid=new_id(START), name=name, executor="log", unique=unique))
 
     def schedule(self, **wish: object) -> str:
         request = ScheduleRequest(**{"job_type": "report"} | wish)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import msgspec
 
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
-from tests.system.installation import Site
+from tests.system.installation import SystemInstallation
 
 _AFTER_ERROR_S = 0.05
 
@@ -17,8 +17,10 @@ _AFTER_ERROR_S = 0.05
 class Producer:
     """Produces while it is entered. Each job has an id of the producer's own, so that repeating makes no second one."""
 
-    def __init__(self, site: Site, *, batch: int = 5, ms: int = 1, pause_s: float = 0.005) -> None:
-        self._site = site
+    def __init__(
+        self, installation: SystemInstallation, *, batch: int = 5, ms: int = 1, pause_s: float = 0.005
+    ) -> None:
+        self._installation = installation
         self._batch, self._ms, self._pause_s = batch, ms, pause_s
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._produce, name="producer", daemon=True)
@@ -43,7 +45,7 @@ class Producer:
     def await_more(self, count: int) -> None:
         """Wait until so many further jobs were accepted."""
         goal = len(self.accepted) + count
-        self._site.wait(lambda: len(self.accepted) >= goal or self.failure is not None, f"{count} more jobs")
+        self._installation.wait(lambda: len(self.accepted) >= goal or self.failure is not None, f"{count} more jobs")
 
     def _produce(self) -> None:
         try:
@@ -54,10 +56,10 @@ class Producer:
 
     def _enqueue_batch(self) -> None:
         ids = [new_id(time.time_ns() // 1_000_000) for _ in range(self._batch)]
-        requests = [msgspec.structs.replace(self._site.work(self._ms), id=one) for one in ids]
+        requests = [msgspec.structs.replace(self._installation.work(self._ms), id=one) for one in ids]
         while True:
             try:
-                self._site.intake.enqueue(requests)
+                self._installation.intake.enqueue(requests)
             except StoreUnavailable as error:
                 self.errors.append(error)
                 if self._stop.wait(_AFTER_ERROR_S):

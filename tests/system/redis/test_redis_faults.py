@@ -22,7 +22,7 @@ from tests.contract.building import claim, spec
 from tests.servers import RedisCluster, RedisSentinel, RedisServer, raw_command
 from tests.system.conftest import DURABLE
 from tests.system.crew import Crew, WorkerProcess
-from tests.system.installation import Site
+from tests.system.installation import SystemInstallation
 from tests.system.proxy import Proxy
 from tests.system.redis.producer import Producer
 
@@ -73,31 +73,33 @@ def hanging(servers: Sequence[RedisServer]) -> Iterator[None]:
             os.kill(server.pid, signal.SIGCONT)
 
 
-def await_words(site: Site, workers: list[WorkerProcess], words: str, times: int) -> None:
+def await_words(installation: SystemInstallation, workers: list[WorkerProcess], words: str, times: int) -> None:
     """Wait until all workers have said something so often."""
-    site.wait(lambda: all(worker.output.count(words) >= times for worker in workers), f"{words!r} {times} times")
+    installation.wait(
+        lambda: all(worker.output.count(words) >= times for worker in workers), f"{words!r} {times} times"
+    )
 
 
 def test_a_redis_that_is_killed_and_comes_back_loses_no_accepted_job(
-    durable_redis: DurableRedis, site: Site, crew: Crew
+    durable_redis: DurableRedis, installation: SystemInstallation, crew: Crew
 ) -> None:
     workers = [crew.hire(), crew.hire()]
-    crew.await_beats(site.store)
+    crew.await_beats(installation.store)
 
-    with Producer(site) as producer:
+    with Producer(installation) as producer:
         for round_number in range(3):
             producer.await_more(300)
             durable_redis.kill9()
-            await_words(site, workers, "store unavailable, trying again", round_number + 1)
+            await_words(installation, workers, "store unavailable, trying again", round_number + 1)
             durable_redis.restart()
-            await_words(site, workers, "store available again", round_number + 1)
+            await_words(installation, workers, "store available again", round_number + 1)
         producer.await_more(300)
-    site.await_end()
+    installation.await_end()
 
     assert producer.errors, "the producer noticed nothing, which proves nothing"
-    jobs = site.jobs(producer.accepted)
+    jobs = installation.jobs(producer.accepted)
     assert {job.state for job in jobs} == {JobState.SUCCEEDED}
-    assert set(producer.accepted) <= set(site.ledger.ends())
+    assert set(producer.accepted) <= set(installation.ledger.ends())
     assert all(worker.is_running for worker in workers)
 
 
@@ -106,46 +108,52 @@ def test_a_redis_that_hangs_accepts_nothing_and_is_served_again_when_it_goes_on(
     durable_redis: DurableRedis, url: str, tmp_path: Path
 ) -> None:
     with closing(open_store(impatient(url))) as store, Crew(impatient(url), tmp_path) as crew:
-        site = Site(store, tmp_path)
+        installation = SystemInstallation(store, tmp_path)
         worker = crew.hire()
         crew.await_beats(store)
-        with Producer(site) as producer:
+        with Producer(installation) as producer:
             producer.await_more(100)
 
             with hanging(durable_redis.servers):
                 accepted = len(producer.accepted)
-                site.wait(lambda: bool(producer.errors), "the producer to be told")
+                installation.wait(lambda: bool(producer.errors), "the producer to be told")
                 assert len(producer.accepted) <= accepted + 5  # one answer may have been on its way
             resumed_at = store.now()
             producer.await_more(100)
-        site.await_end()
+        installation.await_end()
 
-        site.assert_each_ended_once(producer.accepted)
-        site.wait(lambda: (record := worker.record(store)) is not None and record.last_ping > resumed_at, "a beat")
+        installation.assert_each_ended_once(producer.accepted)
+        installation.wait(
+            lambda: (record := worker.record(store)) is not None and record.last_ping > resumed_at, "a beat"
+        )
 
 
-def test_jobs_run_and_end_while_the_memory_is_full(durable_redis: DurableRedis, site: Site, crew: Crew) -> None:
+def test_jobs_run_and_end_while_the_memory_is_full(
+    durable_redis: DurableRedis, installation: SystemInstallation, crew: Crew
+) -> None:
     worker = crew.hire()
-    crew.await_beats(site.store)
-    site.define_command("echo a line; sleep 0.2; echo another")
-    job_ids = site.enqueue([JobRequest(job_type="command") for _ in range(20)])
-    site.wait(lambda: site.store.count_jobs(site.queue)[JobState.RUNNING] > 0, "jobs to run")
+    crew.await_beats(installation.store)
+    installation.define_command("echo a line; sleep 0.2; echo another")
+    job_ids = installation.enqueue_all([JobRequest(job_type="command") for _ in range(20)])
+    installation.wait(lambda: installation.store.count_jobs(installation.queue)[JobState.RUNNING] > 0, "jobs to run")
 
     for server in durable_redis.servers:
         raw_command(server.port, "CONFIG", "SET", "maxmemory", 1)
-    filled_at = site.store.now()
-    site.await_end()
+    filled_at = installation.store.now()
+    installation.await_end()
 
-    assert {job.state for job in site.jobs(job_ids)} == {JobState.SUCCEEDED}
-    assert {job.attempts for job in site.jobs(job_ids)} == {1}
-    site.wait(lambda: (record := worker.record(site.store)) is not None and record.last_ping > filled_at, "a beat")
+    assert {job.state for job in installation.jobs(job_ids)} == {JobState.SUCCEEDED}
+    assert {job.attempts for job in installation.jobs(job_ids)} == {1}
+    installation.wait(
+        lambda: (record := worker.record(installation.store)) is not None and record.last_ping > filled_at, "a beat"
+    )
 
 
 def test_scripts_that_are_forgotten_under_load_are_noticed_by_nobody(
-    durable_redis: DurableRedis, site: Site, crew: Crew
+    durable_redis: DurableRedis, installation: SystemInstallation, crew: Crew
 ) -> None:
     worker = crew.hire()
-    crew.await_beats(site.store)
+    crew.await_beats(installation.store)
     is_over = threading.Event()
 
     def flush_scripts() -> None:
@@ -156,35 +164,35 @@ def test_scripts_that_are_forgotten_under_load_are_noticed_by_nobody(
     flusher = threading.Thread(target=flush_scripts, daemon=True)
     flusher.start()
     try:
-        with Producer(site) as producer:
+        with Producer(installation) as producer:
             producer.await_more(1_000)
-        site.await_end()
+        installation.await_end()
     finally:
         is_over.set()
         flusher.join()
 
     assert producer.errors == []
-    site.assert_each_ended_once(producer.accepted)
+    installation.assert_each_ended_once(producer.accepted)
     assert "ERROR" not in worker.output
     assert "WARNING" not in worker.output
 
 
 @pytest.mark.parametrize("script", ["claim_jobs", "finish_jobs"])
 def test_answers_that_are_lost_on_the_way_leave_no_job_stuck(
-    durable_redis: DurableRedis, site: Site, tmp_path: Path, script: str
+    durable_redis: DurableRedis, installation: SystemInstallation, tmp_path: Path, script: str
 ) -> None:
     with proxied(durable_redis) as (proxy, url), Crew(url, tmp_path) as crew:
         crew.hire(dead_after_ms=HOUR_LEASE_MS)
-        crew.await_beats(site.store)
-        with Producer(site) as producer:
+        crew.await_beats(installation.store)
+        with Producer(installation) as producer:
             for _ in range(5):
-                site.await_ends(site.ledger.count("end") + 50)
+                installation.await_ends(installation.ledger.count("end") + 50)
                 before = proxy.swallowed
                 proxy.swallow_replies(SCRIPTS[script].sha.encode(), 1)
-                site.wait(lambda known=before: proxy.swallowed > known, "an answer to be lost")  # type: ignore[misc]
-        site.await_end()
+                installation.wait(lambda known=before: proxy.swallowed > known, "an answer to be lost")  # type: ignore[misc]
+        installation.await_end()
 
-        site.assert_each_ended_once(producer.accepted)
+        installation.assert_each_ended_once(producer.accepted)
 
 
 def test_an_enqueue_whose_answer_is_lost_is_repeated_and_makes_no_second_job(
@@ -192,17 +200,17 @@ def test_an_enqueue_whose_answer_is_lost_is_repeated_and_makes_no_second_job(
 ) -> None:
     with proxied(durable_redis) as (proxy, url), Crew(durable_redis.url, tmp_path) as crew:
         store = open_store(url)
-        site = Site(store, tmp_path)
+        installation = SystemInstallation(store, tmp_path)
         crew.hire()
-        with Producer(site) as producer:
+        with Producer(installation) as producer:
             for _ in range(10):
                 before = proxy.swallowed
                 proxy.swallow_replies(SCRIPTS["enqueue_jobs"].sha.encode(), 2)
-                site.wait(lambda known=before: proxy.swallowed > known + 1, "answers to be lost")  # type: ignore[misc]
+                installation.wait(lambda known=before: proxy.swallowed > known + 1, "answers to be lost")  # type: ignore[misc]
                 producer.await_more(20)
-        site.await_end()
+        installation.await_end()
 
-        site.assert_each_ended_once(producer.accepted)
+        installation.assert_each_ended_once(producer.accepted)
         store.close()
 
 
@@ -211,11 +219,15 @@ def test_a_job_whose_acceptance_was_lost_on_the_way_is_new_to_its_caller_and_kno
 ) -> None:
     with proxied(durable_redis) as (proxy, url):
         store = open_store(url)
-        site = Site(store, tmp_path)
-        site.enqueue([site.work(1)])  # so that the servers know the script
-        known, now = spec(site.queue), store.now()
+        installation = SystemInstallation(store, tmp_path)
+        installation.enqueue_all([installation.work(1)])  # so that the servers know the script
+        known, now = spec(installation.queue), store.now()
         store.enqueue_jobs([known], now=now)
-        jobs = [spec(site.queue, job_id=str(uuid4())), spec(site.queue, unique_key="one"), spec(site.queue)]
+        jobs = [
+            spec(installation.queue, job_id=str(uuid4())),
+            spec(installation.queue, unique_key="one"),
+            spec(installation.queue),
+        ]
         proxy.swallow_replies(SCRIPTS["enqueue_jobs"].sha.encode(), 1)
 
         again = msgspec.structs.replace(known, enqueued_at=known.enqueued_at + 1)
@@ -225,53 +237,53 @@ def test_a_job_whose_acceptance_was_lost_on_the_way_is_new_to_its_caller_and_kno
         assert proxy.swallowed == 1
         assert [one.is_new for one in first] == [True, True, True, False, False]
         assert [one.is_new for one in second] == [False, False, False]
-        assert store.count_jobs(site.queue)[JobState.QUEUED] == 5
+        assert store.count_jobs(installation.queue)[JobState.QUEUED] == 5
         store.close()
 
 
 def test_connections_that_are_reset_again_and_again_stop_nobody(
-    durable_redis: DurableRedis, site: Site, tmp_path: Path
+    durable_redis: DurableRedis, installation: SystemInstallation, tmp_path: Path
 ) -> None:
     with proxied(durable_redis) as (proxy, url), Crew(url, tmp_path) as crew:
         worker = crew.hire(dead_after_ms=HOUR_LEASE_MS)
-        crew.await_beats(site.store)
-        with Producer(site) as producer:
+        crew.await_beats(installation.store)
+        with Producer(installation) as producer:
             for _ in range(10):
-                site.await_ends(site.ledger.count("end") + 30)
+                installation.await_ends(installation.ledger.count("end") + 30)
                 proxy.reset_all()
-        site.await_end()
+        installation.await_end()
 
-        site.assert_each_ended_once(producer.accepted)
+        installation.assert_each_ended_once(producer.accepted)
         assert worker.is_running
 
 
 def test_a_connection_that_goes_dead_without_a_word_does_not_leave_a_worker_waiting_for_ever(
-    durable_redis: DurableRedis, site: Site, tmp_path: Path
+    durable_redis: DurableRedis, installation: SystemInstallation, tmp_path: Path
 ) -> None:
     with proxied(durable_redis) as (proxy, url), Crew(impatient(url), tmp_path) as crew:
         crew.hire(dead_after_ms=HOUR_LEASE_MS)
-        crew.await_beats(site.store)
-        (first,) = site.enqueue([site.work(1)])
-        site.wait(lambda: site.job(first).state.is_final, "a worker that listens")
+        crew.await_beats(installation.store)
+        (first,) = installation.enqueue_all([installation.work(1)])
+        installation.wait(lambda: installation.job(first).state.is_final, "a worker that listens")
 
         proxy.freeze()
-        job_ids = site.enqueue(site.works(20, 1, 5))
-        site.await_end()
+        job_ids = installation.enqueue_all(installation.works(20, 1, 5))
+        installation.await_end()
 
-        site.assert_each_ended_once([first, *job_ids])
+        installation.assert_each_ended_once([first, *job_ids])
 
 
 def test_a_redis_that_forgot_everything_is_told_by_its_workers(tmp_path: Path) -> None:
     with RedisServer() as server, Crew(server.url, tmp_path) as crew:
         store = open_store(server.url)
-        site = Site(store, tmp_path)
+        installation = SystemInstallation(store, tmp_path)
         worker = crew.hire(dead_after_ms=2_000)
         crew.await_beats(store)
 
         server.kill9()
         server.restart()
 
-        site.wait(lambda: "the store was emptied or replaced" in worker.output, "the worker to say so")
+        installation.wait(lambda: "the store was emptied or replaced" in worker.output, "the worker to say so")
         assert worker.is_running
         store.close()
 
@@ -281,18 +293,20 @@ def test_after_a_fail_over_jobs_are_accepted_and_run_again(tmp_path: Path) -> No
     # What was accepted in the last moment before it may be lost: replication does not wait for the replica.
     with RedisSentinel() as sentinel, Crew(sentinel.url, tmp_path) as crew:
         store = open_store(sentinel.url)
-        site = Site(store, tmp_path)
+        installation = SystemInstallation(store, tmp_path)
         worker = crew.hire(dead_after_ms=3_000)
         crew.await_beats(store)
-        with Producer(site) as producer:
+        with Producer(installation) as producer:
             producer.await_more(100)
             sentinel.fail_over()
             before = len(producer.accepted)
             producer.await_more(100)
         after = producer.accepted[before + 5 :]
 
-        site.wait(lambda: all(job is not None and job.state.is_final for job in store.find_jobs(after)), "new jobs")
-        assert {job.state for job in site.jobs(after)} == {JobState.SUCCEEDED}
+        installation.wait(
+            lambda: all(job is not None and job.state.is_final for job in store.find_jobs(after)), "new jobs"
+        )
+        assert {job.state for job in installation.jobs(after)} == {JobState.SUCCEEDED}
         assert worker.is_running
         store.close()
 
@@ -301,18 +315,20 @@ def test_after_a_fail_over_jobs_are_accepted_and_run_again(tmp_path: Path) -> No
 def test_after_a_replica_took_over_a_shard_jobs_are_accepted_and_run_again(tmp_path: Path) -> None:
     with RedisCluster(DURABLE) as cluster, Crew(cluster.url, tmp_path) as crew:
         store = open_store(cluster.url)
-        site = Site(store, tmp_path)
+        installation = SystemInstallation(store, tmp_path)
         worker = crew.hire(dead_after_ms=3_000)
         crew.await_beats(store)
-        with Producer(site) as producer:
+        with Producer(installation) as producer:
             producer.await_more(100)
-            cluster.take_over(cluster.server_of(QueueKeys(site.queue).jobs))
+            cluster.take_over(cluster.server_of(QueueKeys(installation.queue).jobs))
             before = len(producer.accepted)
             producer.await_more(100)
         after = producer.accepted[before + 5 :]
 
-        site.wait(lambda: all(job is not None and job.state.is_final for job in store.find_jobs(after)), "new jobs")
-        assert {job.state for job in site.jobs(after)} == {JobState.SUCCEEDED}
+        installation.wait(
+            lambda: all(job is not None and job.state.is_final for job in store.find_jobs(after)), "new jobs"
+        )
+        assert {job.state for job in installation.jobs(after)} == {JobState.SUCCEEDED}
         assert worker.is_running
         store.close()
 
@@ -320,17 +336,17 @@ def test_after_a_replica_took_over_a_shard_jobs_are_accepted_and_run_again(tmp_p
 def test_a_slot_that_moves_to_another_shard_is_found_there(tmp_path: Path) -> None:
     with RedisCluster() as cluster:
         store = open_store(cluster.url)
-        site = Site(store, tmp_path)
-        slot = int(raw_command(cluster.servers[0].port, "CLUSTER", "KEYSLOT", QueueKeys(site.queue).jobs))
-        old = cluster.server_of(QueueKeys(site.queue).jobs)
+        installation = SystemInstallation(store, tmp_path)
+        slot = int(raw_command(cluster.servers[0].port, "CLUSTER", "KEYSLOT", QueueKeys(installation.queue).jobs))
+        old = cluster.server_of(QueueKeys(installation.queue).jobs)
         new = next(server for server in cluster.servers if server is not old)
         for server in (new, old, *cluster.servers):
             raw_command(server.port, "CLUSTER", "SETSLOT", slot, "NODE", raw_command(new.port, "CLUSTER", "MYID"))
 
-        (job_id,) = site.enqueue([site.work(1)])
+        (job_id,) = installation.enqueue_all([installation.work(1)])
 
-        assert site.job(job_id).state is JobState.QUEUED
-        assert raw_command(new.port, "HLEN", QueueKeys(site.queue).jobs) == "1"
+        assert installation.job(job_id).state is JobState.QUEUED
+        assert raw_command(new.port, "HLEN", QueueKeys(installation.queue).jobs) == "1"
         store.close()
 
 
@@ -338,11 +354,11 @@ def test_a_slot_that_moves_to_another_shard_is_found_there(tmp_path: Path) -> No
 def test_a_cluster_of_any_size_is_opened_and_used(tmp_path: Path, primaries: int) -> None:
     with RedisCluster(primaries=primaries) as cluster:
         store = open_store(cluster.url)
-        site = Site(store, tmp_path)
+        installation = SystemInstallation(store, tmp_path)
 
-        (job_id,) = site.enqueue([site.work(1)])
+        (job_id,) = installation.enqueue_all([installation.work(1)])
 
-        assert site.job(job_id).state is JobState.QUEUED
+        assert installation.job(job_id).state is JobState.QUEUED
         assert any("set appendonly yes" in one for one in store.problems())
         store.close()
 
@@ -350,15 +366,15 @@ def test_a_cluster_of_any_size_is_opened_and_used(tmp_path: Path, primaries: int
 def test_a_claim_whose_answer_is_lost_is_not_repeated_unseen(durable_redis: DurableRedis, tmp_path: Path) -> None:
     with proxied(durable_redis) as (proxy, url):
         store = open_store(url)
-        site = Site(store, tmp_path)
-        claim(store, site.queue, limit=2, now=store.now())  # so that the servers know the script
-        site.enqueue(site.works(4, 1, 1))
+        installation = SystemInstallation(store, tmp_path)
+        claim(store, installation.queue, limit=2, now=store.now())  # so that the servers know the script
+        installation.enqueue_all(installation.works(4, 1, 1))
         proxy.swallow_replies(SCRIPTS["claim_jobs"].sha.encode(), 1)
 
         with pytest.raises(StoreUnavailable):
-            claim(store, site.queue, limit=2, now=store.now())
+            claim(store, installation.queue, limit=2, now=store.now())
 
-        counts = store.count_jobs(site.queue)
+        counts = store.count_jobs(installation.queue)
         assert (counts[JobState.RUNNING], counts[JobState.QUEUED]) == (2, 2)
         store.close()
 
@@ -367,17 +383,17 @@ def test_a_claim_whose_answer_is_lost_is_not_repeated_unseen(durable_redis: Dura
 def test_shards_that_hang_hold_their_caller_no_longer_than_a_single_server(tmp_path: Path, shards: int) -> None:
     with RedisCluster() as cluster:
         store = open_store(impatient(cluster.url))
-        site = Site(store, tmp_path)
-        hung = [cluster.server_of(QueueKeys(site.queue).jobs)] if shards == 1 else cluster.servers
+        installation = SystemInstallation(store, tmp_path)
+        hung = [cluster.server_of(QueueKeys(installation.queue).jobs)] if shards == 1 else cluster.servers
 
         with hanging(hung):
             began = time.monotonic()
             with pytest.raises(StoreUnavailable):
-                store.count_jobs(site.queue)
+                store.count_jobs(installation.queue)
             took_s = time.monotonic() - began
 
         assert took_s < 6 * TIMEOUT_S  # with the driver's retries it is eleven times as long as a time-out
-        assert store.count_jobs(site.queue)[JobState.QUEUED] == 0
+        assert store.count_jobs(installation.queue)[JobState.QUEUED] == 0
         store.close()
 
 
@@ -396,9 +412,9 @@ def test_sentinels_that_are_gone_hold_their_caller_for_a_moment_only() -> None:
 
 
 def test_a_store_that_is_away_is_an_error_to_the_caller_and_not_a_silent_loss(
-    durable_redis: DurableRedis, site: Site
+    durable_redis: DurableRedis, installation: SystemInstallation
 ) -> None:
     durable_redis.kill9()
 
     with pytest.raises(StoreUnavailable):
-        site.enqueue([site.work(1)])
+        installation.enqueue_all([installation.work(1)])

@@ -14,7 +14,7 @@ from rota.errors import StoreFull
 from rota.model.job import JobState
 from rota.store import open_store
 from tests.system.crew import Crew, run_python
-from tests.system.installation import Site
+from tests.system.installation import SystemInstallation
 
 KILLS = 20
 BALLAST = 1024 * 1024
@@ -34,7 +34,7 @@ def assert_sound(path: Path) -> None:
 
 @pytest.mark.timeout(240)
 def test_writers_that_are_killed_in_the_middle_lose_nothing_that_was_accepted(
-    site: Site, url: str, tmp_path: Path
+    installation: SystemInstallation, url: str, tmp_path: Path
 ) -> None:
     accepted_file = tmp_path / "accepted"
     accepted_file.touch()
@@ -49,7 +49,7 @@ def test_writers_that_are_killed_in_the_middle_lose_nothing_that_was_accepted(
             "tests.system.sqlite.writer_main", url, str(accepted_file), output=tmp_path / f"writer-{kill}"
         )
         try:
-            site.wait(lambda goal=before + more: len(accepted()) >= goal, "jobs to be accepted")  # type: ignore[misc]
+            installation.wait(lambda goal=before + more: len(accepted()) >= goal, "jobs to be accepted")  # type: ignore[misc]
         finally:
             writer.kill()
             writer.wait()
@@ -58,7 +58,7 @@ def test_writers_that_are_killed_in_the_middle_lose_nothing_that_was_accepted(
 
     # A kill may also cut a line short that the next writer's lines follow.
     ids = [line for line in accepted() if len(line) == ID_LENGTH]
-    assert len(site.jobs(ids)) == len(ids)
+    assert len(installation.jobs(ids)) == len(ids)
     assert_sound(tmp_path / "rota.db")
 
 
@@ -76,12 +76,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def fill_up(site: Site) -> list[str]:
+def fill_up(installation: SystemInstallation) -> list[str]:
     """Hand in jobs until there is no room; the ids of those that were accepted."""
     accepted: list[str] = []
     while True:
         try:
-            accepted += site.enqueue([JobRequest(job_type="nothing") for _ in range(20)])
+            accepted += installation.enqueue_all([JobRequest(job_type="nothing") for _ in range(20)])
         except StoreFull:
             return accepted
 
@@ -93,22 +93,22 @@ def test_a_full_disk_refuses_new_jobs_and_keeps_the_old_ones_until_there_is_room
     ballast.write_bytes(b"x" * BALLAST)
     path = small_disk / "rota.db"
     store = open_store(f"sqlite:///{path}")
-    site = Site(store, tmp_path)
+    installation = SystemInstallation(store, tmp_path)
 
-    accepted = fill_up(site)
+    accepted = fill_up(installation)
 
     assert accepted
-    assert store.count_jobs(site.queue)[JobState.QUEUED] == len(accepted)
-    assert len(site.jobs(accepted)) == len(accepted)
+    assert store.count_jobs(installation.queue)[JobState.QUEUED] == len(accepted)
+    assert len(installation.jobs(accepted)) == len(accepted)
     with pytest.raises(StoreFull, match="free some space"):
-        site.enqueue([JobRequest(job_type="nothing") for _ in range(500)])
-    assert store.count_jobs(site.queue)[JobState.QUEUED] == len(accepted)
+        installation.enqueue_all([JobRequest(job_type="nothing") for _ in range(500)])
+    assert store.count_jobs(installation.queue)[JobState.QUEUED] == len(accepted)
     assert ["full" in trouble for trouble in store.troubles()] == [True]
 
     ballast.unlink()
-    late = site.enqueue([JobRequest(job_type="nothing")])
+    late = installation.enqueue_all([JobRequest(job_type="nothing")])
     assert store.troubles() == []
-    assert len(site.jobs(accepted + late)) == len(accepted) + 1
+    assert len(installation.jobs(accepted + late)) == len(accepted) + 1
     store.close()
     assert_sound(path)
 
@@ -119,22 +119,22 @@ def test_a_worker_on_a_full_disk_waits_for_room_and_then_finishes_everything(sma
     ballast.write_bytes(b"x" * 2 * BALLAST)
     path = small_disk / "rota.db"
     store = open_store(f"sqlite:///{path}")
-    site = Site(store, tmp_path)
-    store.pause_queue(site.queue)
+    installation = SystemInstallation(store, tmp_path)
+    store.pause_queue(installation.queue)
     with Crew(f"sqlite:///{path}", tmp_path) as crew:
         worker = crew.hire()
         crew.await_beats(store)
-        store.resume_queue(site.queue)
-        accepted = fill_up(site)
-        site.wait(lambda: "store unavailable" in worker.output, "the worker to complain")
+        store.resume_queue(installation.queue)
+        accepted = fill_up(installation)
+        installation.wait(lambda: "store unavailable" in worker.output, "the worker to complain")
         assert worker.is_running
 
         ballast.unlink()
-        site.await_end()
+        installation.await_end()
 
-        jobs = site.jobs(accepted)
+        jobs = installation.jobs(accepted)
         assert {job.state for job in jobs} == {JobState.SUCCEEDED}
         assert {job.attempts for job in jobs} == {1}
-        site.wait(lambda: "store available again" in worker.output, "the worker to be well")
+        installation.wait(lambda: "store available again" in worker.output, "the worker to be well")
     store.close()
     assert_sound(path)

@@ -9,7 +9,7 @@ from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.schedules.request import ScheduleRequest
 from tests.system.crew import Crew
-from tests.system.installation import Site
+from tests.system.installation import SystemInstallation
 
 STEP_S = 300
 DEAD_MS = 4_000
@@ -50,44 +50,46 @@ class FakeClock:
 @pytest.mark.skipif(faketime() is None, reason="libfaketime's wheel has its library for Linux on x86-64 only")
 @pytest.mark.parametrize("step_s", [STEP_S, -STEP_S])
 def test_a_step_of_one_nodes_clock_takes_nothing_and_makes_nothing_early(
-    site: Site, url: str, tmp_path: Path, step_s: int
+    installation: SystemInstallation, url: str, tmp_path: Path, step_s: int
 ) -> None:
-    site.define_python("wait_for_gate")
+    installation.define_python("wait_for_gate")
     gate = tmp_path / "gate"
-    arguments: dict[str, object] = {"ledger": str(site.ledger.path), "gate": str(gate)}
-    running = site.enqueue(JobRequest(job_type="wait_for_gate", arguments=arguments) for _ in range(6))
-    schedules = site.engine.schedules
+    arguments: dict[str, object] = {"ledger": str(installation.ledger.path), "gate": str(gate)}
+    running = installation.enqueue_all(JobRequest(job_type="wait_for_gate", arguments=arguments) for _ in range(6))
+    schedules = installation.engine.schedules
     minutely = schedules.create(ScheduleRequest(job_type="nothing", interval=LATER_MS)).schedule
     (tmp_path / "odd").mkdir()
     clock = FakeClock(tmp_path / "odd")
     with Crew(url, tmp_path) as crew, Crew(url, tmp_path / "odd", environment=clock.environment) as odd:
         for workers in (crew, odd):
             workers.hire(threads=4, dead_after_ms=DEAD_MS)
-            workers.await_beats(site.store)
-        site.wait(lambda: site.ledger.count("start") == 6, "all jobs to run")
-        (delayed,) = site.enqueue([JobRequest(job_type="nothing", delay_ms=LATER_MS)])
+            workers.await_beats(installation.store)
+        installation.wait(lambda: installation.ledger.count("start") == 6, "all jobs to run")
+        (delayed,) = installation.enqueue_all([JobRequest(job_type="nothing", delay_ms=LATER_MS)])
 
         clock.set(step_s)
         for _ in range(BEATS):
-            await_beats_of_all(site)
-        (quick,) = site.enqueue([JobRequest(job_type="nothing")])
-        site.wait(lambda: site.job(quick).state is JobState.SUCCEEDED, "work to go on")
+            await_beats_of_all(installation)
+        (quick,) = installation.enqueue_all([JobRequest(job_type="nothing")])
+        installation.wait(lambda: installation.job(quick).state is JobState.SUCCEEDED, "work to go on")
 
-        assert site.job(delayed).state is JobState.DELAYED
-        assert all(tick.nominal <= site.store.now() for tick in site.store.list_ticks(minutely.uuid, limit=9))
+        assert installation.job(delayed).state is JobState.DELAYED
+        assert all(
+            tick.nominal <= installation.store.now() for tick in installation.store.list_ticks(minutely.uuid, limit=9)
+        )
         gate.touch()
-        site.wait(lambda: site.ledger.count("end") == 6, "the jobs to end")
-        assert set(site.ledger.starts().values()) == {1}
-        assert {job.deaths for job in site.jobs(running)} == {0}
-        site.store.cancel_jobs([delayed], now=site.store.now())
+        installation.wait(lambda: installation.ledger.count("end") == 6, "the jobs to end")
+        assert set(installation.ledger.starts().values()) == {1}
+        assert {job.deaths for job in installation.jobs(running)} == {0}
+        installation.store.cancel_jobs([delayed], now=installation.store.now())
 
 
-def await_beats_of_all(site: Site) -> None:
+def await_beats_of_all(installation: SystemInstallation) -> None:
     """Wait until every node gave a sign of life that it has not given yet."""
-    seen = site.store.read_pulses(site.queue)
+    seen = installation.store.read_pulses(installation.queue)
 
     def has_changed() -> bool:
-        now = site.store.read_pulses(site.queue)
+        now = installation.store.read_pulses(installation.queue)
         return all(now[node] != pulse for node, pulse in seen.items())
 
-    site.wait(has_changed, "further beats")
+    installation.wait(has_changed, "further beats")

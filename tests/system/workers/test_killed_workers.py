@@ -8,7 +8,7 @@ import pytest
 from rota.model.job import JobState
 from rota.model.settlement import SUSPECT_DEATHS
 from tests.system.crew import Crew
-from tests.system.installation import Site
+from tests.system.installation import SystemInstallation
 
 RUN_AGAIN_WITHIN_MS = 25_000
 LONG_MS = 200_000
@@ -17,27 +17,27 @@ LONG_MS = 200_000
 
 @pytest.mark.timeout(240)
 def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_it_had_in_hand(
-    site: Site, crew: Crew
+    installation: SystemInstallation, crew: Crew
 ) -> None:
     for _ in range(4):
         crew.hire(threads=8)
-    crew.await_beats(site.store)
-    job_ids = site.enqueue(site.works(2_000, 5, 50))
-    site.await_ends(500)
+    crew.await_beats(installation.store)
+    job_ids = installation.enqueue_all(installation.works(2_000, 5, 50))
+    installation.await_ends(500)
     victim = crew.workers[0]
-    record = victim.record(site.store)
+    record = victim.record(installation.store)
     assert record is not None
 
     victim.kill9()
-    killed_at = site.store.now()
-    in_flight = site.running_on(record.uuid)
-    site.await_end()
+    killed_at = installation.store.now()
+    in_flight = installation.running_on(record.uuid)
+    installation.await_end()
 
-    jobs = site.assert_each_ended_once(job_ids)
-    started_twice = {job_id for job_id, count in site.ledger.starts().items() if count > 1}
+    jobs = installation.assert_each_ended_once(job_ids)
+    started_twice = {job_id for job_id, count in installation.ledger.starts().items() if count > 1}
     assert in_flight, "the worker was killed while it had nothing to do, which proves nothing"
     assert started_twice <= in_flight
-    assert max(site.ledger.starts().values()) <= 2
+    assert max(installation.ledger.starts().values()) <= 2
     orphans = [job for job in jobs if job.id in in_flight]
     assert {job.deaths for job in orphans} == {1}
     assert all(job.node != record.uuid for job in orphans)
@@ -45,52 +45,54 @@ def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_i
 
 
 @pytest.mark.timeout(240)
-def test_workers_that_are_killed_one_after_the_other_lose_no_job(site: Site, crew: Crew) -> None:
+def test_workers_that_are_killed_one_after_the_other_lose_no_job(installation: SystemInstallation, crew: Crew) -> None:
     for _ in range(3):
         crew.hire(dead_after_ms=LONG_MS)
-    crew.await_beats(site.store)
-    job_ids = site.enqueue(site.works(2_000, 5, 50))
+    crew.await_beats(installation.store)
+    job_ids = installation.enqueue_all(installation.works(2_000, 5, 50))
 
     lost_owners = 0
     for kill in range(5):
-        site.await_ends((kill + 1) * 200)
+        installation.await_ends((kill + 1) * 200)
         victim = random.choice([worker for worker in crew.workers if worker.is_running])
-        record = victim.record(site.store)
+        record = victim.record(installation.store)
         victim.kill9()
-        lost_owners += len(site.running_on(record.uuid)) if record else 0
+        lost_owners += len(installation.running_on(record.uuid)) if record else 0
         crew.hire(dead_after_ms=LONG_MS)
-    site.await_end()
+    installation.await_end()
 
-    site.assert_each_ended_once(job_ids)
-    assert sum(count - 1 for count in site.ledger.starts().values()) <= lost_owners
+    installation.assert_each_ended_once(job_ids)
+    assert sum(count - 1 for count in installation.ledger.starts().values()) <= lost_owners
 
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("poison", ["exit_process", "kill_process"])
 def test_a_job_that_kills_its_node_is_quarantined_and_its_neighbours_survive(
-    site: Site, crew: Crew, poison: str
+    installation: SystemInstallation, crew: Crew, poison: str
 ) -> None:
     before, (bad,), after = (
-        site.enqueue(site.works(100, 5, 20)),
-        site.enqueue([site.poison(poison)]),
-        site.enqueue(site.works(100, 5, 20)),
+        installation.enqueue_all(installation.works(100, 5, 20)),
+        installation.enqueue_all([installation.poison(poison)]),
+        installation.enqueue_all(installation.works(100, 5, 20)),
     )
     for _ in range(2):
         crew.hire(dead_after_ms=LONG_MS)
 
     deadline = time.monotonic() + 90
-    while site.live_count():
+    while installation.live_count():
         assert time.monotonic() < deadline, "the jobs do not come to an end"
         for _ in range(2 - sum(worker.is_running for worker in crew.workers)):
             crew.hire(dead_after_ms=LONG_MS)
-        site.wait(lambda: site.live_count() == 0 or sum(worker.is_running for worker in crew.workers) < 2, "news")
+        installation.wait(
+            lambda: installation.live_count() == 0 or sum(worker.is_running for worker in crew.workers) < 2, "news"
+        )
 
-    job = site.job(bad)
+    job = installation.job(bad)
     assert job.state is JobState.FAILED
     assert job.deaths == SUSPECT_DEATHS
     assert isinstance(job.errors, dict)
     assert job.errors["type"] == "poison"
     # The third time it ran where it could kill nobody but itself.
-    assert site.ledger.starts()[bad] == SUSPECT_DEATHS + 1
+    assert installation.ledger.starts()[bad] == SUSPECT_DEATHS + 1
     assert sum(not worker.is_running for worker in crew.workers) == SUSPECT_DEATHS
-    assert {one.state for one in site.jobs(before + after)} == {JobState.SUCCEEDED}
+    assert {one.state for one in installation.jobs(before + after)} == {JobState.SUCCEEDED}

@@ -10,7 +10,7 @@ import pytest
 from rota.engine.jobs.intake import JobRequest
 from tests.servers import wait_until
 from tests.system.crew import Crew, WorkerProcess
-from tests.system.installation import Site
+from tests.system.installation import SystemInstallation
 from tests.system.processes import keepers_of, processes_with
 
 MARKER = "MARKED_BY_A_TEST"
@@ -34,10 +34,10 @@ def marked_crew(url: str, tmp_path: Path) -> Iterator[Crew]:
         yield crew
 
 
-def start_children(site: Site, crew: Crew, marker: str) -> WorkerProcess:
+def start_children(installation: SystemInstallation, crew: Crew, marker: str) -> WorkerProcess:
     """A worker with two jobs that last: a shell with a grandchild, and a Python function in a process."""
-    site.define_command("(sleep 600 & sleep 600) & sleep 600")
-    site.enqueue([JobRequest(job_type="command"), JobRequest(job_type="sleep_in_process")])
+    installation.define_command("(sleep 600 & sleep 600) & sleep 600")
+    installation.enqueue_all([JobRequest(job_type="command"), JobRequest(job_type="sleep_in_process")])
     worker = crew.hire(grace_s=3_600)
     # The node, the shell with its three members and a subshell, and the interpreter with its own child.
     wait_until(lambda: len(processes_with(marker)) == 7, "the jobs' processes", deadline_s=60)
@@ -46,9 +46,9 @@ def start_children(site: Site, crew: Crew, marker: str) -> WorkerProcess:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT])
 def test_the_children_of_a_killed_node_are_gone(
-    site: Site, marked_crew: Crew, marker: str, number: signal.Signals
+    installation: SystemInstallation, marked_crew: Crew, marker: str, number: signal.Signals
 ) -> None:
-    worker = start_children(site, marked_crew, marker)
+    worker = start_children(installation, marked_crew, marker)
 
     worker.send_signal(number)
 
@@ -56,8 +56,10 @@ def test_the_children_of_a_killed_node_are_gone(
     wait_until(lambda: processes_with(marker) == [], "its children to be gone")
 
 
-def test_the_children_are_gone_even_if_the_keeper_was_killed_before(site: Site, marked_crew: Crew, marker: str) -> None:
-    worker = start_children(site, marked_crew, marker)
+def test_the_children_are_gone_even_if_the_keeper_was_killed_before(
+    installation: SystemInstallation, marked_crew: Crew, marker: str
+) -> None:
+    worker = start_children(installation, marked_crew, marker)
     (first,) = keepers_of(worker.pid)
 
     os.kill(first, signal.SIGKILL)
@@ -67,11 +69,11 @@ def test_the_children_are_gone_even_if_the_keeper_was_killed_before(site: Site, 
     wait_until(lambda: processes_with(marker) == [], "its children to be gone")
 
 
-def test_the_keeper_goes_with_a_node_that_stops(site: Site, marked_crew: Crew) -> None:
-    site.define_command("true")
-    site.enqueue([JobRequest(job_type="command")])
+def test_the_keeper_goes_with_a_node_that_stops(installation: SystemInstallation, marked_crew: Crew) -> None:
+    installation.define_command("true")
+    installation.enqueue_all([JobRequest(job_type="command")])
     worker = marked_crew.hire()
-    site.await_end()
+    installation.await_end()
     (keeper,) = keepers_of(worker.pid)
 
     worker.terminate()

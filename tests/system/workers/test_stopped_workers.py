@@ -11,7 +11,7 @@ from rota.model.job import JobState
 from rota.model.node import Node
 from tests.servers import wait_until
 from tests.system.crew import Crew, WorkerProcess
-from tests.system.installation import Site
+from tests.system.installation import SystemInstallation
 from tests.system.processes import processes_with
 
 GRACE_S = 1.0
@@ -46,65 +46,69 @@ def seconds_to_exit(workers: list[WorkerProcess]) -> float:
 
 @pytest.mark.timeout(240)
 def test_workers_that_are_stopped_again_and_again_under_load_lose_and_use_up_nothing(
-    site: Site, marked_crew: Crew, marker: str
+    installation: SystemInstallation, marked_crew: Crew, marker: str
 ) -> None:
-    site.define_command("sleep 2.5; true")
-    quick = site.works(2_000, 5, 50)
+    installation.define_command("sleep 2.5; true")
+    quick = installation.works(2_000, 5, 50)
     slow = [JobRequest(job_type="command", priority=1) for _ in range(6)]
-    job_ids = site.enqueue([*quick, *slow])
+    job_ids = installation.enqueue_all([*quick, *slow])
     exits: list[float] = []
 
     with marked_crew as crew:
         for round_number in range(ROUNDS):
             workers = [crew.hire(grace_s=GRACE_S) for _ in range(2)]
-            crew.await_beats(site.store)
-            site.await_ends((round_number + 1) * 50)
+            crew.await_beats(installation.store)
+            installation.await_ends((round_number + 1) * 50)
             exits.append(seconds_to_exit(workers))
-            assert site.store.count_jobs(site.queue)[JobState.RUNNING] == 0
+            assert installation.store.count_jobs(installation.queue)[JobState.RUNNING] == 0
             assert processes_with(marker) == []
         for _ in range(2):
             crew.hire()
-        site.await_end()
+        installation.await_end()
 
         assert max(exits) <= GRACE_S + 1.0 + SLACK_S
-        jobs = site.jobs(job_ids)
+        jobs = installation.jobs(job_ids)
         assert {job.state for job in jobs} == {JobState.SUCCEEDED}
         assert {job.attempts for job in jobs} == {1}
         assert {job.deaths for job in jobs} == {0}
-        assert set(site.ledger.ends()) == set(job_ids[: len(quick)])
-        assert max(site.ledger.ends().values()) == 1, "a job that was let end was run again"
+        assert set(installation.ledger.ends()) == set(job_ids[: len(quick)])
+        assert max(installation.ledger.ends().values()) == 1, "a job that was let end was run again"
 
 
 def is_draining(record: Node | None) -> bool:
     return record is not None and record.draining
 
 
-def test_the_second_signal_stops_a_worker_at_once(site: Site, marked_crew: Crew, marker: str) -> None:
-    site.define_command("sleep 600 & sleep 600")
-    (job_id,) = site.enqueue([JobRequest(job_type="command")])
+def test_the_second_signal_stops_a_worker_at_once(
+    installation: SystemInstallation, marked_crew: Crew, marker: str
+) -> None:
+    installation.define_command("sleep 600 & sleep 600")
+    (job_id,) = installation.enqueue_all([JobRequest(job_type="command")])
     with marked_crew as crew:
         worker = crew.hire(grace_s=3_600)
-        site.wait(lambda: len(processes_with(marker)) >= 3, "the command and its children")
+        installation.wait(lambda: len(processes_with(marker)) >= 3, "the command and its children")
 
         # Two signals of a kind at once may arrive as one, so the first must have been heard.
         worker.terminate()
-        site.wait(lambda: is_draining(worker.record(site.store)), "the worker to say that it stops")
-        assert site.job(job_id).state is JobState.RUNNING
+        installation.wait(lambda: is_draining(worker.record(installation.store)), "the worker to say that it stops")
+        assert installation.job(job_id).state is JobState.RUNNING
         start = time.monotonic()
         worker.terminate()
         assert worker.wait() == 0
 
         assert time.monotonic() - start <= 1.0 + SLACK_S
-        assert site.job(job_id).state is JobState.QUEUED
-        assert site.job(job_id).attempts == 0
+        assert installation.job(job_id).state is JobState.QUEUED
+        assert installation.job(job_id).attempts == 0
         wait_until(lambda: processes_with(marker) == [], "the children to be gone")
 
 
-def test_a_worker_that_is_stopped_while_it_starts_goes_without_a_trace(site: Site, crew: Crew) -> None:
+def test_a_worker_that_is_stopped_while_it_starts_goes_without_a_trace(
+    installation: SystemInstallation, crew: Crew
+) -> None:
     worker = crew.hire()
-    site.wait(lambda: worker.record(site.store) is not None, "its first beat")
+    installation.wait(lambda: worker.record(installation.store) is not None, "its first beat")
 
     worker.terminate()
 
     assert worker.wait() == 0
-    assert site.store.list_nodes(since=0) == []
+    assert installation.store.list_nodes(since=0) == []
