@@ -124,6 +124,7 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         thread_count: 3
         stop_grace_s: 7.5
         log_level: warning
+        otel: true
         server: {enabled: false, host: localhost, port: 80, api_key: "12", admin_token: t}
         """,
     )
@@ -135,6 +136,7 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
     )
     assert (settings.history_max_count, settings.roles, settings.node_type) == (10, ("worker",), "big")
     assert (settings.thread_count, settings.stop_grace_s, settings.log_level) == (3, 7.5, "WARNING")
+    assert settings.otel is True
     assert (settings.server_enabled, settings.host, settings.port) == (False, "localhost", 80)
     assert (settings.api_key, settings.admin_token) == ("12", "t")
 

@@ -22,7 +22,8 @@ from rota.clock import SystemClock
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import Intake, JobRequest
-from rota.engine.node import WORKER, Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import WORKER, NodeOptions
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import NodeType

@@ -17,7 +17,7 @@ _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
 _PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|sql|lua|toml|yaml|yml|rb|svg|md))`")
 _NAME = re.compile(r"`(\w+\.(?:py|sql|lua))`")
-_SOURCES = (ROOT, ROOT / "src/rota", ROOT / "src/rota/store/redis/scripts")
+_SOURCES = (ROOT, ROOT / "src/rota", ROOT / "src/rota/store", ROOT / "src/rota/store/redis/scripts")
 """Where a file is that a document names, beside the document's own folder."""
 
 

@@ -3,7 +3,8 @@
 from rota.clock import ManualClock, NodeClock
 from rota.engine.engine import Engine
 from rota.engine.liveness.presence import Presence
-from rota.engine.node import Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
 from rota.store import Store
 from tests.engine.working import Faults
 

@@ -12,11 +12,12 @@ import pytest
 from rota.clock import ManualClock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.health import Health
 from rota.engine.housekeeping.retention import Retention
 from rota.engine.liveness.draining import request_drain
 from rota.engine.liveness.heart import Heart
-from rota.engine.node import WORKER, Node, NodeOptions
+from rota.engine.node.health import Health
+from rota.engine.node.node import Node
+from rota.engine.node.options import WORKER, NodeOptions
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.model.liveness import contact_of_node

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rota.engine.node import Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
 from rota.errors import StoreFull, StoreUnavailable
 from rota.model.job import JobState
 from rota.store import Store

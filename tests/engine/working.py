@@ -14,7 +14,9 @@ from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
 from rota.engine.executors.registry import GROUP
 from rota.engine.jobs.intake import JobRequest
-from rota.engine.node import Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
+from rota.engine.observation.observers import Observers
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job import Job, JobState
@@ -93,9 +95,9 @@ async def until(is_true: Callable[[], bool], what: str) -> None:
 
 
 @asynccontextmanager
-async def working(store: Store, **options: object) -> AsyncIterator[Node]:
+async def working(store: Store, *, observers: Observers | None = None, **options: object) -> AsyncIterator[Node]:
     """A running node. At the end it is stopped at once, and what it raised is raised here."""
-    node = Node.open(store, NodeOptions(**options))  # type: ignore[arg-type]
+    node = Node.open(store, NodeOptions(**options), observers=observers)  # type: ignore[arg-type]
     task = asyncio.create_task(node.run())
     try:
         await until(lambda: task.done() or is_listed(store, node), "the node's first beat")

@@ -1,11 +1,14 @@
 """What the settings of a node make of its server."""
 
+import sys
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from rota.engine.keys.admin_key import prepare_key
+from rota.engine.observation.happenings import JobsClaimed, StoreFailed
+from rota.errors import InvalidInput, StoreUnavailable
 from rota.host.host import Host
 from rota.server.app import make_app
 from rota.settings import Settings, load_settings
@@ -44,3 +47,39 @@ def statuses(settings: Settings, store: Store, *paths: str) -> list[int]:
 )
 def test_each_setting_reaches_the_server(folder: Path, opened: Store, text: str, expected: list[int]) -> None:
     assert statuses(settings_of(folder, text), opened, "/metrics", "/api/jobs") == expected
+
+
+def test_the_metrics_count_what_the_node_of_this_process_does(folder: Path, opened: Store) -> None:
+    settings = settings_of(folder, "server:\n  metrics_open: true\n")
+    host = Host.open(settings, opened, frozenset({"server"}))
+    api = host.make_api(prepare_key(opened, configured=None, is_loopback=True))
+
+    host.engine.observers.tell(StoreFailed(StoreUnavailable("away")))
+
+    lines = TestClient(make_app(api)).get("/metrics").text.splitlines()
+    api.close()
+    assert "rota_node_store_failures_total 1" in lines
+    assert "# TYPE rota_node_store_failures_total counter" in lines
+    assert 'rota_node_jobs_ended_total{state="succeeded"} 0' in lines
+
+
+@pytest.mark.parametrize(
+    ("text", "listens"), [("otel: true\n", True), ("otel: false\n", False), ("roles: [server]\n", False)]
+)
+def test_opentelemetry_hears_of_the_node_if_the_settings_say_so(
+    folder: Path, opened: Store, text: str, listens: bool
+) -> None:
+    settings = settings_of(folder, text)
+
+    host = Host.open(settings, opened, frozenset({"server"}))
+
+    assert host.engine.observers.wants(JobsClaimed) is listens
+
+
+def test_opentelemetry_without_its_extra_is_refused_at_the_start(
+    folder: Path, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "rota.engine.observation.opentelemetry", None)
+
+    with pytest.raises(InvalidInput, match=r"rota\[otel\]"):
+        Host.open(settings_of(folder, "otel: true\n"), opened, frozenset({"server"}))

@@ -7,7 +7,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from rota.engine.definitions.ownership import MANAGED_BY_FILE
-from rota.engine.node import Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import Node as NodeRecord

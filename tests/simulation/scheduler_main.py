@@ -10,7 +10,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from rota.engine.node import SCHEDULER, Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import SCHEDULER, NodeOptions
 from rota.store import Store, open_store
 from rota.store.schedules import DueSchedules, Firing
 

@@ -11,7 +11,8 @@ import signal
 import sys
 from collections.abc import Callable
 
-from rota.engine.node import Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
 from rota.errors import RotaError
 from rota.host.log_format import set_up_logging
 from rota.store import open_store

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from rota.engine.duty import Duty
 from rota.engine.engine import Engine
+from rota.engine.node.duty import Duty
 
 
 class DialectContext(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.jobs.changes import JobChanges
 from rota.engine.jobs.intake import Intake
 from rota.engine.jobs.queues import Queues
+from rota.engine.observation.observers import Observers
 from rota.engine.schedules.backfill import Backfills
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import StoreUnavailable
@@ -33,19 +34,22 @@ class Engine:
         executors: ExecutorRegistry | None = None,
         event_types: tuple[str, ...] = (),
         event_retention_ms: int = RETENTION_MS,
+        observers: Observers | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
         self.executors = executors or ExecutorRegistry()
         self.event_types = event_types
         """Those of the settings, beyond the ones that every installation knows."""
+        self.observers = observers or Observers()
+        """Who hears of what happens in this process."""
         self.definitions = Definitions(store, self.executors)
         self.intake = Intake(store, self.definitions, clock)
         self.jobs = JobChanges(store, clock)
         self.queues = Queues(store, self.definitions, clock)
         self.schedules = Schedules(store, self.definitions, self.intake, clock)
         self.backfills = Backfills(store, self.definitions, self.schedules, clock)
-        self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms)
+        self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
         self.configurations = Configurations(store, self.definitions, clock)
         self.file = FileDefinitions(store, self.definitions, self.schedules, self.configurations)
 
@@ -58,11 +62,19 @@ class Engine:
         executors: ExecutorRegistry | None = None,
         event_types: tuple[str, ...] = (),
         event_retention_ms: int = RETENTION_MS,
+        observers: Observers | None = None,
     ) -> "Engine":
         """An engine whose clock agrees with the store's."""
         clock = clock or SystemClock()
         clock.follow(store.now())
-        return cls(store, clock, executors=executors, event_types=event_types, event_retention_ms=event_retention_ms)
+        return cls(
+            store,
+            clock,
+            executors=executors,
+            event_types=event_types,
+            event_retention_ms=event_retention_ms,
+            observers=observers,
+        )
 
 
 def open_engine(settings: Settings, *, may_create: bool = True) -> Engine:

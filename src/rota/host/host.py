@@ -24,9 +24,11 @@ from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.keys.admin_key import KeyPlan, prepare_key
 from rota.engine.keys.key_ring import KeyRing
-from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
+from rota.engine.observation.observers import Observers
 from rota.engine.worker.stopping import ABANDON_S
-from rota.errors import RotaError, StoreError
+from rota.errors import InvalidInput, RotaError, StoreError
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.log_format import set_up_logging
 from rota.host.signals import heard_signals
@@ -93,6 +95,8 @@ class Host:
             dialects=open_dialects(settings, store),
             event_types=settings.event_types,
         )
+        if settings.otel:
+            _tell_opentelemetry(node.engine.observers)
         return cls(settings, node, roles)
 
     def run(self, announce: Callable[[], None]) -> None:
@@ -237,6 +241,14 @@ def _make_cwd_importable() -> None:
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
+
+
+def _tell_opentelemetry(observers: Observers) -> None:
+    try:
+        from rota.engine.observation.opentelemetry import OpenTelemetry
+    except ImportError as error:
+        raise InvalidInput("otel", "needs the extra: pip install 'rota[otel]'") from error
+    OpenTelemetry(observers)
 
 
 def _apply_file(host: Host) -> None:

@@ -26,6 +26,15 @@ class Settlement(Struct, frozen=True):
     """Present exactly when `state` is final."""
     run_at: int | None = None
     """Present exactly when `state` is delayed."""
+    returned_run: tuple[int, int] | None = None
+    """When the run of a job that returns began and ended; an ending says so itself."""
+
+    @property
+    def ran(self) -> tuple[int, int] | None:
+        """When the run began and ended; None if it never began."""
+        if self.ending is None:
+            return self.returned_run
+        return None if self.ending.started_at is None else (self.ending.started_at, self.ending.ended_at)
 
     @property
     def rank(self) -> int:
@@ -48,12 +57,13 @@ def settle(
 ) -> Settlement:
     """The next state of a job whose attempt ended with `outcome`."""
     kind = outcome.kind
+    run = None if started_at is None else (started_at, now)
     if kind is OutcomeKind.INTERRUPTED:
-        return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths)
+        return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths, returned_run=run)
     if kind is OutcomeKind.FAILED and claim.attempt < policy.attempts:
         run_at = now + policy.delay_after(claim.attempt, chance)
         # It ran to an end and killed nobody, so what it was suspected of is forgotten.
-        return Settlement(claim, JobState.DELAYED, claim.attempt, 0, run_at=run_at)
+        return Settlement(claim, JobState.DELAYED, claim.attempt, 0, run_at=run_at, returned_run=run)
     ending = Ending(
         state=_FINAL_STATE[kind],
         ended_at=now,

@@ -12,6 +12,7 @@ from rota.engine.engine import Engine
 from rota.engine.events.event_batcher import EventBatcher
 from rota.engine.jobs.enqueue_batcher import EnqueueBatcher
 from rota.engine.keys.key_ring import KeyRing
+from rota.engine.observation.counters import Counters
 from rota.model.job import Job
 from rota.server.auth.rate import RateLimit
 from rota.server.log_feeds import LogFeeds
@@ -59,6 +60,8 @@ class Api:
         self.health = health
         self.batcher = EnqueueBatcher(engine.store, engine.intake, engine.clock)
         self.event_batcher = EventBatcher(engine.events)
+        self.counters = Counters(engine.observers)
+        """What happens in this process, for the metrics."""
         self.requests = Requests()
         self.operations: tuple[Operation, ...] = ()
         """What the app offers."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from rota import __version__
+from rota.engine.observation.counters import FIGURES, Counters
 from rota.model.node import DEAD_AFTER_MS
 from rota.server.api import Api
 
@@ -13,7 +14,7 @@ Sample = tuple[Labels, int]
 
 
 def text(api: Api) -> str:
-    """All metrics of the installation, and the requests of this server."""
+    """All metrics of the installation, the requests of this server, and what its process did."""
     node_types = api.engine.definitions.node_types()
     counts = {one: api.engine.store.count_jobs(one.uuid) for one in node_types}
     totals = {one: api.engine.store.read_totals(one.uuid) for one in node_types}
@@ -72,7 +73,18 @@ def text(api: Api) -> str:
             for (method, path, status), count in sorted(api.requests.counts.items())
         ],
     )
+    lines += _node_metrics(api.counters)
     return "\n".join(lines) + "\n"
+
+
+def _node_metrics(counters: Counters) -> list[str]:
+    """What the node in this process did since it began."""
+    lines: list[str] = []
+    for figure in FIGURES:
+        counts = counters.read(figure).items()
+        samples: list[Sample] = [({figure.label: value} if figure.label else {}, count) for value, count in counts]
+        lines += _metric(f"rota_node_{figure.name}_total", "counter", figure.help_text, samples)
+    return lines
 
 
 def _metric(name: str, kind: str, help_text: str, samples: Iterable[Sample]) -> list[str]:

@@ -45,6 +45,7 @@ FIELDS: dict[str, Field] = {
     "synchrony_keys": Field(values.flag, values.read_flag),
     "synchrony_job_keys": Field(values.flag, values.read_flag),
     "log_level": Field(values.one_of(["DEBUG", "INFO", "WARNING", "ERROR"])),
+    "otel": Field(values.flag, values.read_flag),
 }
 
 SERVER_KEYS = {"enabled": "server_enabled"} | {

@@ -57,6 +57,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     http_allow: tuple[str, ...] = ()
     """Hosts and networks that `http` jobs may reach although they are not public."""
     log_level: str = "INFO"
+    otel: bool = False
+    """Tell OpenTelemetry what the node does. Where that goes, the OTEL_* variables say to the SDK of the process."""
 
     synchrony_keys: bool = True
     """Speak through Synchrony's own Redis keys too. Without effect on SQLite and Redis Cluster."""

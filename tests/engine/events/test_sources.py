@@ -12,7 +12,8 @@ from rota.clock import NodeClock
 from rota.engine.definitions.file import FileDefinitions, Wanted
 from rota.engine.events.outbox import Outbox
 from rota.engine.jobs.intake import JobRequest
-from rota.engine.node import WORKER, Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import WORKER, NodeOptions
 from rota.errors import Conflict, InvalidInput
 from rota.model.events.configuration_request import read_configuration
 from rota.model.ids import new_id

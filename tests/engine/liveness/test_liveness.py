@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from rota.clock import ManualClock, NodeClock
-from rota.engine.health import Health
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence
-from rota.engine.node import Node, NodeOptions
+from rota.engine.node.health import Health
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.model.job_type import Unique

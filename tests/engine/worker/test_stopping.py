@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.node import Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
 from rota.model.job import JobState
 from rota.model.retry import RetryPolicy
 from rota.store import Store, open_store
@@ -81,7 +82,7 @@ def test_a_timeout_uses_up_an_attempt_and_is_tried_again(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
         shop = Shop(store)
-        shop.python("pass_gate", timeout_ms=20, retry=RetryPolicy(attempts=2, delay_ms=1))
+        shop.python("pass_gate", timeout_ms=500, retry=RetryPolicy(attempts=2, delay_ms=1))
         async with working(store):
             (job,) = await shop.ended(shop.enqueue("pass_gate"))
 
@@ -96,10 +97,10 @@ def test_a_function_that_blocks_its_thread_gives_its_slot_free_at_its_timeout(st
     async def scene() -> None:
         stage = new_stage()
         shop = Shop(store)
-        shop.python("block", timeout_ms=50)
+        shop.python("block", timeout_ms=500)
         shop.python("nothing")
         async with working(store, threads=1):
-            blocked = shop.enqueue("block", {"seconds": 1.0})
+            blocked = shop.enqueue("block", {"seconds": 3.0})
             behind = shop.enqueue("nothing")
 
             (job, _) = await shop.ended(blocked, behind)
@@ -215,7 +216,7 @@ def test_a_job_that_was_stopped_and_broke_over_it_ended_for_that_reason(store: S
         shop = Shop(store)
         shop.python("break_when_stopped")
         async with working(store):
-            job_id = shop.enqueue("break_when_stopped", timeout_ms=20 if reason == "timeout" else None)
+            job_id = shop.enqueue("break_when_stopped", timeout_ms=1_000 if reason == "timeout" else None)
             await until(lambda: stage.started == ["breaker"], "the job to start")
             if reason == "cancelled":
                 shop.cancel(job_id)

@@ -19,7 +19,8 @@ from rota.cli.target import Target, takes_target
 from rota.clock import SystemClock
 from rota.engine.engine import store_url
 from rota.engine.jobs.intake import JobRequest
-from rota.engine.node import WORKER, Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import WORKER, NodeOptions
 from rota.host.host import loop_factory
 from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES

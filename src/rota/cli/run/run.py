@@ -10,7 +10,7 @@ from rota.cli.run.banner import announce
 from rota.cli.run.demo import Demo, is_wanted
 from rota.cli.target import Target, takes_target
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
-from rota.engine.node import SCHEDULER, WORKER
+from rota.engine.node.options import SCHEDULER, WORKER
 from rota.host.host import SERVER, Host, hosted
 from rota.settings import Settings
 

@@ -6,8 +6,8 @@ from rota.dialects.synchrony.exchange import Exchange
 from rota.dialects.synchrony.inlet import Inlet
 from rota.dialects.synchrony.job_keys import JobKeys
 from rota.engine.dialect import DialectContext
-from rota.engine.duty import Duty
-from rota.engine.node import SCHEDULER, WORKER
+from rota.engine.node.duty import Duty
+from rota.engine.node.options import SCHEDULER, WORKER
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 from rota.store.store import Store

@@ -5,7 +5,6 @@ that state is still the one there is, and otherwise it is judged again. So the a
 takes the events one after the other.
 """
 
-import logging
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, structs
@@ -13,6 +12,8 @@ from msgspec import Struct, structs
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.jobs.spec import make_spec
+from rota.engine.observation.happenings import EventsJudged
+from rota.engine.observation.observers import Observers
 from rota.errors import Conflict, NotFound
 from rota.model.events.configuration import Configuration, Dependency
 from rota.model.events.evaluation import Evaluation, Judgement, Verdict, evaluate
@@ -26,7 +27,6 @@ from rota.store.store import Store
 RETENTION_MS = 30 * 24 * 3600 * 1000
 """Events that validated something are kept for this long, and longer only while they are valid."""
 _PER_ROUND = 500
-_logger = logging.getLogger("rota.events")
 _TRIES = 1_000
 """Each round of tries moves somebody on, so even a crowd is through long before."""
 
@@ -65,9 +65,16 @@ class Events:
     """Takes events."""
 
     def __init__(
-        self, store: Store, definitions: Definitions, clock: Clock, *, retention_ms: int = RETENTION_MS
+        self,
+        store: Store,
+        definitions: Definitions,
+        clock: Clock,
+        *,
+        retention_ms: int = RETENTION_MS,
+        observers: Observers | None = None,
     ) -> None:
         self._store = store
+        self._observers = observers or Observers()
         self._definitions = definitions
         self._clock = clock
         self._retention_ms = retention_ms
@@ -115,7 +122,8 @@ class Events:
             applied = self._store.apply_verdicts(queue, verdicts, now=self._clock.now())
             for one, done in zip(verdicts, applied, strict=True):
                 if done.done:
-                    _tell(one, done, numbers, answer)
+                    _add_to_answer(one, done, numbers, answer)
+                    self._observers.tell(EventsJudged(one.configuration.name, one.evaluations, done.survivors))
             left = {one.configuration.uuid for one, done in zip(verdicts, applied, strict=True) if not done.done}
             waiting = {uuid: events for uuid, events in waiting.items() if uuid in left}
             if not waiting:
@@ -188,7 +196,7 @@ def _by_queue(matches: list[list[Place]]) -> dict[str, dict[str, list[int]]]:
     return found
 
 
-def _tell(one: Verdicts, applied: Applied, numbers: dict[str, int], answer: EventAnswer) -> None:
+def _add_to_answer(one: Verdicts, applied: Applied, numbers: dict[str, int], answer: EventAnswer) -> None:
     name = one.configuration.name
     for valid in one.validations:
         dependency = one.configuration.dependencies[valid.dependency]
@@ -197,7 +205,6 @@ def _tell(one: Verdicts, applied: Applied, numbers: dict[str, int], answer: Even
         if evaluation.job is not None:
             job = applied.survivors.get(evaluation.job, evaluation.job)
             answer.triggered.append(Triggered(numbers[evaluation.event.id], name, job))
-            _logger.info("job triggered", extra={"configuration": name, "job_id": job})
 
 
 def _log_arguments(configuration: Configuration, event: Event) -> dict[str, object]:

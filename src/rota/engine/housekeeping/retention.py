@@ -1,9 +1,9 @@
 """Retention: keeps history within its age and count, also that of node types that are gone; with the last of their
 history, what else is left of their queues goes."""
 
-import logging
-
 from rota.engine.definitions.definitions import Definitions
+from rota.engine.observation.happenings import HistoryTrimmed, QueueForgotten
+from rota.engine.observation.observers import Observers
 from rota.store.store import Store
 
 EVERY_S = 60.0
@@ -11,14 +11,22 @@ AGAIN_S = 0.5
 """After a round that forgot some, but not as many as it may: long logs may have taken its time."""
 _PER_ROUND = 1_000
 """Jobs of a queue forgotten in one round, so that no other duty waits long."""
-_logger = logging.getLogger("rota.retention")
 
 
 class Retention:
     """A duty: `run_once` does one round over all queues."""
 
-    def __init__(self, store: Store, definitions: Definitions, *, max_age_ms: int, max_count: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        definitions: Definitions,
+        *,
+        max_age_ms: int,
+        max_count: int,
+        observers: Observers | None = None,
+    ) -> None:
         self._store = store
+        self._observers = observers or Observers()
         self._definitions = definitions
         self._max_age_ms = max_age_ms
         self._max_count = max_count
@@ -30,7 +38,7 @@ class Retention:
         trimmed = [self._trim(queue, now) for queue in queues]
         for queue in queues:
             if queue not in defined and self._store.forget_queue(queue):
-                _logger.info("queue of a deleted node type forgotten", extra={"queue": queue})
+                self._observers.tell(QueueForgotten(queue))
         if any(count >= _PER_ROUND for count in trimmed):
             return 0.0
         return AGAIN_S if any(trimmed) else EVERY_S
@@ -40,5 +48,5 @@ class Retention:
             queue, ended_before=now - self._max_age_ms, keep=self._max_count, limit=_PER_ROUND
         )
         if count:
-            _logger.info("history trimmed", extra={"queue": queue, "jobs": count})
+            self._observers.tell(HistoryTrimmed(queue, count))
         return count

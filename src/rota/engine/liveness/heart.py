@@ -4,13 +4,14 @@ Nothing that runs in the node can hold it up: not user code that blocks the even
 housekeeping, not another call to the store. The claims are renewed before anything else is done.
 """
 
-import logging
 import threading
 from collections.abc import Callable
 from typing import Protocol
 
 from rota.clock import Clock
-from rota.engine.health import Health
+from rota.engine.node.health import Health
+from rota.engine.observation.happenings import Fault
+from rota.engine.observation.observers import Observers
 from rota.errors import StoreError
 from rota.model.liveness import BEATS_PER_DEATH, Contact, must_let_go
 from rota.model.node import Node as NodeRecord
@@ -19,7 +20,6 @@ from rota.store.claims import Lifeline, Renewal
 _TRIES_PER_BEAT = 5
 """After a failure it tries again so much sooner."""
 _STEP_S = 1.0
-_logger = logging.getLogger("rota.node")
 
 
 class ClaimHolder(Protocol):
@@ -53,8 +53,10 @@ class Heart:
         contact: Contact,
         health: Health,
         dead_after_ms: int,
+        observers: Observers | None = None,
     ) -> None:
         self._lifeline = lifeline
+        self._observers = observers or Observers()
         self._node = node
         self._record = record
         self._queue = queue
@@ -105,8 +107,8 @@ class Heart:
         while not self._is_stopped.is_set():
             try:
                 pause_s = self.beat()
-            except Exception:
-                _logger.exception("beat failed")
+            except Exception as error:
+                self._observers.tell(Fault("node", "beat failed", error))
                 pause_s = self._dead_after_s / BEATS_PER_DEATH / _TRIES_PER_BEAT
             self._rest_until(self._clock.monotonic() + pause_s)
 

@@ -5,13 +5,14 @@ A node is dead when its process is known to have ended (`presence.py`), or when 
 for the whole dead time without a gap in its own contact with the store (`model/liveness.py`). Nobody judges himself.
 """
 
-import logging
 import random
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.presence import Presence
+from rota.engine.observation.happenings import ClaimsTaken, OrphansFound
+from rota.engine.observation.observers import Observers
 from rota.model.job import Claim
 from rota.model.job_type import OnNodeDeath
 from rota.model.liveness import LOOKS_PER_DEATH, Contact, Observer
@@ -24,7 +25,6 @@ _SHOWN_FOR = 10
 _SWEEP_EVERY_LOOKS = 60
 """Claims without a pulse are looked for once in this many looks, by one of the watchdogs."""
 _PER_ROUND = 500
-_logger = logging.getLogger("rota.watchdog")
 
 
 class Watchdog:
@@ -40,6 +40,7 @@ class Watchdog:
         contact: Contact,
         presence: Presence,
         dead_after_ms: int = DEAD_AFTER_MS,
+        observers: Observers | None = None,
     ) -> None:
         self._store = store
         self._definitions = definitions
@@ -48,7 +49,8 @@ class Watchdog:
         self._contact = contact
         self._presence = presence
         self._dead_after_s = dead_after_ms / 1000
-        self._observers: dict[str, Observer] = {}
+        self._observers = observers or Observers()
+        self._watched: dict[str, Observer] = {}
         self._records = Observer(self._dead_after_s * _SHOWN_FOR)
 
     def run_once(self, now: int) -> float:
@@ -65,7 +67,7 @@ class Watchdog:
         pulses.pop(self._node, None)
         self._sweep(queue, len(pulses) + 1)
         at = self._clock.monotonic()
-        observer = self._observers.setdefault(queue, Observer(self._dead_after_s))
+        observer = self._watched.setdefault(queue, Observer(self._dead_after_s))
         silent = observer.look(pulses, at=at, in_touch_since=self._contact.since(at))
         dead = {*silent, *self._presence.gone(pulses)}
         left_over = [self._reclaim(queue, node, pulses[node], now) for node in sorted(dead)]
@@ -77,8 +79,7 @@ class Watchdog:
         if claims:
             settlements = [self._settle(claim, now) for claim in claims]
             refused = self._store.reclaim_jobs(queue, settlements, node=node, pulse=pulse, now=now)
-            fields = {"queue": queue, "node": node, "jobs": len(claims) - len(refused)}
-            _logger.warning("jobs of a dead node taken back", extra=fields)
+            self._observers.tell(ClaimsTaken(queue, node, len(claims) - len(refused)))
         if len(claims) == _PER_ROUND:
             return True
         self._store.forget_pulse(queue, node, pulse=pulse)
@@ -94,7 +95,7 @@ class Watchdog:
     def _sweep(self, queue: str, nodes: int) -> None:
         """Look for claims without a pulse. That reads all running jobs, so the nodes share the work by chance."""
         if random.random() * nodes * _SWEEP_EVERY_LOOKS < 1 and self._store.mark_orphans(queue):
-            _logger.warning("claims of unknown nodes found", extra={"queue": queue})
+            self._observers.tell(OrphansFound(queue))
 
     def _forget_nodes(self) -> None:
         """Records of nodes that died are shown for a while, then forgotten."""

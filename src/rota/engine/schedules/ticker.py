@@ -4,14 +4,16 @@ Any number may run. The store hides a schedule that one of them has taken for a 
 same work; that a tick happens once does not depend on it, but on the version of the schedule.
 """
 
-import logging
+from collections.abc import Iterable
 
 from msgspec import structs
 
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.moves import move_schedule
 from rota.engine.jobs.spec import make_spec
-from rota.errors import RotaError, StoreError
+from rota.engine.observation.happenings import SchedulePaused, ScheduleUndecided, TicksDecided
+from rota.engine.observation.observers import Observers
+from rota.errors import StoreError
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec
 from rota.model.job_type import JobType
@@ -28,7 +30,6 @@ PAUSE_MS = 30
 """Between two rounds, so that schedules due at nearly the same time are fired together."""
 _PER_ROUND = 500
 _WAITING_OVERLAPS = frozenset({Overlap.BUFFER_ONE, Overlap.BUFFER_ALL, Overlap.CANCEL_OTHER})
-_logger = logging.getLogger("rota.ticker")
 
 
 class Looks:
@@ -55,8 +56,11 @@ class Looks:
 class Ticker:
     """A duty: `run_once` fires what is due in all queues."""
 
-    def __init__(self, store: Store, definitions: Definitions, *, node: str) -> None:
+    def __init__(
+        self, store: Store, definitions: Definitions, *, node: str, observers: Observers | None = None
+    ) -> None:
         self._store = store
+        self._observers = observers or Observers()
         self._definitions = definitions
         self._node = node
         self._looks = Looks()
@@ -90,7 +94,9 @@ class Ticker:
         """When the first of them is due again: at once if it has more ticks than were decided."""
         decided = [one for entry in entries if (one := self._try_to_decide(entry, now))]
         if decided:
-            self._store.fire_schedules(queue, decided, now=now)
+            fired = self._store.fire_schedules(queue, decided, now=now)
+            if self._observers.wants(TicksDecided):
+                self._tell_ticks(one for one, is_done in zip(decided, fired, strict=True) if is_done)
         return min((one.state.due for one in decided if one.state.due is not None), default=None)
 
     def _try_to_decide(self, entry: ScheduleEntry, now: int) -> Firing | None:
@@ -99,11 +105,8 @@ class Ticker:
             return self._decide(entry, now)
         except StoreError:
             raise
-        except RotaError as error:
-            fields = {"schedule": entry.schedule.name, "error": str(error)}
-            _logger.error("schedule cannot be decided", extra=fields)
-        except Exception:
-            _logger.exception("schedule cannot be decided", extra={"schedule": entry.schedule.name})
+        except Exception as error:
+            self._observers.tell(ScheduleUndecided(entry.schedule.name, error))
         return None
 
     def _decide(self, entry: ScheduleEntry, now: int) -> Firing | None:
@@ -146,7 +149,12 @@ class Ticker:
         schedule = structs.replace(entry.schedule, paused=True, pause_note=note)
         state = structs.replace(entry.state, version=entry.state.version + 1, nominal=None, due=None)
         self._store.put_schedules([ScheduleChange(schedule, state, entry.state.version)])
-        _logger.warning("schedule paused", extra={"schedule": schedule.name, "note": note})
+        self._observers.tell(SchedulePaused(schedule.name, note))
+
+    def _tell_ticks(self, firings: Iterable[Firing]) -> None:
+        for one in firings:
+            if one.ticks:
+                self._observers.tell(TicksDecided(one.schedule.name, one.schedule.queue, one.ticks))
 
 
 def _with_jobs(entry: ScheduleEntry, decision: Decision, job_type: JobType, now: int) -> Firing:

@@ -1,7 +1,6 @@
 """A claimed job in a worker's hands, and how it is run to an outcome."""
 
 import asyncio
-import logging
 from collections.abc import Callable
 from enum import Enum, auto
 
@@ -11,6 +10,8 @@ from rota.engine.executors.interpreter.isolated import run_isolated
 from rota.engine.executors.output import LogCap
 from rota.engine.executors.python.function import outcome_of_error
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.observation.happenings import ExecutorFailed
+from rota.engine.observation.observers import Observers
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.log_stream import LogStream
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
@@ -19,8 +20,6 @@ from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, ref
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import is_suspect
 from rota.store.records.unreadable import UNREADABLE
-
-_logger = logging.getLogger("rota.worker")
 
 
 class Stop(Enum):
@@ -76,12 +75,14 @@ class Runner:
         logs: LogStream,
         thread: StoreThread,
         *,
+        observers: Observers,
         on_strain: Callable[[NodeStrained], None],
     ) -> None:
         self._definitions = definitions
         self._executors = executors
         self._logs = logs
         self._thread = thread
+        self._observers = observers
         self._on_strain = on_strain
 
     async def run(self, attempt: Attempt) -> Outcome:
@@ -94,7 +95,7 @@ class Runner:
             self._on_strain(error)
             outcome = INTERRUPTED  # it has not begun, and is not to blame
         except (Exception, SystemExit) as error:
-            _logger.warning("executor failed", extra={"job_id": attempt.claim.spec.id, "error": type(error).__name__})
+            self._observers.tell(ExecutorFailed(attempt.claim.spec.id, type(error).__name__))
             outcome = outcome_of_error(error)
         if attempt.reason is None:
             return outcome

@@ -5,6 +5,9 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from rota.clock import Clock
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.observation.happenings import JobsClaimed, JobsSettled, SettlementRefused
+from rota.engine.observation.observers import Observers
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.log_writer import LogWriter
 from rota.model.job import make_token
@@ -41,7 +44,16 @@ class Exchange:
     """Holds conversations, one after the other, each with a serial of its own."""
 
     def __init__(
-        self, store: Store, thread: StoreThread, *, queue: str, node: str, clock: Clock, log_writer: LogWriter
+        self,
+        store: Store,
+        thread: StoreThread,
+        *,
+        queue: str,
+        node: str,
+        clock: Clock,
+        log_writer: LogWriter,
+        definitions: Definitions,
+        observers: Observers,
     ) -> None:
         self._store = store
         self._thread = thread
@@ -49,6 +61,8 @@ class Exchange:
         self._node = node
         self._clock = clock
         self._log_writer = log_writer
+        self._definitions = definitions
+        self._observers = observers
         self.serial = 0
         """Of the last conversation. Tokens of a node grow with it."""
         self.failures = 0
@@ -68,6 +82,7 @@ class Exchange:
             self.failures += 1
             raise
         self.failures = 0
+        self._tell(request.settlements, answer)
         return answer
 
     def _prepare(self, request: Request, held: dict[str, str] | None) -> Callable[[], Claims]:
@@ -92,6 +107,21 @@ class Exchange:
     def _finish(self, settlements: Sequence[Settlement], now: int) -> frozenset[str]:
         """The ids of those that were refused."""
         return self._store.finish_jobs(self._queue, settlements, now=now) if settlements else frozenset()
+
+    def _tell(self, settlements: Sequence[Settlement], answer: Claims) -> None:
+        """What this conversation was about. Nothing is put together for nobody."""
+        observers = self._observers
+        for job_id in answer.refused:
+            observers.tell(SettlementRefused(job_id))
+        if len(settlements) > len(answer.refused) and observers.wants(JobsSettled):
+            settled = [one for one in settlements if one.claim.spec.id not in answer.refused]
+            observers.tell(JobsSettled(self._queue, self._node, settled, self._names_of_types(settled)))
+        if answer.claims and observers.wants(JobsClaimed):
+            observers.tell(JobsClaimed(self._queue, self._node, answer.claims))
+
+    def _names_of_types(self, settlements: Sequence[Settlement]) -> dict[str, str]:
+        found = map(self._definitions.known_job_type, {one.claim.spec.job_type for one in settlements})
+        return {one.uuid: one.name for one in found if one is not None}
 
 
 def earliest_due(settlements: Sequence[Settlement], next_due: int | None) -> int | None:

@@ -1,15 +1,14 @@
 """What the heart asks a worker and tells it, from its own thread; what follows from it happens on the event loop."""
 
 import asyncio
-import logging
 
 from rota.clock import Clock
+from rota.engine.observation.happenings import ClaimLost, LockedRunStopped
+from rota.engine.observation.observers import Observers
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
 from rota.model.liveness import let_go_grace_s, must_let_go
 from rota.store.claims import Renewal
-
-_logger = logging.getLogger("rota.worker")
 
 
 class HeldClaims:
@@ -22,11 +21,13 @@ class HeldClaims:
         node: str,
         clock: Clock,
         dead_after_s: float,
+        observers: Observers,
     ) -> None:
         self._hands = hands
         self._node = node
         self._clock = clock
         self._dead_after_s = dead_after_s
+        self._observers = observers
         self._loop = asyncio.get_running_loop()
         self._heard_at = clock.monotonic()
 
@@ -57,13 +58,13 @@ class HeldClaims:
             attempt = self._hands.find(job_id)
             # What was lost is the attempt that the store was told of. This node may have been given the job again.
             if attempt is not None and attempt.claim.token == held[job_id]:
-                _logger.warning("claim lost, run stopped", extra={"job_id": job_id, "node": self._node})
+                self._observers.tell(ClaimLost(job_id, self._node))
                 self._hands.stop(attempt, Stop.LOST)
 
     def _stop_locked_runs(self) -> None:
         locked = [attempt for attempt in self._hands if attempt.claim.spec.lock_key is not None]
         for attempt in [one for one in locked if self._must_be_given_up(one)]:
-            _logger.warning("store not reached, run under a lock stopped", extra={"job_id": attempt.claim.spec.id})
+            self._observers.tell(LockedRunStopped(attempt.claim.spec.id))
             attempt.shorten_grace(let_go_grace_s(self._dead_after_s))
             self._hands.stop(attempt, Stop.INTERRUPTED)
 

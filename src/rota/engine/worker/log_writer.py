@@ -5,12 +5,13 @@ the store's time to others, on any store and machine: in SQLite somebody else ge
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from rota.clock import Clock
-from rota.engine.health import Health
+from rota.engine.node.health import Health
+from rota.engine.observation.happenings import Fault, LogLinesDropped, LogLinesWritten
+from rota.engine.observation.observers import Observers
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.log_stream import LogStream
 from rota.errors import StoreError, StoreFull
@@ -23,15 +24,17 @@ _LEAST_PAUSE_S = 0.005
 _MOST_PAUSE_S = 0.5
 _PAUSE_FACTOR = 3
 _AFTER_ERROR_S = 1.0
-_logger = logging.getLogger("rota.worker")
 
 
 class LogWriter:
     """Writes what a stream gathers, until it is stopped."""
 
-    def __init__(self, store: Store, *, clock: Clock, health: Health, on_written: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, *, clock: Clock, health: Health, observers: Observers, on_written: Callable[[], None]
+    ) -> None:
         """`on_written` is called on the loop when a share is in the store."""
         self._store = store
+        self._observers = observers
         self._clock = clock
         self._health = health
         self._on_written = on_written
@@ -68,11 +71,11 @@ class LogWriter:
             self._store.append_logs(batches)
         except StoreFull as error:
             if not self._dropped:
-                _logger.error("log lines are dropped: the store is full", extra={"error": str(error)})
+                self._observers.tell(LogLinesDropped(error))
             self._dropped += sum(len(batch.entries) for batch in batches)
         else:
             if self._dropped:
-                _logger.warning("log lines are written again", extra={"dropped": self._dropped})
+                self._observers.tell(LogLinesWritten(self._dropped))
                 self._dropped = 0
 
     async def _write_shares(self, thread: StoreThread) -> None:
@@ -86,8 +89,8 @@ class LogWriter:
                 self._health.store_failed(error)
                 await asyncio.sleep(_AFTER_ERROR_S)
                 return
-            except Exception:
-                _logger.exception("log lines cannot be written")
+            except Exception as error:
+                self._observers.tell(Fault("worker", "log lines cannot be written", error))
             self.logs.written(batches)
             self._on_written()
             took_s = self._clock.monotonic() - began

@@ -1,9 +1,10 @@
 """How a worker comes to its end: it drains, then interrupts what runs, then leaves behind what does not end."""
 
 import asyncio
-import logging
 from collections.abc import Callable
 
+from rota.engine.observation.happenings import RunLeftBehind
+from rota.engine.observation.observers import Observers
 from rota.engine.worker.attempt import Stop
 from rota.engine.worker.hands import Hands
 from rota.model.outcome import INTERRUPTED
@@ -11,14 +12,14 @@ from rota.model.outcome import INTERRUPTED
 ABANDON_S = 7.0
 """Runs that do not end this long after they were told to, when the node must go, are left behind. Longer than the grace
 that executors give to what they stop."""
-_logger = logging.getLogger("rota.worker")
 
 
 class Stopping:
     """The end of one worker. Each step is called at most once with effect, on the event loop."""
 
-    def __init__(self, hands: Hands, *, grace_s: float, on_change: Callable[[], None]) -> None:
+    def __init__(self, hands: Hands, *, grace_s: float, observers: Observers, on_change: Callable[[], None]) -> None:
         self._hands = hands
+        self._observers = observers
         self._grace_s = grace_s
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
@@ -52,6 +53,6 @@ class Stopping:
     def _abandon(self) -> None:
         """Give up on runs that swallow their cancellation; the process ends, and they with it."""
         for attempt in self._hands:
-            _logger.error("run does not end, left behind", extra={"job_id": attempt.claim.spec.id})
+            self._observers.tell(RunLeftBehind(attempt.claim.spec.id))
             self.has_abandoned = True
             self._hands.end(attempt, INTERRUPTED)

@@ -14,14 +14,15 @@ the heart renews), `Stopping` (how it comes to its end).
 """
 
 import asyncio
-import logging
 import random
 from contextlib import suppress
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.health import Health
+from rota.engine.node.health import Health
+from rota.engine.observation.happenings import Fault
+from rota.engine.observation.observers import Observers
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.attempt import Attempt, Runner
 from rota.engine.worker.demand import Demand
@@ -34,14 +35,12 @@ from rota.engine.worker.pending_settlements import PendingSettlements
 from rota.engine.worker.stopping import Stopping
 from rota.errors import NodeStrained, StoreError
 from rota.model.outcome import INTERRUPTED, Outcome
-from rota.model.settlement import Settlement, settle
+from rota.model.settlement import settle
 from rota.store.claims import Claims
 from rota.store.store import Store
 
 MAX_BUFFERED_S = 0.25
 """A job that was claimed ahead and found no free slot for this long goes back, because others may be idle."""
-_logger = logging.getLogger("rota.worker")
-_job_logger = logging.getLogger("rota.jobs")
 
 
 class Worker:
@@ -58,26 +57,42 @@ class Worker:
         executors: ExecutorRegistry,
         clock: Clock,
         health: Health,
+        observers: Observers,
         stop_grace_s: float,
         dead_after_ms: int,
     ) -> None:
         self._slots = slots
-        self._definitions = definitions
         self._clock = clock
         self._health = health
+        self._observers = observers
         self._changed = asyncio.Event()
         self._thread = StoreThread("rota-store")
         self._listener = Listener(store.waker(queue, node), on_news=self._on_news)
-        self._log_writer = LogWriter(store, clock=clock, health=health, on_written=self._on_lines_written)
+        self._log_writer = LogWriter(
+            store, clock=clock, health=health, observers=observers, on_written=self._on_lines_written
+        )
         self._logs = self._log_writer.logs
         self._demand = Demand(slots, at=clock.monotonic())
         self._hands = Hands(on_end=self._settle, on_change=self._changed.set)
-        self._exchange = Exchange(store, self._thread, queue=queue, node=node, clock=clock, log_writer=self._log_writer)
-        self._runner = Runner(definitions, executors, self._logs, self._thread, on_strain=self._ran_short)
+        self._exchange = Exchange(
+            store,
+            self._thread,
+            queue=queue,
+            node=node,
+            clock=clock,
+            log_writer=self._log_writer,
+            definitions=definitions,
+            observers=observers,
+        )
+        self._runner = Runner(
+            definitions, executors, self._logs, self._thread, observers=observers, on_strain=self._ran_short
+        )
         self._pending = PendingSettlements(self._logs)
-        self.claims = HeldClaims(self._hands, node=node, clock=clock, dead_after_s=dead_after_ms / 1000)
+        self.claims = HeldClaims(
+            self._hands, node=node, clock=clock, dead_after_s=dead_after_ms / 1000, observers=observers
+        )
         """What the heart renews."""
-        self.stopping = Stopping(self._hands, grace_s=stop_grace_s, on_change=self._on_stopping)
+        self.stopping = Stopping(self._hands, grace_s=stop_grace_s, observers=observers, on_change=self._on_stopping)
         self._answered_at = clock.monotonic()
 
     # -- what the node asks ----------------------------------------------------------------------------------------
@@ -179,7 +194,7 @@ class Worker:
     async def _keep(self, request: Request, error: Exception) -> None:
         """The store did not answer: keep what was to be told, and try again a little later."""
         if not isinstance(error, StoreError):
-            _logger.error("exchange with the store failed", exc_info=error)
+            self._observers.tell(Fault("worker", "exchange with the store failed", error))
         self._pending.put_back(request.settlements, request.batches)
         self._demand.unanswered()
         self._health.store_failed(error)
@@ -190,8 +205,6 @@ class Worker:
         self._answered_at = self._clock.monotonic()
         self._health.store_answered()
         self._logs.written(request.batches)
-        for job_id in answer.refused:
-            _logger.warning("settlement refused: another attempt has the job", extra={"job_id": job_id})
         self._demand.next_due = earliest_due(request.settlements, answer.next_due)
         if request.wanted:
             got, in_hand = len(answer.claims), len(self._hands)
@@ -247,19 +260,6 @@ class Worker:
             chance=random.random(),
         )
         self._pending.add(settlement)
-        if _job_logger.isEnabledFor(logging.DEBUG):
-            self._tell(attempt, settlement)
-
-    def _tell(self, attempt: Attempt, settlement: Settlement) -> None:
-        job_type = self._definitions.known_job_type(attempt.claim.spec.job_type)
-        fields = {
-            "job_id": attempt.claim.spec.id,
-            "job_type": job_type.name if job_type else attempt.claim.spec.job_type,
-            "state": settlement.state.value,
-            "attempt": attempt.claim.attempt,
-            "ms": self._clock.now() - (attempt.started_at or self._clock.now()),
-        }
-        _job_logger.debug("job ended" if settlement.ending else "job returned", extra=fields)
 
     # -- news ------------------------------------------------------------------------------------------------------
 

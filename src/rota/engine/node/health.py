@@ -1,18 +1,18 @@
 """Whether a node is well. One object per node; the surfaces read it."""
 
-import logging
 import re
 from collections.abc import Sequence
 
+from rota.engine.observation.happenings import StoreAnswered, StoreFailed, TroubleBegan, TroubleEnded
+from rota.engine.observation.observers import Observers
 from rota.errors import NodeStrained
-
-_logger = logging.getLogger("rota.node")
 
 
 class Health:
-    """Remembers what is wrong, by who found it. Says so once when it begins and once when it is over."""
+    """Remembers what is wrong, by who found it. Tells so once when it begins and once when it is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, observers: Observers | None = None) -> None:
+        self._observers = observers or Observers()
         self._failure: str | None = None
         self._troubles: dict[str, list[str]] = {}
 
@@ -27,9 +27,9 @@ class Health:
         before = {_without_figures(one) for one in self._troubles.get(finder, [])}
         for one in troubles:
             if _without_figures(one) not in before:
-                _logger.error("trouble", extra={"finder": finder, "trouble": one})
+                self._observers.tell(TroubleBegan(finder, one))
         if before and not troubles:
-            _logger.info("trouble is over", extra={"finder": finder})
+            self._observers.tell(TroubleEnded(finder))
         self._troubles[finder] = list(troubles)
 
     def strained(self, error: NodeStrained) -> None:
@@ -41,12 +41,12 @@ class Health:
 
     def store_failed(self, error: Exception) -> None:
         if self._failure is None:
-            _logger.error("store unavailable, trying again", extra={"error": str(error)})
+            self._observers.tell(StoreFailed(error))
         self._failure = f"store unavailable: {error}"
 
     def store_answered(self) -> None:
         if self._failure is not None:
-            _logger.info("store available again")
+            self._observers.tell(StoreAnswered())
             self._failure = None
 
 

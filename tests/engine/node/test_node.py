@@ -11,7 +11,8 @@ import pytest
 
 from rota import __version__
 from rota.engine.liveness.presence import Presence
-from rota.engine.node import SCHEDULER, WORKER, Node, NodeOptions
+from rota.engine.node.node import Node
+from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.errors import NotFound
 from rota.model.ids import new_id
 from rota.model.job import JobState

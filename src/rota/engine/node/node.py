@@ -7,60 +7,50 @@ both        the duties of the dialects that it speaks
 """
 
 import asyncio
-import logging
 import os
 import random
 import socket
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from rota import __version__
-from rota.clock import STEP_MS, NodeClock
+from rota.clock import NodeClock
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.dialect import Dialect, DialectContext
-from rota.engine.duty import Duty
 from rota.engine.engine import Engine
 from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.health import Health
 from rota.engine.housekeeping.retention import Retention
-from rota.engine.liveness.draining import forget_drain_request, is_drain_requested
+from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
 from rota.engine.liveness.watchdog import Watchdog
+from rota.engine.node.duty import Duty
+from rota.engine.node.health import Health
+from rota.engine.node.news import News
+from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
+from rota.engine.observation.happenings import (
+    DrainRequested,
+    DutyFailed,
+    Fault,
+    LeaveFailed,
+    NodeJoined,
+    NodeLeft,
+)
+from rota.engine.observation.observers import Observers
 from rota.engine.schedules.ticker import Ticker
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.worker import Worker
-from rota.errors import RotaError, StoreError
+from rota.errors import StoreError
 from rota.model.ids import new_id
 from rota.model.liveness import BEATS_PER_DEATH, contact_of_node
-from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
+from rota.model.node import NodeType
 from rota.store.store import Store
 
-WORKER = "worker"
-SCHEDULER = "scheduler"
 _TIMEOUTS_PER_DEATH = 8
 _SHORTEST_TIMEOUT_S = 1.0
 _AFTER_ERROR_S = 1.0
-_logger = logging.getLogger("rota.node")
-
-
-class NodeOptions(Struct, frozen=True, kw_only=True):
-    """What one process is to be."""
-
-    node_type: str = DEFAULT_NODE_TYPE
-    roles: frozenset[str] = frozenset({WORKER, SCHEDULER})
-    threads: int | None = None
-    """Overrides the node type's thread_count for this process."""
-    stop_grace_s: float = 25.0
-    """How long running jobs may go on after the first signal to stop."""
-    dead_after_ms: int = DEAD_AFTER_MS
-    """How long a node may be silent before its jobs are taken from it. All nodes of an installation agree on it."""
-    history_max_age_ms: int = 30 * 24 * 3600 * 1000
-    history_max_count: int = 1_000_000
 
 
 class Node:
@@ -76,7 +66,8 @@ class Node:
         self._executors = engine.executors
         self._options = options
         self._clock = clock
-        self._health = Health()
+        self._observers = engine.observers
+        self._health = Health(engine.observers)
         self._presence = presence
         self._contact = contact_of_node(options.dead_after_ms / 1000)
         self._started_at = clock.now()
@@ -87,7 +78,7 @@ class Node:
         self._worker: Worker | None = None
         self._stop_requested = asyncio.Event()
         self._at_once = False
-        self._epoch = ""
+        self._news = News(engine, clock, node=self.uuid, health=self._health)
 
     @classmethod
     def open(
@@ -100,6 +91,7 @@ class Node:
         dialects: Sequence[Dialect] = (),
         event_types: tuple[str, ...] = (),
         presence: Presence | None = None,
+        observers: Observers | None = None,
     ) -> "Node":
         """A node that is ready to run: its clock agrees with the store's, and what its dialects define is known."""
         clock = clock or NodeClock()
@@ -109,6 +101,7 @@ class Node:
             executors=executors,
             event_types=event_types,
             event_retention_ms=options.history_max_age_ms,
+            observers=observers,
         )
         node = cls(engine, clock, options, dialects=dialects, presence=presence or Presence(run_folder()))
         node._join()
@@ -119,7 +112,7 @@ class Node:
             engine=self.engine, node=self.uuid, node_type=self._options.node_type, roles=self._options.roles
         )
         self._dialect_duties = [duty for dialect in self._dialects for duty in dialect.join(context)]
-        self._epoch = self._store.put_setting("epoch", self.uuid, only_if_absent=True)
+        self._news.begin()
 
     async def run(self) -> None:
         """Live until stopped. Leaves no job, pulse or record behind."""
@@ -137,6 +130,7 @@ class Node:
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
         heart.start()
+        self._observers.tell(NodeJoined(self.uuid, node_type.uuid, self._options.roles))
         try:
             await self._work_until_stopped()
         finally:
@@ -188,6 +182,7 @@ class Node:
             executors=self._executors,
             clock=self._clock,
             health=self._health,
+            observers=self._observers,
             stop_grace_s=self._options.stop_grace_s,
             dead_after_ms=self._options.dead_after_ms,
         )
@@ -212,6 +207,7 @@ class Node:
                     self._definitions,
                     max_age_ms=options.history_max_age_ms,
                     max_count=options.history_max_count,
+                    observers=self._observers,
                 )
             )
         return duties
@@ -225,6 +221,7 @@ class Node:
             contact=self._contact,
             presence=self._presence,
             dead_after_ms=self._options.dead_after_ms,
+            observers=self._observers,
         )
 
     def _make_heart(self, node_type: NodeType) -> Heart:
@@ -238,13 +235,14 @@ class Node:
             clock=self._clock,
             contact=self._contact,
             health=self._health,
+            observers=self._observers,
             dead_after_ms=self._options.dead_after_ms,
         )
 
     def _prompt_duties(self) -> list[Duty]:
         if SCHEDULER not in self._options.roles:
             return []
-        ticker = Ticker(self._store, self._definitions, node=self.uuid)
+        ticker = Ticker(self._store, self._definitions, node=self.uuid, observers=self._observers)
         return [ticker, Outbox(self._store, self._definitions, self.engine.events)]
 
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
@@ -256,11 +254,8 @@ class Node:
             except StoreError as error:
                 self._health.store_failed(error)
                 wait_s = _AFTER_ERROR_S
-            except RotaError as error:
-                _logger.error("duty failed", extra={"duty": type(duty).__name__, "error": str(error)})
-                wait_s = _AFTER_ERROR_S
-            except Exception:
-                _logger.exception("duty failed", extra={"duty": type(duty).__name__})
+            except Exception as error:
+                self._observers.tell(DutyFailed(type(duty).__name__, error))
                 wait_s = _AFTER_ERROR_S
             await asyncio.sleep(wait_s)
 
@@ -268,41 +263,16 @@ class Node:
         """Hear what changed, as often as the heart beats."""
         while True:
             try:
-                is_to_drain = await thread.call(self._hear_news)
+                is_to_drain = await thread.call(self._news.hear)
             except StoreError as error:
                 self._health.store_failed(error)
-            except Exception:
-                _logger.exception("listening for news failed")
+            except Exception as error:
+                self._observers.tell(Fault("node", "listening for news failed", error))
             else:
                 if is_to_drain and not self._stop_requested.is_set():
-                    _logger.info("asked to drain; stopping after the running jobs")
+                    self._observers.tell(DrainRequested())
                     self.request_stop()
             await asyncio.sleep(self._options.dead_after_ms / 1000 / BEATS_PER_DEATH)
-
-    def _hear_news(self) -> bool:
-        """Follow the store's clock and the definitions; tells whether the node is asked to drain."""
-        self._health.report("store", self._store.troubles())
-        self._follow_clock()
-        self._definitions.refresh()
-        self._check_epoch()
-        return is_drain_requested(self._store, self.uuid)
-
-    def _follow_clock(self) -> None:
-        before = self._clock.offset_ms
-        self._clock.follow(self._store.now())
-        if self._clock.step_ms:
-            _logger.warning("the store's clock jumped; waiting for a second look", extra={"ms": self._clock.step_ms})
-        elif abs(self._clock.offset_ms - before) >= STEP_MS:
-            _logger.warning("following the store's clock", extra={"ms": self._clock.offset_ms - before})
-
-    def _check_epoch(self) -> None:
-        """A store that forgot who founded it was emptied or exchanged: say so, rather than pretend nothing happened.
-
-        It is founded anew under another name, so that every node notices.
-        """
-        if self._store.get_setting("epoch") != self._epoch:
-            _logger.error("the store was emptied or replaced; jobs accepted before may be lost")
-            self._epoch = self._store.put_setting("epoch", new_id(self._clock.now()), only_if_absent=True)
 
     def _record(self, node_type: NodeType) -> NodeRecord:
         return NodeRecord(
@@ -328,4 +298,6 @@ class Node:
             forget_drain_request(self._store, self.uuid)
             self._store.remove_nodes(uuid=self.uuid)
         except StoreError as error:
-            _logger.warning("could not take leave of the store", extra={"error": str(error)})
+            self._observers.tell(LeaveFailed(error))
+        else:
+            self._observers.tell(NodeLeft(self.uuid, node_type.uuid))

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from rota.engine.health import Health
+from rota.engine.node.health import Health
 from rota.errors import StoreUnavailable
 
 

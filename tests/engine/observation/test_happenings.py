@@ -1,0 +1,563 @@
+"""Everything that happens in a node is told, and told once."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rota.engine.events.events import Events
+from rota.engine.housekeeping.retention import Retention
+from rota.engine.liveness.draining import request_drain
+from rota.engine.liveness.presence import Presence
+from rota.engine.liveness.watchdog import Watchdog
+from rota.engine.node.health import Health
+from rota.engine.node.node import Node
+from rota.engine.node.options import WORKER, NodeOptions
+from rota.engine.observation.happenings import (
+    ClaimLost,
+    ClaimsTaken,
+    ClockFollowed,
+    ClockJumped,
+    DrainRequested,
+    DutyFailed,
+    EventsJudged,
+    ExecutorFailed,
+    Fault,
+    HistoryTrimmed,
+    JobsClaimed,
+    JobsSettled,
+    LeaveFailed,
+    LockedRunStopped,
+    LogLinesDropped,
+    LogLinesWritten,
+    NodeJoined,
+    NodeLeft,
+    OrphansFound,
+    QueueForgotten,
+    RunLeftBehind,
+    SchedulePaused,
+    ScheduleUndecided,
+    SettlementRefused,
+    StoreAnswered,
+    StoreFailed,
+    StoreReplaced,
+    TicksDecided,
+    TroubleBegan,
+    TroubleEnded,
+)
+from rota.engine.schedules.ticker import Ticker
+from rota.errors import InvalidInput, NodeStrained, StoreFull, StoreUnavailable
+from rota.model.events.evaluation import Verdict
+from rota.model.job import JobState
+from rota.model.job_type import Unique
+from rota.model.retry import RetryPolicy
+from rota.model.schedules.schedule import TickStatus
+from rota.store import Store
+from tests.contract.building import claim_one, enqueue, new_node, new_queue, spec
+from tests.engine.events.posting import Desk, needs
+from tests.engine.job_functions import new_stage
+from tests.engine.liveness.watching import Watch
+from tests.engine.observation.hearing import Heard
+from tests.engine.scheduling import MINUTE, World
+from tests.engine.working import DEADLINE_S, Faults, Shop, install_plug_in, is_listed, until, working
+
+# What is told does not depend on the store.
+pytestmark = pytest.mark.stores("sqlite-file")
+
+HOUR_MS = 4 * 3_600_000
+"""Beats and looks are an hour away."""
+SHORT_MS = 400
+
+
+def be_away() -> None:
+    raise StoreUnavailable("the store is away")
+
+
+def break_down() -> None:
+    raise RuntimeError("a bug")
+
+
+# -- jobs ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_that_is_claimed_and_ends(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        heard, shop = Heard(), Shop(store)
+        shop.python("note")
+        async with working(store, observers=heard.observers, dead_after_ms=HOUR_MS) as node:
+            (job,) = await shop.ended(shop.enqueue("note", {"text": "x"}))
+            await until(lambda: bool(heard.of(JobsSettled)), "the end to be told")
+
+        claimed, settled = heard.the(JobsClaimed), heard.the(JobsSettled)
+        assert [one.spec.id for one in claimed.claims] == [job.id]
+        assert (claimed.queue, claimed.node) == (settled.queue, settled.node) == (shop.queue, node.uuid)
+        (settlement,) = settled.ended
+        assert settled.returned == []
+        assert (settlement.claim.spec.id, settlement.state) == (job.id, JobState.SUCCEEDED)
+        assert settlement.ran == (job.started_at, job.ended_at)
+        assert settled.job_types[job.spec.job_type] == "note"
+
+    asyncio.run(scene())
+
+
+def test_jobs_of_one_exchange_are_told_together(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        heard, shop = Heard(), Shop(store, threads=16)
+        shop.python("nothing")
+        jobs = [shop.enqueue("nothing") for _ in range(16)]
+        async with working(store, observers=heard.observers, dead_after_ms=HOUR_MS):
+            await shop.ended(*jobs)
+            await until(lambda: sum(len(one.ended) for one in heard.of(JobsSettled)) == 16, "all ends to be told")
+
+        assert sorted(one.spec.id for told in heard.of(JobsClaimed) for one in told.claims) == sorted(jobs)
+        assert len(heard.of(JobsClaimed)) == 1
+
+    asyncio.run(scene())
+
+
+def test_a_job_that_returns_to_be_tried_again(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        heard, shop = Heard(), Shop(store)
+        shop.python("fail_until", retry=RetryPolicy(attempts=2, delay_ms=1))
+        async with working(store, observers=heard.observers, dead_after_ms=HOUR_MS):
+            await shop.ended(shop.enqueue("fail_until", {"attempt": 2}))
+            await until(lambda: len(heard.of(JobsSettled)) == 2, "both runs to be told")
+
+        first, second = heard.of(JobsSettled)
+        (returned,) = first.returned
+        assert returned.state is JobState.DELAYED
+        assert returned.ran is not None
+        assert returned.ran[0] <= returned.ran[1]
+        assert [one.claim.attempt for one in second.ended] == [2]
+
+    asyncio.run(scene())
+
+
+def test_an_end_whose_answer_was_lost_is_told_once(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        heard, shop, faults = Heard(), Shop(store), Faults(store)
+        shop.python("pass_gate")
+        async with working(faults.store, observers=heard.observers, dead_after_ms=HOUR_MS):
+            job_id = shop.enqueue("pass_gate")
+            await until(lambda: stage.inside == 1, "the job to run")
+            faults.after("finish_jobs", be_away)
+            faults.after("finish_and_claim_jobs", be_away)
+            stage.gate.set()
+            await shop.ended(job_id)
+            await until(lambda: bool(heard.of(JobsSettled)), "the end to be told")
+
+        assert len(heard.the(JobsSettled).ended) == 1
+        assert str(heard.the(StoreFailed).error) == "the store is away"
+        assert len(heard.of(StoreAnswered)) == 1
+
+    asyncio.run(scene())
+
+
+def test_a_settlement_that_is_refused(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        heard, shop = Heard(), Shop(store)
+        shop.python("pass_gate")
+        async with working(store, observers=heard.observers, threads=1, dead_after_ms=HOUR_MS) as node:
+            job_id = shop.enqueue("pass_gate")
+            await until(lambda: stage.inside == 1, "the job to start")
+            store.pause_queue(shop.queue)
+            assert store.recover_claims(shop.queue, node.uuid, {}, floor=0, now=store.now()) == 1
+            stage.gate.set()
+            await until(lambda: bool(heard.of(SettlementRefused)), "the refusal")
+
+        assert heard.the(SettlementRefused).job_id == job_id
+        assert heard.of(JobsSettled) == []
+
+    asyncio.run(scene())
+
+
+def test_a_claim_that_is_lost(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        heard, shop = Heard(), Shop(store)
+        shop.python("pass_gate")
+        async with working(store, observers=heard.observers, threads=1, dead_after_ms=SHORT_MS) as node:
+            job_id = shop.enqueue("pass_gate")
+            await until(lambda: stage.inside == 1, "the job to start")
+            store.pause_queue(shop.queue)
+            store.recover_claims(shop.queue, node.uuid, {}, floor=0, now=store.now())
+            await until(lambda: stage.inside == 0, "the run to be stopped")
+
+        assert heard.the(ClaimLost) == ClaimLost(job_id, node.uuid)
+
+    asyncio.run(scene())
+
+
+def test_a_run_under_a_lock_that_is_stopped_because_the_store_is_away(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        heard, shop, faults = Heard(), Shop(store), Faults(store)
+        shop.python("pass_gate", unique=Unique.WHILE_RUNNING)
+        async with working(faults.store, observers=heard.observers, dead_after_ms=SHORT_MS):
+            job_id = shop.enqueue("pass_gate")
+            await until(lambda: stage.inside == 1, "the job to start")
+            faults.cut_off()
+            await until(lambda: stage.inside == 0, "the run to be stopped")
+            faults.reconnect()
+
+        assert heard.the(LockedRunStopped).job_id == job_id
+
+    asyncio.run(scene())
+
+
+def test_a_run_that_is_left_behind(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.engine.worker.stopping.ABANDON_S", 0.1)
+
+    async def scene() -> None:
+        stage = new_stage()
+        heard, shop = Heard(), Shop(store)
+        shop.python("swallow_cancellation")
+        job_id = shop.enqueue("swallow_cancellation")
+        async with working(store, observers=heard.observers):
+            await until(lambda: stage.inside == 1, "the job to run")
+        stage.gate.set()
+        await until(lambda: stage.inside == 0, "the run to end after all")
+
+        assert heard.the(RunLeftBehind).job_id == job_id
+
+    asyncio.run(scene())
+
+
+def test_an_executor_that_fails(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    install_plug_in(tmp_path, odd="tests.engine.job_functions:RaisesStoreError")
+
+    async def scene() -> None:
+        heard, shop = Heard(), Shop(store)
+        shop.define("odd", "odd")
+        async with working(store, observers=heard.observers):
+            job_id = shop.enqueue("odd")
+            await shop.ended(job_id)
+
+        assert heard.the(ExecutorFailed) == ExecutorFailed(job_id, "StoreUnavailable")
+
+    asyncio.run(scene())
+
+
+def test_log_lines_for_which_the_store_has_no_room(store: Store) -> None:
+    def be_full() -> None:
+        raise StoreFull("no room")
+
+    async def scene() -> None:
+        stage = new_stage()
+        stage.gate.set()
+        heard, shop, faults = Heard(), Shop(store), Faults(store)
+        shop.python("speak_and_wait")
+        async with working(faults.store, observers=heard.observers, dead_after_ms=HOUR_MS):
+            faults.before("append_logs", be_full, be_full)
+            for _ in range(3):
+                await shop.ended(shop.enqueue("speak_and_wait", {"lines": 3}))
+
+        assert str(heard.the(LogLinesDropped).error) == "no room"
+        assert heard.the(LogLinesWritten).dropped == 6
+
+    asyncio.run(scene())
+
+
+def watchdog_of(watch: Watch, heard: Heard) -> Watchdog:
+    return Watchdog(
+        watch.store,
+        watch.definitions,
+        node=watch.node,
+        clock=watch.clock,
+        contact=watch.contact,
+        presence=Presence(None),
+        observers=heard.observers,
+    )
+
+
+def test_claims_that_are_taken_from_a_dead_node(store: Store) -> None:
+    heard, watch = Heard(), Watch(store)
+    watch.watchdog = watchdog_of(watch, heard)
+    queue, dead = Shop(store).queue, new_node()
+    enqueue(store, spec(queue))
+    claim_one(store, queue, node=dead)
+
+    watch.watch_it_die(times=2)
+
+    assert heard.the(ClaimsTaken) == ClaimsTaken(queue, dead, 1)
+
+
+def test_claims_of_unknown_nodes(store: Store) -> None:
+    heard, watch = Heard(), Watch(store)
+    watch.watchdog = watchdog_of(watch, heard)
+    queue, node = Shop(store).queue, new_node()
+    enqueue(store, spec(queue))
+    claim_one(store, queue, node=node)
+    store.forget_pulse(queue, node, pulse=store.read_pulses(queue)[node])
+
+    for _ in range(10_000):  # they are looked for by chance
+        watch.look()
+        if heard.of(OrphansFound):
+            break
+
+    assert heard.the(OrphansFound).queue == queue
+
+
+def test_history_that_is_forgotten(store: Store) -> None:
+    heard, world = Heard(), World(store)
+    world.job_type()
+    world.schedule(cron="* * * * *")
+    world.pass_time(MINUTE)
+    for claim in world.claim():
+        world.end(claim)
+    gone = new_queue()
+    job_ids = enqueue(store, spec(gone, now=world.clock.now()), now=world.clock.now())
+    store.cancel_jobs(job_ids, now=world.clock.now())
+    retention = Retention(store, world.definitions, max_age_ms=0, max_count=0, observers=heard.observers)
+
+    for _ in range(5):
+        world.clock.advance(1_000)
+        retention.run_once(world.clock.now())
+
+    assert sorted(one.queue for one in heard.of(HistoryTrimmed)) == sorted([world.queue, gone])
+    assert {one.jobs for one in heard.of(HistoryTrimmed)} == {1}
+    assert heard.the(QueueForgotten).queue == gone
+
+
+# -- triggers ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def world(store: Store) -> World:
+    made = World(store)
+    made.job_type()
+    return made
+
+
+def ticker_of(world: World, heard: Heard) -> Ticker:
+    return Ticker(world.store, world.definitions, node=new_node(), observers=heard.observers)
+
+
+def test_ticks_that_are_fired_skipped_and_missed(world: World) -> None:
+    heard = Heard()
+    world.ticker = ticker_of(world, heard)
+    world.schedule(name="minutely", cron="* * * * *", overlap="skip", catch_up="none")
+
+    world.pass_time(2 * MINUTE)
+    world.clock.advance(60 * MINUTE)
+    world.pass_time(1_000)
+
+    told = heard.of(TicksDecided)
+    assert {(one.schedule, one.queue) for one in told} == {("minutely", world.queue)}
+    fates = [tick.status for one in told for tick in one.ticks]
+    assert fates[:2] == [TickStatus.FIRED, TickStatus.SKIPPED]
+    assert TickStatus.MISSED in fates
+    assert [tick.nominal for one in told for tick in one.ticks] == [row.nominal for row in world.rows(_only(world))]
+
+
+def _only(world: World) -> str:
+    (entry,) = world.store.list_schedules(limit=10).entries
+    return entry.schedule.uuid
+
+
+def test_of_two_tickers_one_tells_of_a_tick(world: World) -> None:
+    heard = Heard()
+    tickers = [ticker_of(world, heard) for _ in range(2)]
+    world.schedule(cron="* * * * *")
+
+    for _ in range(60):
+        world.clock.advance(1_000)
+        for ticker in tickers:
+            ticker.run_once(world.clock.now())
+
+    assert len(heard.the(TicksDecided).ticks) == 1
+
+
+def test_a_schedule_that_pauses_itself(world: World) -> None:
+    heard = Heard()
+    world.ticker = ticker_of(world, heard)
+    world.schedule(name="careful", cron="* * * * *", pause_on_failure=True)
+    world.pass_time(MINUTE)
+    (claim,) = world.claim()
+
+    world.end(claim, well=False)
+    world.pass_time(2 * MINUTE)
+
+    paused = heard.the(SchedulePaused)
+    assert paused.schedule == "careful"
+    assert claim.spec.id in paused.note
+
+
+def test_a_schedule_that_cannot_be_decided(world: World) -> None:
+    heard = Heard()
+    world.ticker = ticker_of(world, heard)
+    world.schedule(name="orphan", cron="* * * * *")
+    world.store.delete_job_types([world.definitions.job_type("report").uuid])
+
+    world.clock.advance(MINUTE)
+    world.tick()
+
+    assert heard.the(ScheduleUndecided).schedule == "orphan"
+
+
+def test_events_that_are_judged(store: Store) -> None:
+    heard, desk = Heard(), Desk(store)
+    desk.events = Events(store, desk.definitions, desk.clock, observers=heard.observers)
+    desk.define("both", needs("FILE", "a"), needs("FILE", "b"))
+
+    desk.post("FILE", "a", 1)
+    desk.post("FILE", "nobody", 2)
+    answer = desk.post("FILE", "b", 3)
+
+    first, second = heard.of(EventsJudged)
+    assert first.configuration == second.configuration == "both"
+    assert [one.verdict for one in first.evaluations] == [Verdict.WAITING]
+    assert [one.verdict for one in second.evaluations] == [Verdict.TRIGGERED]
+    assert (first.jobs, second.jobs) == ([], [one.job for one in answer.triggered])
+
+
+# -- nodes ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_node_that_joins_and_leaves(store: Store) -> None:
+    async def scene() -> None:
+        heard, shop = Heard(), Shop(store)
+        async with working(store, observers=heard.observers, roles=frozenset({WORKER})) as node:
+            assert heard.the(NodeJoined) == NodeJoined(node.uuid, shop.queue, frozenset({WORKER}))
+            assert heard.of(NodeLeft) == []
+
+        assert heard.the(NodeLeft) == NodeLeft(node.uuid, shop.queue)
+        assert [type(one) for one in heard.told] == [NodeJoined, NodeLeft]
+
+    asyncio.run(scene())
+
+
+def test_a_node_that_cannot_take_leave(store: Store) -> None:
+    async def scene() -> None:
+        heard, faults = Heard(), Faults(store)
+        async with working(faults.store, observers=heard.observers, dead_after_ms=HOUR_MS):
+            faults.before("leave_queue", be_away)
+
+        assert str(heard.the(LeaveFailed).error) == "the store is away"
+        assert heard.of(NodeLeft) == []
+
+    asyncio.run(scene())
+
+
+def test_a_node_that_is_asked_to_drain(store: Store) -> None:
+    async def scene() -> None:
+        heard = Heard()
+        node = Node.open(store, NodeOptions(dead_after_ms=SHORT_MS), observers=heard.observers)
+        run = asyncio.create_task(node.run())
+        await until(lambda: is_listed(store, node), "the node to join")
+        request_drain(store, node.uuid)
+        await asyncio.wait_for(run, DEADLINE_S)
+
+        assert len(heard.of(DrainRequested)) == 1
+
+    asyncio.run(scene())
+
+
+def test_a_store_that_was_emptied(store: Store) -> None:
+    async def scene() -> None:
+        heard = Heard()
+        async with working(store, observers=heard.observers, dead_after_ms=SHORT_MS):
+            store.put_setting("epoch", "another")
+            await until(lambda: bool(heard.of(StoreReplaced)), "the node to notice")
+
+        assert len(heard.of(StoreReplaced)) == 1
+
+    asyncio.run(scene())
+
+
+def test_a_clock_that_jumps_and_is_followed(store: Store) -> None:
+    class Skewed(Faults):
+        skew_ms = 0
+
+        def now(self) -> int:
+            return self.real.now() + self.skew_ms
+
+    async def scene() -> None:
+        heard, skewed = Heard(), Skewed(store)
+        async with working(skewed.store, observers=heard.observers, dead_after_ms=SHORT_MS):
+            skewed.skew_ms = 3_600_000
+            await until(lambda: bool(heard.of(ClockFollowed)), "the node to follow")
+
+        assert 3_590_000 < heard.the(ClockJumped).ms < 3_610_000
+        assert 3_590_000 < heard.the(ClockFollowed).ms < 3_610_000
+
+    asyncio.run(scene())
+
+
+def test_trouble_is_told_when_it_begins_and_when_it_is_over() -> None:
+    heard = Heard()
+    health = Health(heard.observers)
+
+    health.strained(NodeStrained("no more descriptors: 1"))
+    health.strained(NodeStrained("no more descriptors: 2"))
+    health.strain_ended()
+    health.strain_ended()
+
+    assert heard.the(TroubleBegan).finder == "node"
+    assert "no more descriptors: 1" in heard.the(TroubleBegan).trouble
+    assert heard.the(TroubleEnded) == TroubleEnded("node")
+
+
+def test_a_store_that_fails_is_told_once_until_it_answers() -> None:
+    heard = Heard()
+    health = Health(heard.observers)
+
+    for _ in range(2):
+        health.store_failed(StoreUnavailable("away"))
+        health.store_failed(StoreUnavailable("still away"))
+        health.store_answered()
+        health.store_answered()
+
+    assert [type(one) for one in heard.told] == [StoreFailed, StoreAnswered] * 2
+
+
+def refuse() -> None:
+    raise InvalidInput("field", "is bad")
+
+
+@pytest.mark.parametrize("fault", [break_down, refuse])
+def test_a_duty_that_fails(store: Store, fault: Callable[[], None]) -> None:
+    async def scene() -> None:
+        heard, faults = Heard(), Faults(store)
+        faults.before("read_pulses", fault)
+        async with working(faults.store, observers=heard.observers, dead_after_ms=SHORT_MS):
+            await until(lambda: faults.calls.count("read_pulses") > 1, "another round")
+
+        assert heard.the(DutyFailed).duty == "Watchdog"
+
+    asyncio.run(scene())
+
+
+def test_a_fault_of_the_worker(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        heard, shop, faults = Heard(), Shop(store), Faults(store)
+        shop.python("nothing")
+        async with working(faults.store, observers=heard.observers, dead_after_ms=HOUR_MS):
+            faults.before("finish_and_claim_jobs", break_down)
+            await shop.ended(shop.enqueue("nothing"))
+
+        fault = heard.the(Fault)
+        assert (fault.part, fault.what, str(fault.error)) == ("worker", "exchange with the store failed", "a bug")
+
+    asyncio.run(scene())
+
+
+def test_a_fault_of_the_heart(store: Store) -> None:
+    async def scene() -> None:
+        heard, faults = Heard(), Faults(store)
+        async with working(faults.store, observers=heard.observers, dead_after_ms=200):
+            faults.before("beat", break_down)
+            before = faults.calls.count("beat")
+            await until(lambda: faults.calls.count("beat") > before + 1, "another beat")
+
+        assert (heard.the(Fault).part, heard.the(Fault).what) == ("node", "beat failed")
+
+    asyncio.run(scene())
