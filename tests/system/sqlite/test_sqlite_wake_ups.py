@@ -22,6 +22,7 @@ from tests.system.crew import ROOT
 from tests.system.sqlite.syncs import Syncs
 
 ROUNDS = 300
+VAIN_LOOKS = 5
 
 
 class LookedAt(SqliteStore):
@@ -116,13 +117,13 @@ def test_a_commit_is_heard_whose_writer_was_stopped_before_others_could_see_it(
 ) -> None:
     queue, syncs = new_queue(), Syncs(tmp_path)
     with waker_of(store, queue, new_node()) as waker, enqueuer(url, queue, syncs.environment) as other:
-        waiting = Waiting(waker, wants_jobs=True)
-        wait_until(lambda: store.looks > 0, "the waiter to look for the first time")
-        looks = store.looks
+        waiting = Waiting(waker, wants_jobs=True).asleep()
         syncs.stop_at_next()
         other.ask()
         other.await_stop()
-        wait_until(lambda: store.looks > looks, "the waiter to look in vain")
+        looks = store.looks
+        # A waiter that settles too soon has done so by then, and looks no more.
+        wait_until(lambda: store.looks > looks + VAIN_LOOKS, "the waiter to look in vain, again and again")
         assert not waiting.ended.is_set()
 
         other.go_on()
