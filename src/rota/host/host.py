@@ -27,7 +27,7 @@ from rota.engine.keys.key_ring import KeyRing
 from rota.engine.node.node import Node
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
-from rota.engine.worker.stopping import ABANDON_S
+from rota.engine.worker.times import ABANDON_S
 from rota.errors import InvalidInput, RotaError, StoreError
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.log_format import set_up_logging

@@ -15,6 +15,7 @@ from rota.engine.liveness.presence import Presence
 from rota.engine.node.health import Health
 from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
+from rota.engine.worker.times import WorkerTimes
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.model.job_type import Unique
@@ -469,15 +470,13 @@ def test_a_suspect_runs_in_a_process_of_its_own_beside_others_and_is_cleared(sto
 
 
 def test_a_coroutine_that_swallows_its_cancellation_does_not_keep_the_node(
-    store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
+    store: Store, installation: Installation
 ) -> None:
-    monkeypatch.setattr("rota.engine.worker.stopping.ABANDON_S", 0.2)
-
     async def scene() -> None:
         stage = new_stage()
         installation.define_python("swallow_cancellation")
         job_id = installation.enqueue("swallow_cancellation")
-        async with working(store):
+        async with working(store, worker_times=WorkerTimes(abandon_s=0.2)):
             await until(lambda: stage.inside == 1, "the job to run")
         assert stage.inside == 1
         assert installation.job(job_id).state is JobState.QUEUED
@@ -533,14 +532,13 @@ def test_the_claim_right_after_a_recovery_is_not_too_late_itself(
     store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nobody looks for jobs by himself.
-    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
     monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
     async def scene() -> None:
         new_stage()
         installation.define_python("nothing")
         faults = Faults(store)
-        async with working(faults.store, dead_after_ms=HOURS_MS):
+        async with working(faults.store, dead_after_ms=HOURS_MS, worker_times=WorkerTimes(idle_check_s=3_600.0)):
             faults.before("finish_and_claim_jobs", be_away)
             (job,) = await installation.ended(installation.enqueue("nothing"))
 

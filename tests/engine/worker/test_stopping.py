@@ -9,6 +9,7 @@ import pytest
 
 from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
+from rota.engine.worker.times import WorkerTimes
 from rota.model.job import JobState
 from rota.model.retry import RetryPolicy
 from rota.store import Store, open_store
@@ -377,7 +378,6 @@ def test_a_job_that_is_cancelled_while_its_node_stops_is_cancelled(store: Store,
 def test_another_node_is_woken_for_what_a_stopped_one_gave_back(
     store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
     monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
     async def scene() -> None:
@@ -387,7 +387,7 @@ def test_another_node_is_woken_for_what_a_stopped_one_gave_back(
         run = asyncio.create_task(node.run())
         job_id = installation.enqueue("pass_gate")
         await until(lambda: stage.inside == 1, "the job to run")
-        async with working(store) as other:
+        async with working(store, worker_times=WorkerTimes(idle_check_s=3_600.0)) as other:
             node.request_stop()
             await asyncio.wait_for(run, DEADLINE_S)
             await until(lambda: len(stage.started) == 2, "the job to run again")

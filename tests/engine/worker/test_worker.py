@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from rota.engine.jobs.intake import JobRequest
+from rota.engine.worker.times import WorkerTimes
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import Unique
@@ -22,6 +23,8 @@ pytestmark = pytest.mark.stores("sqlite-file", "redis")
 
 LATE_MS = 3_000
 """A job that starts so late was not awaited, but found by the check that a worker makes every five seconds."""
+ONLY_WHEN_WOKEN = WorkerTimes(idle_check_s=3_600.0)
+"""Of nodes that do not look for jobs by themselves."""
 SOON = RetryPolicy(attempts=3, delay_ms=1, factor=1.0, jitter=0.0)
 
 
@@ -312,24 +315,21 @@ def test_a_job_of_a_type_that_was_defined_after_the_node_started_runs_at_once(
 
 
 def test_what_was_claimed_ahead_of_slots_that_are_stuck_goes_to_another_node(
-    store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
+    store: Store, installation: Installation
 ) -> None:
-    # The other node must be woken: it does not look by itself.
-    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
-
     async def scene() -> None:
         stage = new_stage()
         installation.define_python("nothing")
         installation.define_python("pass_gate")
         installation.define_python("note")
-        async with working(store, threads=1) as hungry:
+        async with working(store, threads=1, worker_times=ONLY_WHEN_WOKEN) as hungry:
             # Quick jobs make the node claim ahead; then one comes that holds its only slot.
             installation.intake.enqueue([JobRequest(job_type="nothing") for _ in range(3_000)])
             stuck = installation.enqueue("pass_gate")
             behind = [installation.enqueue("note", {"text": "behind"}) for _ in range(20)]
             await installation.running(stuck)
             await until(lambda: stage.inside == 1, "the slot to be stuck")
-            async with working(store, threads=1) as other:
+            async with working(store, threads=1, worker_times=ONLY_WHEN_WOKEN) as other:
                 jobs = await installation.ended(*behind)
 
                 assert {job.node for job in jobs} == {other.uuid}
@@ -341,17 +341,15 @@ def test_what_was_claimed_ahead_of_slots_that_are_stuck_goes_to_another_node(
     asyncio.run(scene())
 
 
-def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(
-    store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Nobody looks for jobs by himself.
-    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
-
+def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         stage = new_stage()
         installation.define_python("pass_gate")
         installation.define_python("note")
-        async with working(store, threads=2), working(store, threads=2):
+        async with (
+            working(store, threads=2, worker_times=ONLY_WHEN_WOKEN),
+            working(store, threads=2, worker_times=ONLY_WHEN_WOKEN),
+        ):
             for round_number in range(10):
                 holding = [installation.enqueue("pass_gate") for _ in range(3)]
                 (job,) = await installation.ended(installation.enqueue("note", {"text": str(round_number)}))
@@ -365,7 +363,6 @@ def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(
 
 def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it hears, there may be jobs for others."""
-    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
     monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
     redis_server.flush()
     store = open_store(redis_server.url)
@@ -375,11 +372,11 @@ def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, m
         installation = Installation(store)
         installation.define_python("pass_gate")
         installation.define_python("note")
-        async with working(store, threads=1) as full:
+        async with working(store, threads=1, worker_times=ONLY_WHEN_WOKEN) as full:
             holding = installation.enqueue("pass_gate")
             await until(lambda: stage.inside == 1, "the first node to be full")
             idle = Faults(store)
-            async with working(idle.store, threads=1):
+            async with working(idle.store, threads=1, worker_times=ONLY_WHEN_WOKEN):
                 store.pause_queue(installation.queue)
                 waiting = installation.enqueue("note", {"text": "found"})
                 asked = idle.calls.count("finish_and_claim_jobs")

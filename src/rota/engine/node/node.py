@@ -185,6 +185,7 @@ class Node:
             observers=self._observers,
             stop_grace_s=self._options.stop_grace_s,
             dead_after_ms=self._options.dead_after_ms,
+            times=self._options.worker_times,
         )
 
     async def _work_until_stopped(self) -> None:
