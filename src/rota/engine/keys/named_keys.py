@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from rota.engine.keys.access import Caller, Role, Scope
+from rota.engine.keys.dev_key import end_dev_key
 from rota.engine.keys.hashes import hash_made_key, matches_hash
 from rota.errors import Conflict, NotFound
 from rota.model.limits import check_name
@@ -61,6 +62,7 @@ def make_key(
         expires_at=expires_at,
     )
     store.put_setting(_SETTING + key_id, msgspec.json.encode(record).decode())
+    end_dev_key(store)
     return key, record
 
 
