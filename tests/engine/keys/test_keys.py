@@ -391,7 +391,7 @@ def test_a_slow_key_that_was_seen_stays_told_from_a_guess_when_other_keys_change
 
 def test_keys_have_the_scopes_of_their_role_or_those_that_are_named() -> None:
     reads = {"jobs:r", "types:r", "queues:r", "nodes:r", "sched:r", "events:r", "metrics:r"}
-    writes = {"jobs:w", "queues:w", "nodes:w", "sched:w", "events:w"}
+    writes = {"jobs:w", "queues:w", "nodes:w", "sched:w", "events:w", "config:w"}
 
     assert read_scopes([], Role.VIEWER) == reads
     assert read_scopes([], Role.OPERATOR) == reads | writes

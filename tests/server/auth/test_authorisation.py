@@ -81,9 +81,9 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/configurations/{name}/explain": ("events:r", ALL),
     "GET /api/configurations/{name}/evaluations": ("events:r", ALL),
     "GET /api/configurations/{name}/events": ("events:r", ALL),
-    "POST /api/configurations": ("events:w", CHANGE),
-    "PUT /api/configurations/{name}": ("events:w", CHANGE),
-    "DELETE /api/configurations/{name}": ("events:w", CHANGE),
+    "POST /api/configurations": ("config:w", CHANGE),
+    "PUT /api/configurations/{name}": ("config:w", CHANGE),
+    "DELETE /api/configurations/{name}": ("config:w", CHANGE),
     "POST /api/configurations/{name}/dry_run": ("events:w", CHANGE),
     "POST /api/events/dry_run": ("events:w", CHANGE),
     "POST /events": ("events:w", CHANGE),
@@ -91,7 +91,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
 """Operation to the scope that it needs, and the roles that have it."""
 SCOPES = [
     *("jobs:r", "jobs:w", "types:r", "types:w", "queues:r", "queues:w", "nodes:r", "nodes:w"),
-    *("sched:r", "sched:w", "events:r", "events:w", "metrics:r"),
+    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r"),
 ]
 ROLES = ["viewer", "operator", "admin"]
 
