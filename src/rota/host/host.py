@@ -163,7 +163,13 @@ class Host:
         """What the server of this node offers, as the settings want it."""
         from rota.server.api import Api, ServerOptions
 
-        options = ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open)
+        options = ServerOptions(
+            rate_limit=self.settings.rate_limit,
+            metrics_open=self.settings.metrics_open,
+            bound_to=(self.settings.host, *([] if self.listener is None else [str(self.listener.getsockname()[0])])),
+            allowed_hosts=self.settings.allowed_hosts,
+            trusted_proxies=self.settings.trusted_proxies,
+        )
         keys = KeyRing(self.engine.store, plan, self.engine.clock)
         return Api(self.engine, keys=keys, health=self.node.health, options=options)
 

@@ -44,6 +44,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Requests per second that the server takes of one key; 0 for no limit."""
     metrics_open: bool = False
     """Whether `/metrics` answers without a key."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names under which the server answers beside those of loopback and of its address; `*` for any."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks of proxies that are believed when they say for whom they ask."""
 
     event_types: tuple[str, ...] = ()
     """Event types beyond FILE, TABLE, TIME_BASED and JOB; `*` for any."""
@@ -97,8 +101,8 @@ class Settings(Struct, frozen=True, kw_only=True):
             return _MASK
         if field == "store":
             return mask_url(self.store)
-        if field in ("node_types", "job_types", "schedules", "configurations", "roles", "event_types"):
-            return ", ".join(getattr(item, "name", item) for item in value)
+        if isinstance(value, tuple):
+            return ", ".join(str(getattr(item, "name", item)) for item in value)
         return f"{value:g}" if isinstance(value, float) else str(value)
 
 

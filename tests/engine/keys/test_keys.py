@@ -83,17 +83,46 @@ def test_a_wrong_key_is_refused(kept: Store) -> None:
         assert not ring.identify(key)
 
 
-def test_the_well_known_key_works_on_loopback_only(kept: Store) -> None:
-    assert ring_for(kept, is_loopback=True).identify("dev_key")
-    assert not ring_for(kept, is_loopback=False).identify("dev_key")
+def test_the_well_known_key_works_on_loopback_for_own_programs_only(kept: Store) -> None:
+    assert ring_for(kept, is_loopback=True).identify("dev_key", by_own_program=True)
+    assert not ring_for(kept, is_loopback=True).identify("dev_key")
+    assert not ring_for(kept, is_loopback=False).identify("dev_key", by_own_program=True)
 
 
 def test_the_well_known_key_as_a_setting_is_refused_elsewhere_and_never_kept(kept: Store) -> None:
     with pytest.raises(InvalidInput, match="known to everybody"):
         plan_for(kept, "dev_key", is_loopback=False)
 
-    assert ring_for(kept, "dev_key").identify("dev_key")
+    assert ring_for(kept, "dev_key").identify("dev_key", by_own_program=True)
+    assert not ring_for(kept, "dev_key").identify("dev_key")
     assert kept.get_setting(SETTING) is None
+
+
+@pytest.mark.parametrize("by", ["a named key", "a new admin key", "a key in the settings"])
+def test_the_well_known_key_ends_for_good_when_a_person_makes_or_sets_a_key(kept: Store, by: str) -> None:
+    clock = ManualClock()
+    ring = KeyRing(kept, plan_for(kept), clock)
+    assert ring.identify("dev_key", by_own_program=True), "the key that the first start makes does not count"
+
+    if by == "a named key":
+        make_viewer(kept, "grafana")
+        revoke_key(kept, "grafana")
+    elif by == "a new admin key":
+        replace_key(kept)
+    else:
+        plan_for(kept, "chosen")
+    clock.advance(100)
+
+    assert not ring.known("dev_key", by_own_program=True)
+    assert not ring.identify("dev_key", by_own_program=True)
+    assert not ring_for(kept).identify("dev_key", by_own_program=True)
+
+
+def test_the_well_known_key_does_not_work_beside_keys_that_an_older_version_made(kept: Store) -> None:
+    make_viewer(kept, "grafana")
+    assert kept.delete_setting("dev_key_ended")
+
+    assert not ring_for(kept).identify("dev_key", by_own_program=True)
 
 
 def test_a_chosen_key_is_the_only_one_and_is_kept_for_other_servers(kept: Store) -> None:
@@ -291,12 +320,27 @@ def test_a_known_key_is_known_for_two_seconds_and_then_looked_up_again(kept: Sto
     clock.advance(2_000)
     assert ring.known(key)
     assert ring.identify(key)
-    assert ring.identify("wrong") is None
     assert faults.calls == []
     clock.advance(1)
     assert not ring.known(key)
     assert ring.identify(key)
     assert sorted(faults.calls) == ["get_setting", "list_settings"]
+
+
+def test_a_key_that_was_made_elsewhere_is_taken_within_a_tenth_of_a_second_and_guesses_do_not_flood_the_store(
+    kept: Store,
+) -> None:
+    clock, faults = ManualClock(), Faults(kept)
+    ring = KeyRing(faults.store, plan_for(kept, is_loopback=False), clock)
+    ring.identify("wrong")
+    faults.calls.clear()
+
+    assert [ring.identify(f"wrong {number}") for number in range(100)] == [None] * 100
+    assert faults.calls == []
+    key = make_viewer(kept, "shop")
+    clock.advance(100)
+
+    assert ring.identify(key)
 
 
 def test_a_server_with_a_chosen_key_takes_named_keys_but_no_made_one(kept: Store) -> None:
@@ -347,7 +391,7 @@ def test_a_slow_key_that_was_seen_stays_told_from_a_guess_when_other_keys_change
 
 def test_keys_have_the_scopes_of_their_role_or_those_that_are_named() -> None:
     reads = {"jobs:r", "types:r", "queues:r", "nodes:r", "sched:r", "events:r", "metrics:r"}
-    writes = {"jobs:w", "queues:w", "nodes:w", "sched:w", "events:w"}
+    writes = {"jobs:w", "queues:w", "nodes:w", "sched:w", "events:w", "config:w"}
 
     assert read_scopes([], Role.VIEWER) == reads
     assert read_scopes([], Role.OPERATOR) == reads | writes

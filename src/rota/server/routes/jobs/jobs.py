@@ -103,7 +103,7 @@ async def enqueue_job(api: Api, call: Call[NewJob, None]) -> Enqueued:
 
     Any node of its node type may run it. While a live job has the same unique key, its uuid is the answer.
     """
-    (admission,) = await api.batcher.enqueue([call.body.request()])
+    (admission,) = await api.batcher.enqueue([call.body.request()], by=call.caller)
     return Enqueued(uuid=admission.job_id, is_new=admission.is_new)
 
 
@@ -120,7 +120,7 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
 
     The error names the number of the bad one, as in `jobs[17].priority`.
     """
-    admissions = api.engine.intake.enqueue([one.request() for one in call.body.jobs], named="jobs")
+    admissions = api.engine.intake.enqueue([one.request() for one in call.body.jobs], by=call.caller, named="jobs")
     return EnqueuedMany("ok", [EnqueuedOne(one.job_id, one.is_new) for one in admissions])
 
 
