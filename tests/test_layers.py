@@ -61,7 +61,7 @@ READING = {
     "list_jobs", "list_node_types", "list_nodes", "list_queues", "list_schedules", "list_settings", "list_ticks",
     "list_validations", "listening_configurations", "load_configurations", "match_events", "now", "paused_queues",
     "problems", "read_job_rules", "read_logs", "read_outbox", "read_pulses", "read_stats", "read_totals",
-    "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
+    "read_wait", "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store"}
 JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}
