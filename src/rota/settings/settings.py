@@ -79,6 +79,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     configurations: "tuple[ConfigurationRequest, ...]" = ()
     """What is defined in the file, which owns them."""
 
+    sections: dict[str, object] = {}
+    """What the sections of dialects say, by the name of each."""
+
     config_file: str | None = None
     """The file that was read, if there was one."""
     sources: dict[str, str] = {}
@@ -106,7 +109,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-_SHOWN_FIELDS = tuple(field for field in Settings.__struct_fields__ if field not in ("config_file", "sources"))
+_NOT_SHOWN = ("config_file", "sources", "sections")
+_SHOWN_FIELDS = tuple(field for field in Settings.__struct_fields__ if field not in _NOT_SHOWN)
 
 
 def mask_url(url: str) -> str:
