@@ -86,7 +86,7 @@ class Host:
     @classmethod
     def open(cls, settings: Settings, store: Store, roles: frozenset[str]) -> "Host":
         """A host whose node is ready to run on a store, as the settings want it."""
-        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
+        executors = ExecutorRegistry(options=_executor_options(settings))
         executors.get("http")  # so that a bad entry in `http_allow` is told at the start
         node = Node.open(
             store,
@@ -264,6 +264,10 @@ def _require_node_type(host: Host) -> None:
     """Only the default one is made when it is not there."""
     if host.settings.node_type != DEFAULT_NODE_TYPE:
         host.engine.definitions.node_type(host.settings.node_type)
+
+
+def _executor_options(settings: Settings) -> ExecutorOptions:
+    return ExecutorOptions(http_allow=settings.http_allow, pass_environment=settings.pass_environment)
 
 
 def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:

@@ -63,6 +63,10 @@ class KeyRing:
             self._reread()
             return self.known(key) or self._find(key)
 
+    def still_good(self, key: str, caller: Caller) -> bool:
+        """Whether a key that was accepted as this caller's is so still; a revoked or expired one is not."""
+        return self.identify(key) == caller
+
     def _find(self, key: str) -> Caller | None:
         record = find_key(self._named, key)
         if record is not None:
