@@ -90,7 +90,7 @@ class Host:
     @classmethod
     def open(cls, settings: Settings, store: Store, roles: frozenset[str]) -> "Host":
         """A host whose node is ready to run on a store, as the settings want it."""
-        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
+        executors = ExecutorRegistry(options=_executor_options(settings))
         executors.get("http")  # so that a bad entry in `http_allow` is told at the start
         node = Node.open(
             store,
@@ -299,6 +299,10 @@ def _side_queues(settings: Settings, roles: frozenset[str]) -> list[tuple[NodeOp
     found = registry.side_queues(settings).items()
     options = _node_options(settings, roles)
     return [(options, name, threads) for name, threads in found if threads and name != settings.node_type]
+
+
+def _executor_options(settings: Settings) -> ExecutorOptions:
+    return ExecutorOptions(http_allow=settings.http_allow, pass_environment=settings.pass_environment)
 
 
 def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:
