@@ -179,7 +179,8 @@ class Host:
 
         api = self.make_api(plan)
         try:
-            await serve(make_app(api), listener, stopping, before_end=api.end_streams)
+            most = self.settings.max_connections
+            await serve(make_app(api), listener, stopping, before_end=api.end_streams, max_connections=most)
         finally:
             await asyncio.to_thread(api.close)
 
