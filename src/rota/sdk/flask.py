@@ -75,7 +75,7 @@ def _post(engine: Engine) -> Response:
 def _body() -> object:
     try:
         found: object = msgspec.json.decode(request.get_data())
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput("body", f"is no valid JSON: {error}") from None
     return found
 

@@ -154,3 +154,14 @@ def test_a_node_beats_and_runs_jobs_while_it_is_flooded(up: Server, node: RotaPr
         for attacker in attackers:
             attacker.join()
     assert not [line for line in node.log_lines() if "dead" in line["message"]]
+
+
+@pytest.mark.parametrize(
+    "body", [b"[%s0]", b'{"jobs": [%s0]}', b'{"jobs": [{"job_type_uuid": "x", "arguments": {"a": [%s0]}}]}']
+)
+def test_a_body_of_millions_of_values_is_refused_before_it_is_decoded(up: Server, body: bytes) -> None:
+    zeros = (body % (b"0," * (30 * MIB))).decode()
+
+    status, text = asked(up, "POST", "/api/jobs/bulk", {**up.bearer, "Content-Type": "application/json"}, zeros)
+
+    assert (status, "more than 500,000 values" in text) == (400, True)
