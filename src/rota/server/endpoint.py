@@ -62,7 +62,7 @@ class Endpoint:
 
     async def _run(self, method: str, scope: Scope, receive: Receive) -> Response:
         headers = Headers(scope=scope)
-        caller = NOBODY if self._is_open else await identify(self._api, scope, headers)
+        caller = await self._guest(scope, headers) if self._is_open else await identify(self._api, scope, headers)
         operation = self.operations.get(method)
         if operation is None:
             raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
@@ -81,6 +81,15 @@ class Endpoint:
         else:
             found = await self._api.in_thread(operation.run, self._api, call)
         return found if isinstance(found, Response) else Json(found)
+
+    async def _guest(self, scope: Scope, headers: Headers) -> Caller:
+        """Who asks at an open path: somebody if a good key is shown, and nobody else is turned away."""
+        if "authorization" not in headers:
+            return NOBODY
+        try:
+            return await identify(self._api, scope, headers)
+        except Refusal:
+            return NOBODY
 
     async def _decoded(self, operation: Operation, body: bytes) -> Any:
         """The body as its type. A big one in a thread, so that the loop goes on: the node's beats are on it."""
