@@ -31,6 +31,9 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/jobs": ("jobs:r", ALL),
     "GET /api/jobs/{uuid}": ("jobs:r", ALL),
     "GET /api/jobs/{uuid}/logs": ("jobs:r", ALL),
+    "GET /api/jobs/{uuid}/why": ("jobs:r", ALL),
+    "GET /api/schedules/{uuid}/why": ("sched:r", ALL),
+    "GET /api/configurations/{name}/why": ("events:r", ALL),
     "GET /api/jobs/{uuid}/logs/stream": ("jobs:r", ALL),
     "GET /api/jobs/{node_type_uuid}/queued": ("jobs:r", ALL),
     "GET /api/jobs/{node_type_uuid}/in_progress": ("jobs:r", ALL),
@@ -81,9 +84,9 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/configurations/{name}/explain": ("events:r", ALL),
     "GET /api/configurations/{name}/evaluations": ("events:r", ALL),
     "GET /api/configurations/{name}/events": ("events:r", ALL),
-    "POST /api/configurations": ("events:w", CHANGE),
-    "PUT /api/configurations/{name}": ("events:w", CHANGE),
-    "DELETE /api/configurations/{name}": ("events:w", CHANGE),
+    "POST /api/configurations": ("config:w", CHANGE),
+    "PUT /api/configurations/{name}": ("config:w", CHANGE),
+    "DELETE /api/configurations/{name}": ("config:w", CHANGE),
     "POST /api/configurations/{name}/dry_run": ("events:w", CHANGE),
     "POST /api/events/dry_run": ("events:w", CHANGE),
     "POST /events": ("events:w", CHANGE),
@@ -91,7 +94,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
 """Operation to the scope that it needs, and the roles that have it."""
 SCOPES = [
     *("jobs:r", "jobs:w", "types:r", "types:w", "queues:r", "queues:w", "nodes:r", "nodes:w"),
-    *("sched:r", "sched:w", "events:r", "events:w", "metrics:r"),
+    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r"),
 ]
 ROLES = ["viewer", "operator", "admin"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import RotaProcess, call_process
-from tests.cli.test_up import get
+from tests.cli.run.test_up import get
 from tests.server.gate.raw_http import Server, asked
 
 DEV_KEY = {"Authorization": "Bearer dev_key"}
