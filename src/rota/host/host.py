@@ -190,7 +190,9 @@ class Host:
 
         api = self.make_api(plan)
         try:
-            await serve(make_app(api, self._operations()), listener, stopping, before_end=api.end_streams)
+            most = self.settings.max_connections
+            app = make_app(api, self._operations())
+            await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most)
         finally:
             await asyncio.to_thread(api.close)
 

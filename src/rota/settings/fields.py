@@ -38,6 +38,7 @@ FIELDS: dict[str, Field] = {
     "metrics_open": Field(values.flag, values.read_flag),
     "allowed_hosts": Field(values.host_names, values.read_words),
     "trusted_proxies": Field(values.networks, values.read_words),
+    "max_connections": Field(values.whole(1, 1_000_000), values.read_whole),
     "event_types": Field(values.event_types, values.read_words),
     "roles": Field(values.some_of(ROLES), values.read_words),
     "node_type": Field(values.name),
@@ -62,6 +63,7 @@ SERVER_KEYS = {"enabled": "server_enabled"} | {
         "metrics_open",
         "allowed_hosts",
         "trusted_proxies",
+        "max_connections",
     )
 }
 """Key in the section `server` to field."""

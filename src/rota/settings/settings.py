@@ -45,6 +45,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Names under which the server answers beside those of loopback and of its address; `*` for any."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks of proxies that are believed when they say for whom they ask."""
+    max_connections: int = 1_000
+    """Connections that the server holds; never more than half the descriptors of its process."""
 
     event_types: tuple[str, ...] = ()
     """Event types beyond FILE, TABLE, TIME_BASED and JOB; `*` for any."""
