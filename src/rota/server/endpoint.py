@@ -14,8 +14,10 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rota.engine.audit.actor import acting
 from rota.engine.keys.access import NOBODY, OPEN, Caller
 from rota.errors import RotaError
+from rota.model.audit import Actor
 from rota.server import decoding
 from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
@@ -73,10 +75,11 @@ class Endpoint:
             caller,
             headers,
         )
-        if self._is_async[method]:
-            found = await operation.run(self._api, call)
-        else:
-            found = await self._api.in_thread(operation.run, self._api, call)
+        with acting(Actor(caller.name, f"api {_address_of(scope)}", caller.key)):
+            if self._is_async[method]:
+                found = await operation.run(self._api, call)
+            else:
+                found = await self._api.in_thread(operation.run, self._api, call)
         return found if isinstance(found, Response) else Json(found)
 
 
@@ -94,7 +97,7 @@ async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
 async def _look_up(api: Api, key: str, scope: Scope) -> Caller | None:
     """By the hashes in the store. An address may try few keys that were never good: guessing must stay slow, and must
     not keep out those who share the address, behind a proxy, and have a good key."""
-    address = str((scope.get("client") or ("?",))[0])
+    address = _address_of(scope)
     was_good = api.keys.was_good(key)
     if not was_good and (wait_s := api.wrong_keys.wait_s(address)):
         raise _too_often(wait_s)
@@ -102,6 +105,10 @@ async def _look_up(api: Api, key: str, scope: Scope) -> Caller | None:
     if caller is None and not was_good:
         api.wrong_keys.take(address)
     return caller
+
+
+def _address_of(scope: Scope) -> str:
+    return str((scope.get("client") or ("?",))[0])
 
 
 def _too_often(wait_s: float) -> Refusal:

@@ -21,4 +21,5 @@ class NodeOptions(Struct, frozen=True, kw_only=True):
     dead_after_ms: int = DEAD_AFTER_MS
     """How long a node may be silent before its jobs are taken from it. All nodes of an installation agree on it."""
     history_max_age_ms: int = 30 * 24 * 3600 * 1000
+    audit_max_age_ms: int = 365 * 24 * 3600 * 1000
     history_max_count: int = 1_000_000
