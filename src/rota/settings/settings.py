@@ -44,6 +44,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Requests per second that the server takes of one key; 0 for no limit."""
     metrics_open: bool = False
     """Whether `/metrics` answers without a key."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names under which the server answers beside those of loopback and of its address; `*` for any."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks of proxies that are believed when they say for whom they ask."""
 
     event_types: tuple[str, ...] = ()
     """Event types beyond FILE, TABLE, TIME_BASED and JOB; `*` for any."""
@@ -78,6 +82,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     configurations: "tuple[ConfigurationRequest, ...]" = ()
     """What is defined in the file, which owns them."""
 
+    sections: dict[str, object] = {}
+    """What the sections of dialects say, by the name of each."""
+
     config_file: str | None = None
     """The file that was read, if there was one."""
     sources: dict[str, str] = {}
@@ -100,9 +107,10 @@ class Settings(Struct, frozen=True, kw_only=True):
             return MASK
         if field == "store":
             return mask_url(self.store)
-        if field in ("node_types", "job_types", "schedules", "configurations", "roles", "event_types"):
-            return ", ".join(getattr(item, "name", item) for item in value)
+        if isinstance(value, tuple):
+            return ", ".join(str(getattr(item, "name", item)) for item in value)
         return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-_SHOWN_FIELDS = tuple(field for field in Settings.__struct_fields__ if field not in ("config_file", "sources"))
+_NOT_SHOWN = ("config_file", "sources", "sections")
+_SHOWN_FIELDS = tuple(field for field in Settings.__struct_fields__ if field not in _NOT_SHOWN)

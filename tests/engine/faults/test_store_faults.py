@@ -9,6 +9,7 @@ import pytest
 
 from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
+from rota.engine.worker.times import WorkerTimes
 from rota.errors import StoreFull, StoreUnavailable
 from rota.model.job import JobState
 from rota.store import Store
@@ -97,16 +98,14 @@ def test_a_node_says_that_its_store_is_away_and_goes_on_when_it_is_back(
     assert caplog.text.count("store available again") == 1
 
 
-def test_a_long_outage_costs_nothing_but_time(
-    store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rota.engine.worker.exchange._RETRY_S", (0.001, 0.002, 0.003))
+def test_a_long_outage_costs_nothing_but_time(store: Store, installation: Installation) -> None:
+    times = WorkerTimes(retry_s=(0.001, 0.002, 0.003))
 
     async def scene() -> None:
         stage = new_stage()
         faults = Faults(store)
         installation.define_python("pass_gate")
-        async with working(faults.store, dead_after_ms=HOUR_LEASE_MS):
+        async with working(faults.store, dead_after_ms=HOUR_LEASE_MS, worker_times=times):
             job_id = installation.enqueue("pass_gate", {"text": "x"})
             await until(lambda: stage.inside == 1, "the job to run")
             for name in ("finish_jobs", "finish_and_claim_jobs", "recover_claims"):
@@ -242,16 +241,14 @@ def test_a_duty_that_fails_is_done_again(store: Store, caplog: pytest.LogCapture
     assert "duty failed" in caplog.text
 
 
-def test_a_worker_asks_for_jobs_now_and_then_although_nobody_wakes_it(
-    store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 0.2)
+def test_a_worker_asks_for_jobs_now_and_then_although_nobody_wakes_it(store: Store, installation: Installation) -> None:
+    times = WorkerTimes(idle_check_s=0.2)
 
     async def scene() -> None:
         stage = new_stage()
         faults = Faults(store)
         installation.define_python("note")
-        async with working(DeafStore(faults.store).store, dead_after_ms=HOUR_LEASE_MS):
+        async with working(DeafStore(faults.store).store, dead_after_ms=HOUR_LEASE_MS, worker_times=times):
             await until(lambda: "finish_and_claim_jobs" in faults.calls, "the first question")
             await installation.ended(installation.enqueue("note", {"text": "heard"}))
 

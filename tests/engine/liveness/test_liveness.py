@@ -3,6 +3,7 @@ attempts from new ones."""
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from rota.engine.liveness.presence import Presence
 from rota.engine.node.health import Health
 from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
+from rota.engine.worker.times import WorkerTimes
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.model.job_type import Unique
@@ -214,11 +216,12 @@ def test_user_code_that_blocks_the_loop_does_not_cost_the_node_its_life(
     store: Store, installation: Installation
 ) -> None:
     async def scene() -> None:
+        stage = new_stage()
         installation.define_python("block_the_loop")
         async with working(store, dead_after_ms=SHORT_MS, threads=2) as node:
             before = store.read_pulses(installation.queue)[node.uuid]
-            seen = Pulses(store, installation.queue, node.uuid)
-            job_id = installation.enqueue("block_the_loop", {"seconds": 4 * SHORT_MS / 1000})
+            seen = Pulses(store, installation.queue, node.uuid, on_enough=stage.release.set)
+            job_id = installation.enqueue("block_the_loop", {"seconds": DEADLINE_S / 2})
             (job,) = await installation.ended(job_id)
 
             assert job.state is JobState.SUCCEEDED
@@ -229,17 +232,21 @@ def test_user_code_that_blocks_the_loop_does_not_cost_the_node_its_life(
 
 
 class Pulses:
-    """Watches a node's pulse from a thread, since the loop is blocked."""
+    """Watches a node's pulse from a thread, since the loop is blocked, for longer than a node may be silent."""
 
-    def __init__(self, store: Store, queue: str, node: str) -> None:
+    def __init__(self, store: Store, queue: str, node: str, *, on_enough: Callable[[], object]) -> None:
         self._seen: set[str] = set()
+        self._on_enough = on_enough
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, args=(store, queue, node))
         self._thread.start()
 
     def _watch(self, store: Store, queue: str, node: str) -> None:
+        end = time.monotonic() + 4 * SHORT_MS / 1000
         while not self._is_over.wait(0.01):
             self._seen.add(store.read_pulses(queue)[node])
+            if len(self._seen) > 5 and time.monotonic() > end:
+                self._on_enough()
 
     def stop(self) -> set[str]:
         self._is_over.set()
@@ -469,15 +476,13 @@ def test_a_suspect_runs_in_a_process_of_its_own_beside_others_and_is_cleared(sto
 
 
 def test_a_coroutine_that_swallows_its_cancellation_does_not_keep_the_node(
-    store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
+    store: Store, installation: Installation
 ) -> None:
-    monkeypatch.setattr("rota.engine.worker.stopping.ABANDON_S", 0.2)
-
     async def scene() -> None:
         stage = new_stage()
         installation.define_python("swallow_cancellation")
         job_id = installation.enqueue("swallow_cancellation")
-        async with working(store):
+        async with working(store, worker_times=WorkerTimes(abandon_s=0.2)):
             await until(lambda: stage.inside == 1, "the job to run")
         assert stage.inside == 1
         assert installation.job(job_id).state is JobState.QUEUED
@@ -533,14 +538,13 @@ def test_the_claim_right_after_a_recovery_is_not_too_late_itself(
     store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nobody looks for jobs by himself.
-    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
     monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
     async def scene() -> None:
         new_stage()
         installation.define_python("nothing")
         faults = Faults(store)
-        async with working(faults.store, dead_after_ms=HOURS_MS):
+        async with working(faults.store, dead_after_ms=HOURS_MS, worker_times=WorkerTimes(idle_check_s=3_600.0)):
             faults.before("finish_and_claim_jobs", be_away)
             (job,) = await installation.ended(installation.enqueue("nothing"))
 

@@ -47,6 +47,7 @@ from rota.engine.observation.happenings import (
     TroubleEnded,
 )
 from rota.engine.schedules.ticker import Ticker
+from rota.engine.worker.times import WorkerTimes
 from rota.errors import InvalidInput, NodeStrained, StoreFull, StoreUnavailable
 from rota.model.events.evaluation import Verdict
 from rota.model.job import JobState
@@ -200,7 +201,8 @@ def test_a_run_under_a_lock_that_is_stopped_because_the_store_is_away(store: Sto
         stage = new_stage()
         heard, installation, faults = Heard(), Installation(store), Faults(store)
         installation.define_python("pass_gate", unique=Unique.WHILE_RUNNING)
-        async with working(faults.store, observers=heard.observers, dead_after_ms=SHORT_MS):
+        # Long enough that it is not stopped before, should the machine be slow.
+        async with working(faults.store, observers=heard.observers, dead_after_ms=2_000):
             job_id = installation.enqueue("pass_gate")
             await until(lambda: stage.inside == 1, "the job to start")
             faults.cut_off()
@@ -212,15 +214,13 @@ def test_a_run_under_a_lock_that_is_stopped_because_the_store_is_away(store: Sto
     asyncio.run(scene())
 
 
-def test_a_run_that_is_left_behind(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota.engine.worker.stopping.ABANDON_S", 0.1)
-
+def test_a_run_that_is_left_behind(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
         heard, installation = Heard(), Installation(store)
         installation.define_python("swallow_cancellation")
         job_id = installation.enqueue("swallow_cancellation")
-        async with working(store, observers=heard.observers):
+        async with working(store, observers=heard.observers, worker_times=WorkerTimes(abandon_s=0.1)):
             await until(lambda: stage.inside == 1, "the job to run")
         stage.gate.set()
         await until(lambda: stage.inside == 0, "the run to end after all")

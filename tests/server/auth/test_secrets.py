@@ -20,7 +20,7 @@ from rota.server.operations import Call
 from rota.server.routes.jobs.logs import KEY_CHECK_S, LogQuery, _events
 from rota.store import Store, open_store
 from tests.server.routes.test_logs import RunningJob
-from tests.server.serving import BEARER, make_api
+from tests.server.serving import BASE, BEARER, make_api
 
 METADATA = {"command": ["true"], "environment": {"PGPASSWORD": "canary", "TOKEN": "env:TOKEN"}}
 
@@ -32,7 +32,7 @@ def bearer(store: Store, name: str, role: str, *scopes: str, expires_at: int | N
 
 
 def test_only_those_who_may_define_see_the_secrets_of_a_job_type(api: Api, kept: Store) -> None:
-    client = TestClient(make_app(api))
+    client = TestClient(make_app(api), BASE)
     keys = {role: bearer(kept, role, role) for role in ("viewer", "operator", "admin")}
     keys["narrow"] = bearer(kept, "narrow", "admin", "types:r")
     body = {"name": "dump", "executor": "bash", "metadata": METADATA}

@@ -15,7 +15,7 @@ from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
 from rota.store import Store
 from tests.contract.building import enqueue, spec
-from tests.server.serving import BEARER, make_api, served
+from tests.server.serving import BASE, BEARER, make_api, served
 
 
 @pytest.fixture(autouse=True)
@@ -212,7 +212,7 @@ def test_a_good_key_costs_the_address_none_of_its_guesses(kept: Store) -> None:
 def test_each_address_guesses_for_itself(kept: Store) -> None:
     api = make_api(kept, clock=ManualClock(), options=ServerOptions())
     app = make_app(api)
-    first, second = (TestClient(app, client=(host, 5)) for host in ("192.0.2.1", "192.0.2.2"))
+    first, second = (TestClient(app, BASE, client=(host, 5)) for host in ("192.0.2.1", "192.0.2.2"))
     guess(first)
 
     assert second.get("/api", headers=GUESS).status_code == 401
@@ -226,8 +226,8 @@ def test_each_key_has_its_own_rate_whatever_its_address(kept: Store) -> None:
     scopes = SCOPES_OF[Role.VIEWER]
     key, _ = make_key(kept, "other", role=Role.VIEWER, scopes=scopes, expires_at=None, now=clock.now())
     app = make_app(api)
-    here, there = (TestClient(app, client=(host, 5), headers=BEARER) for host in ("192.0.2.1", "192.0.2.2"))
-    other = TestClient(app, client=("192.0.2.1", 5), headers={"Authorization": f"Bearer {key}"})
+    here, there = (TestClient(app, BASE, client=(host, 5), headers=BEARER) for host in ("192.0.2.1", "192.0.2.2"))
+    other = TestClient(app, BASE, client=("192.0.2.1", 5), headers={"Authorization": f"Bearer {key}"})
 
     assert [client.get("/api").status_code for client in (here, there, here, there)] == [200, 200, 429, 429]
     assert other.get("/api").status_code == 200
@@ -257,7 +257,7 @@ def test_a_revoked_or_expired_key_is_refused_within_seconds(kept: Store) -> None
     short, _ = make_key(kept, "short", role=Role.VIEWER, scopes=viewer, expires_at=clock.now() + 1_000, now=clock.now())
     long, _ = make_key(kept, "long", role=Role.VIEWER, scopes=viewer, expires_at=None, now=clock.now())
     app = make_app(api)
-    clients = [TestClient(app, headers={"Authorization": f"Bearer {key}"}) for key in (short, long)]
+    clients = [TestClient(app, BASE, headers={"Authorization": f"Bearer {key}"}) for key in (short, long)]
 
     def statuses() -> list[int]:
         return [client.get("/api").status_code for client in clients]

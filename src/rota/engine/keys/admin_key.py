@@ -5,12 +5,11 @@ import secrets
 from msgspec import Struct
 
 from rota.engine.audit.record import record
+from rota.engine.keys.dev_key import DEV_KEY, end_dev_key, is_dev_key
 from rota.engine.keys.hashes import hash_chosen_key, hash_made_key, matches_hash
 from rota.errors import InvalidInput, NotFound
 from rota.store.store import Store
 
-DEV_KEY = "dev_key"
-"""Synchrony's default. Everybody knows it, so it works only where nobody else can connect."""
 SETTING = "api_key_hash"
 LEAST_LENGTH = 16
 """Characters of a key that somebody chose, for a server that others can reach."""
@@ -24,6 +23,7 @@ def replace_key(store: Store) -> str:
     key = secrets.token_urlsafe(32)
     store.put_setting(SETTING, hash_made_key(key))
     record(store, "replace", "key", ADMIN_KEY)
+    end_dev_key(store)
     return key
 
 
@@ -36,10 +36,6 @@ def revoke_admin_key(store: Store) -> None:
 
 def has_admin_key(store: Store) -> bool:
     return store.get_setting(SETTING) is not None
-
-
-def is_dev_key(key: str | None) -> bool:
-    return key == DEV_KEY
 
 
 def check_strength(key: str) -> None:
@@ -60,20 +56,21 @@ class KeyPlan(Struct, frozen=True):
     configured: str | None
     """The key that the settings give."""
     allows_dev_key: bool
+    """Whether `dev_key` works until a person makes a key, for programs of the same user on this machine."""
 
 
 def prepare_key(store: Store, *, configured: str | None, is_loopback: bool) -> KeyPlan:
     """Settle which key a server accepts before it starts.
 
     A key from the settings is the only one; its hash is kept for servers that have none. Without one, a key is made at
-    the first start of all, and `dev_key` works too while only this machine can connect.
+    the first start of all, and `dev_key` works too while only this machine can connect and no person has made a key.
     """
     if is_dev_key(configured):
         if not is_loopback:
             raise InvalidInput(
                 "api_key", f"{DEV_KEY!r} is known to everybody; choose another key, or bind to 127.0.0.1"
             )
-        return KeyPlan(None, configured, True)
+        return KeyPlan(None, None, True)
     if configured is not None:
         if not is_loopback:
             check_strength(configured)
@@ -84,6 +81,7 @@ def prepare_key(store: Store, *, configured: str | None, is_loopback: bool) -> K
 
 def _keep_chosen(store: Store, key: str) -> None:
     """A chosen key replaces one that was chosen before, but not one that was made: that one is in use elsewhere."""
+    end_dev_key(store)
     kept = store.put_setting(SETTING, hash_chosen_key(key), only_if_absent=True)
     if kept.startswith("scrypt$") and not matches_hash(key, kept):
         store.put_setting(SETTING, hash_chosen_key(key))

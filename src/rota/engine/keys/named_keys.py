@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from rota.engine.audit.record import record
 from rota.engine.keys.access import Caller, Role, Scope, scopes_of_key
+from rota.engine.keys.dev_key import end_dev_key
 from rota.engine.keys.hashes import hash_made_key, matches_hash
 from rota.errors import Conflict, NotFound
 from rota.model.limits import check_name
@@ -65,6 +66,7 @@ def make_key(
     store.put_setting(_SETTING + key_id, msgspec.json.encode(kept).decode())
     shown = {"role": role, "scopes": sorted(scopes), "expires_at": expires_at}
     record(store, "create", KIND, name, uuid=key_id, after=shown, now=now)
+    end_dev_key(store)
     return key, kept
 
 

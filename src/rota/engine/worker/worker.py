@@ -33,6 +33,7 @@ from rota.engine.worker.listener import Listener
 from rota.engine.worker.log_writer import LogWriter
 from rota.engine.worker.pending_settlements import PendingSettlements
 from rota.engine.worker.stopping import Stopping
+from rota.engine.worker.times import WorkerTimes
 from rota.errors import NodeStrained, StoreError
 from rota.model.outcome import INTERRUPTED, Outcome
 from rota.model.settlement import settle
@@ -60,6 +61,7 @@ class Worker:
         observers: Observers,
         stop_grace_s: float,
         dead_after_ms: int,
+        times: WorkerTimes,
     ) -> None:
         self._slots = slots
         self._clock = clock
@@ -72,7 +74,7 @@ class Worker:
             store, clock=clock, health=health, observers=observers, on_written=self._on_lines_written
         )
         self._logs = self._log_writer.logs
-        self._demand = Demand(slots, at=clock.monotonic())
+        self._demand = Demand(slots, at=clock.monotonic(), idle_check_s=times.idle_check_s)
         self._hands = Hands(on_end=self._settle, on_change=self._changed.set)
         self._exchange = Exchange(
             store,
@@ -83,6 +85,7 @@ class Worker:
             log_writer=self._log_writer,
             definitions=definitions,
             observers=observers,
+            retry_s=times.retry_s,
         )
         self._runner = Runner(
             definitions, executors, self._logs, self._thread, observers=observers, on_strain=self._ran_short
@@ -92,7 +95,13 @@ class Worker:
             self._hands, node=node, clock=clock, dead_after_s=dead_after_ms / 1000, observers=observers
         )
         """What the heart renews."""
-        self.stopping = Stopping(self._hands, grace_s=stop_grace_s, observers=observers, on_change=self._on_stopping)
+        self.stopping = Stopping(
+            self._hands,
+            grace_s=stop_grace_s,
+            abandon_s=times.abandon_s,
+            observers=observers,
+            on_change=self._on_stopping,
+        )
         self._answered_at = clock.monotonic()
 
     # -- what the node asks ----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from rota.cli.operations.doctor.finding import Finding, Level, ok, problem, warning
+from rota.cli.operations.doctor.key_checks import check_keys
 from rota.cli.operations.doctor.machine_checks import check_machine
 from rota.cli.operations.doctor.record_checks import check_records
 from rota.cli.operations.doctor.store_checks import check_store
@@ -50,6 +51,7 @@ def _examine(target: Target, settings: Settings, *, forgets: bool) -> Iterator[F
     try:
         with target.open() as rota:
             yield ok("store", f"{mask_url(settings.store)} answers")
+            yield from check_keys(rota, settings)
             yield from check_store(rota)
             yield from check_records(rota, forgets=forgets)
     except StoreError as error:

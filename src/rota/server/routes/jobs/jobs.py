@@ -12,6 +12,7 @@ from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.filters import JobFilter, job_query
 from rota.shapes import fields
 from rota.shapes.jobs import JobShape
+from rota.shapes.why import WhyShape, why_shape
 from rota.store.jobs import CancelAnswer
 
 MAX_BULK = 10_000
@@ -136,6 +137,12 @@ def list_jobs(api: Api, call: Call[None, JobListQuery]) -> JobList:
 def show_job(api: Api, call: Call[None, None]) -> JobShape:
     """One job, whatever its state."""
     return api.describe([api.engine.jobs.find(call.path["uuid"])])[0]
+
+
+@routes.get("/api/jobs/{uuid}/why", needs=Scope.JOBS_READ, answer=WhyShape, errors=(404,))
+def why_job(api: Api, call: Call[None, None]) -> WhyShape:
+    """Why a job does not run yet, or what it does instead."""
+    return why_shape(api.engine.why.job(call.path["uuid"]))
 
 
 @routes.delete("/api/jobs/{uuid}", needs=Scope.JOBS_WRITE, answer=DoneTo, errors=(404, 409))
