@@ -22,7 +22,7 @@ from rota.model.ids import new_id, numbered_id
 from rota.model.job_type import JobType
 from rota.server.app import make_app
 from rota.store import Store, open_store
-from tests.server.serving import make_api
+from tests.server.serving import BASE, make_api
 
 WAITS = [{"type": "FILE", "resourceId": "/in", "lifeDuration": 60}]
 
@@ -46,7 +46,9 @@ def named(store: Store, name: str) -> AuditEntry:
 def test_every_change_over_http_leaves_one_entry_of_its_key(kept: Store) -> None:
     key, made = make_key(kept, "root", role=Role.ADMIN, scopes=read_scopes([], Role.ADMIN), expires_at=None, now=1)
     api = make_api(kept)
-    client = TestClient(make_app(api), headers={"Authorization": f"Bearer {key}"}, client=("10.0.0.5", 4000))
+    client = TestClient(
+        make_app(api), headers={"Authorization": f"Bearer {key}"}, base_url=BASE, client=("10.0.0.5", 4000)
+    )
     before = len(told(kept))
 
     def done(method: str, path: str, body: object = None) -> dict[str, str]:
@@ -116,7 +118,7 @@ def test_every_change_over_http_leaves_one_entry_of_its_key(kept: Store) -> None
 
 def test_what_is_refused_leaves_no_entry(kept: Store) -> None:
     api = make_api(kept)
-    client = TestClient(make_app(api), headers={"Authorization": "Bearer chosen"})
+    client = TestClient(make_app(api), headers={"Authorization": "Bearer chosen"}, base_url=BASE)
     before = told(kept)
 
     assert client.post("/api/job_types", json={"name": "t", "executor": "none"}).status_code == 400
