@@ -215,6 +215,7 @@ class Node:
                     self._definitions,
                     max_age_ms=options.history_max_age_ms,
                     max_count=options.history_max_count,
+                    audit_max_age_ms=options.audit_max_age_ms,
                     observers=self._observers,
                 )
             )
