@@ -9,7 +9,6 @@ import pytest
 from msgspec import structs
 
 from rota.engine.events.request import read_event
-from rota.engine.jobs.intake import JobRequest
 from rota.engine.node.options import SCHEDULER, WORKER
 from rota.model.events.configuration_request import read_configuration
 from rota.model.events.event import shown_time
@@ -23,8 +22,8 @@ from rota.model.settlement import settle
 from rota.model.why.answer import Answer, Code
 from rota.store import Store
 from tests.contract.building import beat, new_node
-from tests.engine.events.posting import needs
-from tests.engine.scheduling import MINUTE, START, World
+from tests.engine.events.installation import needs
+from tests.engine.schedules.installation import MINUTE, START, SchedulesInstallation
 
 PAGE = Path(__file__).parents[3] / "docs/why.md"
 SITUATIONS: dict[int, Code] = {}
@@ -42,12 +41,12 @@ def situation(number: int, code: Code) -> Callable[[Test], Test]:
     return keep
 
 
-class House(World):
+class House(SchedulesInstallation):
     """An installation with one node, which is there and does nothing by itself."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self.job_type()
+        self.define()
         self.node = Node(
             uuid=new_node(), node_type=self.queue, last_ping=START, slots=2, roles=(SCHEDULER, WORKER), host="here"
         )
@@ -56,9 +55,6 @@ class House(World):
     def show_node(self, **changes: object) -> None:
         self.node = structs.replace(self.node, last_ping=self.clock.now(), **changes)
         beat(self.store, self.node)
-
-    def enqueue(self, job_type: str = "report", **wish: object) -> str:
-        return self.intake.enqueue([JobRequest(job_type=job_type, **wish)])[0].job_id  # type: ignore[arg-type]
 
     def claim_one(self) -> Claim:
         (claim,) = self.claim(limit=1)
@@ -103,13 +99,14 @@ def test_a_job_that_failed_and_is_tried_again_is_backing_off(house: House) -> No
     job = house.enqueue()
     now = house.clock.now()
     policy = RetryPolicy(attempts=3, delay_ms=MINUTE, jitter=0)
-    failure = settle(house.claim_one(), failed("no"), policy=policy, started_at=now, now=now, chance=0)
+    failure = settle(house.claim_one(), failed("no luck"), policy=policy, started_at=now, now=now, chance=0)
     house.store.finish_jobs(house.queue, [failure], now=now)
 
     found = house.engine.why.job(job)
 
     assert codes(found) == [Code.BACKING_OFF]
-    assert (found.lead.until, found.lead.attempts) == (now + MINUTE, 1)
+    assert (found.lead.until, found.lead.attempts, found.lead.error) == (now + MINUTE, 1, "no luck")
+    assert found.lead.sentence.startswith("Attempt 1 failed: no luck; the next one waits until ")
 
 
 @situation(3, Code.PAUSED)
@@ -176,7 +173,7 @@ def test_a_job_with_others_before_it_is_behind_them(house: House) -> None:
 
 @situation(8, Code.LOCK_HELD)
 def test_a_job_that_waits_for_another_one_of_its_type_names_it(house: House) -> None:
-    house.job_type("single", Unique.WHILE_RUNNING)
+    house.define("single", unique=Unique.WHILE_RUNNING)
     holder, job, third = (house.enqueue("single") for _ in range(3))
     house.claim_one()
 
@@ -434,7 +431,7 @@ def test_a_configuration_says_that_its_last_event_had_counted_before(house: Hous
 
 @situation(26, Code.UNIQUE_KEY_TAKEN)
 def test_a_configuration_whose_job_is_there_already_says_so(house: House) -> None:
-    house.job_type("single", Unique.WHILE_PENDING)
+    house.define("single", unique=Unique.WHILE_PENDING)
     house.configure(needs("FILE", "/a", 600), job={"job_type": "single"})
     house.post("FILE", "/a")
     house.clock.advance(1_000)

@@ -2,8 +2,8 @@
 
 from starlette.testclient import TestClient
 
-from tests.server.test_definitions import create
-from tests.server.test_schedules import make
+from tests.server.routes.test_definitions import create
+from tests.server.routes.test_schedules import make
 
 UNKNOWN = "0190b0c0-0000-7000-8000-000000000001"
 
