@@ -38,7 +38,10 @@ class Endpoint:
         self.operations = operations
         self._api = api
         self._is_open = all(one.needs is OPEN for one in operations.values())
-        self._path = next(iter(operations.values())).path
+        first = next(iter(operations.values()))
+        self._path = first.path
+        self._identify = first.manner.identify if first.manner else identify
+        self._error = first.manner.error if first.manner else error_answer
         heads = {"HEAD"} if "GET" in operations else set()
         self._allow = ", ".join(sorted({*operations, *heads}))
         self._is_async = {method: inspect.iscoroutinefunction(one.run) for method, one in operations.items()}
@@ -54,16 +57,16 @@ class Endpoint:
         try:
             return await self._run(method, scope, receive)
         except Refusal as refusal:
-            return error_answer(refusal.status, str(refusal), refusal.headers)
+            return self._error(refusal.status, str(refusal), refusal.headers)
         except RotaError as error:
-            return error_answer(status_of(error), str(error))
+            return self._error(status_of(error), str(error), None)
         except Exception:
             _logger.exception("a request failed", extra={"method": method, "path": self._path})
-            return error_answer(500, FAULT)
+            return self._error(500, FAULT, None)
 
     async def _run(self, method: str, scope: Scope, receive: Receive) -> Response:
         headers = Headers(scope=scope)
-        caller = NOBODY if self._is_open else await identify(self._api, scope, headers)
+        caller = NOBODY if self._is_open else await self._identify(self._api, scope, headers)
         operation = self.operations.get(method)
         if operation is None:
             raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
@@ -87,15 +90,16 @@ class Endpoint:
 async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
     """Whose key the request shows; refuses those without a good one, and those who ask too often."""
     key = bearer_key(headers)
-    caller = None if key is None else await _caller_with(api, key, scope)
+    caller = None if key is None else await caller_with(api, key, scope)
     if caller is None:
         raise Refusal(401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
     if wait_s := api.requests_per_key.take(caller.name):
-        raise _too_often(wait_s)
+        raise too_often(wait_s)
     return caller
 
 
-async def _caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
+async def caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
+    """Whose a key is; None if it is nobody's."""
     by_own_program = is_dev_key(key) and await _is_own_program(api, scope)
     known = api.keys.known(key, by_own_program=by_own_program)
     return known or await _look_up(api, key, scope, by_own_program)
@@ -120,14 +124,14 @@ async def _look_up(api: Api, key: str, scope: Scope, by_own_program: bool) -> Ca
     was_good = api.keys.was_good(key) or by_own_program
     # Taken before it is known: many that try at the same moment count like many that try one after another.
     if not was_good and (wait_s := api.wrong_keys.take(address)):
-        raise _too_often(wait_s)
+        raise too_often(wait_s)
     caller = await asyncio.to_thread(api.keys.identify, key, by_own_program=by_own_program)
     if caller is not None and not was_good:
         api.wrong_keys.give_back(address)
     return caller
 
 
-def _too_often(wait_s: float) -> Refusal:
+def too_often(wait_s: float) -> Refusal:
     return Refusal(429, f"too many requests; try again in {wait_s:.1f} s", {"Retry-After": str(ceil(wait_s))})
 
 

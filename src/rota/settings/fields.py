@@ -44,6 +44,7 @@ FIELDS: dict[str, Field] = {
     "thread_count": Field(values.whole(1, MAX_THREADS), values.read_whole),
     "stop_grace_s": Field(values.number(0, _DAY_S), values.read_number),
     "http_allow": Field(values.texts, values.read_words),
+    "pass_environment": Field(values.texts, values.read_words),
     "synchrony_keys": Field(values.flag, values.read_flag),
     "synchrony_job_keys": Field(values.flag, values.read_flag),
     "log_level": Field(values.one_of(["DEBUG", "INFO", "WARNING", "ERROR"])),

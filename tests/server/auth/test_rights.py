@@ -15,6 +15,7 @@ from rota.engine.keys.named_keys import make_key
 from rota.server.api import Api
 from rota.server.app import make_app
 from rota.store import Store
+from tests.server.serving import BASE
 
 As = Callable[..., TestClient]
 Arguments = dict[str, object]
@@ -40,7 +41,7 @@ def acting_as(api: Api, kept: Store) -> Iterator[As]:
         name = ".".join([role, *(one.replace(":", "-") for one in scopes)])
         key, _ = make_key(kept, name, role=Role(role), scopes=read_scopes(scopes, Role(role)), expires_at=None, now=1)
         api.keys = KeyRing(kept, KeyPlan(made=None, configured=None, allows_dev_key=False), api.engine.clock)
-        return TestClient(app, headers={"Authorization": f"Bearer {key}"})
+        return TestClient(app, BASE, headers={"Authorization": f"Bearer {key}"})
 
     yield client
     api.close()

@@ -70,9 +70,9 @@ def test_loopback_is_asked_by_any_of_its_names(up: Server, host: str) -> None:
         {"Origin": "null"},
         {"Origin": "http://127.0.0.1:3000"},
         {"Origin": "http://localhost:3000"},
-        {"Sec-Fetch-SystemInstallation": "cross-site"},
-        {"Sec-Fetch-SystemInstallation": "same-site"},
-        {"Sec-Fetch-SystemInstallation": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
     ],
 )
 def test_a_foreign_page_neither_reads_nor_changes(up: Server, headers: dict[str, str]) -> None:
@@ -82,11 +82,11 @@ def test_a_foreign_page_neither_reads_nor_changes(up: Server, headers: dict[str,
 
 
 def test_own_pages_programs_and_followed_links_are_answered(up: Server) -> None:
-    link = {"Sec-Fetch-SystemInstallation": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 
     assert status(up, {**up.bearer, "Origin": up.address}) == 200
-    assert status(up, {**up.bearer, "Sec-Fetch-SystemInstallation": "same-origin", "Origin": up.address}) == 200
-    assert status(up, {**up.bearer, "Sec-Fetch-SystemInstallation": "none"}) == 200
+    assert status(up, {**up.bearer, "Sec-Fetch-Site": "same-origin", "Origin": up.address}) == 200
+    assert status(up, {**up.bearer, "Sec-Fetch-Site": "none"}) == 200
     assert status(up, link, path="/docs") == 200
     assert status(up, link, method="POST", path="/docs") == 403
 

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
+from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from rota.engine.jobs.intake import JobRequest
+from rota.engine.keys.access import ADMIN
 from rota.model.ids import new_id
 from rota.model.job import Claim
 from rota.model.job_type import JobType
@@ -17,11 +19,12 @@ from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
 from rota.server.api import Api
 from rota.server.log_feeds import Line, LogFeeds
+from rota.server.operations import Call
 from rota.server.routes.jobs.logs import LogQuery, _events
 from rota.store import Store
 from rota.store.logs import LogBatch
 from tests.engine.working import Faults
-from tests.server.serving import make_api
+from tests.server.serving import BEARER, make_api
 from tests.servers import wait_until
 
 NOW = 1_700_000_000_000
@@ -310,9 +313,11 @@ def test_the_stream_of_a_job_that_is_forgotten_ends(job: RunningJob, kept: Store
 
 
 def test_who_follows_a_stopping_server_is_not_told_an_end_of_the_job(job: RunningJob, api: Api) -> None:
+    call = Call[None, LogQuery]({}, LogQuery(), None, ADMIN, Headers(BEARER))
+
     async def live() -> list[bytes]:
         api.end_streams()
-        return [chunk async for chunk in _events(api, job.id, 0, LogQuery())]
+        return [chunk async for chunk in _events(api, job.id, 0, call)]
 
     assert asyncio.run(live()) == [b": open\n\n"]
 

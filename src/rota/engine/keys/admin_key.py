@@ -10,6 +10,9 @@ from rota.errors import InvalidInput, NotFound
 from rota.store.store import Store
 
 SETTING = "api_key_hash"
+LEAST_LENGTH = 16
+"""Characters of a key that somebody chose, for a server that others can reach."""
+_LEAST_VARIETY = 6
 ADMIN_KEY = "admin"
 """The name of the first key."""
 
@@ -30,6 +33,16 @@ def revoke_admin_key(store: Store) -> None:
 
 def has_admin_key(store: Store) -> bool:
     return store.get_setting(SETTING) is not None
+
+
+def check_strength(key: str) -> None:
+    """Refuse a key that somebody chose and others could guess, where others can connect."""
+    if len(key) < LEAST_LENGTH or len(set(key)) < _LEAST_VARIETY:
+        raise InvalidInput(
+            "api_key",
+            f"has fewer than {LEAST_LENGTH} characters or hardly different ones, so others could guess it; "
+            "choose a longer one (openssl rand -hex 32), leave it out to have one made, or bind to 127.0.0.1",
+        )
 
 
 class KeyPlan(Struct, frozen=True):
@@ -56,6 +69,8 @@ def prepare_key(store: Store, *, configured: str | None, is_loopback: bool) -> K
             )
         return KeyPlan(None, None, True)
     if configured is not None:
+        if not is_loopback:
+            check_strength(configured)
         _keep_chosen(store, configured)
         return KeyPlan(None, configured, False)
     return KeyPlan(_make_if_absent(store), None, is_loopback)

@@ -70,6 +70,10 @@ class KeyRing:
             self._reread()
             return self.known(key, by_own_program=by_own_program) or self._find(key)
 
+    def still_good(self, key: str, caller: Caller) -> bool:
+        """Whether a key that was accepted as this caller's is so still; a revoked or expired one is not."""
+        return self.identify(key) == caller
+
     def _find(self, key: str) -> Caller | None:
         if is_dev_key(key):
             return None

@@ -9,12 +9,13 @@ error. A signal that ended the command counts as minus its number.
 """
 
 from rota.engine.executors.bash.command import build_argv, build_raw_argv, check_command, check_dashes, job_words
-from rota.engine.executors.executor import Run
+from rota.engine.executors.executor import ExecutorOptions, Run
 from rota.engine.executors.metadata import check_flag, check_keys, check_text
 from rota.engine.executors.output import Stream, capped_log
 from rota.engine.executors.process.child import Child, run_child, start_child
 from rota.engine.executors.process.environment import base_environment, check_environment, job_variables
 from rota.engine.executors.process.keeper import retire_keeper
+from rota.engine.executors.references import resolved_all
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType
 from rota.model.openings import AFTER_DASHES, ALLOW_ENVIRONMENT, ALLOW_WORDS, allowed_environment, allowed_words
@@ -28,8 +29,8 @@ _NOT_EXECUTABLE = 126
 class BashExecutor:
     """Runs commands."""
 
-    def __init__(self) -> None:
-        self._base = base_environment()
+    def __init__(self, options: ExecutorOptions = ExecutorOptions()) -> None:  # noqa: B008 a frozen value
+        self._base = base_environment(options.pass_environment)
 
     def check(self, job_type: JobType) -> None:
         metadata = job_type.metadata
@@ -71,6 +72,7 @@ class BashExecutor:
     def _environment_of(self, run: Run) -> dict[str, str]:
         metadata = run.job_type.metadata
         own = check_environment("metadata.environment", metadata.get("environment"))
+        own = resolved_all("metadata.environment", own)
         added = check_environment("arguments.environment", run.spec.arguments.get("environment"))
         return {**self._base, **own, **added, **job_variables(run)}
 
