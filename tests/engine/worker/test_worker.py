@@ -132,6 +132,11 @@ def test_a_failed_attempt_is_tried_again_as_its_policy_says(store: Store, instal
             assert job.results == 3
             assert job.attempts == 3
             assert stage.started == ["attempt 1", "attempt 2", "attempt 3"]
+            assert [(one.number, one.error) for one in job.past] == [
+                (1, "ValueError: not yet"),
+                (2, "ValueError: not yet"),
+            ]
+            assert all(one.started_at and one.started_at <= one.ended_at for one in job.past)
 
     asyncio.run(scene())
 

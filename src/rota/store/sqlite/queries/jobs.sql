@@ -47,7 +47,7 @@ UPDATE jobs SET cancel_requested = 1 WHERE id = :id AND state = 'running';
 
 -- name: retry_job
 -- Bring an ended job back as new.
-UPDATE OR IGNORE jobs SET state = 'queued', rank = :rank, attempts = 0, deaths = 0, token = '', ended_at = NULL,
+UPDATE OR IGNORE jobs SET state = 'queued', rank = :rank, attempts = 0, deaths = 0, past = NULL, token = '', ended_at = NULL,
   ending = NULL
 WHERE id = :id AND state IN ('failed', 'cancelled');
 
