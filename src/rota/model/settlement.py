@@ -78,7 +78,10 @@ def settle(
 
 
 def settle_death(claim: Claim, *, on_node_death: OnNodeDeath, now: int) -> Settlement:
-    """The next state of a job whose node died while it held the claim. The attempt is not counted, the death is."""
+    """The next state of a job whose node died while it held the claim. The attempt is not counted, the death is; a job
+    that had not begun was not there, and is as it was before."""
+    if not claim.is_begun:
+        return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths)
     deaths = claim.deaths + 1
     if on_node_death is OnNodeDeath.REQUEUE and deaths < MOST_DEATHS:
         return Settlement(claim, JobState.QUEUED, claim.attempts, deaths)

@@ -96,10 +96,11 @@ class Demand:
         """What came of a claim is not known: claim anew."""
         self._may_have_jobs = True
 
-    def ended(self, jobs: int, seconds: float) -> None:
-        """So many jobs ended in this time, while there was work. None ended: that says nothing of the pace."""
+    def ended(self, jobs: int, *, run_s: float, within_s: float) -> None:
+        """So many jobs ended in this time, while there was work; together they ran so long. None ended: that says
+        nothing of the pace."""
         if jobs:
-            self._look_ahead.ended(jobs, seconds)
+            self._look_ahead.ended(jobs, run_s=run_s, within_s=within_s)
 
     def rest(self) -> None:
         """There is nothing to do, or what there is takes long: claim nothing ahead."""

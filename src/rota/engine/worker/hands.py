@@ -1,5 +1,19 @@
 """The jobs that a worker has in hand, from their claim to their end, and the slots that take them.
 
+What was claimed ahead waits here, in the worker's *buffer*. To everybody else it is still queued, and this is why that
+holds, at no cost for jobs that are short:
+
+    claim    says how many of its jobs begin at once: as many as slots are left when each job in hand, and each whose
+             end is not told yet, has one. The store has the others as queued, though they are this node's.
+    begin    of a job that left the buffer and runs for longer than a moment the store is told (`untold`), in the
+             exchange that also tells the ends of those before it in the slots. Short ones end untold, so that they
+             cost nothing.
+    so       the store never has more running jobs of a worker than the worker has slots.
+    order    the buffer is kept by rank, and what goes back has the rank that it came with: its place is as it was.
+    death    of a node counts only for what the store has as running (`settle_death`). A job that kills its node in the
+             moment before it is told goes back to the head of the queue; there, it is among the first of the
+             next claim, which begin at once, and is counted.
+
 Used on the event loop only, except for `tokens`.
 """
 
@@ -40,6 +54,14 @@ class Hands:
     def has_idle_slot(self) -> bool:
         return bool(self._idle_slots)
 
+    def untold(self, *, started_before: int) -> list[Attempt]:
+        """What was claimed ahead and runs, for a while already, without the store knowing."""
+        return [
+            one
+            for one in self._attempts.values()
+            if not one.is_known_to_run and one.task is not None and (one.started_at or 0) <= started_before
+        ]
+
     def find(self, job_id: str) -> Attempt | None:
         return self._attempts.get(job_id)
 
@@ -71,6 +93,15 @@ class Hands:
                 slot.set_result(attempt)
                 return
         self.waiting.append(attempt)
+
+    def take_all(self, attempts: list[Attempt]) -> None:
+        """Take the jobs of one claim, which are in order. Those that came back, or have a higher priority, may go
+        before what waits already."""
+        is_in_order = not (self.waiting and attempts and _rank(attempts[0]) < _rank(self.waiting[-1]))
+        for attempt in attempts:
+            self.take(attempt)
+        if not is_in_order:
+            self.waiting = deque(sorted(self.waiting, key=_rank))
 
     async def next_attempt(self) -> Attempt:
         """For a slot, when nothing waits: what is handed over next."""
@@ -109,7 +140,8 @@ class Hands:
                 self.stop(attempt, Stop.CANCELLED)
 
     def give_back(self, *, claimed_before: float | None = None) -> int:
-        """What waits for a slot, or only what was claimed this long ago, goes back to the queue. Returns how many."""
+        """What waits for a slot, or only what was claimed this long ago, goes back to its place in the queue. Returns
+        how many."""
         stale = [one for one in self.waiting if claimed_before is None or one.claimed_at < claimed_before]
         for attempt in stale:
             self.waiting.remove(attempt)
@@ -120,3 +152,7 @@ class Hands:
         """Begin nothing more: what waits, or is taken later, goes back."""
         self._is_closed = True
         self.give_back()
+
+
+def _rank(attempt: Attempt) -> int:
+    return attempt.claim.rank

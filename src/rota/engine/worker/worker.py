@@ -39,8 +39,12 @@ from rota.model.settlement import settle
 from rota.store.claims import Claims
 from rota.store.store import Store
 
-MAX_BUFFERED_S = 0.25
+MAX_BUFFERED_S = 0.1
 """A job that was claimed ahead and found no free slot for this long goes back, because others may be idle."""
+TOLD_AFTER_MS = 50
+"""Of a job that was claimed ahead and runs for this long, the store is told that it has begun."""
+_LOOK_S = 0.05
+"""What is in hand is looked after this often at most."""
 
 
 class Worker:
@@ -94,13 +98,18 @@ class Worker:
         """What the heart renews."""
         self.stopping = Stopping(self._hands, grace_s=stop_grace_s, observers=observers, on_change=self._on_stopping)
         self._answered_at = clock.monotonic()
+        self._runs = self._run_ms = 0
+        """How many runs ended since the last exchange, and how long they took together."""
+        self._looked_at = self._answered_at
+        self._begun: list[Attempt] = []
+        """Claimed ahead, and running since a while; the store is to be told."""
 
     # -- what the node asks ----------------------------------------------------------------------------------------
 
     @property
     def running(self) -> int:
-        """Jobs in this worker's hands."""
-        return len(self._hands)
+        """Jobs that its slots run. What was claimed ahead is still queued."""
+        return self._hands.running
 
     @property
     def serial(self) -> int:
@@ -136,7 +145,7 @@ class Worker:
             if not request:
                 continue
             asked_at = self._clock.monotonic()
-            self._demand.ended(len(request.settlements), asked_at - self._answered_at)
+            self._tell_pace(asked_at)
             try:
                 answer = await self._exchange.hold(request, held=self._held(request))
             except Exception as error:
@@ -155,19 +164,19 @@ class Worker:
     async def _wait_for_reason(self) -> None:
         """Wait until something ended or was logged, or jobs may be had."""
         demand, at, now = self._demand, self._clock.monotonic(), self._clock.now()
+        if at - self._looked_at >= _LOOK_S:
+            self._look_after_hands(at, now)
         if demand.is_relieved(at):
             self._health.strain_ended()
-        if self._pending.can_be_told or demand.must_signal or self._wanted(at):
+        if self._pending.can_be_told or demand.must_signal or self._wanted(at) or self._begun:
             self._changed.clear()
             return
         has_room = demand.room(len(self._hands), at) > 0
         if self._listener.listen(wants_jobs=has_room, timeout_s=demand.longest_wait_s(now)):
             self._thread.post(self._listener.nudge)
         is_busy = bool(self._hands) or self._logs.has_lines()
-        try:
+        with suppress(TimeoutError):  # it is time to look after what is in hand
             await asyncio.wait_for(self._changed.wait(), demand.pause_s(now, is_busy=is_busy))
-        except TimeoutError:
-            self._give_back_stale()
         self._changed.clear()
         demand.time_passed(self._clock.monotonic(), self._clock.now())
 
@@ -176,10 +185,15 @@ class Worker:
 
     def _make_request(self) -> Request:
         settlements, batches = self._pending.take(at_once=self.stopping.is_at_once)
+        begun, self._begun = [one for one in self._begun if one.task is not None], []
+        for attempt in begun:
+            attempt.is_known_to_run = True
         return Request(
             settlements=settlements,
             batches=batches,
+            begun=[one.claim for one in begun],
             wanted=self._wanted(self._clock.monotonic()),
+            begin=max(self._slots - len(self._hands) - len(self._pending), 0),
             signals=self._demand.take_signal(),
             next_due=self._demand.next_due,
         )
@@ -196,6 +210,9 @@ class Worker:
         if not isinstance(error, StoreError):
             self._observers.tell(Fault("worker", "exchange with the store failed", error))
         self._pending.put_back(request.settlements, request.batches)
+        for claim in request.begun:
+            if attempt := self._hands.find(claim.spec.id):
+                attempt.is_known_to_run = False
         self._demand.unanswered()
         self._health.store_failed(error)
         await asyncio.sleep(self._exchange.retry_s)
@@ -209,13 +226,19 @@ class Worker:
         if request.wanted:
             got, in_hand = len(answer.claims), len(self._hands)
             self._demand.answered(wanted=request.wanted, got=got, in_hand=in_hand, at=asked_at)
-        for claim in answer.claims:
-            self._hands.take(Attempt(claim, asked_at))
+        self._hands.take_all([Attempt(claim, asked_at) for claim in answer.claims])
 
-    def _give_back_stale(self) -> None:
-        """Return what was claimed ahead and found no slot in time."""
-        if self._hands.give_back(claimed_before=self._clock.monotonic() - MAX_BUFFERED_S):
+    def _look_after_hands(self, at: float, now: int) -> None:
+        """Return what was claimed ahead and found no slot in time; see which of it runs longer than it looked like."""
+        self._looked_at = at
+        if self._hands.give_back(claimed_before=at - MAX_BUFFERED_S):
             self._demand.rest()
+        self._begun = self._hands.untold(started_before=now - TOLD_AFTER_MS)
+
+    def _tell_pace(self, at: float) -> None:
+        """How many runs ended since the last answer, and how long they took."""
+        self._demand.ended(self._runs, run_s=self._run_ms / 1000, within_s=at - self._answered_at)
+        self._runs = self._run_ms = 0
 
     async def _signal_others(self) -> None:
         """The listener may have heard of jobs after the last exchange, such as those that were given back in it, and
@@ -251,12 +274,16 @@ class Worker:
 
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
         """The outcome of an attempt becomes a settlement, to be told with the next exchange."""
+        now, started_at = self._clock.now(), attempt.started_at
+        if started_at is not None:
+            self._runs += 1
+            self._run_ms += now - started_at
         settlement = settle(
             attempt.claim,
             outcome,
             policy=self._runner.retry_policy(attempt.claim),
-            started_at=attempt.started_at,
-            now=self._clock.now(),
+            started_at=started_at,
+            now=now,
             chance=random.random(),
         )
         self._pending.add(settlement)
