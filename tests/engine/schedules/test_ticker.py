@@ -209,7 +209,7 @@ def test_excluded_dates_are_skipped_with_a_row(world: World) -> None:
 
 
 def test_an_interval_keeps_its_least_distance_and_makes_up_for_nothing(world: World) -> None:
-    uuid = world.schedule(interval=10_000)
+    uuid = world.schedule(interval=10_000, overlap="allow", catch_up="none")
 
     world.tick()
     world.pass_time(25_000)
@@ -507,6 +507,39 @@ def test_the_wait_is_short_enough_for_the_next_tick_and_long_enough_to_gather_so
     world.schedule(at=START + due_in)
 
     assert world.tick() == pytest.approx(seconds, abs=1e-9)
+
+
+def test_while_the_job_of_an_interval_runs_one_tick_is_skipped_per_period(world: World) -> None:
+    uuid = world.schedule(interval=5_000)
+    world.pass_time(33_000, step=100)
+
+    assert world.fates(uuid) == ["fired"] + ["skipped:overlap"] * 6
+
+    world.end(world.claim()[0])
+    world.pass_time(5_000, step=100)
+    assert world.fates(uuid)[7:] == ["fired"]
+
+
+def test_after_downtime_one_tick_of_an_interval_is_skipped_for_a_job_that_still_runs(world: World) -> None:
+    uuid = world.schedule(interval=5_000)
+    world.tick()
+    world.clock.advance(3_600_000)
+    world.pass_time(1_000, step=100)
+
+    assert world.fates(uuid) == ["fired", "skipped:overlap"]
+
+
+@pytest.mark.parametrize("every_ms", [50, 300, 499])
+def test_a_schedule_that_has_just_fired_fires_again_when_it_says(world: World, every_ms: int) -> None:
+    uuid = world.schedule(interval=every_ms, anchor="epoch")
+    world.tick()
+
+    for _ in range(10):
+        world.clock.advance(round(world.tick() * 1000))
+
+    gaps = [tick.decided_at - tick.nominal for tick in world.store.list_ticks(uuid, limit=100)]
+    assert len(gaps) >= 9
+    assert set(gaps) <= {0}
 
 
 def test_a_queue_without_schedules_is_looked_at_twice_a_second(world: World) -> None:
