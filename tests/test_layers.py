@@ -29,17 +29,19 @@ BELOW: dict[str, set[str]] = {
 }
 """The layers below all surfaces."""
 SURFACES: dict[str, set[str]] = {
-    "dialects": set(),
+    "dialects": {"server", "cli"},
     "server": set(),
     "dashboard": set(),
-    "sdk": set(),
+    "sdk": {"dialects"},
     "host": {"dialects", "server", "dashboard"},
-    "cli": {"host"},
+    "cli": {"host", "dialects"},
     "": {"sdk"},
     "__main__": {"cli"},
 }
-"""What a surface may import beside the layers below: a host puts a process together, and the command starts it. What
-two of them need is in `shapes` or below. The empty name is `rota` itself, which shows users what they import."""
+"""What a surface may import beside the layers below: a host puts a process together, and the command starts it. A
+dialect declares operations and verbs as those of the server and the command are, and whoever reads the file asks
+dialects for their part of it. What two of them need is in `shapes` or below. The empty name is `rota` itself, which
+shows users what they import."""
 MAY_IMPORT = BELOW | {surface: {*BELOW, *others} for surface, others in SURFACES.items()}
 
 MODEL_LIBRARIES = {"msgspec"}
@@ -62,7 +64,7 @@ READING = {
     "list_jobs", "list_node_types", "list_nodes", "list_queues", "list_schedules", "list_settings", "list_ticks",
     "list_validations", "listening_configurations", "load_configurations", "match_events", "now", "paused_queues",
     "problems", "read_job_rules", "read_logs", "read_outbox", "read_pulses", "read_stats", "read_totals",
-    "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
+    "read_wait", "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store"}
 JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rota.store import Store, open_store
-from tests.engine.events.posting import Desk, needs
-from tests.engine.test_store_faults import be_away
+from tests.engine.events.installation import EventsInstallation, needs
+from tests.engine.faults.test_store_faults import be_away
 from tests.engine.working import Faults
 
 flask = pytest.importorskip("flask")
@@ -20,7 +20,7 @@ KEY = "rota-key-of-the-app"
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     opened = open_store(f"sqlite:///{tmp_path / 'rota.db'}")
-    Desk(opened).define("c", needs("FILE", "a", 0))
+    EventsInstallation(opened).define_configuration("c", needs("FILE", "a", 0))
     yield opened
     opened.close()
 
@@ -55,7 +55,7 @@ def test_without_the_key_nothing_is_taken(store: Store, shown: str | None) -> No
 
     assert answer.status_code == 401
     assert "a valid key is needed" in answer.json["error"]
-    assert Desk(store).configurations.find("c").state.evaluated == 0
+    assert EventsInstallation(store).configurations.find("c").state.evaluated == 0
 
 
 @pytest.mark.parametrize("shown", [f"Bearer {KEY}", f"bearer {KEY}", f"Bearer  {KEY} "])

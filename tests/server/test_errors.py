@@ -11,7 +11,7 @@ from rota.model.ids import new_id
 from rota.server.app import make_app
 from rota.store import Store
 from tests.engine.working import Faults
-from tests.server.serving import BEARER, make_api
+from tests.server.serving import BASE, BEARER, make_api
 
 UUID = "b30833c1-83b0-4dda-a439-97e3c97bbaa5"
 JSON = {"Content-Type": "application/json"}
@@ -26,7 +26,7 @@ def faults(kept: Store) -> Faults:
 def client(faults: Faults) -> Iterator[TestClient]:
     """A client of a server whose store goes wrong when it is told to; what the server raises is raised here."""
     api = make_api(faults.store)
-    yield TestClient(make_app(api), headers=BEARER)
+    yield TestClient(make_app(api), BASE, headers=BEARER)
     api.close()
 
 

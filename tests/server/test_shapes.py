@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from starlette.testclient import TestClient
 
+from rota.engine.observation.happenings import ClaimsTaken
 from rota.engine.schedules.backfill import BackfillPlan
 from rota.model.job import Cause, Job, JobSpec, JobState
 from rota.model.job_type import JobType, OnNodeDeath, Unique
@@ -350,7 +351,7 @@ def test_the_metrics_of_two_queues(admin: TestClient, api: Api, kept: Store) -> 
 
     found = [line for line in admin.get("/metrics").text.splitlines() if not line.startswith("#")]
 
-    assert sorted(line for line in found if not line.startswith(("rota_info", "rota_http"))) == [
+    assert sorted(line for line in found if not line.startswith(("rota_info", "rota_http", "rota_node_"))) == [
         'rota_jobs_enqueued_total{queue="default"} 0',
         'rota_jobs_enqueued_total{queue="fast"} 2',
         'rota_jobs_finished_total{queue="default",state="cancelled"} 0',
@@ -378,4 +379,31 @@ def test_the_metrics_of_two_queues(admin: TestClient, api: Api, kept: Store) -> 
         'rota_slots{queue="default"} 0',
         'rota_slots{queue="fast"} 9',
         "rota_store_troubles 0",
+    ]
+
+
+def test_the_metrics_of_what_this_process_did(admin: TestClient, api: Api) -> None:
+    api.engine.observers.tell(ClaimsTaken("queue", "dead", 2))
+
+    lines = admin.get("/metrics").text.splitlines()
+
+    assert "# HELP rota_node_claims_taken_total Jobs that this node took back from dead ones." in lines
+    assert "# TYPE rota_node_claims_taken_total counter" in lines
+    assert sorted(line for line in lines if line.startswith("rota_node_")) == [
+        "rota_node_claims_taken_total 2",
+        'rota_node_events_judged_total{verdict="duplicate"} 0',
+        'rota_node_events_judged_total{verdict="older"} 0',
+        'rota_node_events_judged_total{verdict="triggered"} 0',
+        'rota_node_events_judged_total{verdict="unique"} 0',
+        'rota_node_events_judged_total{verdict="waiting"} 0',
+        "rota_node_faults_total 0",
+        "rota_node_jobs_claimed_total 0",
+        'rota_node_jobs_ended_total{state="cancelled"} 0',
+        'rota_node_jobs_ended_total{state="failed"} 0',
+        'rota_node_jobs_ended_total{state="succeeded"} 0',
+        "rota_node_jobs_returned_total 0",
+        "rota_node_store_failures_total 0",
+        'rota_node_ticks_total{status="fired"} 0',
+        'rota_node_ticks_total{status="missed"} 0',
+        'rota_node_ticks_total{status="skipped"} 0',
     ]

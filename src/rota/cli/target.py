@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import click
 
+from rota.dialects import registry
 from rota.engine.engine import Engine, open_engine
 from rota.settings import Settings, load_settings
 
@@ -39,7 +40,8 @@ class Target:
 
     def settings(self, flags: Mapping[str, object] | None = None) -> Settings:
         """The settings in force, with the verb's own flags."""
-        return load_settings({"store": self._store, **(flags or {})}, os.environ, self._config, Path.cwd())
+        found = {"store": self._store, **(flags or {})}
+        return load_settings(found, os.environ, self._config, Path.cwd(), registry.sections())
 
     @contextmanager
     def open(self, *, may_create: bool = False) -> Iterator[Engine]:

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from rota.dialects.registry import open_dialects
+from rota.dialects import registry
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.definitions.file import Wanted
 from rota.engine.engine import store_url
@@ -27,10 +27,12 @@ from rota.engine.keys.key_ring import KeyRing
 from rota.engine.node.node import Node
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
-from rota.engine.worker.stopping import ABANDON_S
+from rota.engine.worker.times import ABANDON_S
 from rota.errors import InvalidInput, RotaError, StoreError
+from rota.host.file_watch import FileWatch
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.log_format import set_up_logging
+from rota.host.side_nodes import SideNode
 from rota.host.signals import heard_signals
 from rota.model.job import LIVE_STATES
 from rota.settings import Settings
@@ -38,6 +40,7 @@ from rota.store import Store, open_store
 
 if TYPE_CHECKING:
     from rota.server.api import Api
+    from rota.server.operations import Operation
 
 SERVER = "server"
 _DAY_MS = 24 * 3600 * 1000
@@ -69,7 +72,8 @@ class Host:
         self.roles = roles
         self.listener: socket.socket | None = None
         self.key_plan: KeyPlan | None = None
-        self.duty: Duty | None = None
+        self.duties: list[Duty] = []
+        self._side_nodes = [SideNode(node, *one) for one in _side_queues(settings, roles)]
         self.stops_when_empty = False
         self._signals = 0
         self._last_resort = LastResort()
@@ -86,13 +90,13 @@ class Host:
     @classmethod
     def open(cls, settings: Settings, store: Store, roles: frozenset[str]) -> "Host":
         """A host whose node is ready to run on a store, as the settings want it."""
-        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
+        executors = ExecutorRegistry(options=_executor_options(settings))
         executors.get("http")  # so that a bad entry in `http_allow` is told at the start
         node = Node.open(
             store,
             _node_options(settings, roles),
             executors=executors,
-            dialects=open_dialects(settings, store),
+            dialects=registry.open_dialects(settings, store),
             event_types=settings.event_types,
         )
         if settings.otel:
@@ -136,8 +140,8 @@ class Host:
         tasks = []
         if self.listener is not None and self.key_plan is not None:
             tasks.append(asyncio.create_task(self._serve(self.listener, self.key_plan, stopping)))
-        if self.duty is not None:
-            tasks.append(asyncio.create_task(self._drive(self.duty, stopping)))
+        tasks += [asyncio.create_task(self._drive(duty, stopping)) for duty in self.duties]
+        tasks += [asyncio.create_task(one.run(stopping)) for one in self._side_nodes]
         if self.stops_when_empty:
             tasks.append(asyncio.create_task(self._stop_when_empty(stopping)))
         return tasks
@@ -152,18 +156,31 @@ class Host:
             return  # the kernel and the shell may both say that the terminal is gone: that is one request, not two
         self._signals += 1
         if self._signals == 2:
-            self._last_resort.set(LAST_S, 1, before=self.node.give_up)
+            self._last_resort.set(LAST_S, 1, before=self._give_up)
         loop.call_soon_threadsafe(self._stop, self._signals > 1)
 
     def _stop(self, at_once: bool) -> None:
         _logger.info("stopping now" if at_once else "stopping; a second signal interrupts running jobs")
         self.node.request_stop(at_once=at_once)
+        for one in self._side_nodes:
+            one.request_stop(at_once=at_once)
+
+    def _give_up(self) -> None:
+        self.node.give_up()
+        for one in self._side_nodes:
+            one.give_up()
 
     def make_api(self, plan: KeyPlan) -> "Api":
         """What the server of this node offers, as the settings want it."""
         from rota.server.api import Api, ServerOptions
 
-        options = ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open)
+        options = ServerOptions(
+            rate_limit=self.settings.rate_limit,
+            metrics_open=self.settings.metrics_open,
+            bound_to=(self.settings.host, *([] if self.listener is None else [str(self.listener.getsockname()[0])])),
+            allowed_hosts=self.settings.allowed_hosts,
+            trusted_proxies=self.settings.trusted_proxies,
+        )
         keys = KeyRing(self.engine.store, plan, self.engine.clock)
         return Api(self.engine, keys=keys, health=self.node.health, options=options)
 
@@ -173,9 +190,14 @@ class Host:
 
         api = self.make_api(plan)
         try:
-            await serve(make_app(api), listener, stopping, before_end=api.end_streams)
+            await serve(make_app(api, self._operations()), listener, stopping, before_end=api.end_streams)
         finally:
             await asyncio.to_thread(api.close)
+
+    def _operations(self) -> "list[Operation]":
+        from rota.server import routes
+
+        return [*routes.ALL, *registry.operations(self.settings, self.engine.store)]
 
     async def _drive(self, duty: Duty, stopping: asyncio.Event) -> None:
         while not duty.is_over and not stopping.is_set():
@@ -204,8 +226,10 @@ class Host:
 
 
 @contextmanager
-def hosted(settings: Settings, roles: frozenset[str]) -> Iterator[Host]:
-    """Everything that a node needs, opened; closed afterwards."""
+def hosted(
+    settings: Settings, roles: frozenset[str], *, read_again: Callable[[], Settings] | None = None
+) -> Iterator[Host]:
+    """Everything that a node needs, opened; closed afterwards. With `read_again` a changed file is noticed."""
     set_up_logging(settings.log_level)
     with ExitStack() as opened:
         listener = _listen(settings, opened) if SERVER in roles else None
@@ -216,6 +240,8 @@ def hosted(settings: Settings, roles: frozenset[str]) -> Iterator[Host]:
         host = Host.open(settings, store, roles)
         _apply_file(host)
         _require_node_type(host)
+        if read_again is not None and settings.config_file is not None and SCHEDULER in roles:
+            host.duties.append(FileWatch(settings.config_file, host.engine.file, read_again))
         if listener is not None:
             # Last of all, because a key that is made here is shown once: nothing may fail before that.
             host.listener, host.key_plan = listener, _prepare_key(settings, store, listener)
@@ -264,6 +290,19 @@ def _require_node_type(host: Host) -> None:
     """Only the default one is made when it is not there."""
     if host.settings.node_type != DEFAULT_NODE_TYPE:
         host.engine.definitions.node_type(host.settings.node_type)
+
+
+def _side_queues(settings: Settings, roles: frozenset[str]) -> list[tuple[NodeOptions, str, int]]:
+    """Options, node type and slots of each queue that a worker serves beside its own."""
+    if WORKER not in roles:
+        return []
+    found = registry.side_queues(settings).items()
+    options = _node_options(settings, roles)
+    return [(options, name, threads) for name, threads in found if threads and name != settings.node_type]
+
+
+def _executor_options(settings: Settings) -> ExecutorOptions:
+    return ExecutorOptions(http_allow=settings.http_allow, pass_environment=settings.pass_environment)
 
 
 def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:

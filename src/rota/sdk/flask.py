@@ -16,6 +16,7 @@ import msgspec
 from flask import Blueprint, Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+from rota.dialects import registry
 from rota.engine.definitions.file import Wanted
 from rota.engine.engine import Engine, open_engine
 from rota.engine.events.request import read_event, read_events
@@ -30,7 +31,7 @@ _JSON = "application/json"
 
 def create_app(settings: Settings | None = None) -> Flask:
     """An app with the one endpoint. `flask --app rota.sdk.flask run` finds it by its name."""
-    found = settings or load_settings({}, os.environ, None, Path.cwd())
+    found = settings or load_settings({}, os.environ, None, Path.cwd(), registry.sections())
     logging.basicConfig(level=found.log_level)
     app = Flask("rota")
     app.config["MAX_CONTENT_LENGTH"] = MAX_EVENTS_BYTES

@@ -103,6 +103,35 @@ class JobPage(Struct, frozen=True):
     cursor: str | None = None
 
 
+class Reason(Struct, frozen=True, kw_only=True):
+    """One thing that holds. Instants are epoch milliseconds; what it does not know is None."""
+
+    code: str
+    sentence: str
+    since: int | None = None
+    until: int | None = None
+    job: str | None = None
+    job_type: str | None = None
+    node: str | None = None
+    node_type: str | None = None
+    nodes: list[str] = []
+    running: int | None = None
+    slots: int | None = None
+    ahead: int | None = None
+    attempts: int | None = None
+    state: str | None = None
+    error: object = None
+    note: str | None = None
+    dependency: dict[str, object] | None = None
+    event: str | None = None
+
+
+class Why(Reason, frozen=True, kw_only=True):
+    """Why something does not run: what must end first, and in `also` what holds beside it."""
+
+    also: list[Reason] = []
+
+
 class LogLine(Struct, frozen=True, kw_only=True):
     """One line of a job's log."""
 

@@ -15,6 +15,8 @@ from rota.engine.keys.key_ring import KeyRing
 from rota.engine.observation.counters import Counters
 from rota.model.job import Job
 from rota.server.auth.rate import RateLimit
+from rota.server.gate.names import Names
+from rota.server.gate.proxies import Proxies
 from rota.server.log_feeds import LogFeeds
 from rota.server.operations import Operation
 from rota.shapes.jobs import JobShape, job_shape
@@ -36,6 +38,12 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     """Whether `/metrics` answers without a key."""
     wrong_keys_per_s: float = _WRONG_KEYS_PER_S
     """How often one address may show a wrong key; 0 for no limit."""
+    bound_to: tuple[str, ...] = ()
+    """The name and the address on which it listens."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names under which it answers beside those and loopback's; `*` for any."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks that are believed when they say for whom they ask."""
 
 
 class Requests:
@@ -56,6 +64,8 @@ class Api:
     ) -> None:
         self.engine = engine
         self.options = options or ServerOptions()
+        self.names = Names(self.options.bound_to, self.options.allowed_hosts)
+        self.proxies = Proxies(self.options.trusted_proxies)
         self.keys = keys
         self.health = health
         self.batcher = EnqueueBatcher(engine.store, engine.intake, engine.clock)

@@ -15,11 +15,15 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rota.engine.keys.access import NOBODY, OPEN, Caller
+from rota.engine.keys.dev_key import is_dev_key
 from rota.errors import RotaError
 from rota.server import decoding
 from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
+from rota.server.connection.facts import CONNECTION, IS_OWN_PROGRAM
+from rota.server.gate.gate import IS_DIRECT
+from rota.server.gate.own_programs import is_own_program
 from rota.server.operations import JSON, Call, NoBody, Operation
 from rota.shapes.errors import status_of
 
@@ -34,7 +38,10 @@ class Endpoint:
         self.operations = operations
         self._api = api
         self._is_open = all(one.needs is OPEN for one in operations.values())
-        self._path = next(iter(operations.values())).path
+        first = next(iter(operations.values()))
+        self._path = first.path
+        self._identify = first.manner.identify if first.manner else identify
+        self._error = first.manner.error if first.manner else error_answer
         heads = {"HEAD"} if "GET" in operations else set()
         self._allow = ", ".join(sorted({*operations, *heads}))
         self._is_async = {method: inspect.iscoroutinefunction(one.run) for method, one in operations.items()}
@@ -50,16 +57,16 @@ class Endpoint:
         try:
             return await self._run(method, scope, receive)
         except Refusal as refusal:
-            return error_answer(refusal.status, str(refusal), refusal.headers)
+            return self._error(refusal.status, str(refusal), refusal.headers)
         except RotaError as error:
-            return error_answer(status_of(error), str(error))
+            return self._error(status_of(error), str(error), None)
         except Exception:
             _logger.exception("a request failed", extra={"method": method, "path": self._path})
-            return error_answer(500, FAULT)
+            return self._error(500, FAULT, None)
 
     async def _run(self, method: str, scope: Scope, receive: Receive) -> Response:
         headers = Headers(scope=scope)
-        caller = NOBODY if self._is_open else await identify(self._api, scope, headers)
+        caller = NOBODY if self._is_open else await self._identify(self._api, scope, headers)
         operation = self.operations.get(method)
         if operation is None:
             raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
@@ -83,28 +90,48 @@ class Endpoint:
 async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
     """Whose key the request shows; refuses those without a good one, and those who ask too often."""
     key = bearer_key(headers)
-    caller = None if key is None else api.keys.known(key) or await _look_up(api, key, scope)
+    caller = None if key is None else await caller_with(api, key, scope)
     if caller is None:
         raise Refusal(401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
     if wait_s := api.requests_per_key.take(caller.name):
-        raise _too_often(wait_s)
+        raise too_often(wait_s)
     return caller
 
 
-async def _look_up(api: Api, key: str, scope: Scope) -> Caller | None:
+async def caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
+    """Whose a key is; None if it is nobody's."""
+    by_own_program = is_dev_key(key) and await _is_own_program(api, scope)
+    known = api.keys.known(key, by_own_program=by_own_program)
+    return known or await _look_up(api, key, scope, by_own_program)
+
+
+async def _is_own_program(api: Api, scope: Scope) -> bool:
+    """Whether the request comes directly from a program of this server's user, on this machine. Asked once for each
+    connection, as long as that lives."""
+    client, server = scope.get("client"), scope.get("server")
+    if not scope.get(IS_DIRECT) or not client or not server:
+        return False
+    facts = scope.get(CONNECTION, {})
+    if IS_OWN_PROGRAM not in facts:
+        facts[IS_OWN_PROGRAM] = await api.in_thread(is_own_program, tuple(client), tuple(server))
+    return bool(facts[IS_OWN_PROGRAM])
+
+
+async def _look_up(api: Api, key: str, scope: Scope, by_own_program: bool) -> Caller | None:
     """By the hashes in the store. An address may try few keys that were never good: guessing must stay slow, and must
     not keep out those who share the address, behind a proxy, and have a good key."""
     address = str((scope.get("client") or ("?",))[0])
-    was_good = api.keys.was_good(key)
-    if not was_good and (wait_s := api.wrong_keys.wait_s(address)):
-        raise _too_often(wait_s)
-    caller = await asyncio.to_thread(api.keys.identify, key)
-    if caller is None and not was_good:
-        api.wrong_keys.take(address)
+    was_good = api.keys.was_good(key) or by_own_program
+    # Taken before it is known: many that try at the same moment count like many that try one after another.
+    if not was_good and (wait_s := api.wrong_keys.take(address)):
+        raise too_often(wait_s)
+    caller = await asyncio.to_thread(api.keys.identify, key, by_own_program=by_own_program)
+    if caller is not None and not was_good:
+        api.wrong_keys.give_back(address)
     return caller
 
 
-def _too_often(wait_s: float) -> Refusal:
+def too_often(wait_s: float) -> Refusal:
     return Refusal(429, f"too many requests; try again in {wait_s:.1f} s", {"Retry-After": str(ceil(wait_s))})
 
 

@@ -17,6 +17,8 @@ Document = dict[str, Any]
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _UUID = {"type": "string", "format": "uuid"}
 _NAME = {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9_][A-Za-z0-9._:-]*$"}
+_PARAMETERS = {"name": _NAME, "task_id": {"type": "string", "minLength": 1}}
+"""Those that are no uuids."""
 _REF = "#/components/schemas/{name}"
 _WHY = {
     400: "Something in the request is not right; `error` names the field and says why.",
@@ -37,6 +39,7 @@ _DESCRIPTION = """The native API of Rota. Times are epoch milliseconds, ids are 
 @lru_cache(maxsize=4)
 def document(operations: tuple[Operation, ...]) -> Document:
     """The whole document."""
+    operations = tuple(one for one in operations if not one.is_alias)
     schemas, components = _schemas(operations)
     paths: Document = {}
     for one in operations:
@@ -92,7 +95,7 @@ def _body_of(one: Operation) -> Any:
 
 def _path_parameters(one: Operation) -> list[Document]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": _NAME if name == "name" else _UUID}
+        {"name": name, "in": "path", "required": True, "schema": _PARAMETERS.get(name, _UUID)}
         for name in _PARAMETER.findall(one.path)
     ]
 

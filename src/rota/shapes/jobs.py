@@ -11,6 +11,7 @@ from msgspec import Struct
 from rota.model.job import Cause, Job, JobState
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.log import LogEntry
+from rota.model.masking import mask_metadata
 from rota.model.node import Node, NodeType
 from rota.model.retry import RetryPolicy
 
@@ -119,12 +120,13 @@ class LogShape(Struct, frozen=True):
     attempt: int
 
 
-def job_type_shape(job_type: JobType) -> JobTypeShape:
+def job_type_shape(job_type: JobType, *, masked: bool = False) -> JobTypeShape:
+    """`masked` is for those who may not define job types: without what may be a secret."""
     return JobTypeShape(
         uuid=job_type.uuid,
         name=job_type.name,
         executor=job_type.executor,
-        metadata=job_type.metadata,
+        metadata=mask_metadata(job_type.metadata) if masked else job_type.metadata,
         unique=_unique_shape(job_type.unique),
         node_type=job_type.node_type,
         timeout=job_type.timeout_ms,

@@ -265,3 +265,8 @@ def forge() -> str:
         except OSError:
             continue
     return "done"
+
+
+def variables() -> dict[str, str]:
+    """What this process has in its environment."""
+    return dict(os.environ)

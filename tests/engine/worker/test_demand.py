@@ -2,9 +2,10 @@
 
 import pytest
 
-from rota.engine.worker.demand import BUSY_CHECK_S, IDLE_CHECK_S, Demand
+from rota.engine.worker.demand import BUSY_CHECK_S, Demand
 from rota.engine.worker.look_ahead import AHEAD_S
 from rota.engine.worker.strain import CALM_S, GROW_S
+from rota.engine.worker.times import IDLE_CHECK_S
 
 SLOTS = 4
 AT = 100.0
@@ -12,7 +13,7 @@ NOW = 1_700_000_000_000
 
 
 def new_demand() -> Demand:
-    return Demand(SLOTS, at=AT)
+    return Demand(SLOTS, at=AT, idle_check_s=IDLE_CHECK_S)
 
 
 def quick_demand(ahead: int) -> Demand:

@@ -61,19 +61,16 @@ def test_one_does_not_pay_for_another() -> None:
     assert (limit.take("bob"), limit.take("ada")) == (0, 1)
 
 
-def test_asking_how_long_to_wait_takes_nothing() -> None:
-    clock = ManualClock()
-    limit = RateLimit(clock, per_second=2, burst=2)
+def test_a_token_that_was_given_back_can_be_taken_again_and_no_more_than_there_are() -> None:
+    limit = RateLimit(ManualClock(), per_second=2, burst=2)
+    limit.give_back("ada")
 
-    assert [limit.wait_s("ada") for _ in range(5)] == [0] * 5
-    limit.take("ada")
-    assert [limit.wait_s("ada") for _ in range(5)] == [0] * 5
-    limit.take("ada")
-    assert [limit.wait_s("ada") for _ in range(5)] == [0.5] * 5
-    clock.advance(100)
-    assert limit.wait_s("ada") == pytest.approx(0.4)
-    clock.advance(400)
-    assert (limit.wait_s("ada"), limit.take("ada"), limit.wait_s("ada")) == (0, 0, 0.5)
+    assert taken(limit, "ada", 3) == [0, 0, 0.5]
+    limit.give_back("ada")
+    assert taken(limit, "ada", 2) == [0, 0.5]
+    for _ in range(5):
+        limit.give_back("ada")
+    assert taken(limit, "ada", 3) == [0, 0, 0.5]
 
 
 def test_the_wall_clock_has_no_say() -> None:
@@ -91,7 +88,7 @@ def test_a_rate_of_zero_limits_nothing_and_remembers_nobody() -> None:
     limit = RateLimit(ManualClock(), per_second=0, burst=1)
 
     assert taken(limit, "ada", 1_000) == [0] * 1_000
-    assert limit.wait_s("ada") == 0
+    limit.give_back("ada")
     assert limit._buckets == {}
 
 

@@ -10,6 +10,7 @@ from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
 from rota.errors import Conflict, NotFound
 from rota.model.job import Job, JobState
+from rota.settings.machine_zone import machine_zone
 from rota.shapes.jobs import JobShape, job_shape
 from rota.store.jobs import CancelAnswer, JobQuery
 
@@ -81,17 +82,20 @@ def _show_jobs(shapes: list[JobShape]) -> None:
 def job(target: Target, *, job_id: str) -> None:
     """Show one job. ID may be cut to its beginning or end."""
     with target.open() as rota:
-        shape = _shapes(rota, [find_job(rota.store, job_id)])[0]
-    answer(shape, as_json=target.as_json, show=lambda: show_job(shape))
+        found = find_job(rota.store, job_id)
+        shape = _shapes(rota, [found])[0]
+        sentence = rota.why.of_job(found, zone=machine_zone()).lead.sentence
+    answer(shape, as_json=target.as_json, show=lambda: show_job(shape, sentence))
 
 
-def show_job(shape: JobShape) -> None:
+def show_job(shape: JobShape, why: str) -> None:
     """Everything about one job, for people."""
     print_facts(
         [
             ("id", shape.uuid),
             ("type", shape.job_type or shape.job_type_uuid),
             ("state", f"{shape.state}, to be cancelled" if shape.cancel_requested else shape.state),
+            ("why", why),
             ("queue", shape.node_type or shape.node_type_uuid),
             ("priority", shape.priority or None),
             ("attempts", shape.attempts),

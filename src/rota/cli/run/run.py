@@ -1,7 +1,7 @@
 """`rota up`, `rota worker`, `rota scheduler`, `rota server`: one process, with one or several roles."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import click
@@ -38,7 +38,7 @@ def up(target: Target, *, demo: bool | None, **flags: object) -> None:
     """Run everything in this process: scheduler, worker and server, on SQLite unless told otherwise."""
     settings = target.settings(flags)
     roles = frozenset(settings.roles) if settings.server_enabled else frozenset(settings.roles) - {SERVER}
-    with hosted(settings, roles) as host:
+    with hosted(settings, roles, read_again=lambda: target.settings(flags)) as host:
         shows_demo = _can_show_demo(host) if demo is None else demo
         if shows_demo:
             _add_demo(host)
@@ -53,7 +53,7 @@ def _can_show_demo(host: Host) -> bool:
 def _add_demo(host: Host) -> None:
     demo = Demo(host.engine.definitions, host.engine.intake)
     demo.define(host.engine.clock.now())
-    host.duty = demo
+    host.duties.append(demo)
     logging.getLogger("rota.jobs").setLevel(logging.DEBUG)
 
 
@@ -72,7 +72,7 @@ def worker(target: Target, *, burst: bool, **flags: object) -> None:
 @takes_target
 def scheduler(target: Target) -> None:
     """Fire schedules, take back jobs of dead nodes and trim history, without running jobs. Any number may run."""
-    _host_role(target, target.settings(), SCHEDULER)
+    _host_role(target, {}, SCHEDULER)
 
 
 @click.command(short_help="Serve the HTTP API, without running jobs.")
@@ -80,9 +80,12 @@ def scheduler(target: Target) -> None:
 @takes_target
 def server(target: Target, **flags: object) -> None:
     """Serve the HTTP API, without running jobs."""
-    _host_role(target, target.settings(flags), SERVER)
+    _host_role(target, flags, SERVER)
 
 
-def _host_role(target: Target, settings: Settings, role: str) -> None:
-    with hosted(settings, frozenset({role})) as host:
+def _host_role(target: Target, flags: Mapping[str, object], role: str) -> None:
+    def read() -> Settings:
+        return target.settings(flags)
+
+    with hosted(read(), frozenset({role}), read_again=read) as host:
         host.run(lambda: announce(host, demo=False, as_json=target.as_json))

@@ -11,6 +11,8 @@ from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensu
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import MANAGED_BY_FILE, MANAGED_BY_ROTA, refuse_file_owned
 from rota.engine.events.job_cycles import find_cycle
+from rota.engine.keys.access import Caller
+from rota.engine.keys.rights import check_may_define, check_may_make, check_may_trigger
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.events.configuration import Configuration, carried_over, first_state
 from rota.model.events.configuration_request import ConfigurationRequest
@@ -50,8 +52,10 @@ class Configurations:
         refuse_file_owned(entry.configuration)
         return entry
 
-    def create(self, request: ConfigurationRequest) -> ConfigurationEntry:
-        """A new configuration; `Conflict` if there is one of this name."""
+    def create(self, request: ConfigurationRequest, *, by: Caller | None = None) -> ConfigurationEntry:
+        """A new configuration; `Conflict` if there is one of this name. One that makes what the caller may not is
+        refused."""
+        self._check_may_make(by, request)
         for _ in range(_TRIES):
             rules_version = self._check(request)
             if self._store.configuration_uuid(request.name) is not None:
@@ -60,11 +64,14 @@ class Configurations:
                 return created
         raise Conflict(f"configurations that wait for jobs change too often to define {request.name!r}; try again")
 
-    def replace(self, name: str, request: ConfigurationRequest, *, expected: int | None = None) -> ConfigurationEntry:
+    def replace(
+        self, name: str, request: ConfigurationRequest, *, by: Caller | None = None, expected: int | None = None
+    ) -> ConfigurationEntry:
         """Define a configuration anew. Dependencies that stayed as they were keep what is known of them."""
         for _ in range(_TRIES):
             rules_version = self._check(request, instead_of=name)
             entry = self._find_changeable(name)
+            self._check_may_make(by, request, entry.configuration)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(
                     f"configuration {name!r} is at version {entry.state.version}, not {expected}; read it again"
@@ -174,6 +181,19 @@ class Configurations:
         if made != there:
             self._definitions.define_job_type(made)
         return made
+
+    def _check_may_make(
+        self, by: Caller | None, request: ConfigurationRequest, old: Configuration | None = None
+    ) -> None:
+        """What is made as before was allowed to whoever defined it."""
+        if request.job is not None and request.job.executor:
+            check_may_define(by)
+        elif by is not None:
+            job_type, arguments = self._job_type(request, ""), request.job.arguments if request.job else {}
+            if old is not None and (old.job_type, old.arguments) == (job_type.uuid, arguments):
+                check_may_trigger(by, job_type)
+            else:
+                check_may_make(by, job_type, arguments, field="job.arguments")
 
     def _check(self, request: ConfigurationRequest, instead_of: str | None = None) -> int | None:
         """Refuse what can never be met, and what would make jobs for ever. Returns the version of the job rules against

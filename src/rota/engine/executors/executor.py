@@ -18,6 +18,8 @@ class ExecutorOptions(Struct, frozen=True, omit_defaults=True):
 
     http_allow: tuple[str, ...] = ()
     """Hosts and networks that every http job may reach although they are not public."""
+    pass_environment: tuple[str, ...] = ("*",)
+    """Variables of this process that its children inherit; a `*` at the end stands for any rest."""
 
 
 class Run:

@@ -25,8 +25,13 @@ class Scope(StrEnum):
     """Drain."""
     SCHEDULES_READ = "sched:r"
     SCHEDULES_WRITE = "sched:w"
+    """Define, pause and run; a trigger also needs the right to enqueue what it makes."""
     EVENTS_READ = "events:r"
+    """Events, and the configurations that wait for them."""
     EVENTS_WRITE = "events:w"
+    """Say what happened."""
+    CONFIGURATIONS_WRITE = "config:w"
+    """Define which events make which job."""
     METRICS_READ = "metrics:r"
 
 
@@ -45,6 +50,8 @@ SCOPES_OF: dict[Role, frozenset[Scope]] = {
     Role.OPERATOR: frozenset(Scope) - {Scope.TYPES_WRITE},
     Role.ADMIN: frozenset(Scope),
 }
+_ADDED = frozenset({Scope.CONFIGURATIONS_WRITE})
+"""Scopes that are younger than the first keys."""
 OPEN = None
 """The need of a route that answers everybody."""
 
@@ -61,6 +68,11 @@ class Caller(Struct, frozen=True):
 
 ADMIN = Caller("admin", SCOPES_OF[Role.ADMIN])
 NOBODY = Caller("", frozenset())
+
+
+def scopes_of_key(role: Role, named: frozenset[Scope]) -> frozenset[Scope]:
+    """What a kept key may do. One that has all that its role had when it was made has all that the role has now."""
+    return SCOPES_OF[role] if named >= SCOPES_OF[role] - _ADDED else named
 
 
 def read_role(word: str) -> Role:

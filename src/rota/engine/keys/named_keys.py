@@ -8,7 +8,8 @@ import secrets
 import msgspec
 from msgspec import Struct
 
-from rota.engine.keys.access import Caller, Role, Scope
+from rota.engine.keys.access import Caller, Role, Scope, scopes_of_key
+from rota.engine.keys.dev_key import end_dev_key
 from rota.engine.keys.hashes import hash_made_key, matches_hash
 from rota.errors import Conflict, NotFound
 from rota.model.limits import check_name
@@ -35,7 +36,7 @@ class NamedKey(Struct, frozen=True, kw_only=True):
 
     @property
     def caller(self) -> Caller:
-        return Caller(self.name, self.scopes)
+        return Caller(self.name, scopes_of_key(self.role, self.scopes))
 
 
 _decode = msgspec.json.Decoder(NamedKey).decode
@@ -61,6 +62,7 @@ def make_key(
         expires_at=expires_at,
     )
     store.put_setting(_SETTING + key_id, msgspec.json.encode(record).decode())
+    end_dev_key(store)
     return key, record
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.jobs.spec import make_spec
+from rota.engine.keys.access import Caller
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import numbered_id
@@ -74,10 +75,11 @@ class Backfills:
         """What a backfill would do; nothing is stored."""
         return self._plan(self._schedules.find(name), request)
 
-    def start(self, name: str, request: BackfillRequest) -> BackfillPlan:
+    def start(self, name: str, request: BackfillRequest, *, by: Caller | None = None) -> BackfillPlan:
         """Make the jobs. Doing it again makes none twice, unless `force` says so."""
         for _ in range(_TRIES):
             entry = self._schedules.find(name)
+            self._schedules.check_may_trigger(by, entry.schedule)
             plan = self._plan(entry, request)
             if self._is_recorded(entry, plan.backfill) or self._record(entry, plan.backfill):
                 self._make_jobs(entry.schedule, plan)

@@ -9,6 +9,8 @@ from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import refuse_file_owned
 from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.keys.access import Caller
+from rota.engine.keys.rights import check_may_make, check_may_trigger
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job import Cause
@@ -44,10 +46,14 @@ class Schedules:
             raise NotFound("schedule", name)
         return entry
 
-    def create(self, request: ScheduleRequest, *, uuid: str | None = None, managed_by: str = "") -> ScheduleEntry:
-        """A new schedule. One that would never fire is refused, unless it is defined in a file."""
+    def create(
+        self, request: ScheduleRequest, *, by: Caller | None = None, uuid: str | None = None, managed_by: str = ""
+    ) -> ScheduleEntry:
+        """A new schedule. One that would never fire is refused, unless it is defined in a file; so is one that makes
+        what the caller may not."""
         now = self._clock.now()
         schedule = self.make(request, uuid or new_id(now), now, managed_by=managed_by)
+        self._check_may_make(by, schedule)
         if schedule.paused and managed_by and not schedule.pause_note:
             schedule = structs.replace(schedule, pause_note=PAUSED_BY_FILE)
         state = first_state(schedule, now)
@@ -100,15 +106,24 @@ class Schedules:
                 raise
             raise InvalidInput("job_type", str(error)) from None
 
-    def replace(self, name: str, request: ScheduleRequest, *, expected: int | None = None) -> ScheduleEntry:
+    def _check_may_make(self, by: Caller | None, schedule: Schedule) -> None:
+        job_type = self._definitions.job_type(schedule.job_type)
+        check_may_make(by, job_type, schedule.arguments, field="job_arguments")
+
+    def replace(
+        self, name: str, request: ScheduleRequest, *, by: Caller | None = None, expected: int | None = None
+    ) -> ScheduleEntry:
         """Define a schedule anew under its uuid, unless a file owns it. The past is not fired again: the new times
-        count from now on."""
+        count from now on. Arguments that somebody else may give and that stay as they are, stay."""
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
             refuse_file_owned(entry.schedule)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
             made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
+            if (made.job_type, made.arguments) != (entry.schedule.job_type, entry.schedule.arguments):
+                self._check_may_make(by, made)
+            self.check_may_trigger(by, made)
             kept_name = entry.schedule.name if request.name is None else made.name
             return structs.replace(made, name=kept_name, created_at=entry.schedule.created_at)
 
@@ -180,14 +195,19 @@ class Schedules:
             return None
         return structs.replace(entry, state=after)
 
-    def run_now(self, name: str) -> Admission:
+    def run_now(self, name: str, *, by: Caller | None = None) -> Admission:
         """Make a job of a schedule at once, beside its ticks and not counted with them."""
         schedule = self.find(name).schedule
+        self.check_may_trigger(by, schedule)
         cause = Cause("manual", schedule.uuid)
         request = JobRequest(
             job_type=schedule.job_type, arguments=schedule.arguments, priority=schedule.priority, cause=cause
         )
         return self._intake.enqueue([request])[0]
+
+    def check_may_trigger(self, by: Caller | None, schedule: Schedule) -> None:
+        """Refuse a caller who may not have the jobs of a schedule made."""
+        check_may_trigger(by, self._definitions.job_type(schedule.job_type))
 
     def _put(self, entry: ScheduleEntry, schedule: Schedule, state: ScheduleState) -> ScheduleEntry | None:
         """Store a change; None if somebody else was faster."""

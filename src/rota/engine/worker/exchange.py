@@ -16,8 +16,6 @@ from rota.store.claims import Claims
 from rota.store.logs import LogBatch
 from rota.store.store import Store
 
-_RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-
 
 class Request(Struct, frozen=True, kw_only=True):
     """What a worker has to tell the store, and what it asks of it."""
@@ -58,6 +56,7 @@ class Exchange:
         log_writer: LogWriter,
         definitions: Definitions,
         observers: Observers,
+        retry_s: Sequence[float],
     ) -> None:
         self._store = store
         self._thread = thread
@@ -67,6 +66,7 @@ class Exchange:
         self._log_writer = log_writer
         self._definitions = definitions
         self._observers = observers
+        self._retry_s = retry_s
         self.serial = 0
         """Of the last conversation. Tokens of a node grow with it."""
         self.failures = 0
@@ -75,7 +75,7 @@ class Exchange:
     @property
     def retry_s(self) -> float:
         """How long to wait after a failure."""
-        return _RETRY_S[min(self.failures, len(_RETRY_S)) - 1]
+        return self._retry_s[min(self.failures, len(self._retry_s)) - 1]
 
     async def hold(self, request: Request, *, held: dict[str, str] | None = None) -> Claims:
         """Tell and ask. After a failure `held` says which jobs are in hand."""

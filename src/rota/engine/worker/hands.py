@@ -34,7 +34,7 @@ class Hands:
         self._on_end = on_end
         self._on_change = on_change
         self._attempts: dict[str, Attempt] = {}
-        self._idle_slots: deque[asyncio.Future[Attempt]] = deque()
+        self._idle_slots: deque[asyncio.Future[Attempt | None]] = deque()
         self._is_closed = False
         self.waiting: deque[Attempt] = deque()
         """Claimed ahead; a slot that is done with its job takes the first of them."""
@@ -103,12 +103,21 @@ class Hands:
         if not is_in_order:
             self.waiting = deque(sorted(self.waiting, key=_rank))
 
-    async def next_attempt(self) -> Attempt:
-        """For a slot, when nothing waits: what is handed over next."""
-        slot: asyncio.Future[Attempt] = asyncio.get_running_loop().create_future()
+    async def next_attempt(self) -> Attempt | None:
+        """For a slot, when nothing waits: what is handed over next; None if the slot is to see whether it is one too
+        many."""
+        slot: asyncio.Future[Attempt | None] = asyncio.get_running_loop().create_future()
         self._idle_slots.append(slot)
         self._on_change()
         return await slot
+
+    def wake_slots(self, count: int) -> None:
+        """Let so many of the slots that wait, at most, see whether they are too many."""
+        while count and self._idle_slots:
+            slot = self._idle_slots.pop()
+            if not slot.done():
+                slot.set_result(None)
+                count -= 1
 
     # -- end -------------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ called through a store thread, and a listener thread waits for news from it.
 
 Its parts: `Demand` (how many jobs it wants, and when it asks), `Exchange` (a conversation with the store), `Hands` (the
 jobs it has), `Runner` (from an attempt to its outcome), `PendingSettlements` (what it has to tell), `HeldClaims` (what
-the heart renews), `Stopping` (how it comes to its end).
+the heart renews), `Slots` (the tasks that run jobs), `Stopping` (how it comes to its end).
 """
 
 import asyncio
@@ -32,7 +32,9 @@ from rota.engine.worker.held_claims import HeldClaims
 from rota.engine.worker.listener import Listener
 from rota.engine.worker.log_writer import LogWriter
 from rota.engine.worker.pending_settlements import PendingSettlements
+from rota.engine.worker.slots import Slots
 from rota.engine.worker.stopping import Stopping
+from rota.engine.worker.times import WorkerTimes
 from rota.errors import NodeStrained, StoreError
 from rota.model.outcome import INTERRUPTED, Outcome
 from rota.model.settlement import settle
@@ -64,8 +66,9 @@ class Worker:
         observers: Observers,
         stop_grace_s: float,
         dead_after_ms: int,
+        times: WorkerTimes,
     ) -> None:
-        self._slots = slots
+        self._slots = Slots(slots, serve=self._serve)
         self._clock = clock
         self._health = health
         self._observers = observers
@@ -76,7 +79,7 @@ class Worker:
             store, clock=clock, health=health, observers=observers, on_written=self._on_lines_written
         )
         self._logs = self._log_writer.logs
-        self._demand = Demand(slots, at=clock.monotonic())
+        self._demand = Demand(slots, at=clock.monotonic(), idle_check_s=times.idle_check_s)
         self._hands = Hands(on_end=self._settle, on_change=self._changed.set)
         self._exchange = Exchange(
             store,
@@ -87,6 +90,7 @@ class Worker:
             log_writer=self._log_writer,
             definitions=definitions,
             observers=observers,
+            retry_s=times.retry_s,
         )
         self._runner = Runner(
             definitions, executors, self._logs, self._thread, observers=observers, on_strain=self._ran_short
@@ -96,7 +100,13 @@ class Worker:
             self._hands, node=node, clock=clock, dead_after_s=dead_after_ms / 1000, observers=observers
         )
         """What the heart renews."""
-        self.stopping = Stopping(self._hands, grace_s=stop_grace_s, observers=observers, on_change=self._on_stopping)
+        self.stopping = Stopping(
+            self._hands,
+            grace_s=stop_grace_s,
+            abandon_s=times.abandon_s,
+            observers=observers,
+            on_change=self._on_stopping,
+        )
         self._answered_at = clock.monotonic()
         self._runs = self._run_ms = 0
         """How many runs ended since the last exchange, and how long they took together."""
@@ -112,24 +122,37 @@ class Worker:
         return self._hands.running
 
     @property
+    def slots(self) -> int:
+        """How many jobs it may run at a time."""
+        return self._slots.count
+
+    def resize(self, slots: int) -> None:
+        """Run more jobs at a time, or fewer: those that are too many run to their end, and none follows them."""
+        self._slots.resize(slots)
+        self._demand.resize(slots)
+        self._hands.wake_slots(self._slots.surplus)
+        self._demand.unanswered()  # there may be jobs for which there was no room
+        self._changed.set()
+
+    @property
     def serial(self) -> int:
         """Of the last claim."""
         return self._exchange.serial
 
     async def run(self) -> None:
         """Work until it is to stop (`stopping`) and nothing is left in hand."""
-        slots = [asyncio.create_task(self._serve(), name=f"rota-slot-{n}") for n in range(self._slots)]
-        slots.append(asyncio.create_task(self._log_writer.run(), name="rota-logs"))
+        self._slots.open()
+        log_writing = asyncio.create_task(self._log_writer.run(), name="rota-logs")
         self._listener.start()
         is_in_order = False
         try:
             is_in_order = await self._exchange_until_done()
         finally:
             self._listener.stop()
-            for slot in slots:
-                slot.cancel()
+            log_writing.cancel()
+            ending = {log_writing, *self._slots.close()}
             # A run that was left behind has a slot which never ends.
-            await asyncio.wait(slots, timeout=0 if self.stopping.has_abandoned else None)
+            await asyncio.wait(ending, timeout=0 if self.stopping.has_abandoned else None)
             if is_in_order:
                 await self._signal_others()
             self._thread.close()
@@ -193,7 +216,7 @@ class Worker:
             batches=batches,
             begun=[one.claim for one in begun],
             wanted=self._wanted(self._clock.monotonic()),
-            begin=max(self._slots - len(self._hands) - len(self._pending), 0),
+            begin=max(self._slots.count - len(self._hands) - len(self._pending), 0),
             signals=self._demand.take_signal(),
             next_due=self._demand.next_due,
         )
@@ -249,10 +272,12 @@ class Worker:
     # -- run -------------------------------------------------------------------------------------------------------
 
     async def _serve(self) -> None:
-        """One slot: take the next job, run it, settle it, for ever."""
-        task, hands = asyncio.current_task(), self._hands
-        while True:
+        """One slot: take the next job, run it, settle it, until there are too many slots."""
+        task, hands, slots = asyncio.current_task(), self._hands, self._slots
+        while not slots.has_surplus:
             attempt = hands.waiting.popleft() if hands.waiting else await hands.next_attempt()
+            if attempt is None:
+                continue
             if self.claims.is_old(attempt):  # this process stood still between the claim and now
                 hands.end(attempt, INTERRUPTED)
                 continue
@@ -261,6 +286,7 @@ class Worker:
             outcome = self._runner.stopped(attempt) if attempt.reason else await self._runner.run(attempt)
             attempt.task = None
             hands.end(attempt, outcome)
+        slots.leave(task)
 
     def _ran_short(self, error: NodeStrained) -> None:
         """A job could not be started for want of something that is this process's. Those that wait would fare no

@@ -30,10 +30,11 @@ class RateLimit:
         self._buckets[who] = (left - 1, now)
         return 0.0
 
-    def wait_s(self, who: str) -> float:
-        """How many seconds until there is a token; 0 if there is one."""
-        left = self._left(who, self._clock.monotonic())
-        return 0.0 if left >= 1 or not self._per_second else (1 - left) / self._per_second
+    def give_back(self, who: str) -> None:
+        """A token was taken for nothing."""
+        left, since = self._buckets.get(who, (self._burst, 0.0))
+        if who in self._buckets:
+            self._buckets[who] = (min(self._burst, left + 1), since)
 
     def _left(self, who: str, now: float) -> float:
         left, since = self._buckets.get(who, (self._burst, now))

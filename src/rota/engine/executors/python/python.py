@@ -39,7 +39,8 @@ _CHILD = "rota.engine.executors.python.python_child"
 class PythonExecutor:
     """Calls functions."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: ExecutorOptions = ExecutorOptions()) -> None:  # noqa: B008 a frozen value
+        self._options = options
         self._functions: dict[object, Function] = {}
         self._threads = Threads()
 
@@ -97,7 +98,7 @@ class PythonExecutor:
             self.check(run.job_type)
         except InvalidInput as error:
             return refused("function", str(error))
-        interpreter = Interpreter(run, _CHILD, ExecutorOptions())
+        interpreter = Interpreter(run, _CHILD, self._options)
         try:
             return await interpreter.run() or _died(interpreter)
         except OSError as error:

@@ -10,6 +10,7 @@ from starlette.responses import StreamingResponse
 from rota.engine.keys.access import Scope
 from rota.model.log import LEVELS, LogEntry
 from rota.server.api import Api
+from rota.server.auth.bearer import bearer_key
 from rota.server.log_feeds import Line
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
@@ -17,6 +18,8 @@ from rota.shapes.jobs import LogShape, log_shape
 
 EVENT_STREAM = "text/event-stream"
 HEARTBEAT_S = 15.0
+KEY_CHECK_S = 2.0
+"""A stream ends within this time after its key."""
 _PAGE = 1000
 
 routes = Routes("logs")
@@ -83,7 +86,7 @@ async def stream_logs(api: Api, call: Call[None, LogQuery]) -> StreamingResponse
     """
     job = await api.in_thread(api.engine.jobs.find, call.path["uuid"])
     after = _last_event_id(call) or call.query.after
-    return StreamingResponse(_events(api, job.id, after, call.query), media_type=EVENT_STREAM)
+    return StreamingResponse(_events(api, job.id, after, call), media_type=EVENT_STREAM)
 
 
 def _last_event_id(call: Call[None, LogQuery]) -> int:
@@ -91,16 +94,30 @@ def _last_event_id(call: Call[None, LogQuery]) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 
 
-async def _events(api: Api, job_id: str, after: int, query: LogQuery) -> AsyncIterator[bytes]:
+async def _events(api: Api, job_id: str, after: int, call: Call[None, LogQuery]) -> AsyncIterator[bytes]:
     yield b": open\n\n"
-    async for lines in api.log_feeds.follow(job_id, after=after, idle_s=HEARTBEAT_S):
-        if lines is None:
-            yield b": still there\n\n"
-        elif chunk := b"".join(event_of(line) for line in lines if query.wants(line.entry)):
+    now = api.engine.clock.monotonic
+    said_at = asked_at = now()
+    async for lines in api.log_feeds.follow(job_id, after=after, idle_s=KEY_CHECK_S):
+        if now() - asked_at >= KEY_CHECK_S:
+            if not await _may_go_on(api, call):
+                return
+            asked_at = now()
+        chunk = b"".join(event_of(line) for line in lines or () if call.query.wants(line.entry))
+        if not chunk and now() - said_at >= HEARTBEAT_S:
+            chunk = b": still there\n\n"
+        if chunk:
+            said_at = now()
             yield chunk
     state = await api.log_feeds.final_state(job_id)
     if state is not None:
         yield b'event: end\ndata: {"state":"%s"}\n\n' % state.encode()
+
+
+async def _may_go_on(api: Api, call: Call[None, LogQuery]) -> bool:
+    """Whether the key that opened a stream is still good: a revoked one must not hear more."""
+    key = bearer_key(call.headers)
+    return key is not None and await api.in_thread(api.keys.still_good, key, call.caller)
 
 
 def event_of(line: Line) -> bytes:
