@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rota.store import Store, open_store
+from tests.installation import Installation
 from tests.servers import RedisCluster, RedisServer
 
 STORE_KINDS = ("sqlite-file", "sqlite-memory", "redis", "redis-cluster")
@@ -110,6 +111,12 @@ def store(store_url: str) -> Iterator[Store]:
     opened = open_store(store_url)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def installation(store: Store) -> Installation:
+    """An installation on an empty store, whose clock is the real one."""
+    return Installation(store)
 
 
 @pytest.fixture

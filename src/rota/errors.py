@@ -4,7 +4,8 @@ RotaError
 ├── InvalidInput          a value that cannot be accepted; names the field
 ├── NotFound              no such thing
 ├── Conflict              the thing is there, but not in a state that allows this
-├── AuthError             no key, or one that is not allowed to do this
+├── AuthError             no key, or a wrong one
+│   └── NotAllowed        a good key, but not for this
 ├── NodeStrained          this process lacks descriptors, processes or memory to begin a job
 └── StoreError
     ├── StoreUnavailable  the store cannot be reached now; trying again may help
@@ -48,9 +49,13 @@ class Conflict(RotaError):
 
 
 class AuthError(RotaError):
-    """No key, or one that is not allowed to do this."""
+    """No key, or a wrong one."""
 
     exit_code = 6
+
+
+class NotAllowed(AuthError):
+    """The key is good, but not for this. Nothing was stored."""
 
 
 class NodeStrained(RotaError):

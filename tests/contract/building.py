@@ -162,7 +162,7 @@ def beat(store: Store, *records: Node) -> None:
 def claims_of(store: Store, queue: str, node: str) -> list[Claim]:
     """Everything that a node holds, as it was given."""
     found = store.claims_of_node(queue, node, limit=100_000)
-    return [structs.replace(one, claimed_at=None) for one in found]
+    return [structs.replace(one, began_at=None) for one in found]
 
 
 def finish(store: Store, *settlements: Settlement, now: int = NOW) -> frozenset[str]:

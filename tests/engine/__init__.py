@@ -1,1 +1,1 @@
-"""The engine on real stores, in this process. One file per noun; `working.py` makes the installation."""
+"""The engine on real stores, in this process: a folder per noun. `working.py` runs nodes and makes stores fail."""

@@ -1,4 +1,4 @@
-"""A small installation in this process: a store, somebody who hands jobs in, and nodes that run them."""
+"""Nodes that run in this process, waiting for what they do, and stores that fail."""
 
 import asyncio
 import os
@@ -9,80 +9,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
 
-from rota.clock import SystemClock
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
-from rota.engine.engine import Engine
 from rota.engine.executors.registry import GROUP
-from rota.engine.jobs.intake import JobRequest
 from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.errors import StoreUnavailable
-from rota.model.ids import new_id
-from rota.model.job import Job, JobState
-from rota.model.job_type import JobType
-from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.claims import Lifeline
-from tests.contract.building import find
 
 DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "60"))
 """Only a guard: what is waited for comes within milliseconds on any machine that is not stuck. Whoever expects tests to
 fail has less patience."""
 POLL_S = 0.005
-
-
-class Shop:
-    """An installation as its user sees it. Has definitions of its own, as another process would."""
-
-    def __init__(self, store: Store, *, threads: int = 4) -> None:
-        self.store = store
-        self.clock = SystemClock()
-        self.engine = Engine(store, self.clock)
-        self.definitions = self.engine.definitions
-        self.intake = self.engine.intake
-        self.queue = self.definitions.ensure_node_type(
-            NodeType(uuid=new_id(self.clock.now()), name=DEFAULT_NODE_TYPE, thread_count=threads)
-        ).uuid
-
-    def python(self, function: str, **rules: object) -> str:
-        """Define a job type that calls a function of `job_functions`; returns its name, which is the function's."""
-        return self.define(function, "python", {"function": f"tests.engine.job_functions:{function}"}, **rules)
-
-    def bash(self, command: str | list[str], **rules: object) -> str:
-        """Define a job type that runs a command; returns its name."""
-        return self.define("command", "bash", {"command": command}, **rules)
-
-    def define(self, name: str, executor: str, metadata: dict[str, object] | None = None, **rules: object) -> str:
-        fields = {"uuid": new_id(self.clock.now()), "name": name, "executor": executor, "metadata": metadata or {}}
-        self.definitions.define_job_type(JobType(**fields, **rules))  # type: ignore[arg-type]
-        return name
-
-    def enqueue(self, job_type: str, arguments: dict[str, object] | None = None, **wishes: object) -> str:
-        """Hand in one job; returns the id of the surviving one."""
-        request = JobRequest(job_type=job_type, arguments=arguments or {}, **wishes)  # type: ignore[arg-type]
-        return self.intake.enqueue([request])[0].job_id
-
-    def job(self, job_id: str) -> Job:
-        return find(self.store, job_id)
-
-    def cancel(self, job_id: str) -> None:
-        self.store.cancel_jobs([job_id], now=self.clock.now())
-
-    def counts(self) -> dict[JobState, int]:
-        return {state: count for state, count in self.store.count_jobs(self.queue).items() if count}
-
-    def messages(self, job_id: str) -> list[str]:
-        return [entry.message for entry in self.store.read_logs(job_id).entries]
-
-    async def ended(self, *job_ids: str) -> list[Job]:
-        """The jobs, as soon as all of them have ended."""
-        await until(lambda: all(self.job(job_id).state.is_final for job_id in job_ids), "the jobs to end")
-        return [self.job(job_id) for job_id in job_ids]
-
-    async def running(self, job_id: str) -> Job:
-        await until(lambda: self.job(job_id).state is JobState.RUNNING, "the job to run")
-        return self.job(job_id)
 
 
 async def until(is_true: Callable[[], bool], what: str) -> None:

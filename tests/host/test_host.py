@@ -13,6 +13,7 @@ from rota.host.host import Host
 from rota.server.app import make_app
 from rota.settings import Settings, load_settings
 from rota.store import Store
+from tests.server.serving import BASE
 
 EVENT = {"eventType": "SHIPMENT", "eventTimestamp": "2026-01-01T00:00:00", "eventResourceId": "42"}
 
@@ -24,12 +25,11 @@ def settings_of(folder: Path, text: str) -> Settings:
 
 def statuses(settings: Settings, store: Store, *paths: str) -> list[int]:
     """What a client without a key is answered, and then one with the key of the settings who posts an event."""
-    api = Host.open(settings, store, frozenset({"server"})).make_api(
-        prepare_key(store, configured=settings.api_key, is_loopback=True)
-    )
-    client = TestClient(make_app(api))
+    plan = prepare_key(store, configured=settings.api_key, is_loopback=True)
+    api = Host.open(settings, store, frozenset({"server"})).make_api(plan)
+    client = TestClient(make_app(api), BASE)
     found = [client.get(path).status_code for path in paths]
-    key = {"Authorization": f"Bearer {settings.api_key or 'dev_key'}"}
+    key = {"Authorization": f"Bearer {plan.configured or plan.made}"}
     found += [client.post("/events", json=EVENT, headers=key).status_code for _ in range(5)]
     api.close()
     return found
@@ -56,7 +56,7 @@ def test_the_metrics_count_what_the_node_of_this_process_does(folder: Path, open
 
     host.engine.observers.tell(StoreFailed(StoreUnavailable("away")))
 
-    lines = TestClient(make_app(api)).get("/metrics").text.splitlines()
+    lines = TestClient(make_app(api), BASE).get("/metrics").text.splitlines()
     api.close()
     assert "rota_node_store_failures_total 1" in lines
     assert "# TYPE rota_node_store_failures_total counter" in lines

@@ -81,7 +81,7 @@ def test_a_death_counts_as_death_and_not_as_attempt() -> None:
 
 
 def test_a_job_type_may_ask_to_fail_when_the_node_dies() -> None:
-    lost = structs.replace(claim(), claimed_at=NOW - 5)
+    lost = structs.replace(claim(), began_at=NOW - 5)
 
     settlement = settle_death(lost, on_node_death=OnNodeDeath.FAIL, now=NOW)
 
@@ -188,8 +188,15 @@ def test_an_ending_tells_everything_about_the_last_attempt() -> None:
 def test_a_job_that_returns_and_was_to_be_cancelled_keeps_what_it_used_up() -> None:
     settlement = end(failed("no"), attempts=1)
 
+    assert [(one.number, one.error) for one in settlement.past] == [(2, "no")]
     assert cancelled_ending(settlement, NOW + 5) == Ending(
-        state=JobState.CANCELLED, ended_at=NOW + 5, token="node/1", attempts=2, deaths=0, errors=cancelled().errors
+        state=JobState.CANCELLED,
+        ended_at=NOW + 5,
+        token="node/1",
+        attempts=2,
+        deaths=0,
+        errors=cancelled().errors,
+        past=settlement.past,
     )
 
 

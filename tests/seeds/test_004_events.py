@@ -21,8 +21,8 @@ from rota.settings import load_settings
 from rota.store import Store
 from tests.cli.calling import DEADLINE_S, RotaProcess, environment
 from tests.contract.racing import in_processes
+from tests.engine.events.installation import EventsInstallation, moment
 from tests.engine.events.oracle import Dep, Oracle
-from tests.engine.events.posting import Desk, moment
 from tests.seeds.curling import Curl
 from tests.servers import RedisServer, wait_until
 
@@ -94,12 +94,12 @@ def live_store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.url
 
 
-def defined(store: Store) -> Desk:
-    """A desk on a store with the example's configurations."""
-    desk = Desk(store)
+def defined(store: Store) -> EventsInstallation:
+    """An installation on a store with the example's configurations."""
+    installation = EventsInstallation(store)
     for request in load_settings({}, {}, EXAMPLE, Path.cwd()).configurations:
-        desk.configurations.create(request)
-    return desk
+        installation.configurations.create(request)
+    return installation
 
 
 # -- the table -----------------------------------------------------------------------------------------------------
@@ -135,10 +135,12 @@ def test_the_table_survives_a_restart_between_any_two_rows(tmp_path: Path, live_
 
 @pytest.mark.parametrize("clock", ["event", "reception"])
 def test_the_table_holds_by_either_clock_when_it_is_received_as_it_says(store: Store, clock: str) -> None:
-    desk = Desk(store)
-    desk.define(C1, FILE, CRON, clock=clock)
+    installation = EventsInstallation(store)
+    installation.define_configuration(C1, FILE, CRON, clock=clock)
 
-    answers = [desk.events.post([desk.event(*_words(row), received=moment(row.received))]) for row in TABLE]
+    answers = [
+        installation.events.post([installation.event(*_words(row), received=moment(row.received))]) for row in TABLE
+    ]
 
     assert [bool(answer.triggered) for answer in answers] == [row.triggers for row in TABLE]
 
@@ -149,10 +151,10 @@ def _words(row: Row) -> tuple[str, str, str]:
 
 
 def test_rows_that_are_repeated_change_nothing(store: Store) -> None:
-    desk = defined(store)
+    installation = defined(store)
 
     for row in TABLE:
-        triggers = [desk.triggers(*_words(row)) for _ in range(3)]
+        triggers = [installation.triggers(*_words(row)) for _ in range(3)]
 
         assert triggers == [row.triggers, False, False]
 
@@ -207,11 +209,11 @@ def _post_in_any_order(
 
 def _post_rows(store: Store, barrier: Barrier, rows: list[Row]) -> list[bool]:
     """One of ten processes: every row at the same moment as the others."""
-    desk = Desk(store)
+    installation = EventsInstallation(store)
     answers = []
     for row in rows:
         barrier.wait(DEADLINE_S)
-        answers.append(desk.triggers(*_words(row)))
+        answers.append(installation.triggers(*_words(row)))
     return answers
 
 
@@ -232,54 +234,54 @@ def test_ten_processes_that_post_every_row_at_once_give_the_column_once(
 
 
 def test_configuration_2_triggers_on_every_cron_event_until_the_first_table_is_a_day_old(store: Store) -> None:
-    desk = defined(store)
-    desk.post("TABLE", "BIGQUERY_TABLE_NAME_1", "2021-01-01 13:00:00")
-    assert not desk.triggers("TIME_BASED", "cron", "2021-01-01 14:00:00")
-    desk.post("TABLE", "BIGQUERY_TABLE_NAME_2", "2021-01-01 15:00:00")
+    installation = defined(store)
+    installation.post("TABLE", "BIGQUERY_TABLE_NAME_1", "2021-01-01 13:00:00")
+    assert not installation.triggers("TIME_BASED", "cron", "2021-01-01 14:00:00")
+    installation.post("TABLE", "BIGQUERY_TABLE_NAME_2", "2021-01-01 15:00:00")
 
-    assert desk.triggers("TIME_BASED", "cron", "2021-01-01 15:00:01")
-    assert desk.triggers("TIME_BASED", "cron", "2021-01-02 00:00:00")
-    assert desk.triggers("TIME_BASED", "cron", "2021-01-02 13:00:00")
-    assert not desk.triggers("TIME_BASED", "cron", "2021-01-02 13:00:00.000001")
+    assert installation.triggers("TIME_BASED", "cron", "2021-01-01 15:00:01")
+    assert installation.triggers("TIME_BASED", "cron", "2021-01-02 00:00:00")
+    assert installation.triggers("TIME_BASED", "cron", "2021-01-02 13:00:00")
+    assert not installation.triggers("TIME_BASED", "cron", "2021-01-02 13:00:00.000001")
 
 
 def test_configuration_3_triggers_on_every_event_of_table_4_for_a_day_after_table_3(store: Store) -> None:
-    desk = defined(store)
-    assert not desk.triggers("TABLE", "BIGQUERY_TABLE_NAME_4", "2021-01-01 12:00:00")
-    assert not desk.triggers("TABLE", "BIGQUERY_TABLE_NAME_3", "2021-01-01 13:00:00")
+    installation = defined(store)
+    assert not installation.triggers("TABLE", "BIGQUERY_TABLE_NAME_4", "2021-01-01 12:00:00")
+    assert not installation.triggers("TABLE", "BIGQUERY_TABLE_NAME_3", "2021-01-01 13:00:00")
 
     times = ["2021-01-01 13:00:01", "2021-01-01 13:00:02", "2021-01-02 13:00:00", "2021-01-02 13:00:01"]
 
-    assert [desk.triggers("TABLE", "BIGQUERY_TABLE_NAME_4", at) for at in times] == [True, True, True, False]
+    assert [installation.triggers("TABLE", "BIGQUERY_TABLE_NAME_4", at) for at in times] == [True, True, True, False]
 
 
 def test_one_cron_event_serves_every_configuration(store: Store) -> None:
-    desk = defined(store)
-    desk.post("FILE", f"{FOLDER}path/a", "2021-01-01 11:00:00")
-    desk.post("TABLE", "BIGQUERY_TABLE_NAME_1", "2021-01-01 11:00:00")
-    desk.post("TABLE", "BIGQUERY_TABLE_NAME_2", "2021-01-01 11:00:00")
+    installation = defined(store)
+    installation.post("FILE", f"{FOLDER}path/a", "2021-01-01 11:00:00")
+    installation.post("TABLE", "BIGQUERY_TABLE_NAME_1", "2021-01-01 11:00:00")
+    installation.post("TABLE", "BIGQUERY_TABLE_NAME_2", "2021-01-01 11:00:00")
 
-    answer = desk.post("TIME_BASED", "cron", "2021-01-01 11:30:00")
+    answer = installation.post("TIME_BASED", "cron", "2021-01-01 11:30:00")
 
     assert sorted(one.configuration for one in answer.triggered) == [C1, C2]
 
 
 def test_an_event_that_is_not_newer_than_the_last_execution_validates_nothing(store: Store) -> None:
-    desk = defined(store)
-    desk.post("FILE", f"{FOLDER}path/a", "2021-01-01 12:00:00")
-    assert desk.triggers("TIME_BASED", "cron", "2021-01-01 12:30:00")
+    installation = defined(store)
+    installation.post("FILE", f"{FOLDER}path/a", "2021-01-01 12:00:00")
+    assert installation.triggers("TIME_BASED", "cron", "2021-01-01 12:30:00")
 
     for at in ("2021-01-01 12:30:00", "2021-01-01 12:29:59.999999"):
-        assert desk.post("FILE", f"{FOLDER}path/b", at).validated == []
-    assert len(desk.post("FILE", f"{FOLDER}path/b", "2021-01-01 12:30:00.000001").validated) == 1
+        assert installation.post("FILE", f"{FOLDER}path/b", at).validated == []
+    assert len(installation.post("FILE", f"{FOLDER}path/b", "2021-01-01 12:30:00.000001").validated) == 1
 
 
 def test_a_file_that_comes_after_the_clock_does_not_trigger(store: Store) -> None:
-    desk = defined(store)
-    assert not desk.triggers("TIME_BASED", "cron", "2021-01-01 12:30:00")
+    installation = defined(store)
+    assert not installation.triggers("TIME_BASED", "cron", "2021-01-01 12:30:00")
 
-    assert not desk.triggers("FILE", f"{FOLDER}path/a", "2021-01-01 12:29:00")
-    assert not desk.triggers("FILE", f"{FOLDER}path/a", "2021-01-01 12:31:00")
+    assert not installation.triggers("FILE", f"{FOLDER}path/a", "2021-01-01 12:29:00")
+    assert not installation.triggers("FILE", f"{FOLDER}path/a", "2021-01-01 12:31:00")
 
 
 @pytest.mark.parametrize("kind", ["TIME BASED", "TIME_BASED", "TIME_BASED_CRON", "time-based", " Time Based "])

@@ -16,6 +16,7 @@ from rota.server.app import make_app
 from rota.store import Store
 
 KEY = "chosen"
+BASE = "http://127.0.0.1"
 BEARER = {"Authorization": f"Bearer {KEY}"}
 UNLIMITED = ServerOptions(rate_limit=0, wrong_keys_per_s=0)
 
@@ -43,6 +44,6 @@ def make_api(
 def served(api: Api, app: Starlette | None = None, key: str | None = KEY) -> Iterator[TestClient]:
     """A client that shows a key."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    with TestClient(app or make_app(api), raise_server_exceptions=False, headers=headers) as client:
+    with TestClient(app or make_app(api), BASE, raise_server_exceptions=False, headers=headers) as client:
         yield client
     api.close()

@@ -11,7 +11,7 @@ from rota.model.ids import new_id
 from rota.server.app import make_app
 from rota.store import Store
 from tests.engine.working import Faults
-from tests.server.serving import BEARER, make_api
+from tests.server.serving import BASE, BEARER, make_api
 
 UUID = "b30833c1-83b0-4dda-a439-97e3c97bbaa5"
 JSON = {"Content-Type": "application/json"}
@@ -26,7 +26,7 @@ def faults(kept: Store) -> Faults:
 def client(faults: Faults) -> Iterator[TestClient]:
     """A client of a server whose store goes wrong when it is told to; what the server raises is raised here."""
     api = make_api(faults.store)
-    yield TestClient(make_app(api), headers=BEARER)
+    yield TestClient(make_app(api), BASE, headers=BEARER)
     api.close()
 
 
@@ -164,3 +164,13 @@ def test_every_answer_is_counted_by_its_status(client: TestClient, faults: Fault
         'rota_http_requests_total{method="GET",path="/api/jobs",status="503"} 1',
         'rota_http_requests_total{method="PUT",path="/api/jobs",status="405"} 1',
     ]
+
+
+def test_what_is_no_text_is_a_bad_request(client: TestClient) -> None:
+    headers = {"Content-Type": "application/json"}
+
+    for path in ("/api/jobs", "/events", "/api/job_types", "/api/jobs/bulk"):
+        answer = client.post(path, content=b'{"job_type_uuid": "a\xff"}', headers=headers)
+        assert (answer.status_code, answer.json()["error"][:6]) == (400, "body: "), path
+    assert client.get("/api/configurations/%ff").json()["error"] == "the path is not valid UTF-8, percent-encoded"
+    assert client.get("/api/configurations/%EF%BF%BD").status_code == 404

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 from starlette.testclient import TestClient
 
+from rota.engine.observation.happenings import ClaimsTaken
 from rota.engine.schedules.backfill import BackfillPlan
-from rota.model.job import Cause, Job, JobSpec, JobState
+from rota.model.job import Cause, Job, JobSpec, JobState, PastAttempt
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
@@ -58,6 +59,7 @@ def test_a_job() -> None:
         results={"r": 12},
         errors={"e": 13},
         cancel_requested=True,
+        past=(PastAttempt(number=6, started_at=14, ended_at=15, node="other", error="exit code 3"),),
     )
 
     assert shown(job_shape(job, {"jt": "report"}, {"q": "default"})) == {
@@ -75,7 +77,11 @@ def test_a_job() -> None:
         "available_at": 9,
         "started_at": 10,
         "ended_at": 11,
-        "attempts": 7,
+        "attempt": 7,
+        "attempts": [
+            {"attempt": 6, "node": "other", "started_at": 14, "ended_at": 15, "error": "exit code 3"},
+            {"attempt": 7, "node": "node", "started_at": 10, "ended_at": 11, "error": '{"e":13}'},
+        ],
         "deaths": 8,
         "timeout": 5,
         "retries": RETRIES,
@@ -84,6 +90,7 @@ def test_a_job() -> None:
         "cause": {"kind": "schedule", "name": "nightly", "instant": 6},
         "results": {"r": 12},
         "errors": {"e": 13},
+        "error": '{"e":13}',
     }
 
 
@@ -94,8 +101,9 @@ def test_a_bare_job() -> None:
 
     assert {name for name, value in found.items() if value is None} == {
         *("job_type", "node_type", "executing_node", "started_at", "ended_at", "timeout", "retries", "unique_key"),
-        *("cause", "results", "errors"),
+        *("cause", "results", "errors", "error"),
     }
+    assert (found["attempt"], found["attempts"]) == (0, [])
     assert (found["available_at"], found["cancel_requested"], found["arguments"]) == (9, False, {})
 
 
@@ -350,7 +358,7 @@ def test_the_metrics_of_two_queues(admin: TestClient, api: Api, kept: Store) -> 
 
     found = [line for line in admin.get("/metrics").text.splitlines() if not line.startswith("#")]
 
-    assert sorted(line for line in found if not line.startswith(("rota_info", "rota_http"))) == [
+    assert sorted(line for line in found if not line.startswith(("rota_info", "rota_http", "rota_node_"))) == [
         'rota_jobs_enqueued_total{queue="default"} 0',
         'rota_jobs_enqueued_total{queue="fast"} 2',
         'rota_jobs_finished_total{queue="default",state="cancelled"} 0',
@@ -378,4 +386,31 @@ def test_the_metrics_of_two_queues(admin: TestClient, api: Api, kept: Store) -> 
         'rota_slots{queue="default"} 0',
         'rota_slots{queue="fast"} 9',
         "rota_store_troubles 0",
+    ]
+
+
+def test_the_metrics_of_what_this_process_did(admin: TestClient, api: Api) -> None:
+    api.engine.observers.tell(ClaimsTaken("queue", "dead", 2))
+
+    lines = admin.get("/metrics").text.splitlines()
+
+    assert "# HELP rota_node_claims_taken_total Jobs that this node took back from dead ones." in lines
+    assert "# TYPE rota_node_claims_taken_total counter" in lines
+    assert sorted(line for line in lines if line.startswith("rota_node_")) == [
+        "rota_node_claims_taken_total 2",
+        'rota_node_events_judged_total{verdict="duplicate"} 0',
+        'rota_node_events_judged_total{verdict="older"} 0',
+        'rota_node_events_judged_total{verdict="triggered"} 0',
+        'rota_node_events_judged_total{verdict="unique"} 0',
+        'rota_node_events_judged_total{verdict="waiting"} 0',
+        "rota_node_faults_total 0",
+        "rota_node_jobs_claimed_total 0",
+        'rota_node_jobs_ended_total{state="cancelled"} 0',
+        'rota_node_jobs_ended_total{state="failed"} 0',
+        'rota_node_jobs_ended_total{state="succeeded"} 0',
+        "rota_node_jobs_returned_total 0",
+        "rota_node_store_failures_total 0",
+        'rota_node_ticks_total{status="fired"} 0',
+        'rota_node_ticks_total{status="missed"} 0',
+        'rota_node_ticks_total{status="skipped"} 0',
     ]

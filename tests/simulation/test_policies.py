@@ -7,7 +7,7 @@ from rota.clock import ManualClock
 from rota.model.schedules.request import CatchUpRequest, Frequency
 from rota.model.triggers.trigger import count_nominals, nominals_between
 from rota.store import open_store
-from tests.engine.scheduling import START, World
+from tests.engine.schedules.installation import START, SchedulesInstallation
 
 TIMES: list[dict[str, object]] = [
     {"cron": "* * * * *"},
@@ -40,24 +40,24 @@ STEPS = st.one_of(
 )
 
 
-def do(world: World, uuid: str, step: str, amount: int) -> None:
+def do(installation: SchedulesInstallation, uuid: str, step: str, amount: int) -> None:
     match step:
         case "pass":
-            world.clock.advance(amount)
-            world.tick()
+            installation.clock.advance(amount)
+            installation.tick()
         case "sleep":
-            world.clock.advance(amount)
+            installation.clock.advance(amount)
         case "back":
-            world.clock.set(world.clock.now() - amount)
+            installation.clock.set(installation.clock.now() - amount)
         case "tick":
-            world.tick()
+            installation.tick()
         case "end" | "fail":
-            for claim in world.claim(limit=3):
-                world.end(claim, well=step == "end")
+            for claim in installation.claim(limit=3):
+                installation.end(claim, well=step == "end")
         case "pause":
-            world.schedules.pause(uuid)
+            installation.schedules.pause(uuid)
         case "resume":
-            world.schedules.resume(uuid)
+            installation.schedules.resume(uuid)
 
 
 @given(st.sampled_from(TIMES), POLICIES, st.lists(STEPS, max_size=25))
@@ -67,23 +67,23 @@ def test_every_instant_is_accounted_for_exactly_once(
 ) -> None:
     store = open_store("sqlite://:memory:")
     try:
-        check(World(store, ManualClock(START)), {**times, **policies}, steps)
+        check(SchedulesInstallation(store, ManualClock(START)), {**times, **policies}, steps)
     finally:
         store.close()
 
 
-def check(world: World, wish: dict[str, object], steps: list[tuple[str, int]]) -> None:
-    world.job_type()
-    uuid = world.schedule(**wish)
+def check(installation: SchedulesInstallation, wish: dict[str, object], steps: list[tuple[str, int]]) -> None:
+    installation.define()
+    uuid = installation.schedule(**wish)
     for step, amount in steps:
-        do(world, uuid, step, amount)
+        do(installation, uuid, step, amount)
 
-    entry = world.schedules.find(uuid)
+    entry = installation.schedules.find(uuid)
     schedule, state = entry.schedule, entry.state
     progress, cursor = schedule.progress(state), state.cursor or 0
     assert sum(state.counts.values()) == count_nominals(schedule.trigger, START - 1, cursor, progress)
     told: list[int] = []
-    for row in world.rows(uuid):
+    for row in installation.rows(uuid):
         some = list(nominals_between(schedule.trigger, row.nominal - 1, row.until or row.nominal, progress))
         assert len(some) == row.count
         told += some

@@ -9,7 +9,7 @@ import pytest
 from rota.clock import ManualClock, as_millis
 from rota.store import Store, open_store
 from rota.store.jobs import JobQuery
-from tests.engine.scheduling import World
+from tests.engine.schedules.installation import SchedulesInstallation
 
 PLACES = [
     ("America/New_York", 2026, "30 2 * * *", (2, 30)),
@@ -62,13 +62,13 @@ def test_years_go_by_and_each_tick_is_fired_once(
     zone = ZoneInfo(name)
     start = as_millis(datetime(year, 1, 1, tzinfo=zone))
     expected = expected_fires(zone, year, time, dst)
-    world = World(memory, ManualClock(start))
-    world.job_type()
-    uuid = world.schedule(cron=cron, tz=name, dst=dst, overlap="allow")
+    installation = SchedulesInstallation(memory, ManualClock(start))
+    installation.define()
+    uuid = installation.schedule(cron=cron, tz=name, dst=dst, overlap="allow")
 
-    while (due := world.schedules.find(uuid).state.due) is not None and due <= expected[-1]:
-        world.clock.set(due)
-        world.tick()
+    while (due := installation.schedules.find(uuid).state.due) is not None and due <= expected[-1]:
+        installation.clock.set(due)
+        installation.tick()
 
     jobs = memory.list_jobs(JobQuery(), limit=10_000).jobs
     fired = sorted(job.spec.cause.instant or 0 for job in jobs if job.spec.cause)

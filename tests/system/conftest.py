@@ -8,7 +8,7 @@ import pytest
 from rota.store import open_store
 from tests.servers import RedisServer
 from tests.system.crew import Crew
-from tests.system.site import Site
+from tests.system.installation import SystemInstallation
 
 DURABLE = {"appendonly": "yes", "appendfsync": "everysec"}
 
@@ -29,9 +29,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def site(url: str, tmp_path: Path) -> Iterator[Site]:
+def installation(url: str, tmp_path: Path) -> Iterator[SystemInstallation]:
     store = open_store(url)
-    yield Site(store, tmp_path)
+    yield SystemInstallation(store, tmp_path)
     store.close()
 
 

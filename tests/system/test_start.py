@@ -94,6 +94,7 @@ def test_an_empty_file_is_brought_up_to_date(tmp_path: Path) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc for open files")
 def test_a_new_file_that_somebody_else_is_just_writing_is_waited_for(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/rota.db"
+    open_store("sqlite://:memory:").close()  # the first one loads modules, which takes longer
 
     with closing(sqlite3.connect(tmp_path / "rota.db", isolation_level=None)) as other, ThreadPoolExecutor(1) as pool:
         other.execute("BEGIN IMMEDIATE")

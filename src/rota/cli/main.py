@@ -37,6 +37,7 @@ _OWN_SECTIONS = {
         "enqueue": Verb("rota.cli.jobs.enqueue:enqueue", "Make a job; wait for it or follow its log."),
         "jobs": Verb("rota.cli.jobs.jobs:jobs", "List jobs."),
         "job": Verb("rota.cli.jobs.jobs:job", "Show one job."),
+        "why": Verb("rota.cli.jobs.why:why", "Say why a job, schedule or configuration does not run."),
         "logs": Verb("rota.cli.jobs.logs:logs", "Show the log of a job, live with -f."),
         "cancel": Verb("rota.cli.jobs.jobs:cancel", "Cancel jobs, waiting or running."),
         "retry": Verb("rota.cli.jobs.jobs:retry", "Bring failed or cancelled jobs back."),
@@ -66,6 +67,7 @@ _OWN_SECTIONS = {
     "Operations": {
         "queues": Verb("rota.cli.operations.queues:queues", "List queues; pause and resume them."),
         "nodes": Verb("rota.cli.operations.nodes:nodes", "List the processes that serve."),
+        "audit": Verb("rota.cli.operations.audit:audit", "Show who changed what."),
         "key": Verb("rota.cli.operations.key:key", "Make, list and revoke API keys."),
         "doctor": Verb("rota.cli.operations.doctor.doctor:doctor", "Look for problems and say how to fix them."),
         "bench": Verb("rota.cli.operations.bench:bench", "Measure this machine with jobs that do nothing."),

@@ -27,7 +27,7 @@ from rota.engine.keys.key_ring import KeyRing
 from rota.engine.node.node import Node
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
-from rota.engine.worker.stopping import ABANDON_S
+from rota.engine.worker.times import ABANDON_S
 from rota.errors import InvalidInput, RotaError, StoreError
 from rota.host.file_watch import FileWatch
 from rota.host.last_resort import LEAVE_S, LastResort
@@ -90,7 +90,7 @@ class Host:
     @classmethod
     def open(cls, settings: Settings, store: Store, roles: frozenset[str]) -> "Host":
         """A host whose node is ready to run on a store, as the settings want it."""
-        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
+        executors = ExecutorRegistry(options=_executor_options(settings))
         executors.get("http")  # so that a bad entry in `http_allow` is told at the start
         node = Node.open(
             store,
@@ -174,7 +174,13 @@ class Host:
         """What the server of this node offers, as the settings want it."""
         from rota.server.api import Api, ServerOptions
 
-        options = ServerOptions(rate_limit=self.settings.rate_limit, metrics_open=self.settings.metrics_open)
+        options = ServerOptions(
+            rate_limit=self.settings.rate_limit,
+            metrics_open=self.settings.metrics_open,
+            bound_to=(self.settings.host, *([] if self.listener is None else [str(self.listener.getsockname()[0])])),
+            allowed_hosts=self.settings.allowed_hosts,
+            trusted_proxies=self.settings.trusted_proxies,
+        )
         keys = KeyRing(self.engine.store, plan, self.engine.clock)
         return Api(self.engine, keys=keys, health=self.node.health, options=options)
 
@@ -184,7 +190,9 @@ class Host:
 
         api = self.make_api(plan)
         try:
-            await serve(make_app(api, self._operations()), listener, stopping, before_end=api.end_streams)
+            most = self.settings.max_connections
+            app = make_app(api, self._operations())
+            await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most)
         finally:
             await asyncio.to_thread(api.close)
 
@@ -295,6 +303,10 @@ def _side_queues(settings: Settings, roles: frozenset[str]) -> list[tuple[NodeOp
     return [(options, name, threads) for name, threads in found if threads and name != settings.node_type]
 
 
+def _executor_options(settings: Settings) -> ExecutorOptions:
+    return ExecutorOptions(http_allow=settings.http_allow, pass_environment=settings.pass_environment)
+
+
 def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:
     return NodeOptions(
         node_type=settings.node_type,
@@ -302,6 +314,7 @@ def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:
         threads=settings.thread_count,
         stop_grace_s=settings.stop_grace_s,
         history_max_age_ms=round(settings.history_max_age_days * _DAY_MS),
+        audit_max_age_ms=round(settings.audit_max_age_days * _DAY_MS),
         history_max_count=settings.history_max_count,
     )
 

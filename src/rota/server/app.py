@@ -12,6 +12,7 @@ from rota.server import routes
 from rota.server.answers import answer_fault
 from rota.server.api import Api
 from rota.server.endpoint import Endpoint, NotFoundEndpoint
+from rota.server.gate.gate import Gate
 from rota.server.operations import Operation, by_path
 from rota.server.safe_headers import SafeHeaders
 
@@ -21,7 +22,7 @@ def make_app(api: Api, operations: Iterable[Operation] = routes.ALL) -> Starlett
     api.operations = tuple(_opened(api, one) for one in operations)
     app = Starlette(
         routes=[Route(path, Endpoint(api, methods)) for path, methods in by_path(api.operations).items()],
-        middleware=[Middleware(SafeHeaders)],
+        middleware=[Middleware(SafeHeaders), Middleware(Gate, names=api.names, proxies=api.proxies)],
         exception_handlers={Exception: answer_fault},
     )
     # A redirect from `/api/` to `/api` would make clients drop their key.

@@ -4,15 +4,19 @@ A check is told how the user would name the value (`--port`, `ROTA_PORT`, `rota.
 error points there. Values from the environment are text and are read as what the setting is before they are checked.
 """
 
+import ipaddress
 import math
+import re
 from collections.abc import Callable, Iterable
 
 from rota.errors import InvalidInput
 from rota.model.events.event import check_type_name
 from rota.model.limits import check_name, check_range
+from rota.model.triggers.durations import parse_duration
 
 Check = Callable[[str, object], object]
 
+_HOST_NAME = re.compile(r"\*|(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[?[0-9A-Fa-f:]+\]?")
 _FLAG_WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
@@ -54,6 +58,16 @@ def flag(where: str, value: object) -> bool:
 def whole(low: int, high: int) -> Check:
     """A whole number within bounds."""
     return lambda where, value: check_range(where, value, low, high)
+
+
+def duration(low_ms: int, high_ms: int) -> Check:
+    """A duration such as `90s`, or a number of milliseconds, within bounds."""
+
+    def check(where: str, value: object) -> int:
+        millis = parse_duration(where, value) if isinstance(value, str) else value
+        return check_range(where, millis, low_ms, high_ms)
+
+    return check
 
 
 def number(low: float, high: float) -> Check:
@@ -100,6 +114,26 @@ def texts(where: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise InvalidInput(where, f"must be a list, got {value!r}")
     return tuple(text(where, one) for one in value)
+
+
+def host_names(where: str, value: object) -> tuple[str, ...]:
+    """A list of names without ports; `*` is any, and `*.example.com` any below that."""
+    found = texts(where, value)
+    for one in found:
+        if not _HOST_NAME.fullmatch(one):
+            raise InvalidInput(where, f"{one!r} is not a host name; write it like rota.example.com, without a port")
+    return found
+
+
+def networks(where: str, value: object) -> tuple[str, ...]:
+    """A list of addresses and networks."""
+    found = texts(where, value)
+    for one in found:
+        try:
+            ipaddress.ip_network(one, strict=False)
+        except ValueError:
+            raise InvalidInput(where, f"{one!r} is no address or network; write it like 10.0.0.0/8") from None
+    return found
 
 
 def event_types(where: str, value: object) -> tuple[str, ...]:

@@ -2,10 +2,11 @@
 
 from msgspec import Struct
 
-from rota.errors import AuthError, Conflict, InvalidInput, NotFound, RotaError, StoreError, StoreFull
+from rota.errors import AuthError, Conflict, InvalidInput, NotAllowed, NotFound, RotaError, StoreError, StoreFull
 
 _STATUS_OF_ERROR: tuple[tuple[type[RotaError], int], ...] = (
     (InvalidInput, 400),
+    (NotAllowed, 403),
     (AuthError, 401),
     (NotFound, 404),
     (Conflict, 409),

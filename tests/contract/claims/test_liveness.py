@@ -167,7 +167,7 @@ def test_a_claim_that_is_looked_up_knows_since_when_it_is_held(store: Store) -> 
 
     (found,) = store.claims_of_node(queue, node, limit=4)
 
-    assert found.claimed_at == NOW + 7
+    assert found.began_at == NOW + 7
 
 
 def test_a_claim_knows_attempts_and_deaths_before_it(store: Store) -> None:

@@ -10,7 +10,7 @@ from rota.dialects.synchrony.dialect import Synchrony
 from rota.settings import Settings
 from rota.store import Store
 from tests.cli.calling import RotaProcess
-from tests.cli.test_up import get
+from tests.cli.run.test_up import get
 from tests.seeds.redis_cli import RedisCli
 from tests.servers import RedisSentinel, RedisServer, raw_command
 

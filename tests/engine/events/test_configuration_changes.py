@@ -9,11 +9,10 @@ from rota.engine.definitions.moves import move_configurations
 from rota.errors import Conflict, NotFound, StoreUnavailable
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
 from rota.model.ids import new_id
-from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.events import ConfigurationEntry
-from tests.engine.events.posting import NOW, Desk, needs
+from tests.engine.events.installation import NOW, EventsInstallation, needs
 from tests.engine.working import Faults
 
 
@@ -22,14 +21,14 @@ def wish(name: str, *resources: str, **more: object) -> ConfigurationRequest:
 
 
 class Race:
-    """A desk that changes something, and another that is faster."""
+    """An installation that changes something, and another that is faster."""
 
     def __init__(self, store: Store, open_again: Callable[[], Store]) -> None:
         self.faults = Faults(store)
-        self.slow, self.fast = Desk(self.faults.store), Desk(open_again())
+        self.slow, self.fast = EventsInstallation(self.faults.store), EventsInstallation(open_again())
 
     def meanwhile(self, *acts: Callable[[], object]) -> None:
-        """Between the slow desk's reading and its writing, the next times."""
+        """Between the slow installation's reading and its writing, the next times."""
         self.faults.before("put_configurations", *acts)
 
     def entry(self, name: str = "c") -> ConfigurationEntry:
@@ -42,7 +41,7 @@ def race(store: Store, open_again: Callable[[], Store]) -> Race:
 
 
 def test_what_an_event_did_while_a_configuration_was_changed_is_not_lost(race: Race) -> None:
-    race.fast.define("c", needs("FILE", "a"), needs("FILE", "b"))
+    race.fast.define_configuration("c", needs("FILE", "a"), needs("FILE", "b"))
     race.meanwhile(lambda: race.fast.post("FILE", "a", 10))
 
     race.slow.configurations.replace("c", wish("c", "a", "c"))
@@ -53,7 +52,7 @@ def test_what_an_event_did_while_a_configuration_was_changed_is_not_lost(race: R
 
 
 def test_a_change_upon_a_version_that_was_read_is_refused_when_it_is_another_now(race: Race) -> None:
-    race.fast.define("c", needs("FILE", "a"), needs("FILE", "b"))
+    race.fast.define_configuration("c", needs("FILE", "a"), needs("FILE", "b"))
     race.fast.post("FILE", "a", 10)
 
     for stale in (1, 3):
@@ -70,7 +69,7 @@ def test_a_change_upon_a_version_that_was_read_is_refused_when_it_is_another_now
 
 
 def test_of_two_that_create_the_same_name_one_is_refused(race: Race) -> None:
-    race.meanwhile(lambda: race.fast.define("c", needs("FILE", "a")))
+    race.meanwhile(lambda: race.fast.define_configuration("c", needs("FILE", "a")))
 
     with pytest.raises(Conflict, match="'c'"):
         race.slow.configurations.create(wish("c", "b"))
@@ -79,18 +78,18 @@ def test_of_two_that_create_the_same_name_one_is_refused(race: Race) -> None:
 
 
 def test_a_change_of_what_was_deleted_meanwhile_is_not_found(race: Race) -> None:
-    race.fast.define("c", needs("FILE", "a"))
+    race.fast.define_configuration("c", needs("FILE", "a"))
     race.meanwhile(lambda: race.fast.configurations.delete("c"))
 
     with pytest.raises(NotFound):
         race.slow.configurations.replace("c", wish("c", "b"))
 
     assert race.fast.store.list_configurations(limit=9).entries == []
-    race.slow.define("c", needs("FILE", "a"))  # its name is free
+    race.slow.define_configuration("c", needs("FILE", "a"))  # its name is free
 
 
 def test_a_change_that_is_none_leaves_the_version_as_it_is(race: Race) -> None:
-    race.fast.define("c", needs("FILE", "a"))
+    race.fast.define_configuration("c", needs("FILE", "a"))
 
     entry = race.slow.configurations.replace("c", wish("c", "a"))
 
@@ -98,7 +97,7 @@ def test_a_change_that_is_none_leaves_the_version_as_it_is(race: Race) -> None:
 
 
 def test_a_configuration_keeps_its_uuid_and_the_time_of_its_making_when_it_changes(race: Race) -> None:
-    before = race.fast.define("c", needs("FILE", "a")).configuration
+    before = race.fast.define_configuration("c", needs("FILE", "a")).configuration
     race.slow.clock.advance(5_000)
 
     after = race.slow.configurations.replace(before.uuid, wish("d", "b")).configuration
@@ -113,22 +112,22 @@ def test_a_change_while_the_store_is_away_can_be_made_again(store: Store, is_don
         raise StoreUnavailable("the store is away")
 
     faults = Faults(store)
-    desk = Desk(faults.store)
-    desk.define("c", needs("FILE", "a"))
+    installation = EventsInstallation(faults.store)
+    installation.define_configuration("c", needs("FILE", "a"))
     (faults.after if is_done else faults.before)("put_configurations", be_away)
 
     with pytest.raises(StoreUnavailable):
-        desk.configurations.replace("c", wish("c", "b"))
-    desk.configurations.replace("c", wish("c", "b"))
+        installation.configurations.replace("c", wish("c", "b"))
+    installation.configurations.replace("c", wish("c", "b"))
 
-    assert [one.resource for one in desk.configurations.find("c").configuration.dependencies] == ["b"]
-    assert desk.configurations.find("c").state.version == 2
-    assert [desk.triggers("FILE", "a", 1), desk.triggers("FILE", "b", 1)] == [False, True]
+    assert [one.resource for one in installation.configurations.find("c").configuration.dependencies] == ["b"]
+    assert installation.configurations.find("c").state.version == 2
+    assert [installation.triggers("FILE", "a", 1), installation.triggers("FILE", "b", 1)] == [False, True]
 
 
 def test_the_job_type_that_was_made_for_a_configuration_goes_when_it_is_not_needed(race: Race) -> None:
     own = {"executor": "log", "metadata": {"message": "m"}}
-    race.fast.define("c", needs("FILE", "a"), job=own)
+    race.fast.define_configuration("c", needs("FILE", "a"), job=own)
     made = race.entry().configuration.job_type
     assert [one.name for one in race.fast.store.list_job_types()] == ["rota.configuration.c"]
 
@@ -143,12 +142,11 @@ def test_the_job_type_that_was_made_for_a_configuration_goes_when_it_is_not_need
 
 
 def test_a_configuration_follows_its_job_type_although_events_come_meanwhile(race: Race) -> None:
-    for name in ("default", "big"):
-        race.fast.definitions.define_node_type(NodeType(uuid=new_id(NOW), name=name))
+    race.fast.definitions.define_node_type(NodeType(uuid=new_id(NOW), name="big"))
     for name in ("report", "other"):
-        race.fast.definitions.define_job_type(JobType(uuid=new_id(NOW), name=name, executor="log"))
-    race.fast.define("c", needs("FILE", "a", 0), job={"job_type": "report"})
-    race.fast.define("d", needs("FILE", "a", 0), job={"job_type": "other"})
+        race.fast.define(name)
+    race.fast.define_configuration("c", needs("FILE", "a", 0), job={"job_type": "report"})
+    race.fast.define_configuration("d", needs("FILE", "a", 0), job={"job_type": "other"})
     default, big = (race.fast.definitions.node_type(name).uuid for name in ("default", "big"))
     race.meanwhile(*[lambda at=at: race.fast.post("FILE", "a", at) for at in (1, 2)])
 

@@ -8,7 +8,7 @@ import pytest
 from rota.engine.events.file_source import check_directories, existing_files, file_event
 from rota.errors import InvalidInput
 from rota.store import Store
-from tests.engine.events.posting import NOW, Desk, needs
+from tests.engine.events.installation import NOW, EventsInstallation, needs
 
 CHANGED_NS = 1_609_502_400_123_456_789
 
@@ -43,15 +43,15 @@ def test_a_file_that_is_gone_or_has_an_odd_name_is_no_event(tmp_path: Path) -> N
 
 @pytest.mark.stores("sqlite-file")  # the stores are told apart elsewhere
 def test_a_file_that_is_told_twice_counts_once_and_one_that_changed_counts_again(store: Store, tmp_path: Path) -> None:
-    desk = Desk(store)
+    installation = EventsInstallation(store)
     path = file_at(tmp_path / "a")
-    desk.define("c", needs("FILE", str(path), 0))
+    installation.define_configuration("c", needs("FILE", str(path), 0))
 
     made = []
     for changed_ns in (CHANGED_NS, CHANGED_NS, CHANGED_NS + 1_000):
-        event = file_event(file_at(path, changed_ns), desk.clock.advance(1_000))
+        event = file_event(file_at(path, changed_ns), installation.clock.advance(1_000))
         assert event is not None
-        made.append(len(desk.events.post([event]).triggered))
+        made.append(len(installation.events.post([event]).triggered))
 
     assert made == [1, 0, 1]
 

@@ -12,8 +12,8 @@ from rota.model.events.event import make_event
 from rota.model.ids import new_id
 from rota.store import Store
 from rota.store.events import ConfigurationChange
+from tests.engine.events.installation import NOW, EventsInstallation
 from tests.engine.events.oracle import Dep, Oracle
-from tests.engine.events.posting import NOW, Desk
 
 START_S = 1_000_000
 KINDS = ("FILE", "TABLE", "TIME_BASED")
@@ -31,7 +31,9 @@ steps = st.tuples(
 sequences = st.lists(steps, min_size=1, max_size=25)
 
 
-def defined(desk: Desk, queue: str, wishes: list[tuple[str, str, int]], clock: str, late: str) -> Configuration:
+def defined(
+    installation: EventsInstallation, queue: str, wishes: list[tuple[str, str, int]], clock: str, late: str
+) -> Configuration:
     """A configuration put into the store as it is; the engine would refuse some that can never be met."""
     made = Configuration(
         uuid=new_id(NOW),
@@ -45,7 +47,7 @@ def defined(desk: Desk, queue: str, wishes: list[tuple[str, str, int]], clock: s
         clock=ClockKind(clock),
         late=Late(late),
     )
-    desk.store.put_configurations([ConfigurationChange(made, first_state(made), None)])
+    installation.store.put_configurations([ConfigurationChange(made, first_state(made), None)])
     return made
 
 
@@ -71,8 +73,8 @@ def test_every_sequence_gives_what_the_rules_say(
 ) -> None:
     own = f"{uuid4()}/"  # so that no configuration of an earlier example is hit
     wishes = [(kind, own + place, life) for kind, place, life in wishes]
-    desk, handle = Desk(store), store
-    configuration = defined(desk, str(uuid4()), wishes, clock, late)
+    installation, handle = EventsInstallation(store), store
+    configuration = defined(installation, str(uuid4()), wishes, clock, late)
     oracle = Oracle([Dep(*wish) for wish in wishes], clock=clock, late=late)
     for number in repeats:
         if number < len(sequence):
@@ -83,7 +85,7 @@ def test_every_sequence_gives_what_the_rules_say(
             if handle is not store:
                 handle.close()
             handle = open_again()
-            desk = Desk(handle)
+            installation = EventsInstallation(handle)
         timestamp, received = START_S + happened, START_S + happened + delay
         event = make_event(
             id=new_id(NOW),
@@ -93,10 +95,10 @@ def test_every_sequence_gives_what_the_rules_say(
             received_at=received * 1_000,
         )
         expected = oracle.on_event(kind, own + place, timestamp, received)
-        answer = desk.events.post([event])
+        answer = installation.events.post([event])
 
         assert [one.dependency for one in answer.validated] == [configuration.dependencies[n] for n in expected[0]]
         assert bool(answer.triggered) is expected[1]
-    (entry,) = desk.store.find_configurations([configuration.uuid])
+    (entry,) = installation.store.find_configurations([configuration.uuid])
     assert entry is not None
     assert entry.state.last_execution == (None if oracle.last is None else oracle.last * 1_000_000)

@@ -14,14 +14,14 @@ from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.jobs import JobQuery
 from tests.contract.building import claim_all, claim_one, die, fail, fail_and_retry, finish, reclaim, succeed
-from tests.engine.events.posting import NOW, Desk, needs
+from tests.engine.events.installation import NOW, EventsInstallation, needs
 from tests.engine.working import Faults
 
 JOB_TYPES = {"load": "0190b0c0-0000-7000-8000-000000000001", "report": "0190b0c0-0000-7000-8000-000000000002"}
 
 
-class Office(Desk):
-    """A desk with the job types `load` and `report`, each in a queue of its own, and an outbox duty that lives on."""
+class OutboxInstallation(EventsInstallation):
+    """With the job types `load` and `report`, each in a queue of its own, and an outbox duty that lives on."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
@@ -32,14 +32,14 @@ class Office(Desk):
         self.queue = self.definitions.node_type("for-load").uuid
 
     def wait_for_load(self, life: int = 0, **more: object) -> None:
-        self.define("after-load", needs("JOB", "load", life, **more), job={"job_type": "report"})
+        self.define_configuration("after-load", needs("JOB", "load", life, **more), job={"job_type": "report"})
         self.definitions.refresh()  # as every beat of a node does
 
-    def enqueue(self, count: int = 1) -> None:
-        self.engine.intake.enqueue([JobRequest(job_type="load")] * count)
+    def enqueue_loads(self, count: int = 1) -> None:
+        self.enqueue_all([JobRequest(job_type="load")] * count)
 
     def end_one(self) -> None:
-        self.enqueue()
+        self.enqueue_loads()
         finish(self.store, succeed(claim_one(self.store, self.queue)))
 
     def run_outbox(self) -> float:
@@ -60,8 +60,8 @@ def faults(store: Store) -> Faults:
 
 
 @pytest.fixture
-def office(faults: Faults) -> Office:
-    return Office(faults.store)
+def installation(faults: Faults) -> OutboxInstallation:
+    return OutboxInstallation(faults.store)
 
 
 def be_away() -> None:
@@ -69,25 +69,29 @@ def be_away() -> None:
 
 
 @pytest.mark.parametrize("call", ["read_outbox", "match_events", "load_configurations", "apply_verdicts"])
-def test_an_end_that_could_not_be_posted_is_posted_the_next_time(office: Office, faults: Faults, call: str) -> None:
-    office.wait_for_load()
-    office.end_one()
+def test_an_end_that_could_not_be_posted_is_posted_the_next_time(
+    installation: OutboxInstallation, faults: Faults, call: str
+) -> None:
+    installation.wait_for_load()
+    installation.end_one()
     faults.before(call, be_away)
 
     with pytest.raises(StoreUnavailable):
-        office.run_outbox()
-    assert (office.left(), office.reports()) == (1, 0)
-    office.run_outbox()
+        installation.run_outbox()
+    assert (installation.left(), installation.reports()) == (1, 0)
+    installation.run_outbox()
 
-    assert (office.left(), office.reports()) == (0, 1)
+    assert (installation.left(), installation.reports()) == (0, 1)
 
 
 @pytest.mark.parametrize(
     "fault", ["clearing failed", "cleared, and the answer was lost", "judged, and the answer was lost"]
 )
-def test_an_end_that_was_posted_and_not_cleared_counts_once(office: Office, faults: Faults, fault: str) -> None:
-    office.wait_for_load()
-    office.end_one()
+def test_an_end_that_was_posted_and_not_cleared_counts_once(
+    installation: OutboxInstallation, faults: Faults, fault: str
+) -> None:
+    installation.wait_for_load()
+    installation.end_one()
     if fault == "clearing failed":
         faults.before("clear_outbox", be_away)
     elif fault == "cleared, and the answer was lost":
@@ -96,113 +100,115 @@ def test_an_end_that_was_posted_and_not_cleared_counts_once(office: Office, faul
         faults.after("apply_verdicts", be_away)
 
     with pytest.raises(StoreUnavailable):
-        office.run_outbox()
-    office.clock.advance(1_000)
-    office.run_outbox()
+        installation.run_outbox()
+    installation.clock.advance(1_000)
+    installation.run_outbox()
 
-    assert (office.left(), office.reports()) == (0, 1)
+    assert (installation.left(), installation.reports()) == (0, 1)
 
 
 def test_an_end_that_two_take_at_once_counts_once(
-    office: Office, faults: Faults, open_again: Callable[[], Store]
+    installation: OutboxInstallation, faults: Faults, open_again: Callable[[], Store]
 ) -> None:
-    office.wait_for_load()
-    office.end_one()
-    other = Office(open_again())
+    installation.wait_for_load()
+    installation.end_one()
+    other = OutboxInstallation(open_again())
 
     def take_too() -> None:
         other.run_outbox()
 
     faults.before("apply_verdicts", take_too)
 
-    office.run_outbox()
+    installation.run_outbox()
 
-    assert (office.left(), office.reports()) == (0, 1)
+    assert (installation.left(), installation.reports()) == (0, 1)
 
 
-def test_ends_of_several_rounds_all_count_while_the_clock_stands_still(office: Office) -> None:
-    office.wait_for_load()
+def test_ends_of_several_rounds_all_count_while_the_clock_stands_still(installation: OutboxInstallation) -> None:
+    installation.wait_for_load()
 
     for _ in range(3):
-        office.end_one()
-        office.run_outbox()
+        installation.end_one()
+        installation.run_outbox()
 
-    assert office.reports() == 3
-
-
-def test_more_ends_than_fit_one_round_are_taken_without_a_pause(office: Office) -> None:
-    office.wait_for_load()
-    office.enqueue(501)
-    finish(office.store, *map(succeed, claim_all(office.store, office.queue)))
-
-    assert office.run_outbox() == 0.0
-    assert office.left() == 1
-    assert office.run_outbox() == 0.25
-    assert (office.left(), office.reports()) == (0, 501)
+    assert installation.reports() == 3
 
 
-def test_every_end_of_a_job_that_is_brought_back_is_an_event_of_its_own(office: Office) -> None:
-    office.wait_for_load(3600)
-    office.enqueue()
-    claim = claim_one(office.store, office.queue)
-    finish(office.store, fail(claim))
-    office.run_outbox()
+def test_more_ends_than_fit_one_round_are_taken_without_a_pause(installation: OutboxInstallation) -> None:
+    installation.wait_for_load()
+    installation.enqueue_loads(501)
+    finish(installation.store, *map(succeed, claim_all(installation.store, installation.queue)))
 
-    assert office.store.retry_jobs([claim.spec.id], now=NOW) == [True]
-    finish(office.store, succeed(claim_one(office.store, office.queue)))
-    office.run_outbox()
-
-    assert office.reports() == 2
+    assert installation.run_outbox() == 0.0
+    assert installation.left() == 1
+    assert installation.run_outbox() == 0.25
+    assert (installation.left(), installation.reports()) == (0, 501)
 
 
-def test_attempts_that_are_not_the_last_are_no_ends(office: Office) -> None:
-    office.wait_for_load(3600)
-    office.enqueue()
-    finish(office.store, fail_and_retry(claim_one(office.store, office.queue)))
-    office.run_outbox()
-    assert office.reports() == 0
+def test_every_end_of_a_job_that_is_brought_back_is_an_event_of_its_own(installation: OutboxInstallation) -> None:
+    installation.wait_for_load(3600)
+    installation.enqueue_loads()
+    claim = claim_one(installation.store, installation.queue)
+    finish(installation.store, fail(claim))
+    installation.run_outbox()
 
-    finish(office.store, succeed(claim_one(office.store, office.queue, now=NOW + 2_000)), now=NOW + 2_000)
-    office.run_outbox()
+    assert installation.store.retry_jobs([claim.spec.id], now=NOW) == [True]
+    finish(installation.store, succeed(claim_one(installation.store, installation.queue)))
+    installation.run_outbox()
 
-    assert office.reports() == 1
-
-
-def test_an_end_that_the_watchdog_tells_makes_the_next_job(office: Office) -> None:
-    office.wait_for_load(outcome="failed")
-    office.enqueue()
-    claim = claim_one(office.store, office.queue)
-
-    assert reclaim(office.store, die(claim, on_node_death=OnNodeDeath.FAIL)) == frozenset()
-    office.run_outbox()
-
-    assert office.reports() == 1
+    assert installation.reports() == 2
 
 
-def test_a_job_that_comes_back_from_a_dead_node_has_not_ended(office: Office) -> None:
-    office.wait_for_load()
-    office.enqueue()
-    claim = claim_one(office.store, office.queue)
+def test_attempts_that_are_not_the_last_are_no_ends(installation: OutboxInstallation) -> None:
+    installation.wait_for_load(3600)
+    installation.enqueue_loads()
+    finish(installation.store, fail_and_retry(claim_one(installation.store, installation.queue)))
+    installation.run_outbox()
+    assert installation.reports() == 0
 
-    reclaim(office.store, die(claim))
-    office.run_outbox()
-    assert office.reports() == 0
-    assert finish(office.store, succeed(claim)) == {claim.spec.id}, "a node that is back too late"
-    office.run_outbox()
+    finish(
+        installation.store, succeed(claim_one(installation.store, installation.queue, now=NOW + 2_000)), now=NOW + 2_000
+    )
+    installation.run_outbox()
 
-    assert office.reports() == 0
+    assert installation.reports() == 1
 
 
-def test_ends_of_every_queue_are_taken(office: Office) -> None:
-    office.definitions.define_node_type(NodeType(uuid=new_id(NOW), name="big"))
-    office.definitions.define_job_type(JobType(uuid=new_id(NOW), name="far", executor="log", node_type="big"))
-    office.define("after-far", needs("JOB", "far", 0), job={"job_type": "report"})
-    office.wait_for_load()
-    office.end_one()
-    big = office.definitions.node_type("big").uuid
-    office.engine.intake.enqueue([JobRequest(job_type="far")])
-    finish(office.store, succeed(claim_one(office.store, big)))
+def test_an_end_that_the_watchdog_tells_makes_the_next_job(installation: OutboxInstallation) -> None:
+    installation.wait_for_load(outcome="failed")
+    installation.enqueue_loads()
+    claim = claim_one(installation.store, installation.queue)
 
-    office.run_outbox()
+    assert reclaim(installation.store, die(claim, on_node_death=OnNodeDeath.FAIL)) == frozenset()
+    installation.run_outbox()
 
-    assert office.reports() == 2
+    assert installation.reports() == 1
+
+
+def test_a_job_that_comes_back_from_a_dead_node_has_not_ended(installation: OutboxInstallation) -> None:
+    installation.wait_for_load()
+    installation.enqueue_loads()
+    claim = claim_one(installation.store, installation.queue)
+
+    reclaim(installation.store, die(claim))
+    installation.run_outbox()
+    assert installation.reports() == 0
+    assert finish(installation.store, succeed(claim)) == {claim.spec.id}, "a node that is back too late"
+    installation.run_outbox()
+
+    assert installation.reports() == 0
+
+
+def test_ends_of_every_queue_are_taken(installation: OutboxInstallation) -> None:
+    installation.definitions.define_node_type(NodeType(uuid=new_id(NOW), name="big"))
+    installation.definitions.define_job_type(JobType(uuid=new_id(NOW), name="far", executor="log", node_type="big"))
+    installation.define_configuration("after-far", needs("JOB", "far", 0), job={"job_type": "report"})
+    installation.wait_for_load()
+    installation.end_one()
+    big = installation.definitions.node_type("big").uuid
+    installation.enqueue("far")
+    finish(installation.store, succeed(claim_one(installation.store, big)))
+
+    installation.run_outbox()
+
+    assert installation.reports() == 2

@@ -12,16 +12,16 @@ from rota.errors import InvalidInput
 from rota.model.job import Cause
 from rota.model.outcome import Outcome, OutcomeKind
 from rota.store import open_store
-from tests.engine.events.posting import NOW, Desk, needs
+from tests.engine.events.installation import NOW, EventsInstallation, needs
 from tests.engine.executors.runs import JOB_ID, LoggedRun, errors_of, job_type, make_run
 
 TICK = NOW - 60_000
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def installation(tmp_path: Path) -> Iterator[EventsInstallation]:
     store = open_store(f"sqlite:///{tmp_path / 'rota.db'}")
-    yield Desk(store, event_types=("STRIKE",))
+    yield EventsInstallation(store, event_types=("STRIKE",))
     store.close()
 
 
@@ -31,54 +31,56 @@ def emission(kind: object = "TIME_BASED", resource: object = "clock", cause: Cau
     return run
 
 
-def run(runner: asyncio.Runner, desk: Desk, attempt: LoggedRun) -> Outcome:
-    return runner.run(EventExecutor(desk.events, desk.clock).run(attempt))
+def run(runner: asyncio.Runner, installation: EventsInstallation, attempt: LoggedRun) -> Outcome:
+    return runner.run(EventExecutor(installation.events, installation.clock).run(attempt))
 
 
 def test_an_event_of_a_tick_bears_its_nominal_instant_also_when_it_is_posted_late(
-    runner: asyncio.Runner, desk: Desk
+    runner: asyncio.Runner, installation: EventsInstallation
 ) -> None:
-    uuid = desk.define("c", needs("TIME_BASED", "clock", 0)).configuration.uuid
+    uuid = installation.define_configuration("c", needs("TIME_BASED", "clock", 0)).configuration.uuid
 
-    outcome = run(runner, desk, emission(cause=Cause("schedule", "s", TICK)))
+    outcome = run(runner, installation, emission(cause=Cause("schedule", "s", TICK)))
 
-    (valid,) = desk.store.list_validations(uuid, limit=9)
+    (valid,) = installation.store.list_validations(uuid, limit=9)
     assert (valid.event.id, valid.event.time, valid.event.received_at) == (JOB_ID, TICK * 1_000, NOW)
-    (evaluation,) = desk.store.list_evaluations(uuid, limit=9)
+    (evaluation,) = installation.store.list_evaluations(uuid, limit=9)
     assert outcome == Outcome(OutcomeKind.SUCCEEDED, {"validated": ["c"], "triggered": {"c": evaluation.job}})
 
 
 def test_a_job_that_no_tick_made_is_an_event_of_the_time_when_it_was_enqueued(
-    runner: asyncio.Runner, desk: Desk
+    runner: asyncio.Runner, installation: EventsInstallation
 ) -> None:
-    uuid = desk.define("c", needs("TIME_BASED", "clock", 0)).configuration.uuid
+    uuid = installation.define_configuration("c", needs("TIME_BASED", "clock", 0)).configuration.uuid
 
-    run(runner, desk, emission())
+    run(runner, installation, emission())
 
-    assert desk.store.list_validations(uuid, limit=9)[0].event.time == (NOW - 5_000) * 1_000
+    assert installation.store.list_validations(uuid, limit=9)[0].event.time == (NOW - 5_000) * 1_000
 
 
-def test_an_event_whose_job_runs_again_counts_once(runner: asyncio.Runner, desk: Desk) -> None:
-    desk.define("c", needs("TIME_BASED", "clock", 60), needs("FILE", "a", 0))
-    run(runner, desk, emission(cause=Cause("schedule", "s", TICK)))
+def test_an_event_whose_job_runs_again_counts_once(runner: asyncio.Runner, installation: EventsInstallation) -> None:
+    installation.define_configuration("c", needs("TIME_BASED", "clock", 60), needs("FILE", "a", 0))
+    run(runner, installation, emission(cause=Cause("schedule", "s", TICK)))
 
-    again = run(runner, desk, emission(cause=Cause("schedule", "s", TICK)))
+    again = run(runner, installation, emission(cause=Cause("schedule", "s", TICK)))
 
     assert again == Outcome(OutcomeKind.SUCCEEDED, {"validated": [], "triggered": {}})
 
 
-def test_an_event_of_a_tick_that_is_still_to_come_is_one_of_now(runner: asyncio.Runner, desk: Desk) -> None:
-    uuid = desk.define("c", needs("TIME_BASED", "clock", 0)).configuration.uuid
+def test_an_event_of_a_tick_that_is_still_to_come_is_one_of_now(
+    runner: asyncio.Runner, installation: EventsInstallation
+) -> None:
+    uuid = installation.define_configuration("c", needs("TIME_BASED", "clock", 0)).configuration.uuid
 
-    run(runner, desk, emission(cause=Cause("schedule", "s", NOW + 60_000)))
+    run(runner, installation, emission(cause=Cause("schedule", "s", NOW + 60_000)))
 
-    assert desk.store.list_validations(uuid, limit=9)[0].event.time == NOW * 1_000 + 999
+    assert installation.store.list_validations(uuid, limit=9)[0].event.time == NOW * 1_000 + 999
 
 
-def test_any_type_may_be_emitted(runner: asyncio.Runner, desk: Desk) -> None:
-    desk.define("c", needs("STRIKE", "clock", 0))
+def test_any_type_may_be_emitted(runner: asyncio.Runner, installation: EventsInstallation) -> None:
+    installation.define_configuration("c", needs("STRIKE", "clock", 0))
 
-    outcome = run(runner, desk, emission("strike"))
+    outcome = run(runner, installation, emission("strike"))
 
     assert isinstance(outcome.results, dict)
     assert outcome.results["validated"] == ["c"]
@@ -88,9 +90,9 @@ def test_any_type_may_be_emitted(runner: asyncio.Runner, desk: Desk) -> None:
     ("attempt", "field"), [(emission("no/type"), "type"), (emission(resource=""), "resourceId"), (make_run({}), "type")]
 )
 def test_what_is_no_event_is_refused_by_field(
-    runner: asyncio.Runner, desk: Desk, attempt: LoggedRun, field: str
+    runner: asyncio.Runner, installation: EventsInstallation, attempt: LoggedRun, field: str
 ) -> None:
-    outcome = run(runner, desk, attempt)
+    outcome = run(runner, installation, attempt)
 
     assert (outcome.kind, errors_of(outcome)["type"]) == (OutcomeKind.REFUSED, "arguments")
     assert errors_of(outcome)["message"].startswith(f"{field}: ")

@@ -58,7 +58,7 @@ def batcher(counting: CountingStore) -> Iterator[EnqueueBatcher]:
 
 
 def test_a_single_job_waits_for_nobody(batcher: EnqueueBatcher, counting: CountingStore) -> None:
-    (admission,) = asyncio.run(batcher.enqueue([WISH]))
+    (admission,) = asyncio.run(batcher.enqueue([WISH], by=None))
 
     assert admission.is_new
     assert counting.find_jobs([admission.job_id])[0] is not None
@@ -66,8 +66,8 @@ def test_a_single_job_waits_for_nobody(batcher: EnqueueBatcher, counting: Counti
 
 def test_requests_of_one_moment_share_a_round_trip(batcher: EnqueueBatcher, counting: CountingStore) -> None:
     async def together() -> list[list[Admission]]:
-        await batcher.enqueue([WISH])  # from now on the job type is known
-        return await asyncio.gather(*[batcher.enqueue([WISH] * n) for n in (1, 2, 3)])
+        await batcher.enqueue([WISH], by=None)  # from now on the job type is known
+        return await asyncio.gather(*[batcher.enqueue([WISH] * n, by=None) for n in (1, 2, 3)])
 
     answers = asyncio.run(together())
 
@@ -82,12 +82,12 @@ def test_who_comes_while_a_batch_is_under_way_goes_with_the_next(
     batcher: EnqueueBatcher, counting: CountingStore
 ) -> None:
     async def live() -> None:
-        await batcher.enqueue([WISH])
+        await batcher.enqueue([WISH], by=None)
         counting.gate.clear()
-        first = asyncio.create_task(batcher.enqueue([WISH]))
+        first = asyncio.create_task(batcher.enqueue([WISH], by=None))
         while len(counting.batches) < 2:  # noqa: ASYNC110, the store cannot set an event of this loop
             await asyncio.sleep(0)
-        others = [asyncio.create_task(batcher.enqueue([WISH])) for _ in range(5)]
+        others = [asyncio.create_task(batcher.enqueue([WISH], by=None)) for _ in range(5)]
         await asyncio.sleep(0)
         counting.gate.set()
         await asyncio.gather(first, *others)
@@ -99,8 +99,8 @@ def test_who_comes_while_a_batch_is_under_way_goes_with_the_next(
 
 def test_a_batch_stays_within_bounds(batcher: EnqueueBatcher, counting: CountingStore) -> None:
     async def live() -> None:
-        await batcher.enqueue([WISH])
-        await asyncio.gather(*[batcher.enqueue([WISH] * 600) for _ in range(3)])
+        await batcher.enqueue([WISH], by=None)
+        await asyncio.gather(*[batcher.enqueue([WISH] * 600, by=None) for _ in range(3)])
 
     asyncio.run(live())
 
@@ -111,7 +111,7 @@ def test_a_batch_stays_within_bounds(batcher: EnqueueBatcher, counting: Counting
 def test_a_bad_request_is_refused_alone(batcher: EnqueueBatcher) -> None:
     async def live() -> list[list[Admission] | BaseException]:
         wishes = [WISH, JobRequest(job_type="report", priority=10**9), JobRequest(job_type="nothing"), WISH]
-        return await asyncio.gather(*[batcher.enqueue([one]) for one in wishes], return_exceptions=True)
+        return await asyncio.gather(*[batcher.enqueue([one], by=None) for one in wishes], return_exceptions=True)
 
     first, priority, unknown, last = asyncio.run(live())
 
@@ -125,11 +125,11 @@ def test_when_the_store_is_away_everybody_hears_of_it_and_may_try_again(
     batcher: EnqueueBatcher, counting: CountingStore
 ) -> None:
     async def live() -> list[list[Admission] | BaseException]:
-        await batcher.enqueue([WISH])
+        await batcher.enqueue([WISH], by=None)
         counting.is_unplugged = True
-        refused = await asyncio.gather(*[batcher.enqueue([WISH]) for _ in range(3)], return_exceptions=True)
+        refused = await asyncio.gather(*[batcher.enqueue([WISH], by=None) for _ in range(3)], return_exceptions=True)
         counting.is_unplugged = False
-        assert (await batcher.enqueue([WISH]))[0].is_new
+        assert (await batcher.enqueue([WISH], by=None))[0].is_new
         return refused
 
     assert all(isinstance(one, StoreError) for one in asyncio.run(live()))
@@ -137,9 +137,9 @@ def test_when_the_store_is_away_everybody_hears_of_it_and_may_try_again(
 
 def test_a_caller_who_gave_up_disturbs_nobody(batcher: EnqueueBatcher, counting: CountingStore) -> None:
     async def live() -> list[Admission]:
-        await batcher.enqueue([WISH])
+        await batcher.enqueue([WISH], by=None)
         counting.gate.clear()
-        gone, stays = (asyncio.create_task(batcher.enqueue([WISH])) for _ in range(2))
+        gone, stays = (asyncio.create_task(batcher.enqueue([WISH], by=None)) for _ in range(2))
         await asyncio.sleep(0)
         gone.cancel()
         counting.gate.set()

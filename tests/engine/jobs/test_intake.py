@@ -1,61 +1,48 @@
 """Intake: what is asked for is checked before anything is stored, and the error names the field."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
 
 from rota.clock import ManualClock
-from rota.engine.engine import Engine
 from rota.engine.jobs.intake import MAX_DELAY_MS, MAX_INSTANT, JobRequest
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job import MAX_PRIORITY, Cause, JobState
 from rota.model.job_type import MAX_TIMEOUT_MS, JobType, Unique
 from rota.model.limits import MAX_DEPTH, MAX_PAYLOAD_BYTES
-from rota.model.node import NodeType
 from rota.model.retry import RetryPolicy
 from rota.store import Store, open_store
-from tests.contract.building import counts, find
+from tests.installation import Installation
 
 NOW = 1_700_000_000_000
-QUEUE = new_id(NOW)
 REPORT = new_id(NOW)
 
 
-class Door:
-    """An intake with one queue and one job type, `report`."""
+class IntakeInstallation(Installation):
+    """With one queue and one job type, `report`."""
 
     def __init__(self, store: Store) -> None:
-        self.store = store
-        self.clock = ManualClock(NOW)
-        self.engine = Engine(store, self.clock)
-        self.definitions = self.engine.definitions
-        self.definitions.define(
-            [NodeType(uuid=QUEUE, name="default")],
-            [JobType(uuid=REPORT, name="report", executor="log")],
-        )
-        self.intake = self.engine.intake
+        super().__init__(store, ManualClock(NOW))
+        self.define("report", uuid=REPORT)
 
-    def enqueue(self, job_type: str = "report", **wishes: object) -> str:
-        request = JobRequest(job_type=job_type, **wishes)  # type: ignore[arg-type]
-        return self.intake.enqueue([request])[0].job_id
-
-    def refuses(self, field: str, **wishes: object) -> str:
+    def refuses(self, field: str, **inputs: object) -> str:
         """The message of the error, which names the field; nothing is stored, not even the good request beside it."""
-        bad = JobRequest(**({"job_type": "report"} | wishes))  # type: ignore[arg-type]
+        bad = JobRequest(**({"job_type": "report"} | inputs))  # type: ignore[arg-type]
         with pytest.raises(InvalidInput) as raised:
             self.intake.enqueue([JobRequest(job_type="report"), bad])
         assert raised.value.field == field
         assert str(raised.value).startswith(f"{field}: ")
-        assert counts(self.store, QUEUE) == {}
+        assert self.counts() == {}
         return raised.value.reason
 
 
 @pytest.fixture
-def door() -> Iterator[Door]:
+def installation() -> Iterator[IntakeInstallation]:
     store = open_store("sqlite://:memory:")
-    yield Door(store)
+    yield IntakeInstallation(store)
     store.close()
 
 
@@ -67,128 +54,138 @@ def nested(depth: int) -> dict[str, object]:
     return value
 
 
-def test_a_plain_request_becomes_a_queued_job(door: Door) -> None:
-    job = find(door.store, door.enqueue(arguments={"day": 1}))
+def test_a_plain_request_becomes_a_queued_job(installation: IntakeInstallation) -> None:
+    job = installation.job(installation.enqueue(arguments={"day": 1}))
 
     assert job.state is JobState.QUEUED
     assert job.spec.job_type == REPORT
-    assert job.spec.queue == QUEUE
+    assert job.spec.queue == installation.queue
     assert job.spec.arguments == {"day": 1}
     assert job.spec.enqueued_at == NOW
 
 
-def test_a_job_type_may_be_named_by_its_uuid(door: Door) -> None:
-    assert find(door.store, door.enqueue(REPORT)).spec.job_type == REPORT
+def test_a_job_type_may_be_named_by_its_uuid(installation: IntakeInstallation) -> None:
+    assert installation.job(installation.enqueue(REPORT)).spec.job_type == REPORT
 
 
-def test_an_unknown_job_type_is_not_found_and_the_nearest_is_proposed(door: Door) -> None:
+def test_an_unknown_job_type_is_not_found_and_the_nearest_is_proposed(installation: IntakeInstallation) -> None:
     with pytest.raises(NotFound, match="no job type 'repotr'; did you mean 'report'"):
-        door.enqueue("repotr")
+        installation.enqueue("repotr")
 
-    assert counts(door.store, QUEUE) == {}
+    assert installation.counts() == {}
 
 
-def test_an_unknown_job_type_that_is_like_nothing_is_answered_with_what_is_known(door: Door) -> None:
+def test_an_unknown_job_type_that_is_like_nothing_is_answered_with_what_is_known(
+    installation: IntakeInstallation,
+) -> None:
     with pytest.raises(NotFound, match="no job type 'xyz'; known: report"):
-        door.enqueue("xyz")
+        installation.enqueue("xyz")
 
 
 @pytest.mark.parametrize("name", ["", "\ud800", "x" * 100_000, "\0"])
-def test_a_job_type_that_cannot_be_a_name_is_not_found(door: Door, name: str) -> None:
+def test_a_job_type_that_cannot_be_a_name_is_not_found(installation: IntakeInstallation, name: str) -> None:
     with pytest.raises(NotFound):
-        door.enqueue(name)
+        installation.enqueue(name)
 
 
-def test_a_job_type_whose_node_type_is_gone_takes_no_jobs(door: Door) -> None:
-    door.store.put_job_types([JobType(uuid=new_id(NOW), name="lost", executor="log", node_type="nowhere")])
+def test_a_job_type_whose_node_type_is_gone_takes_no_jobs(installation: IntakeInstallation) -> None:
+    installation.store.put_job_types([JobType(uuid=new_id(NOW), name="lost", executor="log", node_type="nowhere")])
 
-    assert "nowhere" in door.refuses("job_type", job_type="lost")
+    assert "nowhere" in installation.refuses("job_type", job_type="lost")
 
 
 @pytest.mark.parametrize(
     ("arguments", "kind"),
     [([], "an array"), ("text", "a string"), (None, "null"), (7, "a number"), (True, "a boolean")],
 )
-def test_arguments_that_are_no_object_are_refused(door: Door, arguments: object, kind: str) -> None:
-    assert kind in door.refuses("arguments", arguments=arguments)
+def test_arguments_that_are_no_object_are_refused(
+    installation: IntakeInstallation, arguments: object, kind: str
+) -> None:
+    assert kind in installation.refuses("arguments", arguments=arguments)
 
 
-def test_arguments_over_the_limit_are_refused_and_up_to_it_accepted(door: Door) -> None:
+def test_arguments_over_the_limit_are_refused_and_up_to_it_accepted(installation: IntakeInstallation) -> None:
     room = MAX_PAYLOAD_BYTES - len(msgspec.json.encode({"text": ""}))
 
-    reason = door.refuses("arguments", arguments={"text": "x" * (room + 1)})
-    job_id = door.enqueue(arguments={"text": "x" * room})
+    reason = installation.refuses("arguments", arguments={"text": "x" * (room + 1)})
+    job_id = installation.enqueue(arguments={"text": "x" * room})
 
     assert str(MAX_PAYLOAD_BYTES) in reason
-    assert find(door.store, job_id).spec.arguments == {"text": "x" * room}
+    assert installation.job(job_id).spec.arguments == {"text": "x" * room}
 
 
-def test_arguments_nested_too_deep_are_refused_and_up_to_the_limit_accepted(door: Door) -> None:
-    assert str(MAX_DEPTH) in door.refuses("arguments", arguments=nested(MAX_DEPTH + 1))
-    door.refuses("arguments", arguments=nested(50_000))
+def test_arguments_nested_too_deep_are_refused_and_up_to_the_limit_accepted(installation: IntakeInstallation) -> None:
+    assert str(MAX_DEPTH) in installation.refuses("arguments", arguments=nested(MAX_DEPTH + 1))
+    installation.refuses("arguments", arguments=nested(50_000))
 
-    assert find(door.store, door.enqueue(arguments=nested(MAX_DEPTH))).spec.arguments == nested(MAX_DEPTH)
+    assert installation.job(installation.enqueue(arguments=nested(MAX_DEPTH))).spec.arguments == nested(MAX_DEPTH)
 
 
-def test_arguments_that_contain_themselves_are_refused(door: Door) -> None:
+def test_arguments_that_contain_themselves_are_refused(installation: IntakeInstallation) -> None:
     circle: dict[str, object] = {}
     circle["in"] = circle
 
-    door.refuses("arguments", arguments=circle)
+    installation.refuses("arguments", arguments=circle)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_numbers_that_json_cannot_carry_are_refused_wherever_they_are(door: Door, number: float) -> None:
-    door.refuses("arguments.ratio", arguments={"ratio": number})
-    door.refuses("arguments.rows[1].x", arguments={"rows": [1, {"x": number}]})
+def test_numbers_that_json_cannot_carry_are_refused_wherever_they_are(
+    installation: IntakeInstallation, number: float
+) -> None:
+    installation.refuses("arguments.ratio", arguments={"ratio": number})
+    installation.refuses("arguments.rows[1].x", arguments={"rows": [1, {"x": number}]})
 
 
 @pytest.mark.parametrize("arguments", [{"text": "\ud800"}, {"\udfff": 1}, {"rows": [["\ud83d"]]}])
-def test_lone_surrogates_are_refused_in_keys_and_values(door: Door, arguments: dict[str, object]) -> None:
-    assert "surrogate" in door.refuses("arguments", arguments=arguments)
+def test_lone_surrogates_are_refused_in_keys_and_values(
+    installation: IntakeInstallation, arguments: dict[str, object]
+) -> None:
+    assert "surrogate" in installation.refuses("arguments", arguments=arguments)
 
 
 @pytest.mark.parametrize("arguments", [{1: "x"}, {None: "x"}, {("a",): "x"}])
-def test_keys_that_are_no_strings_are_refused(door: Door, arguments: dict[object, object]) -> None:
-    door.refuses("arguments", arguments=arguments)
+def test_keys_that_are_no_strings_are_refused(
+    installation: IntakeInstallation, arguments: dict[object, object]
+) -> None:
+    installation.refuses("arguments", arguments=arguments)
 
 
-def test_values_that_are_not_json_are_refused(door: Door) -> None:
-    door.refuses("arguments.thing", arguments={"thing": object()})
+def test_values_that_are_not_json_are_refused(installation: IntakeInstallation) -> None:
+    installation.refuses("arguments.thing", arguments={"thing": object()})
 
 
-def test_any_unicode_text_is_carried_as_it_is(door: Door) -> None:
+def test_any_unicode_text_is_carried_as_it_is(installation: IntakeInstallation) -> None:
     arguments: dict[str, object] = {"text": "\0 \x7f \u2028 \uffff é 😀", "": {"a.b[c]": None}}
 
-    assert find(door.store, door.enqueue(arguments=arguments)).spec.arguments == arguments
+    assert installation.job(installation.enqueue(arguments=arguments)).spec.arguments == arguments
 
 
 @pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 2**64 - 1, 1e308, -0.0, 5e-324])
-def test_large_and_small_numbers_are_carried_exactly(door: Door, number: float) -> None:
-    assert find(door.store, door.enqueue(arguments={"n": number})).spec.arguments == {"n": number}
+def test_large_and_small_numbers_are_carried_exactly(installation: IntakeInstallation, number: float) -> None:
+    assert installation.job(installation.enqueue(arguments={"n": number})).spec.arguments == {"n": number}
 
 
 NOT_WHOLE: list[object] = [1.5, "1", True, float("nan")]
 
 
 @pytest.mark.parametrize("value", [-MAX_PRIORITY - 1, MAX_PRIORITY + 1, 10**30, None, *NOT_WHOLE])
-def test_a_priority_out_of_range_is_refused(door: Door, value: object) -> None:
-    door.refuses("priority", priority=value)
+def test_a_priority_out_of_range_is_refused(installation: IntakeInstallation, value: object) -> None:
+    installation.refuses("priority", priority=value)
 
 
 @pytest.mark.parametrize("value", [-1, MAX_DELAY_MS + 1, 10**30, *NOT_WHOLE])
-def test_a_delay_out_of_range_is_refused(door: Door, value: object) -> None:
-    door.refuses("delay_ms", delay_ms=value)
+def test_a_delay_out_of_range_is_refused(installation: IntakeInstallation, value: object) -> None:
+    installation.refuses("delay_ms", delay_ms=value)
 
 
 @pytest.mark.parametrize("value", [-1, MAX_INSTANT + 1, 10**30, *NOT_WHOLE])
-def test_a_time_out_of_range_is_refused(door: Door, value: object) -> None:
-    door.refuses("run_at", run_at=value)
+def test_a_time_out_of_range_is_refused(installation: IntakeInstallation, value: object) -> None:
+    installation.refuses("run_at", run_at=value)
 
 
 @pytest.mark.parametrize("value", [-1, 0, MAX_TIMEOUT_MS + 1, 10**30, *NOT_WHOLE])
-def test_a_timeout_out_of_range_is_refused(door: Door, value: object) -> None:
-    door.refuses("timeout_ms", timeout_ms=value)
+def test_a_timeout_out_of_range_is_refused(installation: IntakeInstallation, value: object) -> None:
+    installation.refuses("timeout_ms", timeout_ms=value)
 
 
 @pytest.mark.parametrize(
@@ -201,65 +198,69 @@ def test_a_timeout_out_of_range_is_refused(door: Door, value: object) -> None:
         ("jitter", [-0.1, 1.1, float("nan"), "0", True]),
     ],
 )
-def test_a_retry_policy_out_of_range_is_refused(door: Door, field: str, values: list[object]) -> None:
+def test_a_retry_policy_out_of_range_is_refused(
+    installation: IntakeInstallation, field: str, values: list[object]
+) -> None:
     for value in values:
-        door.refuses(f"retry.{field}", retry=RetryPolicy(**{field: value}))  # type: ignore[arg-type]
+        installation.refuses(f"retry.{field}", retry=RetryPolicy(**{field: value}))  # type: ignore[arg-type]
 
 
-def test_a_time_and_a_delay_cannot_both_be_given(door: Door) -> None:
-    assert "delay" in door.refuses("run_at", run_at=NOW + 1, delay_ms=1)
+def test_a_time_and_a_delay_cannot_both_be_given(installation: IntakeInstallation) -> None:
+    assert "delay" in installation.refuses("run_at", run_at=NOW + 1, delay_ms=1)
 
 
-def test_a_delay_counts_from_now(door: Door) -> None:
-    job = find(door.store, door.enqueue(delay_ms=1_000))
+def test_a_delay_counts_from_now(installation: IntakeInstallation) -> None:
+    job = installation.job(installation.enqueue(delay_ms=1_000))
 
     assert job.state is JobState.DELAYED
     assert job.spec.run_at == NOW + 1_000
 
 
-@pytest.mark.parametrize("wishes", [{"delay_ms": 0}, {"run_at": NOW - 1}, {"run_at": 0}])
-def test_a_time_that_has_passed_means_at_once(door: Door, wishes: dict[str, int]) -> None:
-    assert find(door.store, door.enqueue("report", **wishes)).state is JobState.QUEUED
+@pytest.mark.parametrize("inputs", [{"delay_ms": 0}, {"run_at": NOW - 1}, {"run_at": 0}])
+def test_a_time_that_has_passed_means_at_once(installation: IntakeInstallation, inputs: dict[str, Any]) -> None:
+    assert installation.job(installation.enqueue("report", **inputs)).state is JobState.QUEUED
 
 
 @pytest.mark.parametrize("value", ["", "x", "123", 7, "g" * 36, "\ud800", "0" * 33])
-def test_an_id_that_is_no_uuid_is_refused(door: Door, value: object) -> None:
-    door.refuses("id", id=value)
+def test_an_id_that_is_no_uuid_is_refused(installation: IntakeInstallation, value: object) -> None:
+    installation.refuses("id", id=value)
 
 
-def test_the_callers_own_id_makes_one_job_however_often_it_is_handed_in(door: Door) -> None:
+def test_the_callers_own_id_makes_one_job_however_often_it_is_handed_in(installation: IntakeInstallation) -> None:
     own = new_id(NOW)
 
-    first = door.intake.enqueue([JobRequest(job_type="report", id=own.upper())])
-    second = door.intake.enqueue([JobRequest(job_type="report", id=own)])
+    first = installation.intake.enqueue([JobRequest(job_type="report", id=own.upper())])
+    second = installation.intake.enqueue([JobRequest(job_type="report", id=own)])
 
     assert [(one.job_id, one.is_new) for one in first + second] == [(own, True), (own, False)]
-    assert counts(door.store, QUEUE) == {JobState.QUEUED: 1}
+    assert installation.counts() == {JobState.QUEUED: 1}
 
 
 @pytest.mark.parametrize("value", ["", "x" * 513, "\ud800"])
-def test_a_unique_key_that_cannot_be_one_is_refused(door: Door, value: object) -> None:
-    door.refuses("unique_key", unique_key=value)
+def test_a_unique_key_that_cannot_be_one_is_refused(installation: IntakeInstallation, value: object) -> None:
+    installation.refuses("unique_key", unique_key=value)
 
 
-def test_a_unique_key_admits_one_live_job_and_names_it_to_the_others(door: Door) -> None:
+def test_a_unique_key_admits_one_live_job_and_names_it_to_the_others(installation: IntakeInstallation) -> None:
     requests = [JobRequest(job_type="report", unique_key="today") for _ in range(3)]
 
-    admissions = door.intake.enqueue(requests)
+    admissions = installation.intake.enqueue(requests)
 
     assert [one.is_new for one in admissions] == [True, False, False]
     assert len({one.job_id for one in admissions}) == 1
-    assert counts(door.store, QUEUE) == {JobState.QUEUED: 1}
+    assert installation.counts() == {JobState.QUEUED: 1}
 
 
-def test_equal_arguments_are_equal_in_any_order_for_a_type_that_is_unique_while_pending(door: Door) -> None:
+def test_equal_arguments_are_equal_in_any_order_for_a_type_that_is_unique_while_pending(
+    installation: IntakeInstallation,
+) -> None:
     unique = JobType(uuid=new_id(NOW), name="sync", executor="log", unique=Unique.WHILE_PENDING)
-    door.definitions.define_job_type(unique)
+    installation.definitions.define_job_type(unique)
 
-    first = door.enqueue("sync", arguments={"a": 1, "b": {"c": 2, "d": 3}})
+    first = installation.enqueue("sync", arguments={"a": 1, "b": {"c": 2, "d": 3}})
 
-    assert door.enqueue("sync", arguments={"b": {"d": 3, "c": 2}, "a": 1}) == first
-    assert door.enqueue("sync", arguments={"a": 1, "b": {"c": 2}}) != first
+    assert installation.enqueue("sync", arguments={"b": {"d": 3, "c": 2}, "a": 1}) == first
+    assert installation.enqueue("sync", arguments={"a": 1, "b": {"c": 2}}) != first
 
 
 @pytest.mark.parametrize(
@@ -273,24 +274,28 @@ def test_equal_arguments_are_equal_in_any_order_for_a_type_that_is_unique_while_
         ("cause.kind", Cause(7)),  # type: ignore[arg-type]
     ],
 )
-def test_a_cause_that_cannot_be_kept_is_refused(door: Door, field: str, cause: Cause) -> None:
-    door.refuses(field, cause=cause)
+def test_a_cause_that_cannot_be_kept_is_refused(installation: IntakeInstallation, field: str, cause: Cause) -> None:
+    installation.refuses(field, cause=cause)
 
 
-def test_a_cause_is_kept(door: Door) -> None:
+def test_a_cause_is_kept(installation: IntakeInstallation) -> None:
     cause = Cause("schedule", "nightly", NOW)
 
-    assert find(door.store, door.enqueue(cause=cause)).spec.cause == cause
+    assert installation.job(installation.enqueue(cause=cause)).spec.cause == cause
 
 
-def test_no_requests_make_no_jobs(door: Door) -> None:
-    assert door.intake.enqueue([]) == []
+def test_no_requests_make_no_jobs(installation: IntakeInstallation) -> None:
+    assert installation.intake.enqueue([]) == []
 
 
 @pytest.mark.parametrize("field", ["priority", "delay_ms", "run_at", "timeout_ms"])
-def test_a_number_with_more_digits_than_python_prints_is_refused_like_any_other(door: Door, field: str) -> None:
-    door.refuses(field, **{field: 10**5_000})
+def test_a_number_with_more_digits_than_python_prints_is_refused_like_any_other(
+    installation: IntakeInstallation, field: str
+) -> None:
+    installation.refuses(field, **{field: 10**5_000})
 
 
-def test_an_argument_with_more_digits_than_python_prints_is_refused_like_any_other(door: Door) -> None:
-    door.refuses("arguments.n", arguments={"n": 10**5_000})
+def test_an_argument_with_more_digits_than_python_prints_is_refused_like_any_other(
+    installation: IntakeInstallation,
+) -> None:
+    installation.refuses("arguments.n", arguments={"n": 10**5_000})

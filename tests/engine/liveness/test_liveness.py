@@ -3,6 +3,7 @@ attempts from new ones."""
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from rota.engine.liveness.presence import Presence
 from rota.engine.node.health import Health
 from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
+from rota.engine.worker.times import WorkerTimes
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.model.job_type import Unique
@@ -26,7 +28,8 @@ from rota.store import Store
 from rota.store.claims import Claims, Renewal
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, Faults, Shop, until, working
+from tests.engine.working import DEADLINE_S, Faults, until, working
+from tests.installation import Installation
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 
@@ -209,15 +212,17 @@ def test_the_lock_of_a_process_that_lives_is_seen_by_all_others(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_user_code_that_blocks_the_loop_does_not_cost_the_node_its_life(store: Store) -> None:
+def test_user_code_that_blocks_the_loop_does_not_cost_the_node_its_life(
+    store: Store, installation: Installation
+) -> None:
     async def scene() -> None:
-        shop = Shop(store)
-        shop.python("block_the_loop")
+        stage = new_stage()
+        installation.define_python("block_the_loop")
         async with working(store, dead_after_ms=SHORT_MS, threads=2) as node:
-            before = store.read_pulses(shop.queue)[node.uuid]
-            seen = Pulses(store, shop.queue, node.uuid)
-            job_id = shop.enqueue("block_the_loop", {"seconds": 4 * SHORT_MS / 1000})
-            (job,) = await shop.ended(job_id)
+            before = store.read_pulses(installation.queue)[node.uuid]
+            seen = Pulses(store, installation.queue, node.uuid, on_enough=stage.release.set)
+            job_id = installation.enqueue("block_the_loop", {"seconds": DEADLINE_S / 2})
+            (job,) = await installation.ended(job_id)
 
             assert job.state is JobState.SUCCEEDED
             assert job.deaths == 0
@@ -227,17 +232,21 @@ def test_user_code_that_blocks_the_loop_does_not_cost_the_node_its_life(store: S
 
 
 class Pulses:
-    """Watches a node's pulse from a thread, since the loop is blocked."""
+    """Watches a node's pulse from a thread, since the loop is blocked, for longer than a node may be silent."""
 
-    def __init__(self, store: Store, queue: str, node: str) -> None:
+    def __init__(self, store: Store, queue: str, node: str, *, on_enough: Callable[[], object]) -> None:
         self._seen: set[str] = set()
+        self._on_enough = on_enough
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, args=(store, queue, node))
         self._thread.start()
 
     def _watch(self, store: Store, queue: str, node: str) -> None:
+        end = time.monotonic() + 4 * SHORT_MS / 1000
         while not self._is_over.wait(0.01):
             self._seen.add(store.read_pulses(queue)[node])
+            if len(self._seen) > 5 and time.monotonic() > end:
+                self._on_enough()
 
     def stop(self) -> set[str]:
         self._is_over.set()
@@ -245,36 +254,39 @@ class Pulses:
         return self._seen
 
 
-def test_a_job_that_a_node_is_given_again_begins_when_the_old_run_has_ended(store: Store) -> None:
+def test_a_job_that_a_node_is_given_again_begins_when_the_old_run_has_ended(
+    store: Store, installation: Installation
+) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop = Shop(store)
-        shop.python("pass_gate")
-        job_id = shop.enqueue("pass_gate")
+        installation.define_python("pass_gate")
+        job_id = installation.enqueue("pass_gate")
         async with working(store, dead_after_ms=HOURS_MS, threads=2) as node:
             await until(lambda: stage.inside == 1, "the first run")
-            first = shop.job(job_id).token
+            first = installation.job(job_id).token
 
             # As after a death that was none: the job is queued again, and the same node has a free slot for it.
-            held = store.claims_of_node(shop.queue, node.uuid, limit=1)
+            held = store.claims_of_node(installation.queue, node.uuid, limit=1)
             assert reclaim(store, *[die(one, store.now()) for one in held], now=store.now()) == frozenset()
             await until(lambda: len(stage.started) == 2, "the second run")
 
             assert stage.most_inside == 1
-            assert shop.job(job_id).token != first
+            assert installation.job(job_id).token != first
             stage.gate.set()
-            (job,) = await shop.ended(job_id)
+            (job,) = await installation.ended(job_id)
             assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 1)
-        assert shop.counts() == {JobState.SUCCEEDED: 1}
+        assert installation.counts() == {JobState.SUCCEEDED: 1}
 
     asyncio.run(scene())
 
 
-def test_a_late_answer_to_a_renewal_of_the_old_attempt_does_not_stop_the_new_one(store: Store) -> None:
+def test_a_late_answer_to_a_renewal_of_the_old_attempt_does_not_stop_the_new_one(
+    store: Store, installation: Installation
+) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop, faults = Shop(store), Faults(store)
-        shop.python("pass_gate")
+        faults = Faults(store)
+        installation.define_python("pass_gate")
         asked, may_go_on = threading.Event(), threading.Event()
 
         def take_long() -> None:
@@ -282,13 +294,13 @@ def test_a_late_answer_to_a_renewal_of_the_old_attempt_does_not_stop_the_new_one
             may_go_on.wait(DEADLINE_S)
 
         async with working(faults.store, dead_after_ms=SHORT_MS, roles=frozenset({"worker"})) as node:
-            job_id = shop.enqueue("pass_gate", {"text": "x"})
+            job_id = installation.enqueue("pass_gate", {"text": "x"})
             await until(lambda: stage.inside == 1, "the job to run")
             faults.before("renew_claims", take_long)
             await until(asked.is_set, "a renewal of the first attempt")
 
             # While it is on its way, the job is taken from the node, and given to it again.
-            reclaim(store, *map(die, store.claims_of_node(shop.queue, node.uuid, limit=9)))
+            reclaim(store, *map(die, store.claims_of_node(installation.queue, node.uuid, limit=9)))
             await until(lambda: len(stage.started) == 2, "the second attempt")
             renewals = faults.calls.count("renew_claims")
             may_go_on.set()
@@ -296,22 +308,21 @@ def test_a_late_answer_to_a_renewal_of_the_old_attempt_does_not_stop_the_new_one
 
             assert (stage.started, stage.inside) == (["x", "x"], 1)
             stage.gate.set()
-            (job,) = await shop.ended(job_id)
+            (job,) = await installation.ended(job_id)
             assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 1)
 
     asyncio.run(scene())
 
 
-def test_a_node_that_cannot_renew_stops_only_what_must_not_run_twice(store: Store) -> None:
+def test_a_node_that_cannot_renew_stops_only_what_must_not_run_twice(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop = Shop(store)
-        shop.python("pass_gate")
-        shop.define(
+        installation.define_python("pass_gate")
+        installation.define(
             "only_one", "python", {"function": "tests.engine.job_functions:pass_gate"}, unique=Unique.WHILE_RUNNING
         )
         faults = Faults(store)
-        plain, locked = shop.enqueue("pass_gate"), shop.enqueue("only_one")
+        plain, locked = installation.enqueue("pass_gate"), installation.enqueue("only_one")
         async with working(faults.store, dead_after_ms=2_000, threads=4):
             await until(lambda: stage.inside == 2, "both to run")
             faults.cut_off()
@@ -321,12 +332,12 @@ def test_a_node_that_cannot_renew_stops_only_what_must_not_run_twice(store: Stor
             faults.reconnect()
             await until(lambda: len(stage.started) == 3, "the stopped one to run again")
             stage.gate.set()
-            jobs = await shop.ended(plain, locked)
+            jobs = await installation.ended(plain, locked)
 
             assert [job.state for job in jobs] == [JobState.SUCCEEDED] * 2
             assert [job.deaths for job in jobs] == [0, 0]
             assert [job.attempts for job in jobs] == [1, 1]
-            assert shop.job(locked).spec.lock_key is not None
+            assert installation.job(locked).spec.lock_key is not None
 
     asyncio.run(scene())
 
@@ -345,26 +356,27 @@ class JumpyClock(NodeClock):
         self._slept_s += seconds
 
 
-def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_after(store: Store) -> None:
+def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_after(
+    store: Store, installation: Installation
+) -> None:
     """Others may have it by then."""
 
     async def scene() -> None:
         stage = new_stage()
-        shop = Shop(store)
-        shop.python("note")
-        job_id = shop.enqueue("note", {"text": "late"})
+        installation.define_python("note")
+        job_id = installation.enqueue("note", {"text": "late"})
         faults, clock = Faults(store), JumpyClock()
         tokens: list[str] = []
 
         def stand_still() -> None:
-            tokens.append(shop.job(job_id).token)
+            tokens.append(installation.job(job_id).token)
             clock.sleep(2 * HOURS_MS / 1000)
 
         faults.before("renew_claims", *[be_away] * 1_000)  # after a renewal it would know that the job is its own
         faults.after("finish_and_claim_jobs", stand_still)
         node = Node.open(faults.store, NodeOptions(dead_after_ms=HOURS_MS), clock=clock)
         task = asyncio.create_task(node.run())
-        (job,) = await shop.ended(job_id)
+        (job,) = await installation.ended(job_id)
         node.request_stop(at_once=True)
         await task
 
@@ -376,13 +388,12 @@ def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_afte
     asyncio.run(scene())
 
 
-def test_a_run_under_a_lock_that_was_claimed_lately_is_not_given_up(store: Store) -> None:
+def test_a_run_under_a_lock_that_was_claimed_lately_is_not_given_up(store: Store, installation: Installation) -> None:
     """The claim was a sign of life, though the heart was not heard for long."""
 
     async def scene() -> None:
         stage = new_stage()
-        shop = Shop(store)
-        shop.define(
+        installation.define(
             "only_one", "python", {"function": "tests.engine.job_functions:pass_gate"}, unique=Unique.WHILE_RUNNING
         )
         faults = Faults(store)
@@ -390,49 +401,51 @@ def test_a_run_under_a_lock_that_was_claimed_lately_is_not_given_up(store: Store
             faults.before("renew_claims", *[be_away] * 1_000)
             heard = faults.calls.count("renew_claims")
             await until(lambda: faults.calls.count("renew_claims") > heard + 20, "the node to be silent for long")
-            job_id = shop.enqueue("only_one")
+            job_id = installation.enqueue("only_one")
             await until(lambda: stage.inside == 1, "the job to run")
             before = faults.calls.count("renew_claims")
             await until(lambda: faults.calls.count("renew_claims") > before + 3, "further beats in vain")
 
             assert len(stage.started) == 1
-            assert shop.job(job_id).state is JobState.RUNNING
+            assert installation.job(job_id).state is JobState.RUNNING
             stage.gate.set()
-            await shop.ended(job_id)
+            await installation.ended(job_id)
 
     asyncio.run(scene())
 
 
-def test_a_thread_under_a_lock_is_not_given_up_because_it_would_go_on(store: Store) -> None:
+def test_a_thread_under_a_lock_is_not_given_up_because_it_would_go_on(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         new_stage()
-        shop = Shop(store)
-        shop.define("only_one", "python", {"function": "tests.engine.job_functions:block"}, unique=Unique.WHILE_RUNNING)
+        installation.define(
+            "only_one", "python", {"function": "tests.engine.job_functions:block"}, unique=Unique.WHILE_RUNNING
+        )
         faults = Faults(store)
         async with working(faults.store, dead_after_ms=1_000, threads=4):
-            job_id = shop.enqueue("only_one", {"seconds": 3.0})
-            await shop.running(job_id)
+            job_id = installation.enqueue("only_one", {"seconds": 3.0})
+            await installation.running(job_id)
             faults.cut_off()
             await until(lambda: faults.calls.count("renew_claims") > 8, "the node to be silent for the dead time")
             faults.reconnect()
-            (job,) = await shop.ended(job_id)
+            (job,) = await installation.ended(job_id)
 
             assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 0)
 
     asyncio.run(scene())
 
 
-def test_a_run_under_a_lock_knows_its_fencing_number(store: Store) -> None:
+def test_a_run_under_a_lock_knows_its_fencing_number(store: Store, installation: Installation) -> None:
     async def scene() -> None:
-        shop = Shop(store)
-        name = shop.bash("echo $ROTA_FENCING_NUMBER", unique=Unique.WHILE_RUNNING)
-        shop.python("tell_fencing_number", unique=Unique.WHILE_RUNNING)
-        shop.python("nothing")
+        name = installation.define_command("echo $ROTA_FENCING_NUMBER", unique=Unique.WHILE_RUNNING)
+        installation.define_python("tell_fencing_number", unique=Unique.WHILE_RUNNING)
+        installation.define_python("nothing")
         async with working(store):
-            first, second = await shop.ended(shop.enqueue(name), shop.enqueue(name))
-            third, fourth = await shop.ended(shop.enqueue("tell_fencing_number"), shop.enqueue("nothing"))
+            first, second = await installation.ended(installation.enqueue(name), installation.enqueue(name))
+            third, fourth = await installation.ended(
+                installation.enqueue("tell_fencing_number"), installation.enqueue("nothing")
+            )
 
-            numbers = [int(shop.messages(job.id)[0]) for job in (first, second)]
+            numbers = [int(installation.messages(job.id)[0]) for job in (first, second)]
             assert 0 < numbers[0] < numbers[1]
             assert isinstance(third.results, int)
             assert third.results > 0
@@ -444,15 +457,15 @@ def test_a_run_under_a_lock_knows_its_fencing_number(store: Store) -> None:
 def test_a_suspect_runs_in_a_process_of_its_own_beside_others_and_is_cleared(store: Store) -> None:
     async def scene() -> None:
         new_stage()
-        shop = Shop(store, threads=8)
-        shop.python("tell_process")
-        jobs = [shop.enqueue("tell_process") for _ in range(3)]
+        installation = Installation(store, threads=8)
+        installation.define_python("tell_process")
+        jobs = [installation.enqueue("tell_process") for _ in range(3)]
         for _ in range(SUSPECT_DEATHS):
-            reclaim(store, *(die(held) for held in claim(store, shop.queue, now=shop.clock.now())))
-        assert {shop.job(job_id).deaths for job_id in jobs} == {SUSPECT_DEATHS}
-        innocent = shop.enqueue("tell_process")
+            reclaim(store, *(die(held) for held in claim(store, installation.queue, now=installation.clock.now())))
+        assert {installation.job(job_id).deaths for job_id in jobs} == {SUSPECT_DEATHS}
+        innocent = installation.enqueue("tell_process")
         async with working(store):
-            *suspects, plain = await shop.ended(*jobs, innocent)
+            *suspects, plain = await installation.ended(*jobs, innocent)
 
             assert {job.state for job in suspects} == {JobState.SUCCEEDED}
             processes = {job.results for job in suspects}
@@ -463,20 +476,17 @@ def test_a_suspect_runs_in_a_process_of_its_own_beside_others_and_is_cleared(sto
 
 
 def test_a_coroutine_that_swallows_its_cancellation_does_not_keep_the_node(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, installation: Installation
 ) -> None:
-    monkeypatch.setattr("rota.engine.worker.stopping.ABANDON_S", 0.2)
-
     async def scene() -> None:
         stage = new_stage()
-        shop = Shop(store)
-        shop.python("swallow_cancellation")
-        job_id = shop.enqueue("swallow_cancellation")
-        async with working(store):
+        installation.define_python("swallow_cancellation")
+        job_id = installation.enqueue("swallow_cancellation")
+        async with working(store, worker_times=WorkerTimes(abandon_s=0.2)):
             await until(lambda: stage.inside == 1, "the job to run")
         assert stage.inside == 1
-        assert shop.job(job_id).state is JobState.QUEUED
-        assert shop.job(job_id).deaths == 0
+        assert installation.job(job_id).state is JobState.QUEUED
+        assert installation.job(job_id).deaths == 0
         stage.gate.set()
         await until(lambda: stage.inside == 0, "the run to end after all")
 
@@ -492,11 +502,17 @@ class LateClaims(Faults):
         self.delivered: list[Claims] = []
 
     def finish_and_claim_jobs(
-        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
+        self,
+        queue: str,
+        settlements: Sequence[Settlement],
+        *,
+        token: str,
+        limit: int,
+        now: int,
+        begin: int | None = None,
     ) -> Claims:
-        deliver = partial(
-            self.real.finish_and_claim_jobs, queue, settlements, token=token, limit=limit, now=self.real.now()
-        )
+        claim = {"token": token, "limit": limit, "now": self.real.now(), "begin": begin}
+        deliver = partial(self.real.finish_and_claim_jobs, queue, settlements, **claim)  # type: ignore[arg-type]
         if self._late is None and limit and self.real.count_jobs(queue)[JobState.QUEUED]:
             self._late = deliver
             raise StoreUnavailable("the answer did not come")
@@ -509,15 +525,14 @@ class LateClaims(Faults):
         return recovered
 
 
-def test_a_claim_that_arrives_after_its_recovery_strands_no_job(store: Store) -> None:
+def test_a_claim_that_arrives_after_its_recovery_strands_no_job(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         new_stage()
-        shop = Shop(store)
-        shop.python("nothing")
-        jobs = [shop.enqueue("nothing") for _ in range(5)]
+        installation.define_python("nothing")
+        jobs = [installation.enqueue("nothing") for _ in range(5)]
         late = LateClaims(store)
         async with working(late.store, dead_after_ms=HOURS_MS):
-            ended = await shop.ended(*jobs)
+            ended = await installation.ended(*jobs)
 
             assert late.delivered == [Claims([])]
             assert {(job.state, job.attempts, job.deaths) for job in ended} == {(JobState.SUCCEEDED, 1, 0)}
@@ -525,19 +540,19 @@ def test_a_claim_that_arrives_after_its_recovery_strands_no_job(store: Store) ->
     asyncio.run(scene())
 
 
-def test_the_claim_right_after_a_recovery_is_not_too_late_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_claim_right_after_a_recovery_is_not_too_late_itself(
+    store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Nobody looks for jobs by himself.
-    monkeypatch.setattr("rota.engine.worker.demand.IDLE_CHECK_S", 3_600.0)
     monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
     async def scene() -> None:
         new_stage()
-        shop = Shop(store)
-        shop.python("nothing")
+        installation.define_python("nothing")
         faults = Faults(store)
-        async with working(faults.store, dead_after_ms=HOURS_MS):
+        async with working(faults.store, dead_after_ms=HOURS_MS, worker_times=WorkerTimes(idle_check_s=3_600.0)):
             faults.before("finish_and_claim_jobs", be_away)
-            (job,) = await shop.ended(shop.enqueue("nothing"))
+            (job,) = await installation.ended(installation.enqueue("nothing"))
 
             assert faults.calls.count("recover_claims") == 1
             assert (job.state, job.attempts) == (JobState.SUCCEEDED, 1)

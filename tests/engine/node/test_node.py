@@ -21,7 +21,8 @@ from rota.model.node import NodeType
 from rota.store import Store, open_store
 from tests.contract.building import claim_one
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, Faults, Shop, is_listed, until, working
+from tests.engine.working import DEADLINE_S, Faults, is_listed, until, working
+from tests.installation import Installation
 from tests.servers import RedisServer, raw_command, wait_until
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
@@ -38,11 +39,11 @@ def record_of(store: Store, node: Node) -> NodeRecord:
 
 def test_a_node_tells_who_it_is(store: Store) -> None:
     async def scene() -> None:
-        shop = Shop(store, threads=5)
+        installation = Installation(store, threads=5)
         async with working(store) as node:
             record = record_of(store, node)
 
-            assert record.node_type == shop.queue
+            assert record.node_type == installation.queue
             assert record.host == socket.gethostname()
             assert record.pid == os.getpid()
             assert record.version == __version__
@@ -66,7 +67,7 @@ def test_a_node_holds_its_lock_before_others_can_know_of_it(store: Store, tmp_pa
         seen.append([one for one in held if one not in Presence(folder).gone(held)])
 
     async def scene() -> None:
-        Shop(store)
+        Installation(store)
         faults = Faults(store)
         node = Node.open(faults.store, NodeOptions(), presence=Presence(folder))
         faults.before(name, look)
@@ -81,21 +82,20 @@ def test_a_node_holds_its_lock_before_others_can_know_of_it(store: Store, tmp_pa
     assert list(folder.iterdir()) == []
 
 
-def test_a_node_tells_with_each_beat_what_it_does(store: Store) -> None:
+def test_a_node_tells_with_each_beat_what_it_does(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop = Shop(store)
-        shop.python("pass_gate")
+        installation.define_python("pass_gate")
         async with working(store, dead_after_ms=SHORT_LEASE_MS) as node:
             first = record_of(store, node).last_ping
-            jobs = [shop.enqueue("pass_gate") for _ in range(2)]
+            jobs = [installation.enqueue("pass_gate") for _ in range(2)]
             await until(lambda: record_of(store, node).running == 2, "a beat that tells of two jobs")
             assert record_of(store, node).last_ping > first
 
             node.request_stop()
             await until(lambda: record_of(store, node).draining, "a beat that tells of the stop")
             stage.gate.set()
-            await shop.ended(*jobs)
+            await installation.ended(*jobs)
 
     asyncio.run(scene())
 
@@ -106,15 +106,14 @@ def own_threads() -> list[str]:
     return [name for name in names if name.startswith("rota-") and name != "rota-job"]
 
 
-def test_a_node_that_stops_leaves_no_record_no_pulse_and_no_thread(store: Store) -> None:
+def test_a_node_that_stops_leaves_no_record_no_pulse_and_no_thread(store: Store, installation: Installation) -> None:
     async def scene() -> None:
-        shop = Shop(store)
-        shop.python("note")
+        installation.define_python("note")
         async with working(store) as node:
-            await shop.ended(shop.enqueue("note", {"text": "x"}))
+            await installation.ended(installation.enqueue("note", {"text": "x"}))
 
         assert not is_listed(store, node)
-        assert store.read_pulses(shop.queue) == {}
+        assert store.read_pulses(installation.queue) == {}
 
     new_stage()
     asyncio.run(scene())
@@ -122,42 +121,41 @@ def test_a_node_that_stops_leaves_no_record_no_pulse_and_no_thread(store: Store)
     wait_until(lambda: own_threads() == [], "the node's threads to end")
 
 
-def test_a_scheduler_runs_no_jobs(store: Store) -> None:
+def test_a_scheduler_runs_no_jobs(store: Store, installation: Installation) -> None:
     async def scene() -> None:
-        shop = Shop(store)
-        shop.python("nothing")
+        installation.define_python("nothing")
         async with working(store, roles=frozenset({SCHEDULER}), dead_after_ms=SHORT_LEASE_MS) as node:
-            job_id = shop.enqueue("nothing")
+            job_id = installation.enqueue("nothing")
             beat = record_of(store, node).last_ping
             await until(lambda: record_of(store, node).last_ping > beat, "another beat")
 
             assert record_of(store, node).roles == (SCHEDULER,)
             assert record_of(store, node).slots == 0
-            assert shop.job(job_id).state is JobState.QUEUED
+            assert installation.job(job_id).state is JobState.QUEUED
 
     asyncio.run(scene())
 
 
 @pytest.mark.parametrize("role", [WORKER, SCHEDULER])
-def test_a_node_of_any_role_takes_back_the_jobs_of_dead_ones(store: Store, role: str) -> None:
+def test_a_node_of_any_role_takes_back_the_jobs_of_dead_ones(
+    store: Store, installation: Installation, role: str
+) -> None:
     async def scene() -> None:
-        shop = Shop(store)
-        shop.python("nothing")
-        job_id = shop.enqueue("nothing")
-        claim_one(store, shop.queue, now=store.now())
+        installation.define_python("nothing")
+        job_id = installation.enqueue("nothing")
+        claim_one(store, installation.queue, now=store.now())
         async with working(store, roles=frozenset({role}), dead_after_ms=SHORT_LEASE_MS):
-            await until(lambda: shop.job(job_id).deaths == 1, "the death to be noticed")
+            await until(lambda: installation.job(job_id).deaths == 1, "the death to be noticed")
 
     asyncio.run(scene())
 
 
-def test_a_scheduler_trims_the_history(store: Store) -> None:
+def test_a_scheduler_trims_the_history(store: Store, installation: Installation) -> None:
     async def scene() -> None:
-        shop = Shop(store)
-        shop.python("nothing")
+        installation.define_python("nothing")
         async with working(store):
-            job_id = shop.enqueue("nothing")
-            await shop.ended(job_id)
+            job_id = installation.enqueue("nothing")
+            await installation.ended(job_id)
         async with working(store, roles=frozenset({SCHEDULER}), history_max_count=0):
             await until(lambda: store.find_jobs([job_id]) == [None], "the job to be forgotten")
 
@@ -176,45 +174,45 @@ def test_only_the_default_node_type_is_made_when_it_is_not_there(store: Store) -
     asyncio.run(scene())
 
 
-def test_a_node_serves_the_queue_of_its_own_type_only(store: Store) -> None:
+def test_a_node_serves_the_queue_of_its_own_type_only(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop = Shop(store)
-        shop.definitions.define_node_type(NodeType(uuid=new_id(shop.clock.now()), name="gpu"))
-        shop.python("note", node_type="gpu")
-        shop.python("nothing")
+        installation.definitions.define_node_type(NodeType(uuid=new_id(installation.clock.now()), name="gpu"))
+        installation.define_python("note", node_type="gpu")
+        installation.define_python("nothing")
         async with working(store, node_type="gpu") as node:
-            other = shop.enqueue("nothing")
-            (job,) = await shop.ended(shop.enqueue("note", {"text": "gpu"}))
+            other = installation.enqueue("nothing")
+            (job,) = await installation.ended(installation.enqueue("note", {"text": "gpu"}))
 
             assert job.node == node.uuid
             assert stage.started == ["gpu"]
-            assert shop.job(other).state is JobState.QUEUED
+            assert installation.job(other).state is JobState.QUEUED
 
     asyncio.run(scene())
 
 
-def test_a_run_whose_claim_was_lost_is_stopped_and_not_recorded(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_whose_claim_was_lost_is_stopped_and_not_recorded(
+    store: Store, installation: Installation, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop = Shop(store)
-        shop.python("pass_gate")
-        store.pause_queue(shop.queue)
-        job_id = shop.enqueue("pass_gate")
+        installation.define_python("pass_gate")
+        store.pause_queue(installation.queue)
+        job_id = installation.enqueue("pass_gate")
         async with working(store, dead_after_ms=SHORT_LEASE_MS, threads=1) as node:
-            store.resume_queue(shop.queue)
+            store.resume_queue(installation.queue)
             await until(lambda: stage.inside == 1, "the job to start")
 
             # As if the node had been silent for too long: its claim is put back, and the queue gives out nothing.
-            store.pause_queue(shop.queue)
-            assert store.recover_claims(shop.queue, node.uuid, {}, floor=0, now=store.now()) == 1
+            store.pause_queue(installation.queue)
+            assert store.recover_claims(installation.queue, node.uuid, {}, floor=0, now=store.now()) == 1
             await until(lambda: stage.inside == 0, "the run to be stopped")
 
-            assert shop.job(job_id).state is JobState.QUEUED
-            assert shop.job(job_id).attempts == 0
+            assert installation.job(job_id).state is JobState.QUEUED
+            assert installation.job(job_id).attempts == 0
             stage.gate.set()
-            store.resume_queue(shop.queue)
-            (job,) = await shop.ended(job_id)
+            store.resume_queue(installation.queue)
+            (job,) = await installation.ended(job_id)
             assert job.state is JobState.SUCCEEDED
             assert len(stage.started) == 2
 
@@ -225,14 +223,13 @@ def test_a_run_whose_claim_was_lost_is_stopped_and_not_recorded(store: Store, ca
     assert "settlement refused" not in caplog.text
 
 
-def test_a_changed_definition_is_used_after_the_next_beat(store: Store) -> None:
+def test_a_changed_definition_is_used_after_the_next_beat(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         new_stage()
-        shop = Shop(store)
-        shop.python("fail")
+        installation.define_python("fail")
         async with working(store, dead_after_ms=SHORT_LEASE_MS) as node:
-            await shop.ended(shop.enqueue("fail"))
-            shop.definitions.delete_job_type("fail")
+            await installation.ended(installation.enqueue("fail"))
+            installation.definitions.delete_job_type("fail")
             await until(lambda: node.engine.definitions.known_job_type("fail") is None, "the node to hear of it")
 
     asyncio.run(scene())
@@ -273,20 +270,20 @@ def test_a_job_whose_type_cannot_be_read_now_goes_back_and_is_not_to_blame(redis
 
     async def scene() -> None:
         new_stage()
-        shop = Shop(store)
+        installation = Installation(store)
         async with working(store, dead_after_ms=4 * 3_600_000):
             # The definitions are out of order for a while, as seen by a node that does not know the type yet.
-            store.pause_queue(shop.queue)
-            shop.python("nothing")
-            job_id = shop.enqueue("nothing")
+            store.pause_queue(installation.queue)
+            installation.define_python("nothing")
+            job_id = installation.enqueue("nothing")
             raw_command(redis_server.port, "RENAME", "rota:{definitions}:job_types", "elsewhere")
             raw_command(redis_server.port, "SET", "rota:{definitions}:job_types", "rubbish")
-            store.resume_queue(shop.queue)
-            await until(lambda: shop.job(job_id).token != "", "the job to have been in the node's hands")
+            store.resume_queue(installation.queue)
+            await until(lambda: installation.job(job_id).token != "", "the job to have been in the node's hands")
             raw_command(redis_server.port, "DEL", "rota:{definitions}:job_types")
             raw_command(redis_server.port, "RENAME", "elsewhere", "rota:{definitions}:job_types")
 
-            (job,) = await shop.ended(job_id)
+            (job,) = await installation.ended(job_id)
 
             assert job.state is JobState.SUCCEEDED
             assert job.attempts == 1

@@ -32,7 +32,8 @@ from rota.model.retry import RetryPolicy
 from rota.model.schedules.schedule import Tick, TickStatus
 from rota.store import Store
 from tests.engine.job_functions import new_stage
-from tests.engine.working import Shop, until, working
+from tests.engine.working import until, working
+from tests.installation import Installation
 
 # What is told does not depend on the store.
 pytestmark = pytest.mark.stores("sqlite-file")
@@ -46,18 +47,18 @@ def test_all_figures_are_there_from_the_beginning() -> None:
     assert set(counters.read(TICKS)) == {"fired", "skipped", "missed"}
 
 
-def test_jobs_are_counted_by_what_became_of_them(store: Store) -> None:
+def test_jobs_are_counted_by_what_became_of_them(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         new_stage()
-        observers, shop = Observers(), Shop(store)
+        observers = Observers()
         counters = Counters(observers)
-        shop.python("note")
-        shop.python("fail")
-        shop.python("fail_until", retry=RetryPolicy(attempts=3, delay_ms=1))
+        installation.define_python("note")
+        installation.define_python("fail")
+        installation.define_python("fail_until", retry=RetryPolicy(attempts=3, delay_ms=1))
         async with working(store, observers=observers):
-            jobs = [shop.enqueue("note", {"text": "x"}) for _ in range(4)]
-            jobs += [shop.enqueue("fail"), shop.enqueue("fail_until", {"attempt": 3})]
-            await shop.ended(*jobs)
+            jobs = [installation.enqueue("note", {"text": "x"}) for _ in range(4)]
+            jobs += [installation.enqueue("fail"), installation.enqueue("fail_until", {"attempt": 3})]
+            await installation.ended(*jobs)
             await until(lambda: sum(counters.read(ENDED).values()) == 6, "all to be counted")
 
         assert counters.read(CLAIMED) == {"": 8}

@@ -47,6 +47,7 @@ from rota.engine.observation.happenings import (
     TroubleEnded,
 )
 from rota.engine.schedules.ticker import Ticker
+from rota.engine.worker.times import WorkerTimes
 from rota.errors import InvalidInput, NodeStrained, StoreFull, StoreUnavailable
 from rota.model.events.evaluation import Verdict
 from rota.model.job import JobState
@@ -55,12 +56,13 @@ from rota.model.retry import RetryPolicy
 from rota.model.schedules.schedule import TickStatus
 from rota.store import Store
 from tests.contract.building import claim_one, enqueue, new_node, new_queue, spec
-from tests.engine.events.posting import Desk, needs
+from tests.engine.events.installation import EventsInstallation, needs
 from tests.engine.job_functions import new_stage
 from tests.engine.liveness.watching import Watch
 from tests.engine.observation.hearing import Heard
-from tests.engine.scheduling import MINUTE, World
-from tests.engine.working import DEADLINE_S, Faults, Shop, install_plug_in, is_listed, until, working
+from tests.engine.schedules.installation import MINUTE, SchedulesInstallation
+from tests.engine.working import DEADLINE_S, Faults, install_plug_in, is_listed, until, working
+from tests.installation import Installation
 
 # What is told does not depend on the store.
 pytestmark = pytest.mark.stores("sqlite-file")
@@ -84,15 +86,15 @@ def break_down() -> None:
 def test_a_job_that_is_claimed_and_ends(store: Store) -> None:
     async def scene() -> None:
         new_stage()
-        heard, shop = Heard(), Shop(store)
-        shop.python("note")
+        heard, installation = Heard(), Installation(store)
+        installation.define_python("note")
         async with working(store, observers=heard.observers, dead_after_ms=HOUR_MS) as node:
-            (job,) = await shop.ended(shop.enqueue("note", {"text": "x"}))
+            (job,) = await installation.ended(installation.enqueue("note", {"text": "x"}))
             await until(lambda: bool(heard.of(JobsSettled)), "the end to be told")
 
         claimed, settled = heard.the(JobsClaimed), heard.the(JobsSettled)
         assert [one.spec.id for one in claimed.claims] == [job.id]
-        assert (claimed.queue, claimed.node) == (settled.queue, settled.node) == (shop.queue, node.uuid)
+        assert (claimed.queue, claimed.node) == (settled.queue, settled.node) == (installation.queue, node.uuid)
         (settlement,) = settled.ended
         assert settled.returned == []
         assert (settlement.claim.spec.id, settlement.state) == (job.id, JobState.SUCCEEDED)
@@ -105,11 +107,11 @@ def test_a_job_that_is_claimed_and_ends(store: Store) -> None:
 def test_jobs_of_one_exchange_are_told_together(store: Store) -> None:
     async def scene() -> None:
         new_stage()
-        heard, shop = Heard(), Shop(store, threads=16)
-        shop.python("nothing")
-        jobs = [shop.enqueue("nothing") for _ in range(16)]
+        heard, installation = Heard(), Installation(store, threads=16)
+        installation.define_python("nothing")
+        jobs = [installation.enqueue("nothing") for _ in range(16)]
         async with working(store, observers=heard.observers, dead_after_ms=HOUR_MS):
-            await shop.ended(*jobs)
+            await installation.ended(*jobs)
             await until(lambda: sum(len(one.ended) for one in heard.of(JobsSettled)) == 16, "all ends to be told")
 
         assert sorted(one.spec.id for told in heard.of(JobsClaimed) for one in told.claims) == sorted(jobs)
@@ -121,10 +123,10 @@ def test_jobs_of_one_exchange_are_told_together(store: Store) -> None:
 def test_a_job_that_returns_to_be_tried_again(store: Store) -> None:
     async def scene() -> None:
         new_stage()
-        heard, shop = Heard(), Shop(store)
-        shop.python("fail_until", retry=RetryPolicy(attempts=2, delay_ms=1))
+        heard, installation = Heard(), Installation(store)
+        installation.define_python("fail_until", retry=RetryPolicy(attempts=2, delay_ms=1))
         async with working(store, observers=heard.observers, dead_after_ms=HOUR_MS):
-            await shop.ended(shop.enqueue("fail_until", {"attempt": 2}))
+            await installation.ended(installation.enqueue("fail_until", {"attempt": 2}))
             await until(lambda: len(heard.of(JobsSettled)) == 2, "both runs to be told")
 
         first, second = heard.of(JobsSettled)
@@ -140,15 +142,15 @@ def test_a_job_that_returns_to_be_tried_again(store: Store) -> None:
 def test_an_end_whose_answer_was_lost_is_told_once(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
-        heard, shop, faults = Heard(), Shop(store), Faults(store)
-        shop.python("pass_gate")
+        heard, installation, faults = Heard(), Installation(store), Faults(store)
+        installation.define_python("pass_gate")
         async with working(faults.store, observers=heard.observers, dead_after_ms=HOUR_MS):
-            job_id = shop.enqueue("pass_gate")
+            job_id = installation.enqueue("pass_gate")
             await until(lambda: stage.inside == 1, "the job to run")
             faults.after("finish_jobs", be_away)
             faults.after("finish_and_claim_jobs", be_away)
             stage.gate.set()
-            await shop.ended(job_id)
+            await installation.ended(job_id)
             await until(lambda: bool(heard.of(JobsSettled)), "the end to be told")
 
         assert len(heard.the(JobsSettled).ended) == 1
@@ -161,13 +163,13 @@ def test_an_end_whose_answer_was_lost_is_told_once(store: Store) -> None:
 def test_a_settlement_that_is_refused(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
-        heard, shop = Heard(), Shop(store)
-        shop.python("pass_gate")
+        heard, installation = Heard(), Installation(store)
+        installation.define_python("pass_gate")
         async with working(store, observers=heard.observers, threads=1, dead_after_ms=HOUR_MS) as node:
-            job_id = shop.enqueue("pass_gate")
+            job_id = installation.enqueue("pass_gate")
             await until(lambda: stage.inside == 1, "the job to start")
-            store.pause_queue(shop.queue)
-            assert store.recover_claims(shop.queue, node.uuid, {}, floor=0, now=store.now()) == 1
+            store.pause_queue(installation.queue)
+            assert store.recover_claims(installation.queue, node.uuid, {}, floor=0, now=store.now()) == 1
             stage.gate.set()
             await until(lambda: bool(heard.of(SettlementRefused)), "the refusal")
 
@@ -180,13 +182,13 @@ def test_a_settlement_that_is_refused(store: Store) -> None:
 def test_a_claim_that_is_lost(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
-        heard, shop = Heard(), Shop(store)
-        shop.python("pass_gate")
+        heard, installation = Heard(), Installation(store)
+        installation.define_python("pass_gate")
         async with working(store, observers=heard.observers, threads=1, dead_after_ms=SHORT_MS) as node:
-            job_id = shop.enqueue("pass_gate")
+            job_id = installation.enqueue("pass_gate")
             await until(lambda: stage.inside == 1, "the job to start")
-            store.pause_queue(shop.queue)
-            store.recover_claims(shop.queue, node.uuid, {}, floor=0, now=store.now())
+            store.pause_queue(installation.queue)
+            store.recover_claims(installation.queue, node.uuid, {}, floor=0, now=store.now())
             await until(lambda: stage.inside == 0, "the run to be stopped")
 
         assert heard.the(ClaimLost) == ClaimLost(job_id, node.uuid)
@@ -197,10 +199,11 @@ def test_a_claim_that_is_lost(store: Store) -> None:
 def test_a_run_under_a_lock_that_is_stopped_because_the_store_is_away(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
-        heard, shop, faults = Heard(), Shop(store), Faults(store)
-        shop.python("pass_gate", unique=Unique.WHILE_RUNNING)
-        async with working(faults.store, observers=heard.observers, dead_after_ms=SHORT_MS):
-            job_id = shop.enqueue("pass_gate")
+        heard, installation, faults = Heard(), Installation(store), Faults(store)
+        installation.define_python("pass_gate", unique=Unique.WHILE_RUNNING)
+        # Long enough that it is not stopped before, should the machine be slow.
+        async with working(faults.store, observers=heard.observers, dead_after_ms=2_000):
+            job_id = installation.enqueue("pass_gate")
             await until(lambda: stage.inside == 1, "the job to start")
             faults.cut_off()
             await until(lambda: stage.inside == 0, "the run to be stopped")
@@ -211,15 +214,13 @@ def test_a_run_under_a_lock_that_is_stopped_because_the_store_is_away(store: Sto
     asyncio.run(scene())
 
 
-def test_a_run_that_is_left_behind(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota.engine.worker.stopping.ABANDON_S", 0.1)
-
+def test_a_run_that_is_left_behind(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
-        heard, shop = Heard(), Shop(store)
-        shop.python("swallow_cancellation")
-        job_id = shop.enqueue("swallow_cancellation")
-        async with working(store, observers=heard.observers):
+        heard, installation = Heard(), Installation(store)
+        installation.define_python("swallow_cancellation")
+        job_id = installation.enqueue("swallow_cancellation")
+        async with working(store, observers=heard.observers, worker_times=WorkerTimes(abandon_s=0.1)):
             await until(lambda: stage.inside == 1, "the job to run")
         stage.gate.set()
         await until(lambda: stage.inside == 0, "the run to end after all")
@@ -234,11 +235,11 @@ def test_an_executor_that_fails(store: Store, tmp_path: Path, monkeypatch: pytes
     install_plug_in(tmp_path, odd="tests.engine.job_functions:RaisesStoreError")
 
     async def scene() -> None:
-        heard, shop = Heard(), Shop(store)
-        shop.define("odd", "odd")
+        heard, installation = Heard(), Installation(store)
+        installation.define("odd", "odd")
         async with working(store, observers=heard.observers):
-            job_id = shop.enqueue("odd")
-            await shop.ended(job_id)
+            job_id = installation.enqueue("odd")
+            await installation.ended(job_id)
 
         assert heard.the(ExecutorFailed) == ExecutorFailed(job_id, "StoreUnavailable")
 
@@ -252,12 +253,12 @@ def test_log_lines_for_which_the_store_has_no_room(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
         stage.gate.set()
-        heard, shop, faults = Heard(), Shop(store), Faults(store)
-        shop.python("speak_and_wait")
+        heard, installation, faults = Heard(), Installation(store), Faults(store)
+        installation.define_python("speak_and_wait")
         async with working(faults.store, observers=heard.observers, dead_after_ms=HOUR_MS):
             faults.before("append_logs", be_full, be_full)
             for _ in range(3):
-                await shop.ended(shop.enqueue("speak_and_wait", {"lines": 3}))
+                await installation.ended(installation.enqueue("speak_and_wait", {"lines": 3}))
 
         assert str(heard.the(LogLinesDropped).error) == "no room"
         assert heard.the(LogLinesWritten).dropped == 6
@@ -280,7 +281,7 @@ def watchdog_of(watch: Watch, heard: Heard) -> Watchdog:
 def test_claims_that_are_taken_from_a_dead_node(store: Store) -> None:
     heard, watch = Heard(), Watch(store)
     watch.watchdog = watchdog_of(watch, heard)
-    queue, dead = Shop(store).queue, new_node()
+    queue, dead = Installation(store).queue, new_node()
     enqueue(store, spec(queue))
     claim_one(store, queue, node=dead)
 
@@ -292,7 +293,7 @@ def test_claims_that_are_taken_from_a_dead_node(store: Store) -> None:
 def test_claims_of_unknown_nodes(store: Store) -> None:
     heard, watch = Heard(), Watch(store)
     watch.watchdog = watchdog_of(watch, heard)
-    queue, node = Shop(store).queue, new_node()
+    queue, node = Installation(store).queue, new_node()
     enqueue(store, spec(queue))
     claim_one(store, queue, node=node)
     store.forget_pulse(queue, node, pulse=store.read_pulses(queue)[node])
@@ -306,22 +307,22 @@ def test_claims_of_unknown_nodes(store: Store) -> None:
 
 
 def test_history_that_is_forgotten(store: Store) -> None:
-    heard, world = Heard(), World(store)
-    world.job_type()
-    world.schedule(cron="* * * * *")
-    world.pass_time(MINUTE)
-    for claim in world.claim():
-        world.end(claim)
+    heard, installation = Heard(), SchedulesInstallation(store)
+    installation.define()
+    installation.schedule(cron="* * * * *")
+    installation.pass_time(MINUTE)
+    for claim in installation.claim():
+        installation.end(claim)
     gone = new_queue()
-    job_ids = enqueue(store, spec(gone, now=world.clock.now()), now=world.clock.now())
-    store.cancel_jobs(job_ids, now=world.clock.now())
-    retention = Retention(store, world.definitions, max_age_ms=0, max_count=0, observers=heard.observers)
+    job_ids = enqueue(store, spec(gone, now=installation.clock.now()), now=installation.clock.now())
+    store.cancel_jobs(job_ids, now=installation.clock.now())
+    retention = Retention(store, installation.definitions, max_age_ms=0, max_count=0, observers=heard.observers)
 
     for _ in range(5):
-        world.clock.advance(1_000)
-        retention.run_once(world.clock.now())
+        installation.clock.advance(1_000)
+        retention.run_once(installation.clock.now())
 
-    assert sorted(one.queue for one in heard.of(HistoryTrimmed)) == sorted([world.queue, gone])
+    assert sorted(one.queue for one in heard.of(HistoryTrimmed)) == sorted([installation.queue, gone])
     assert {one.jobs for one in heard.of(HistoryTrimmed)} == {1}
     assert heard.the(QueueForgotten).queue == gone
 
@@ -330,86 +331,88 @@ def test_history_that_is_forgotten(store: Store) -> None:
 
 
 @pytest.fixture
-def world(store: Store) -> World:
-    made = World(store)
-    made.job_type()
+def installation(store: Store) -> SchedulesInstallation:
+    made = SchedulesInstallation(store)
+    made.define()
     return made
 
 
-def ticker_of(world: World, heard: Heard) -> Ticker:
-    return Ticker(world.store, world.definitions, node=new_node(), observers=heard.observers)
+def ticker_of(installation: SchedulesInstallation, heard: Heard) -> Ticker:
+    return Ticker(installation.store, installation.definitions, node=new_node(), observers=heard.observers)
 
 
-def test_ticks_that_are_fired_skipped_and_missed(world: World) -> None:
+def test_ticks_that_are_fired_skipped_and_missed(installation: SchedulesInstallation) -> None:
     heard = Heard()
-    world.ticker = ticker_of(world, heard)
-    world.schedule(name="minutely", cron="* * * * *", overlap="skip", catch_up="none")
+    installation.ticker = ticker_of(installation, heard)
+    installation.schedule(name="minutely", cron="* * * * *", overlap="skip", catch_up="none")
 
-    world.pass_time(2 * MINUTE)
-    world.clock.advance(60 * MINUTE)
-    world.pass_time(1_000)
+    installation.pass_time(2 * MINUTE)
+    installation.clock.advance(60 * MINUTE)
+    installation.pass_time(1_000)
 
     told = heard.of(TicksDecided)
-    assert {(one.schedule, one.queue) for one in told} == {("minutely", world.queue)}
+    assert {(one.schedule, one.queue) for one in told} == {("minutely", installation.queue)}
     fates = [tick.status for one in told for tick in one.ticks]
     assert fates[:2] == [TickStatus.FIRED, TickStatus.SKIPPED]
     assert TickStatus.MISSED in fates
-    assert [tick.nominal for one in told for tick in one.ticks] == [row.nominal for row in world.rows(_only(world))]
+    assert [tick.nominal for one in told for tick in one.ticks] == [
+        row.nominal for row in installation.rows(_only(installation))
+    ]
 
 
-def _only(world: World) -> str:
-    (entry,) = world.store.list_schedules(limit=10).entries
+def _only(installation: SchedulesInstallation) -> str:
+    (entry,) = installation.store.list_schedules(limit=10).entries
     return entry.schedule.uuid
 
 
-def test_of_two_tickers_one_tells_of_a_tick(world: World) -> None:
+def test_of_two_tickers_one_tells_of_a_tick(installation: SchedulesInstallation) -> None:
     heard = Heard()
-    tickers = [ticker_of(world, heard) for _ in range(2)]
-    world.schedule(cron="* * * * *")
+    tickers = [ticker_of(installation, heard) for _ in range(2)]
+    installation.schedule(cron="* * * * *")
 
     for _ in range(60):
-        world.clock.advance(1_000)
+        installation.clock.advance(1_000)
         for ticker in tickers:
-            ticker.run_once(world.clock.now())
+            ticker.run_once(installation.clock.now())
 
     assert len(heard.the(TicksDecided).ticks) == 1
 
 
-def test_a_schedule_that_pauses_itself(world: World) -> None:
+def test_a_schedule_that_pauses_itself(installation: SchedulesInstallation) -> None:
     heard = Heard()
-    world.ticker = ticker_of(world, heard)
-    world.schedule(name="careful", cron="* * * * *", pause_on_failure=True)
-    world.pass_time(MINUTE)
-    (claim,) = world.claim()
+    installation.ticker = ticker_of(installation, heard)
+    installation.schedule(name="careful", cron="* * * * *", pause_on_failure=True)
+    installation.pass_time(MINUTE)
+    (claim,) = installation.claim()
 
-    world.end(claim, well=False)
-    world.pass_time(2 * MINUTE)
+    installation.end(claim, well=False)
+    installation.pass_time(2 * MINUTE)
 
     paused = heard.the(SchedulePaused)
     assert paused.schedule == "careful"
     assert claim.spec.id in paused.note
 
 
-def test_a_schedule_that_cannot_be_decided(world: World) -> None:
+def test_a_schedule_that_cannot_be_decided(installation: SchedulesInstallation) -> None:
     heard = Heard()
-    world.ticker = ticker_of(world, heard)
-    world.schedule(name="orphan", cron="* * * * *")
-    world.store.delete_job_types([world.definitions.job_type("report").uuid])
+    installation.ticker = ticker_of(installation, heard)
+    installation.schedule(name="orphan", cron="* * * * *")
+    installation.store.delete_job_types([installation.definitions.job_type("report").uuid])
 
-    world.clock.advance(MINUTE)
-    world.tick()
+    installation.clock.advance(MINUTE)
+    installation.tick()
 
     assert heard.the(ScheduleUndecided).schedule == "orphan"
 
 
 def test_events_that_are_judged(store: Store) -> None:
-    heard, desk = Heard(), Desk(store)
-    desk.events = Events(store, desk.definitions, desk.clock, observers=heard.observers)
-    desk.define("both", needs("FILE", "a"), needs("FILE", "b"))
+    heard, installation = Heard(), EventsInstallation(store)
+    installation.events = Events(store, installation.definitions, installation.clock, observers=heard.observers)
+    installation.define_configuration("both", needs("FILE", "a"), needs("FILE", "b"))
 
-    desk.post("FILE", "a", 1)
-    desk.post("FILE", "nobody", 2)
-    answer = desk.post("FILE", "b", 3)
+    installation.post("FILE", "a", 1)
+    installation.post("FILE", "nobody", 2)
+    answer = installation.post("FILE", "b", 3)
 
     first, second = heard.of(EventsJudged)
     assert first.configuration == second.configuration == "both"
@@ -423,12 +426,12 @@ def test_events_that_are_judged(store: Store) -> None:
 
 def test_a_node_that_joins_and_leaves(store: Store) -> None:
     async def scene() -> None:
-        heard, shop = Heard(), Shop(store)
+        heard, installation = Heard(), Installation(store)
         async with working(store, observers=heard.observers, roles=frozenset({WORKER})) as node:
-            assert heard.the(NodeJoined) == NodeJoined(node.uuid, shop.queue, frozenset({WORKER}))
+            assert heard.the(NodeJoined) == NodeJoined(node.uuid, installation.queue, frozenset({WORKER}))
             assert heard.of(NodeLeft) == []
 
-        assert heard.the(NodeLeft) == NodeLeft(node.uuid, shop.queue)
+        assert heard.the(NodeLeft) == NodeLeft(node.uuid, installation.queue)
         assert [type(one) for one in heard.told] == [NodeJoined, NodeLeft]
 
     asyncio.run(scene())
@@ -538,11 +541,11 @@ def test_a_duty_that_fails(store: Store, fault: Callable[[], None]) -> None:
 def test_a_fault_of_the_worker(store: Store) -> None:
     async def scene() -> None:
         new_stage()
-        heard, shop, faults = Heard(), Shop(store), Faults(store)
-        shop.python("nothing")
+        heard, installation, faults = Heard(), Installation(store), Faults(store)
+        installation.define_python("nothing")
         async with working(faults.store, observers=heard.observers, dead_after_ms=HOUR_MS):
             faults.before("finish_and_claim_jobs", break_down)
-            await shop.ended(shop.enqueue("nothing"))
+            await installation.ended(installation.enqueue("nothing"))
 
         fault = heard.the(Fault)
         assert (fault.part, fault.what, str(fault.error)) == ("worker", "exchange with the store failed", "a bug")

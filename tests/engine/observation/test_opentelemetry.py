@@ -19,7 +19,8 @@ from rota.model.retry import RetryPolicy
 from rota.model.schedules.schedule import Tick, TickStatus
 from rota.store import Store
 from tests.engine.job_functions import new_stage
-from tests.engine.working import Shop, until, working
+from tests.engine.working import until, working
+from tests.installation import Installation
 
 # What is told does not depend on the store.
 pytestmark = pytest.mark.stores("sqlite-file")
@@ -57,10 +58,10 @@ def run_job(store: Store, telemetry: Telemetry) -> Job:
 
     async def scene() -> Job:
         new_stage()
-        shop = Shop(store)
-        shop.python("fail_until", retry=RetryPolicy(attempts=2, delay_ms=1))
+        installation = Installation(store)
+        installation.define_python("fail_until", retry=RetryPolicy(attempts=2, delay_ms=1))
         async with working(store, observers=telemetry.observers):
-            (job,) = await shop.ended(shop.enqueue("fail_until", {"attempt": 2}))
+            (job,) = await installation.ended(installation.enqueue("fail_until", {"attempt": 2}))
             await until(lambda: len(telemetry.spans()) == 2, "both spans")
             return job
 

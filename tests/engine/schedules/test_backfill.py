@@ -12,7 +12,7 @@ from rota.model.schedules.schedule import Backfill, Overlap, Tick, TickStatus
 from rota.store import Store
 from rota.store.jobs import JobQuery
 from rota.store.schedules import Firing, ScheduleEntry
-from tests.engine.scheduling import FULL, MINUTE, World
+from tests.engine.schedules.installation import FULL, MINUTE, SchedulesInstallation
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 
@@ -20,19 +20,19 @@ RANGE = BackfillRequest(start=FULL - 10 * MINUTE, end=FULL)
 
 
 @pytest.fixture
-def world(store: Store) -> World:
-    world = World(store)
-    world.job_type()
-    return world
+def installation(store: Store) -> SchedulesInstallation:
+    installation = SchedulesInstallation(store)
+    installation.define()
+    return installation
 
 
-def jobs(world: World) -> list[Job]:
-    found = world.store.list_jobs(JobQuery(), limit=500).jobs
+def jobs(installation: SchedulesInstallation) -> list[Job]:
+    found = installation.store.list_jobs(JobQuery(), limit=500).jobs
     return sorted(found, key=lambda job: job.id)
 
 
-def instants(world: World) -> list[int]:
-    return [instant_of(job.spec) for job in jobs(world)]
+def instants(installation: SchedulesInstallation) -> list[int]:
+    return [instant_of(job.spec) for job in jobs(installation)]
 
 
 def instant_of(spec: JobSpec) -> int:
@@ -41,119 +41,119 @@ def instant_of(spec: JobSpec) -> int:
     return spec.cause.instant - FULL
 
 
-def test_a_range_is_open_at_its_start_and_closed_at_its_end(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
+def test_a_range_is_open_at_its_start_and_closed_at_its_end(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
 
-    world.backfills.start("s", RANGE)
+    installation.backfills.start("s", RANGE)
 
-    assert instants(world) == [n * MINUTE for n in range(-9, 1)]
+    assert instants(installation) == [n * MINUTE for n in range(-9, 1)]
 
 
-def test_a_preview_makes_nothing(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
+def test_a_preview_makes_nothing(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
 
-    plan = world.backfills.preview("s", RANGE)
+    plan = installation.backfills.preview("s", RANGE)
 
     assert [at for _, at in plan.instants][::9] == [FULL - 9 * MINUTE, FULL]
-    assert jobs(world) == []
-    assert world.schedules.find("s").state.backfills == ()
+    assert jobs(installation) == []
+    assert installation.schedules.find("s").state.backfills == ()
 
 
-def test_its_jobs_run_one_after_another_in_order_and_after_the_live_ones(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *", overlap="allow")
-    world.backfills.start("s", RANGE)
-    world.pass_time(MINUTE)
+def test_its_jobs_run_one_after_another_in_order_and_after_the_live_ones(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *", overlap="allow")
+    installation.backfills.start("s", RANGE)
+    installation.pass_time(MINUTE)
 
     order = []
     for _ in range(3):
-        claimed = world.claim()
+        claimed = installation.claim()
         order.append([instant_of(claim.spec) for claim in claimed])
         for claim in claimed:
-            world.end(claim)
+            installation.end(claim)
 
     assert order[0] == [MINUTE, -9 * MINUTE]
     assert order[1:] == [[-8 * MINUTE], [-7 * MINUTE]]
 
 
-def test_with_allow_all_of_them_run_at_once(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
+def test_with_allow_all_of_them_run_at_once(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
 
-    world.backfills.start("s", structs.replace(RANGE, overlap="allow"))
+    installation.backfills.start("s", structs.replace(RANGE, overlap="allow"))
 
-    assert len(world.claim()) == 10
+    assert len(installation.claim()) == 10
 
 
-def test_a_job_says_which_backfill_made_it(world: World) -> None:
-    uuid = world.schedule(name="s", cron="* * * * *")
+def test_a_job_says_which_backfill_made_it(installation: SchedulesInstallation) -> None:
+    uuid = installation.schedule(name="s", cron="* * * * *")
 
-    made = world.backfills.start("s", RANGE).backfill
+    made = installation.backfills.start("s", RANGE).backfill
 
-    causes = {(job.spec.cause.kind, job.spec.cause.name) for job in jobs(world) if job.spec.cause}
+    causes = {(job.spec.cause.kind, job.spec.cause.name) for job in jobs(installation) if job.spec.cause}
     assert causes == {("backfill", f"{uuid}:{made.id}")}
 
 
-def test_repeating_it_makes_no_job_twice(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
+def test_repeating_it_makes_no_job_twice(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
 
-    first = world.backfills.start("s", RANGE)
-    world.clock.advance(1)
-    again = world.backfills.start("s", RANGE)
+    first = installation.backfills.start("s", RANGE)
+    installation.clock.advance(1)
+    again = installation.backfills.start("s", RANGE)
 
     assert again.backfill.id == first.backfill.id
-    assert len(jobs(world)) == 10
+    assert len(jobs(installation)) == 10
 
 
-def test_instants_that_fired_are_left_out_unless_it_is_forced(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *", overlap="allow")
-    world.pass_time(3 * MINUTE)
+def test_instants_that_fired_are_left_out_unless_it_is_forced(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *", overlap="allow")
+    installation.pass_time(3 * MINUTE)
     wish = BackfillRequest(start=FULL - 2 * MINUTE, end=FULL + 3 * MINUTE)
 
-    plan = world.backfills.preview("s", wish)
-    forced = world.backfills.preview("s", structs.replace(wish, force=True))
+    plan = installation.backfills.preview("s", wish)
+    forced = installation.backfills.preview("s", structs.replace(wish, force=True))
 
     assert (len(plan.instants), plan.already_fired) == (2, 3)
     assert (len(forced.instants), forced.already_fired) == (5, 0)
 
 
-def test_excluded_days_stay_excluded(world: World) -> None:
-    world.schedule(name="s", cron="0 12 * * *", exclude=["2023-11-12"])
+def test_excluded_days_stay_excluded(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="0 12 * * *", exclude=["2023-11-12"])
 
-    plan = world.backfills.preview("s", BackfillRequest(start="2023-11-10", end="2023-11-14"))
+    plan = installation.backfills.preview("s", BackfillRequest(start="2023-11-10", end="2023-11-14"))
 
     assert (len(plan.instants), plan.excluded) == (3, 1)
 
 
-def test_it_leaves_the_schedule_where_it_was(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
-    before = world.schedules.find("s").state
+def test_it_leaves_the_schedule_where_it_was(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    before = installation.schedules.find("s").state
 
-    world.backfills.start("s", RANGE)
+    installation.backfills.start("s", RANGE)
 
-    after = world.schedules.find("s").state
+    after = installation.schedules.find("s").state
     assert (after.cursor, after.due, after.runs, after.counts) == (before.cursor, before.due, before.runs, {})
 
 
-def test_progress_counts_its_jobs_by_state(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
-    made = world.backfills.start("s", RANGE).backfill
-    world.end(world.claim()[0])
-    world.claim()
+def test_progress_counts_its_jobs_by_state(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    made = installation.backfills.start("s", RANGE).backfill
+    installation.end(installation.claim()[0])
+    installation.claim()
 
-    progress = world.backfills.progress("s", made.id)
+    progress = installation.backfills.progress("s", made.id)
 
     assert {state: count for state, count in progress.items() if count} == {"succeeded": 1, "running": 1, "queued": 8}
 
 
-def test_cancelling_it_ends_what_has_not_ended(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
-    made = world.backfills.start("s", RANGE).backfill
-    world.end(world.claim()[0])
+def test_cancelling_it_ends_what_has_not_ended(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    made = installation.backfills.start("s", RANGE).backfill
+    installation.end(installation.claim()[0])
 
-    assert world.backfills.cancel("s", made.id) == 9
+    assert installation.backfills.cancel("s", made.id) == 9
 
-    assert world.backfills.progress("s", made.id)[JobState.CANCELLED] == 9
+    assert installation.backfills.progress("s", made.id)[JobState.CANCELLED] == 9
     with pytest.raises(Conflict, match="cancelled"):
-        world.backfills.start("s", RANGE)
+        installation.backfills.start("s", RANGE)
 
 
 @pytest.mark.parametrize(
@@ -169,93 +169,100 @@ def test_cancelling_it_ends_what_has_not_ended(world: World) -> None:
         ({"start": FULL - MINUTE, "end": FULL, "priority": 10**6}, "priority"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_and_names_the_field(world: World, wish: dict[str, object], field: str) -> None:
-    world.schedule(name="s", cron="* * * * *")
+def test_what_cannot_be_meant_is_refused_and_names_the_field(
+    installation: SchedulesInstallation, wish: dict[str, object], field: str
+) -> None:
+    installation.schedule(name="s", cron="* * * * *")
 
     with pytest.raises(InvalidInput, match=rf"^{field}"):
-        world.backfills.start("s", BackfillRequest(**wish))  # type: ignore[arg-type]
+        installation.backfills.start("s", BackfillRequest(**wish))  # type: ignore[arg-type]
 
-    assert jobs(world) == []
+    assert jobs(installation) == []
 
 
-def test_an_interval_since_the_last_job_has_no_past(world: World) -> None:
-    world.schedule(name="s", interval=60_000)
+def test_an_interval_since_the_last_job_has_no_past(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", interval=60_000)
 
     with pytest.raises(InvalidInput, match="no times in the past"):
-        world.backfills.start("s", RANGE)
+        installation.backfills.start("s", RANGE)
 
 
-def test_an_unknown_backfill_is_not_found(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
+def test_an_unknown_backfill_is_not_found(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
 
     with pytest.raises(NotFound, match="backfill"):
-        world.backfills.progress("s", "nothing")
+        installation.backfills.progress("s", "nothing")
 
 
-def test_a_thousand_jobs_and_more_are_made_in_order(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
+def test_a_thousand_jobs_and_more_are_made_in_order(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
 
-    world.backfills.start("s", BackfillRequest(start=FULL - 5_000 * MINUTE, end=FULL, max=5_000))
+    installation.backfills.start("s", BackfillRequest(start=FULL - 5_000 * MINUTE, end=FULL, max=5_000))
 
-    (claimed,) = world.claim()
+    (claimed,) = installation.claim()
     assert claimed.spec.cause is not None
     assert claimed.spec.cause.instant == FULL - 4_999 * MINUTE
-    assert world.waiting() == 4_999
+    assert installation.waiting() == 4_999
 
 
 def test_what_the_store_has_yet_to_see_is_not_past_for_a_clock_that_is_ahead(store: Store) -> None:
     real = store.now()
-    world = World(store, ManualClock(real + 10 * MINUTE))
-    world.job_type()
-    uuid = world.schedule(cron="* * * * *")
+    installation = SchedulesInstallation(store, ManualClock(real + 10 * MINUTE))
+    installation.define()
+    uuid = installation.schedule(cron="* * * * *")
 
     with pytest.raises(InvalidInput, match="not in the past"):
-        world.backfills.preview(uuid, BackfillRequest(start=real - 5 * MINUTE, end=real + 5 * MINUTE))
+        installation.backfills.preview(uuid, BackfillRequest(start=real - 5 * MINUTE, end=real + 5 * MINUTE))
 
 
-def test_a_range_with_exactly_as_many_instants_as_it_may_have_is_made(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
+def test_a_range_with_exactly_as_many_instants_as_it_may_have_is_made(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
 
     for most in (1, 10_000):
-        world.backfills.preview("s", BackfillRequest(start=FULL - MINUTE, end=FULL, max=most))
+        installation.backfills.preview("s", BackfillRequest(start=FULL - MINUTE, end=FULL, max=most))
     with pytest.raises(InvalidInput, match=r"^max: the range has 10 instants, more than 9; "):
-        world.backfills.start("s", structs.replace(RANGE, max=9))
-    world.backfills.start("s", structs.replace(RANGE, max=10))
+        installation.backfills.start("s", structs.replace(RANGE, max=9))
+    installation.backfills.start("s", structs.replace(RANGE, max=10))
 
-    assert len(jobs(world)) == 10
+    assert len(jobs(installation)) == 10
 
 
-def test_without_a_limit_of_its_own_a_range_has_a_thousand_instants_at_most(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
+def test_without_a_limit_of_its_own_a_range_has_a_thousand_instants_at_most(
+    installation: SchedulesInstallation,
+) -> None:
+    installation.schedule(name="s", cron="* * * * *")
 
-    assert len(world.backfills.preview("s", BackfillRequest(start=FULL - 1_000 * MINUTE, end=FULL)).instants) == 1_000
+    assert (
+        len(installation.backfills.preview("s", BackfillRequest(start=FULL - 1_000 * MINUTE, end=FULL)).instants)
+        == 1_000
+    )
     with pytest.raises(InvalidInput, match=r"^max: the range has 1001 instants"):
-        world.backfills.preview("s", BackfillRequest(start=FULL - 1_001 * MINUTE, end=FULL))
+        installation.backfills.preview("s", BackfillRequest(start=FULL - 1_001 * MINUTE, end=FULL))
 
 
-def test_a_range_may_end_now_and_not_later(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
-    now = world.clock.now()
+def test_a_range_may_end_now_and_not_later(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    now = installation.clock.now()
 
-    world.backfills.preview("s", BackfillRequest(start=FULL - MINUTE, end=now))
+    installation.backfills.preview("s", BackfillRequest(start=FULL - MINUTE, end=now))
     with pytest.raises(InvalidInput, match=r"^end: .* is not in the past"):
-        world.backfills.preview("s", BackfillRequest(start=FULL - MINUTE, end=now + 1))
+        installation.backfills.preview("s", BackfillRequest(start=FULL - MINUTE, end=now + 1))
 
 
-def test_times_without_an_offset_are_those_of_the_schedules_zone(world: World) -> None:
-    world.schedule(name="s", cron="0 0 * * *", tz="Asia/Tokyo")
+def test_times_without_an_offset_are_those_of_the_schedules_zone(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="0 0 * * *", tz="Asia/Tokyo")
 
-    plan = world.backfills.preview("s", BackfillRequest(start="2023-11-10", end="2023-11-12"))
+    plan = installation.backfills.preview("s", BackfillRequest(start="2023-11-10", end="2023-11-12"))
 
     at_midnight = [1_699_628_400_000, 1_699_714_800_000]
     assert [at for _, at in plan.instants] == at_midnight, "2023-11-11T00:00+09:00 and the day after"
     assert (plan.backfill.start, plan.backfill.end) == (at_midnight[0] - 1_440 * MINUTE, at_midnight[1])
 
 
-def test_excluded_days_are_those_of_the_schedules_zone(world: World) -> None:
-    world.schedule(name="s", cron="0 */12 * * *", tz="Asia/Tokyo", exclude=["2023-11-11"])
+def test_excluded_days_are_those_of_the_schedules_zone(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="0 */12 * * *", tz="Asia/Tokyo", exclude=["2023-11-11"])
 
-    plan = world.backfills.preview("s", BackfillRequest(start="2023-11-10", end="2023-11-12"))
+    plan = installation.backfills.preview("s", BackfillRequest(start="2023-11-10", end="2023-11-12"))
 
     day = 1_440 * MINUTE
     noon_before, midnight_after = 1_699_628_400_000 - day // 2, 1_699_628_400_000 + day
@@ -268,123 +275,125 @@ def test_excluded_days_are_those_of_the_schedules_zone(world: World) -> None:
     [(0, None, -100), (50, None, -50), (-9_950, None, -10_000), (0, 7, 7), (0, 10_000, 10_000), (3, 0, 0)],
 )
 def test_its_jobs_have_a_priority_below_the_live_ones_or_the_one_that_is_asked_for(
-    world: World, own: int, wish: int | None, expected: int
+    installation: SchedulesInstallation, own: int, wish: int | None, expected: int
 ) -> None:
-    world.schedule(name="s", cron="* * * * *", priority=own)
+    installation.schedule(name="s", cron="* * * * *", priority=own)
 
-    made = world.backfills.start("s", BackfillRequest(start=FULL - MINUTE, end=FULL, priority=wish))
+    made = installation.backfills.start("s", BackfillRequest(start=FULL - MINUTE, end=FULL, priority=wish))
 
     assert made.backfill.priority == expected
-    assert [job.spec.priority for job in jobs(world)] == [expected]
+    assert [job.spec.priority for job in jobs(installation)] == [expected]
 
 
-def test_a_job_has_all_that_its_schedule_says_and_the_record_all_that_was_asked_for(world: World) -> None:
-    uuid = world.schedule(name="s", cron="* * * * *", job_arguments={"a": 1})
+def test_a_job_has_all_that_its_schedule_says_and_the_record_all_that_was_asked_for(
+    installation: SchedulesInstallation,
+) -> None:
+    uuid = installation.schedule(name="s", cron="* * * * *", job_arguments={"a": 1})
 
-    made = world.backfills.start("s", structs.replace(RANGE, overlap="allow", force=True)).backfill
+    made = installation.backfills.start("s", structs.replace(RANGE, overlap="allow", force=True)).backfill
 
-    (kept,) = world.schedules.find("s").state.backfills
+    (kept,) = installation.schedules.find("s").state.backfills
     assert kept == made
     assert made == Backfill(
         id=made.id,
         start=FULL - 10 * MINUTE,
         end=FULL,
-        made_at=world.clock.now(),
+        made_at=installation.clock.now(),
         count=10,
         overlap=Overlap.ALLOW,
         priority=-100,
         force=True,
     )
-    first = jobs(world)[0].spec
+    first = jobs(installation)[0].spec
     assert first == JobSpec(
         id=first.id,
-        job_type=world.definitions.job_type("report").uuid,
-        queue=world.queue,
-        enqueued_at=world.clock.now(),
+        job_type=installation.definitions.job_type("report").uuid,
+        queue=installation.queue,
+        enqueued_at=installation.clock.now(),
         arguments={"a": 1},
         priority=-100,
         cause=Cause("backfill", f"{uuid}:{made.id}", FULL - 9 * MINUTE),
     )
 
 
-def test_the_rules_of_the_job_type_hold_for_its_jobs(world: World) -> None:
-    world.job_type("locked", Unique.WHILE_RUNNING)
-    world.job_type("alone", Unique.WHILE_PENDING)
-    locked, alone = (world.definitions.job_type(name).uuid for name in ("locked", "alone"))
+def test_the_rules_of_the_job_type_hold_for_its_jobs(installation: SchedulesInstallation) -> None:
+    installation.define("locked", unique=Unique.WHILE_RUNNING)
+    installation.define("alone", unique=Unique.WHILE_PENDING)
+    locked, alone = (installation.definitions.job_type(name).uuid for name in ("locked", "alone"))
     for name in ("locked", "alone"):
-        world.schedule(name=name, job_type=name, cron="* * * * *")
+        installation.schedule(name=name, job_type=name, cron="* * * * *")
 
-    ids = [world.backfills.start(name, RANGE).backfill.id for name in ("locked", "alone")]
+    ids = [installation.backfills.start(name, RANGE).backfill.id for name in ("locked", "alone")]
 
-    made = [(job.spec.job_type, job.spec.lock_key, job.spec.unique_key) for job in jobs(world)]
+    made = [(job.spec.job_type, job.spec.lock_key, job.spec.unique_key) for job in jobs(installation)]
     assert made.count((locked, locked, None)) == 10
     assert made.count((alone, f"backfill:{ids[1]}", f"{alone}:{{}}")) == 1, "the others have the same key"
 
 
-def test_by_force_it_can_be_made_again_and_again(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
+def test_by_force_it_can_be_made_again_and_again(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
     forced = structs.replace(RANGE, force=True)
-    made = [world.backfills.start("s", RANGE).backfill.id]
+    made = [installation.backfills.start("s", RANGE).backfill.id]
 
     for _ in range(2):
-        world.clock.advance(1)
-        made.append(world.backfills.start("s", forced).backfill.id)
+        installation.clock.advance(1)
+        made.append(installation.backfills.start("s", forced).backfill.id)
 
     assert len(set(made)) == 3
-    assert instants(world).count(0) == 3
-    assert len(jobs(world)) == 30
+    assert instants(installation).count(0) == 3
+    assert len(jobs(installation)) == 30
 
 
-def test_another_range_is_another_backfill(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
-    world.schedule(name="other", cron="* * * * *")
+def test_another_range_is_another_backfill(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    installation.schedule(name="other", cron="* * * * *")
     ranges = [RANGE, structs.replace(RANGE, start=FULL - 9 * MINUTE), structs.replace(RANGE, end=FULL - MINUTE)]
 
-    ids = [world.backfills.preview("s", one).backfill.id for one in ranges]
-    ids.append(world.backfills.preview("other", RANGE).backfill.id)
+    ids = [installation.backfills.preview("s", one).backfill.id for one in ranges]
+    ids.append(installation.backfills.preview("other", RANGE).backfill.id)
 
     assert len(set(ids)) == 4
 
 
-def test_cancelling_it_twice_cancels_nothing_more(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
-    made = world.backfills.start("s", RANGE).backfill
+def test_cancelling_it_twice_cancels_nothing_more(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    made = installation.backfills.start("s", RANGE).backfill
 
-    assert [world.backfills.cancel("s", made.id) for _ in range(2)] == [10, 0]
+    assert [installation.backfills.cancel("s", made.id) for _ in range(2)] == [10, 0]
 
-    (kept,) = world.schedules.find("s").state.backfills
+    (kept,) = installation.schedules.find("s").state.backfills
     assert kept == structs.replace(made, cancelled=True)
-    assert world.schedules.find("s").state.version == 3
+    assert installation.schedules.find("s").state.version == 3
 
 
-def test_cancelling_one_leaves_the_others_alone(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
-    first = world.backfills.start("s", BackfillRequest(start=FULL - 3 * MINUTE, end=FULL)).backfill
-    second = world.backfills.start("s", BackfillRequest(start=FULL - 5 * MINUTE, end=FULL - 3 * MINUTE)).backfill
+def test_cancelling_one_leaves_the_others_alone(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    first = installation.backfills.start("s", BackfillRequest(start=FULL - 3 * MINUTE, end=FULL)).backfill
+    second = installation.backfills.start("s", BackfillRequest(start=FULL - 5 * MINUTE, end=FULL - 3 * MINUTE)).backfill
 
-    assert world.backfills.cancel("s", second.id) == 2
+    assert installation.backfills.cancel("s", second.id) == 2
 
-    assert world.backfills.progress("s", first.id)["queued"] == 3
-    assert {one.id: one.cancelled for one in world.schedules.find("s").state.backfills} == {
+    assert installation.backfills.progress("s", first.id)["queued"] == 3
+    assert {one.id: one.cancelled for one in installation.schedules.find("s").state.backfills} == {
         first.id: False,
         second.id: True,
     }
 
 
-def test_it_says_since_when_it_is_known_what_fired(world: World) -> None:
-    uuid = world.schedule(name="s", cron="* * * * *", overlap="allow")
-    entry = world.schedules.find(uuid)
+def test_it_says_since_when_it_is_known_what_fired(installation: SchedulesInstallation) -> None:
+    uuid = installation.schedule(name="s", cron="* * * * *", overlap="allow")
+    entry = installation.schedules.find(uuid)
     rows = tuple(Tick(nominal=FULL + n * MINUTE, status=TickStatus.FIRED, decided_at=FULL) for n in range(1, 1_001))
-    fire(world, entry, rows[1:])
-    world.clock.set(FULL + 2_000 * MINUTE)
+    fire(installation, entry, rows[1:])
+    installation.clock.set(FULL + 2_000 * MINUTE)
     wish = BackfillRequest(start=FULL, end=FULL + 10 * MINUTE)
 
-    of_999 = world.backfills.preview("s", wish)
-    fire(world, world.schedules.find(uuid), rows[:1])
-    of_1000 = world.backfills.preview("s", wish)
-    younger = world.backfills.preview("s", structs.replace(wish, start=FULL + MINUTE))
-    fire(world, world.schedules.find(uuid), rows[1_000:])
-    of_1200 = world.backfills.preview("s", wish)
+    of_999 = installation.backfills.preview("s", wish)
+    fire(installation, installation.schedules.find(uuid), rows[:1])
+    of_1000 = installation.backfills.preview("s", wish)
+    younger = installation.backfills.preview("s", structs.replace(wish, start=FULL + MINUTE))
+    fire(installation, installation.schedules.find(uuid), rows[1_000:])
+    of_1200 = installation.backfills.preview("s", wish)
 
     assert (of_999.known_from, of_999.already_fired, len(of_999.instants)) == (None, 9, 1)
     assert (of_1000.known_from, of_1000.already_fired, len(of_1000.instants)) == (FULL + MINUTE, 10, 0)
@@ -392,17 +401,21 @@ def test_it_says_since_when_it_is_known_what_fired(world: World) -> None:
     assert (of_1200.already_fired, len(of_1200.instants)) == (10, 0), "rows are not forgotten at once"
 
 
-def fire(world: World, entry: ScheduleEntry, rows: tuple[Tick, ...]) -> None:
+def fire(installation: SchedulesInstallation, entry: ScheduleEntry, rows: tuple[Tick, ...]) -> None:
     state = structs.replace(entry.state, version=entry.state.version + 1)
     decided = Firing(entry.schedule, entry.state.version, state, rows)
-    assert world.store.fire_schedules(world.queue, [decided], now=FULL) == [True]
+    assert installation.store.fire_schedules(installation.queue, [decided], now=FULL) == [True]
 
 
-def test_only_ticks_that_fired_count_as_fired(world: World) -> None:
-    world.schedule(name="s", cron="* * * * *")
-    world.pass_time(3 * MINUTE)
+def test_only_ticks_that_fired_count_as_fired(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    installation.pass_time(3 * MINUTE)
 
-    plan = world.backfills.preview("s", BackfillRequest(start=FULL, end=FULL + 3 * MINUTE))
+    plan = installation.backfills.preview("s", BackfillRequest(start=FULL, end=FULL + 3 * MINUTE))
 
-    assert world.fates(world.schedules.find("s").schedule.uuid) == ["fired", "skipped:overlap", "skipped:overlap"]
+    assert installation.fates(installation.schedules.find("s").schedule.uuid) == [
+        "fired",
+        "skipped:overlap",
+        "skipped:overlap",
+    ]
     assert ([at - FULL for _, at in plan.instants], plan.already_fired) == ([2 * MINUTE, 3 * MINUTE], 1)

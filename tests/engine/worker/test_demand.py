@@ -2,9 +2,10 @@
 
 import pytest
 
-from rota.engine.worker.demand import BUSY_CHECK_S, IDLE_CHECK_S, Demand
+from rota.engine.worker.demand import BUSY_CHECK_S, Demand
 from rota.engine.worker.look_ahead import AHEAD_S
 from rota.engine.worker.strain import CALM_S, GROW_S
+from rota.engine.worker.times import IDLE_CHECK_S
 
 SLOTS = 4
 AT = 100.0
@@ -12,14 +13,14 @@ NOW = 1_700_000_000_000
 
 
 def new_demand() -> Demand:
-    return Demand(SLOTS, at=AT)
+    return Demand(SLOTS, at=AT, idle_check_s=IDLE_CHECK_S)
 
 
 def quick_demand(ahead: int) -> Demand:
     """Of a worker whose pace lets it claim so many ahead."""
     demand = new_demand()
     for _ in range(60):
-        demand.ended(ahead, AHEAD_S * 0.9999)
+        demand.ended(ahead, run_s=0.0, within_s=AHEAD_S * 0.9999)
     return demand
 
 
@@ -60,7 +61,7 @@ def test_exchanges_in_which_nothing_ended_say_nothing_of_the_pace() -> None:
     demand = quick_demand(96)
 
     for _ in range(10):
-        demand.ended(0, 60.0)
+        demand.ended(0, run_s=0.0, within_s=60.0)
 
     assert demand.room(0, AT) == SLOTS + 96
 

@@ -21,7 +21,8 @@ from rota.store import Store
 from rota.store.logs import LogBatch
 from tests.contract.building import NOW, new_queue, spec
 from tests.engine.job_functions import new_stage
-from tests.engine.working import Shop, until, working
+from tests.engine.working import until, working
+from tests.installation import Installation
 
 
 def some_claim() -> Claim:
@@ -360,47 +361,44 @@ def test_several_attempts_that_are_put_back_keep_their_turn_and_their_lines() ->
 
 
 @pytest.mark.stores("sqlite-file", "redis")
-def test_lines_are_in_the_store_in_order_while_the_job_still_runs(store: Store) -> None:
+def test_lines_are_in_the_store_in_order_while_the_job_still_runs(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop = Shop(store)
-        shop.python("speak_and_wait")
+        installation.define_python("speak_and_wait")
         async with working(store):
-            job_id = shop.enqueue("speak_and_wait", {"lines": 50})
+            job_id = installation.enqueue("speak_and_wait", {"lines": 50})
 
-            await until(lambda: len(shop.messages(job_id)) == 50, "the lines")
+            await until(lambda: len(installation.messages(job_id)) == 50, "the lines")
 
-            assert shop.job(job_id).state is JobState.RUNNING
-            assert shop.messages(job_id) == [f"line {number}" for number in range(50)]
+            assert installation.job(job_id).state is JobState.RUNNING
+            assert installation.messages(job_id) == [f"line {number}" for number in range(50)]
             stage.gate.set()
-            await shop.ended(job_id)
+            await installation.ended(job_id)
 
     asyncio.run(scene())
 
 
 @pytest.mark.stores("sqlite-file", "redis")
-def test_all_lines_are_in_the_store_when_the_job_has_ended(store: Store) -> None:
+def test_all_lines_are_in_the_store_when_the_job_has_ended(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         new_stage()
-        shop = Shop(store)
-        shop.python("count_aloud")
+        installation.define_python("count_aloud")
         async with working(store):
-            jobs = [shop.enqueue("count_aloud", {"lines": 700}) for _ in range(10)]
+            jobs = [installation.enqueue("count_aloud", {"lines": 700}) for _ in range(10)]
             for job_id in jobs:
-                await shop.ended(job_id)
-                assert shop.messages(job_id) == [f"line {number}" for number in range(700)]
+                await installation.ended(job_id)
+                assert installation.messages(job_id) == [f"line {number}" for number in range(700)]
 
     asyncio.run(scene())
 
 
 @pytest.mark.stores("sqlite-file", "redis")
-def test_output_and_errors_of_a_command_are_lines_of_different_levels(store: Store) -> None:
+def test_output_and_errors_of_a_command_are_lines_of_different_levels(store: Store, installation: Installation) -> None:
     async def scene() -> None:
-        shop = Shop(store)
-        shop.bash("echo out; echo err >&2")
+        installation.define_command("echo out; echo err >&2")
         async with working(store):
-            job_id = shop.enqueue("command")
-            await shop.ended(job_id)
+            job_id = installation.enqueue("command")
+            await installation.ended(job_id)
 
             entries = store.read_logs(job_id).entries
             assert sorted((entry.message, entry.level) for entry in entries) == [("err", "error"), ("out", "info")]

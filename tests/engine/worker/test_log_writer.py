@@ -14,7 +14,8 @@ from rota.model.limits import MAX_LOG_MESSAGE_BYTES
 from rota.store import Store
 from rota.store.logs import LogBatch
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, Faults, Shop, until, working
+from tests.engine.working import DEADLINE_S, Faults, until, working
+from tests.installation import Installation
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
@@ -36,35 +37,39 @@ class Watched(Faults):
         return self.real.append_logs(batches)
 
 
-def all_messages(shop: Shop, job_id: str) -> list[str]:
-    return [entry.message for entry in shop.store.read_logs(job_id, limit=1_000_000).entries]
+def all_messages(installation: Installation, job_id: str) -> list[str]:
+    return [entry.message for entry in installation.store.read_logs(job_id, limit=1_000_000).entries]
 
 
 @pytest.mark.parametrize("line", ["", "x" * 3_000], ids=["short", "long"])
-def test_no_call_writes_more_than_a_share_and_no_line_is_lost(store: Store, line: str) -> None:
+def test_no_call_writes_more_than_a_share_and_no_line_is_lost(
+    store: Store, installation: Installation, line: str
+) -> None:
     async def scene() -> None:
         count = LINES if not line else 1_000
-        shop, watched = Shop(store), Watched(store)
-        shop.bash(f"seq -f '%.0f{line}' {count}")
+        watched = Watched(store)
+        installation.define_command(f"seq -f '%.0f{line}' {count}")
         async with working(watched.store):
-            job_id = shop.enqueue("command")
-            (job,) = await shop.ended(job_id)
+            job_id = installation.enqueue("command")
+            (job,) = await installation.ended(job_id)
 
         assert job.state is JobState.SUCCEEDED
-        assert all_messages(shop, job_id) == [f"{number}{line}" for number in range(1, count + 1)]
+        assert all_messages(installation, job_id) == [f"{number}{line}" for number in range(1, count + 1)]
         assert max(lines for lines, _ in watched.shares) <= SHARE_LINES
         assert max(chars for _, chars in watched.shares) < SHARE_CHARS + MAX_LOG_MESSAGE_BYTES
 
     asyncio.run(scene())
 
 
-def test_neighbours_are_claimed_run_and_settled_while_a_share_is_being_written(store: Store) -> None:
+def test_neighbours_are_claimed_run_and_settled_while_a_share_is_being_written(
+    store: Store, installation: Installation
+) -> None:
     async def scene() -> None:
         new_stage()
         may_write, writes = threading.Event(), threading.Event()
-        shop, faults = Shop(store), Faults(store)
-        shop.python("nothing")
-        shop.bash(f"seq {LINES}")
+        faults = Faults(store)
+        installation.define_python("nothing")
+        installation.define_command(f"seq {LINES}")
 
         def hang() -> None:
             writes.set()
@@ -72,36 +77,36 @@ def test_neighbours_are_claimed_run_and_settled_while_a_share_is_being_written(s
 
         faults.before("append_logs", hang)
         async with working(faults.store):
-            flood = shop.enqueue("command")
+            flood = installation.enqueue("command")
             await until(writes.is_set, "a share to be under way")
 
-            jobs = await shop.ended(*(shop.enqueue("nothing") for _ in range(20)))
+            jobs = await installation.ended(*(installation.enqueue("nothing") for _ in range(20)))
 
             assert {job.state for job in jobs} == {JobState.SUCCEEDED}
-            assert shop.job(flood).state is JobState.RUNNING
+            assert installation.job(flood).state is JobState.RUNNING
             may_write.set()
-            await shop.ended(flood)
-        assert all_messages(shop, flood) == [str(number) for number in range(1, LINES + 1)]
+            await installation.ended(flood)
+        assert all_messages(installation, flood) == [str(number) for number in range(1, LINES + 1)]
 
     asyncio.run(scene())
 
 
-def test_a_job_goes_on_while_the_store_does_not_take_its_lines(store: Store) -> None:
+def test_a_job_goes_on_while_the_store_does_not_take_its_lines(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         marker = "flooded"
-        shop, faults = Shop(store), Faults(store)
-        shop.bash(f"seq {LINES // 2}; echo {marker} >&2")
+        faults = Faults(store)
+        installation.define_command(f"seq {LINES // 2}; echo {marker} >&2")
 
         def be_away() -> None:
             raise StoreUnavailable("the store is away")
 
         faults.before("append_logs", *[be_away] * 3)
         async with working(faults.store):
-            job_id = shop.enqueue("command")
-            (job,) = await shop.ended(job_id)
+            job_id = installation.enqueue("command")
+            (job,) = await installation.ended(job_id)
 
         assert job.state is JobState.SUCCEEDED
-        messages = all_messages(shop, job_id)
+        messages = all_messages(installation, job_id)
         assert marker in messages
         numbers = [int(one) for one in messages if one.isdigit()]
         assert numbers == sorted(set(numbers)), "in order, and each once"
@@ -109,11 +114,11 @@ def test_a_job_goes_on_while_the_store_does_not_take_its_lines(store: Store) -> 
     asyncio.run(scene())
 
 
-def test_a_store_that_is_away_is_not_asked_to_take_lines_all_the_time(store: Store) -> None:
+def test_a_store_that_is_away_is_not_asked_to_take_lines_all_the_time(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         stage = new_stage()
-        shop, faults, asked_at = Shop(store), Faults(store), list[float]()
-        shop.python("speak_and_wait")
+        faults, asked_at = Faults(store), list[float]()
+        installation.define_python("speak_and_wait")
 
         def be_away() -> None:
             asked_at.append(time.monotonic())
@@ -121,44 +126,45 @@ def test_a_store_that_is_away_is_not_asked_to_take_lines_all_the_time(store: Sto
 
         async with working(faults.store):
             faults.before("append_logs", be_away, be_away)
-            job_id = shop.enqueue("speak_and_wait", {"lines": 3})
+            job_id = installation.enqueue("speak_and_wait", {"lines": 3})
             await until(lambda: len(asked_at) == 2, "a second try")
             stage.gate.set()
-            await shop.ended(job_id)
+            await installation.ended(job_id)
 
         assert asked_at[1] - asked_at[0] >= 0.9
-        assert all_messages(shop, job_id) == ["line 0", "line 1", "line 2"]
+        assert all_messages(installation, job_id) == ["line 0", "line 1", "line 2"]
 
     asyncio.run(scene())
 
 
-def test_a_store_without_room_for_lines_keeps_no_job_from_ending(store: Store) -> None:
+def test_a_store_without_room_for_lines_keeps_no_job_from_ending(store: Store, installation: Installation) -> None:
     async def scene() -> None:
-        shop, faults = Shop(store), Faults(store)
-        shop.bash("seq 1000")
+        faults = Faults(store)
+        installation.define_command("seq 1000")
 
         def be_full() -> None:
             raise StoreFull("no room")
 
         faults.before("append_logs", *[be_full] * 1_000)
         async with working(faults.store):
-            (job,) = await shop.ended(shop.enqueue("command"))
+            (job,) = await installation.ended(installation.enqueue("command"))
 
         assert job.state is JobState.SUCCEEDED
 
     asyncio.run(scene())
 
 
-def test_a_node_that_must_stop_at_once_leaves_a_flood_and_its_lines_in_order(store: Store) -> None:
+def test_a_node_that_must_stop_at_once_leaves_a_flood_and_its_lines_in_order(
+    store: Store, installation: Installation
+) -> None:
     async def scene() -> None:
-        shop = Shop(store)
-        shop.bash(f"seq {LINES}; sleep 60")
+        installation.define_command(f"seq {LINES}; sleep 60")
         async with working(store):
-            job_id = shop.enqueue("command")
-            await until(lambda: bool(shop.messages(job_id)), "the first lines")
+            job_id = installation.enqueue("command")
+            await until(lambda: bool(installation.messages(job_id)), "the first lines")
 
-        assert shop.job(job_id).state is JobState.QUEUED
-        messages = [one for one in all_messages(shop, job_id) if one.isdigit()]
+        assert installation.job(job_id).state is JobState.QUEUED
+        messages = [one for one in all_messages(installation, job_id) if one.isdigit()]
         assert messages == [str(number) for number in range(1, len(messages) + 1)]
 
     asyncio.run(scene())

@@ -9,7 +9,8 @@ from rota.model.job import Job, JobState
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES
 from rota.store import Store
 from tests.engine.job_functions import new_stage
-from tests.engine.working import Shop, install_plug_in, working
+from tests.engine.working import install_plug_in, working
+from tests.installation import Installation
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 
@@ -27,12 +28,12 @@ def run_with(store: Store, folder: Path, executor: str) -> tuple[Job, Job, list[
 
     async def scene() -> tuple[Job, Job, list[str]]:
         new_stage()
-        shop = Shop(store)
-        shop.define("odd", "odd")
-        shop.python("nothing")
+        installation = Installation(store)
+        installation.define("odd", "odd")
+        installation.define_python("nothing")
         async with working(store, threads=1):
-            odd = shop.enqueue("odd")
-            job, after = await shop.ended(odd, shop.enqueue("nothing"))
+            odd = installation.enqueue("odd")
+            job, after = await installation.ended(odd, installation.enqueue("nothing"))
             entries = store.read_logs(odd, limit=100_000).entries
             return job, after, [entry.message for entry in entries]
 

@@ -17,7 +17,7 @@ from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
 from rota.server.operations import Call, Routes
 from rota.store import Store
-from tests.server.serving import make_api, served
+from tests.server.serving import BASE, make_api, served
 
 SOME_UUID = "b30833c1-83b0-4dda-a439-97e3c97bbaa5"
 
@@ -31,6 +31,9 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/jobs": ("jobs:r", ALL),
     "GET /api/jobs/{uuid}": ("jobs:r", ALL),
     "GET /api/jobs/{uuid}/logs": ("jobs:r", ALL),
+    "GET /api/jobs/{uuid}/why": ("jobs:r", ALL),
+    "GET /api/schedules/{uuid}/why": ("sched:r", ALL),
+    "GET /api/configurations/{name}/why": ("events:r", ALL),
     "GET /api/jobs/{uuid}/logs/stream": ("jobs:r", ALL),
     "GET /api/jobs/{node_type_uuid}/queued": ("jobs:r", ALL),
     "GET /api/jobs/{node_type_uuid}/in_progress": ("jobs:r", ALL),
@@ -61,6 +64,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/nodes": ("nodes:r", ALL),
     "GET /api/nodes/{uuid}": ("nodes:r", ALL),
     "POST /api/nodes/{uuid}/drain": ("nodes:w", CHANGE),
+    "GET /api/audit": ("audit:r", DEFINE),
     "GET /api/cron": ("sched:r", ALL),
     "GET /api/schedules": ("sched:r", ALL),
     "GET /api/schedules/{uuid}": ("sched:r", ALL),
@@ -81,9 +85,9 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/configurations/{name}/explain": ("events:r", ALL),
     "GET /api/configurations/{name}/evaluations": ("events:r", ALL),
     "GET /api/configurations/{name}/events": ("events:r", ALL),
-    "POST /api/configurations": ("events:w", CHANGE),
-    "PUT /api/configurations/{name}": ("events:w", CHANGE),
-    "DELETE /api/configurations/{name}": ("events:w", CHANGE),
+    "POST /api/configurations": ("config:w", CHANGE),
+    "PUT /api/configurations/{name}": ("config:w", CHANGE),
+    "DELETE /api/configurations/{name}": ("config:w", CHANGE),
     "POST /api/configurations/{name}/dry_run": ("events:w", CHANGE),
     "POST /api/events/dry_run": ("events:w", CHANGE),
     "POST /events": ("events:w", CHANGE),
@@ -91,7 +95,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
 """Operation to the scope that it needs, and the roles that have it."""
 SCOPES = [
     *("jobs:r", "jobs:w", "types:r", "types:w", "queues:r", "queues:w", "nodes:r", "nodes:w"),
-    *("sched:r", "sched:w", "events:r", "events:w", "metrics:r"),
+    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r", "audit:r"),
 ]
 ROLES = ["viewer", "operator", "admin"]
 
@@ -100,9 +104,12 @@ ROLES = ["viewer", "operator", "admin"]
 def clients(api: Api, kept: Store) -> Iterator[dict[str, TestClient]]:
     """One client per role, one with a wrong key and one with none."""
     app = make_app(api)
-    found = {"nobody": TestClient(app), "stranger": TestClient(app, headers={"Authorization": "Bearer rota_0_wrong"})}
+    found = {
+        "nobody": TestClient(app, BASE),
+        "stranger": TestClient(app, BASE, headers={"Authorization": "Bearer rota_0_wrong"}),
+    }
     for role in ROLES:
-        found[role] = TestClient(app, headers=shown(kept, role, Role(role)))
+        found[role] = TestClient(app, BASE, headers=shown(kept, role, Role(role)))
     yield found
     api.close()
 
@@ -163,14 +170,14 @@ def test_a_key_with_one_scope_does_what_that_says_and_no_more(api: Api, kept: St
     app = make_app(api)
 
     for scope, headers in keys.items():
-        client = TestClient(app, headers=headers)
+        client = TestClient(app, BASE, headers=headers)
         found = {operation for operation in RIGHTS if called(client, operation) == "let in"}
         assert found == {one for one, (needs, _) in RIGHTS.items() if needs in ("", scope)}, scope
     api.close()
 
 
 def test_scopes_add_up(api: Api, kept: Store) -> None:
-    client = TestClient(make_app(api), headers=shown(kept, "shop", Role.OPERATOR, "jobs:w", "sched:r"))
+    client = TestClient(make_app(api), BASE, headers=shown(kept, "shop", Role.OPERATOR, "jobs:w", "sched:r"))
 
     found = {operation for operation in RIGHTS if called(client, operation) == "let in"}
 

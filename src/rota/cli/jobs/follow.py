@@ -31,8 +31,11 @@ class Watch:
         self._end = None if timeout_s is None else clock.monotonic() + timeout_s
         self._position = 0
 
-    def until_ended(self, show: Callable[[LogEntry], None] | None = None) -> Job:
-        """The job after its end. `show` gets every log line as soon as it is there."""
+    def until_ended(
+        self, show: Callable[[LogEntry], None] | None = None, *, meanwhile: Callable[[Job], None] | None = None
+    ) -> Job:
+        """The job after its end. `show` gets every log line as soon as it is there, `meanwhile` the job whenever it was
+        looked at and had not ended."""
         pause_s = _FIRST_PAUSE_S
         while True:
             # The state is read before the lines: whatever a job logged is there when it has ended.
@@ -43,6 +46,8 @@ class Watch:
                 lines += 1
             if job.state.is_final:
                 return job
+            if meanwhile:
+                meanwhile(job)
             pause_s = _FIRST_PAUSE_S if lines else min(pause_s * 1.5, _LONGEST_PAUSE_S)
             self._pause(pause_s)
 

@@ -8,9 +8,10 @@ import click
 
 from rota import __version__
 from rota.cli.show import print_facts, print_json
+from rota.engine.keys.dev_key import has_ended
 from rota.host.host import Host
 from rota.host.terminal import coloured
-from rota.settings.settings import mask_url
+from rota.model.masking import mask_url
 
 _logger = logging.getLogger("rota.node")
 _LATER = "kept as a hash and not shown again; `rota key create` makes a new one"
@@ -58,7 +59,7 @@ def _key(host: Host) -> str | None:
         return None
     if plan.made is not None:
         return f"{plan.made}   (shown this once; only its hash is kept)"
-    return f"the one from {host.settings.source_of('api_key')}" if plan.configured is not None else _LATER
+    return f"the one from {host.settings.source_of('api_key')}" if host.settings.api_key is not None else _LATER
 
 
 def _hints(host: Host, *, demo: bool) -> list[str]:
@@ -75,7 +76,7 @@ def _hints(host: Host, *, demo: bool) -> list[str]:
 
 def _warn(host: Host) -> None:
     plan = host.key_plan
-    if plan is not None and plan.allows_dev_key:
-        _logger.warning("the well-known key dev_key is accepted, as only this machine can connect; set HTTP_API_KEY")
+    if plan is not None and plan.allows_dev_key and not has_ended(host.engine.store):
+        _logger.warning("the well-known key dev_key is accepted from this user's programs, until a person makes a key")
     for problem in host.engine.store.problems():
         _logger.warning("the store's set-up: %s", problem)

@@ -14,7 +14,7 @@ from rota.engine.keys.access import ADMIN, Caller
 from rota.server.answers import Json, Refusal
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
-from rota.server.endpoint import look_up, too_often
+from rota.server.endpoint import caller_with, too_often
 from rota.server.operations import Manner
 
 _HEADER = "x-admin-token"
@@ -32,19 +32,14 @@ def task_manner(admin_token: str | None) -> Manner:
     """How the routes of tasks are talked to."""
 
     async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
-        address = str((scope.get("client") or ("?",))[0])
-        if wait_s := api.wrong_keys.wait_s(address) if admin_token else 0.0:
-            raise too_often(wait_s)
         caller = await _caller(api, scope, headers, admin_token)
         if caller is None:
-            if admin_token:
-                api.wrong_keys.take(address)
             raise Refusal(401, _WRONG)
         if wait_s := api.requests_per_key.take(caller.name):
             raise too_often(wait_s)
         return caller
 
-    return Manner(identify, error_answer)
+    return Manner(identify, error_answer, TaskError)
 
 
 def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
@@ -63,8 +58,15 @@ async def _caller(api: Api, scope: Scope, headers: Headers, admin_token: str | N
         if hmac.compare_digest(token.encode("utf-8", "replace"), admin_token.encode("utf-8", "surrogateescape")):
             return ADMIN
         if bearer is None:
+            _count_guess(api, scope)
             return None
-    return api.keys.known(token) or await look_up(api, token, scope)
+    return await caller_with(api, token, scope)
+
+
+def _count_guess(api: Api, scope: Scope) -> None:
+    """An address may try few tokens; whoever shows the right one is never kept out by others behind its address."""
+    if wait_s := api.wrong_keys.take(str((scope.get("client") or ("?",))[0])):
+        raise too_often(wait_s)
 
 
 def _shown_token(scope: Scope, headers: Headers) -> str | None:

@@ -92,7 +92,7 @@ def _declare(routes: Routes, shown: Shown) -> None:
         live = iter(shown.show([job for job in jobs if not job.state.is_final]))
         return TaskList([task_of(job if job.state.is_final else next(live)) for job in jobs])
 
-    @routes.post("/tasks", needs=Scope.JOBS_WRITE, query=CollectionQuery, answer=TaskCreated)
+    @routes.post("/tasks", needs=Scope.JOBS_WRITE, query=CollectionQuery, answer=TaskCreated, may_make=True)
     def create_task(api: Api, call: Call[None, CollectionQuery]) -> Response:
         """Synchronise a collection now.
 

@@ -7,10 +7,13 @@ own has a job type made for it, which goes with it.
 from collections.abc import Sequence
 
 from rota.clock import Clock
+from rota.engine.audit.record import record_change
 from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import MANAGED_BY_FILE, MANAGED_BY_ROTA, refuse_file_owned
 from rota.engine.events.job_cycles import find_cycle
+from rota.engine.keys.access import Caller
+from rota.engine.keys.rights import check_may_define, check_may_make, check_may_trigger
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.events.configuration import Configuration, carried_over, first_state
 from rota.model.events.configuration_request import ConfigurationRequest
@@ -50,8 +53,10 @@ class Configurations:
         refuse_file_owned(entry.configuration)
         return entry
 
-    def create(self, request: ConfigurationRequest) -> ConfigurationEntry:
-        """A new configuration; `Conflict` if there is one of this name."""
+    def create(self, request: ConfigurationRequest, *, by: Caller | None = None) -> ConfigurationEntry:
+        """A new configuration; `Conflict` if there is one of this name. One that makes what the caller may not is
+        refused."""
+        self._check_may_make(by, request)
         for _ in range(_TRIES):
             rules_version = self._check(request)
             if self._store.configuration_uuid(request.name) is not None:
@@ -60,11 +65,14 @@ class Configurations:
                 return created
         raise Conflict(f"configurations that wait for jobs change too often to define {request.name!r}; try again")
 
-    def replace(self, name: str, request: ConfigurationRequest, *, expected: int | None = None) -> ConfigurationEntry:
+    def replace(
+        self, name: str, request: ConfigurationRequest, *, by: Caller | None = None, expected: int | None = None
+    ) -> ConfigurationEntry:
         """Define a configuration anew. Dependencies that stayed as they were keep what is known of them."""
         for _ in range(_TRIES):
             rules_version = self._check(request, instead_of=name)
             entry = self._find_changeable(name)
+            self._check_may_make(by, request, entry.configuration)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(
                     f"configuration {name!r} is at version {entry.state.version}, not {expected}; read it again"
@@ -101,6 +109,8 @@ class Configurations:
         own = [entry.configuration.job_type for entry in entries if entry.configuration.own_job_type]
         if own:
             self._store.delete_job_types(own)
+        for entry in entries:
+            self._tell(entry.configuration, None)
 
     def _create(
         self, request: ConfigurationRequest, *, managed_by: str, rules_version: int | None
@@ -111,7 +121,13 @@ class Configurations:
         state = first_state(configuration)
         change = ConfigurationChange(configuration, state, None)
         is_done = self._store.put_configurations([change], rules_version=rules_version)[0]
-        return ConfigurationEntry(configuration, state) if is_done else None
+        if not is_done:
+            return None
+        self._tell(None, configuration)
+        return ConfigurationEntry(configuration, state)
+
+    def _tell(self, before: Configuration | None, after: Configuration | None) -> None:
+        record_change(self._store, "configuration", before=before, after=after, now=self._clock.now())
 
     def _replace(
         self, entry: ConfigurationEntry, request: ConfigurationRequest, *, managed_by: str, rules_version: int | None
@@ -127,6 +143,7 @@ class Configurations:
             return None
         if old.own_job_type and not made.own_job_type:
             self._store.delete_job_types([old.job_type])
+        self._tell(old, made)
         return ConfigurationEntry(made, state)
 
     def _make(self, request: ConfigurationRequest, uuid: str, *, created_at: int, managed_by: str) -> Configuration:
@@ -174,6 +191,19 @@ class Configurations:
         if made != there:
             self._definitions.define_job_type(made)
         return made
+
+    def _check_may_make(
+        self, by: Caller | None, request: ConfigurationRequest, old: Configuration | None = None
+    ) -> None:
+        """What is made as before was allowed to whoever defined it."""
+        if request.job is not None and request.job.executor:
+            check_may_define(by)
+        elif by is not None:
+            job_type, arguments = self._job_type(request, ""), request.job.arguments if request.job else {}
+            if old is not None and (old.job_type, old.arguments) == (job_type.uuid, arguments):
+                check_may_trigger(by, job_type)
+            else:
+                check_may_make(by, job_type, arguments, field="job.arguments")
 
     def _check(self, request: ConfigurationRequest, instead_of: str | None = None) -> int | None:
         """Refuse what can never be met, and what would make jobs for ever. Returns the version of the job rules against

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rota.clock import Clock
 from rota.engine.batcher import Batcher
 from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.keys.access import Caller
 from rota.model.job import JobSpec
 from rota.store.jobs import Admission
 from rota.store.store import Store
@@ -21,13 +22,13 @@ class EnqueueBatcher(Batcher[JobSpec, list[Admission]]):
         self._intake = intake
         self._clock = clock
 
-    async def enqueue(self, requests: Sequence[JobRequest]) -> list[Admission]:
+    async def enqueue(self, requests: Sequence[JobRequest], *, by: Caller | None) -> list[Admission]:
         """Accept jobs: all of them or, if one is bad, none. One answer per request, in order."""
         now = self._clock.now()
         if not all(map(self._intake.is_known, requests)):
             # A name that is not known yet has to be looked up in the store, which must not stop the loop.
-            await self._in_thread(lambda: [self._intake.make_spec(request, now) for request in requests])
-        return await self._hand_in([self._intake.make_spec(request, now) for request in requests])
+            await self._in_thread(lambda: [self._intake.make_spec(request, now, by) for request in requests])
+        return await self._hand_in([self._intake.make_spec(request, now, by) for request in requests])
 
     def _carry_out(self, items: list[JobSpec]) -> list[Admission]:
         return self._store.enqueue_jobs(items, now=self._clock.now())

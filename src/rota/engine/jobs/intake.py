@@ -9,7 +9,9 @@ from msgspec import Struct
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.jobs.spec import make_spec
-from rota.errors import InvalidInput, NotFound
+from rota.engine.keys.access import Caller
+from rota.engine.keys.rights import check_may_enqueue
+from rota.errors import InvalidInput, NotAllowed, NotFound
 from rota.model.ids import check_id, new_id
 from rota.model.job import MAX_PRIORITY, Cause, JobSpec
 from rota.model.job_type import MAX_TIMEOUT_MS, check_unique_key
@@ -55,21 +57,26 @@ class Intake:
         self._definitions = definitions
         self._clock = clock
 
-    def enqueue(self, requests: Sequence[JobRequest], *, named: str | None = None) -> list[Admission]:
-        """Accept jobs: all of them or, if one request is bad, none. One answer per request, in order. With `named`, an
-        error says which request it is about: `jobs[17].priority`."""
+    def enqueue(
+        self, requests: Sequence[JobRequest], *, by: Caller | None = None, named: str | None = None
+    ) -> list[Admission]:
+        """Accept jobs: all of them or, if one request is bad, none. One answer per request, in order. `by` is whoever
+        asks, and gets only what they may have made. With `named`, an error says which request it is about:
+        `jobs[17].priority`."""
         now = self._clock.now()
         if named is None:
-            specs = [self.make_spec(request, now) for request in requests]
+            specs = [self.make_spec(request, now, by) for request in requests]
         else:
-            specs = [self._make_spec_named(request, now, f"{named}[{n}]") for n, request in enumerate(requests)]
+            specs = [self._make_spec_named(request, now, by, f"{named}[{n}]") for n, request in enumerate(requests)]
         return self._store.enqueue_jobs(specs, now=now)
 
-    def _make_spec_named(self, request: JobRequest, now: int, name: str) -> JobSpec:
+    def _make_spec_named(self, request: JobRequest, now: int, by: Caller | None, name: str) -> JobSpec:
         try:
-            return self.make_spec(request, now)
+            return self.make_spec(request, now, by)
         except InvalidInput as error:
             raise InvalidInput(f"{name}.{error.field}", error.reason) from None
+        except NotAllowed as error:
+            raise NotAllowed(f"{name}: {error}") from None
         except NotFound as error:
             raise NotFound(error.kind, error.name, f"named by {name}") from None
 
@@ -78,9 +85,10 @@ class Intake:
         job_type = self._definitions.known_job_type(request.job_type)
         return job_type is not None and self._definitions.known_node_type(job_type.node_type) is not None
 
-    def make_spec(self, request: JobRequest, now: int) -> JobSpec:
+    def make_spec(self, request: JobRequest, now: int, by: Caller | None = None) -> JobSpec:
         """Check a request and settle what it leaves open."""
         job_type = self._definitions.job_type(request.job_type)
+        check_may_enqueue(by, job_type, request.arguments)
         try:
             queue = self._definitions.node_type(job_type.node_type).uuid
         except NotFound as error:

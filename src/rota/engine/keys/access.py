@@ -25,9 +25,16 @@ class Scope(StrEnum):
     """Drain."""
     SCHEDULES_READ = "sched:r"
     SCHEDULES_WRITE = "sched:w"
+    """Define, pause and run; a trigger also needs the right to enqueue what it makes."""
     EVENTS_READ = "events:r"
+    """Events, and the configurations that wait for them."""
     EVENTS_WRITE = "events:w"
+    """Say what happened."""
+    CONFIGURATIONS_WRITE = "config:w"
+    """Define which events make which job."""
     METRICS_READ = "metrics:r"
+    AUDIT_READ = "audit:r"
+    """Who changed what."""
 
 
 class Role(StrEnum):
@@ -39,12 +46,14 @@ class Role(StrEnum):
     """Also defines what can be run."""
 
 
-_READ = frozenset(scope for scope in Scope if scope.endswith(":r"))
+_READ = frozenset(scope for scope in Scope if scope.endswith(":r")) - {Scope.AUDIT_READ}
 SCOPES_OF: dict[Role, frozenset[Scope]] = {
     Role.VIEWER: _READ,
-    Role.OPERATOR: frozenset(Scope) - {Scope.TYPES_WRITE},
+    Role.OPERATOR: frozenset(Scope) - {Scope.TYPES_WRITE, Scope.AUDIT_READ},
     Role.ADMIN: frozenset(Scope),
 }
+_ADDED = frozenset({Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ})
+"""Scopes that are younger than the first keys."""
 OPEN = None
 """The need of a route that answers everybody."""
 
@@ -54,6 +63,8 @@ class Caller(Struct, frozen=True):
 
     name: str
     scopes: frozenset[Scope]
+    key: str = ""
+    """The id of the key; names are given again after a key was revoked."""
 
     def may(self, need: Scope | None) -> bool:
         return need is OPEN or need in self.scopes
@@ -61,6 +72,11 @@ class Caller(Struct, frozen=True):
 
 ADMIN = Caller("admin", SCOPES_OF[Role.ADMIN])
 NOBODY = Caller("", frozenset())
+
+
+def scopes_of_key(role: Role, named: frozenset[Scope]) -> frozenset[Scope]:
+    """What a kept key may do. One that has all that its role had when it was made has all that the role has now."""
+    return SCOPES_OF[role] if named >= SCOPES_OF[role] - _ADDED else named
 
 
 def read_role(word: str) -> Role:

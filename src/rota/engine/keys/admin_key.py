@@ -4,13 +4,16 @@ import secrets
 
 from msgspec import Struct
 
+from rota.engine.audit.record import record
+from rota.engine.keys.dev_key import DEV_KEY, end_dev_key, is_dev_key
 from rota.engine.keys.hashes import hash_chosen_key, hash_made_key, matches_hash
 from rota.errors import InvalidInput, NotFound
 from rota.store.store import Store
 
-DEV_KEY = "dev_key"
-"""Synchrony's default. Everybody knows it, so it works only where nobody else can connect."""
 SETTING = "api_key_hash"
+LEAST_LENGTH = 16
+"""Characters of a key that somebody chose, for a server that others can reach."""
+_LEAST_VARIETY = 6
 ADMIN_KEY = "admin"
 """The name of the first key."""
 
@@ -19,6 +22,8 @@ def replace_key(store: Store) -> str:
     """A new admin key in place of whatever was kept. It is shown once; only its hash stays."""
     key = secrets.token_urlsafe(32)
     store.put_setting(SETTING, hash_made_key(key))
+    record(store, "replace", "key", ADMIN_KEY)
+    end_dev_key(store)
     return key
 
 
@@ -26,14 +31,21 @@ def revoke_admin_key(store: Store) -> None:
     """Forget the admin key. Servers without one in their settings refuse it within seconds."""
     if not store.delete_setting(SETTING):
         raise NotFound("key", ADMIN_KEY)
+    record(store, "revoke", "key", ADMIN_KEY)
 
 
 def has_admin_key(store: Store) -> bool:
     return store.get_setting(SETTING) is not None
 
 
-def is_dev_key(key: str | None) -> bool:
-    return key == DEV_KEY
+def check_strength(key: str) -> None:
+    """Refuse a key that somebody chose and others could guess, where others can connect."""
+    if len(key) < LEAST_LENGTH or len(set(key)) < _LEAST_VARIETY:
+        raise InvalidInput(
+            "api_key",
+            f"has fewer than {LEAST_LENGTH} characters or hardly different ones, so others could guess it; "
+            "choose a longer one (openssl rand -hex 32), leave it out to have one made, or bind to 127.0.0.1",
+        )
 
 
 class KeyPlan(Struct, frozen=True):
@@ -44,21 +56,24 @@ class KeyPlan(Struct, frozen=True):
     configured: str | None
     """The key that the settings give."""
     allows_dev_key: bool
+    """Whether `dev_key` works until a person makes a key, for programs of the same user on this machine."""
 
 
 def prepare_key(store: Store, *, configured: str | None, is_loopback: bool) -> KeyPlan:
     """Settle which key a server accepts before it starts.
 
     A key from the settings is the only one; its hash is kept for servers that have none. Without one, a key is made at
-    the first start of all, and `dev_key` works too while only this machine can connect.
+    the first start of all, and `dev_key` works too while only this machine can connect and no person has made a key.
     """
     if is_dev_key(configured):
         if not is_loopback:
             raise InvalidInput(
                 "api_key", f"{DEV_KEY!r} is known to everybody; choose another key, or bind to 127.0.0.1"
             )
-        return KeyPlan(None, configured, True)
+        return KeyPlan(None, None, True)
     if configured is not None:
+        if not is_loopback:
+            check_strength(configured)
         _keep_chosen(store, configured)
         return KeyPlan(None, configured, False)
     return KeyPlan(_make_if_absent(store), None, is_loopback)
@@ -66,6 +81,7 @@ def prepare_key(store: Store, *, configured: str | None, is_loopback: bool) -> K
 
 def _keep_chosen(store: Store, key: str) -> None:
     """A chosen key replaces one that was chosen before, but not one that was made: that one is in use elsewhere."""
+    end_dev_key(store)
     kept = store.put_setting(SETTING, hash_chosen_key(key), only_if_absent=True)
     if kept.startswith("scrypt$") and not matches_hash(key, kept):
         store.put_setting(SETTING, hash_chosen_key(key))

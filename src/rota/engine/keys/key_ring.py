@@ -9,14 +9,17 @@ import threading
 
 from rota.clock import Clock
 from rota.engine.keys.access import ADMIN, Caller
-from rota.engine.keys.admin_key import DEV_KEY, SETTING, KeyPlan
+from rota.engine.keys.admin_key import SETTING, KeyPlan
+from rota.engine.keys.dev_key import has_ended, is_dev_key
 from rota.engine.keys.hashes import digest_of, is_quick_hash, matches_hash
 from rota.engine.keys.named_keys import NamedKey, find_key, list_keys
 from rota.errors import StoreError
 from rota.store.store import Store
 
 _REREAD_S = 2.0
-"""A replaced key is refused, and the new one accepted, within this time."""
+"""A key that was revoked or replaced is refused within this time."""
+_REREAD_UNKNOWN_S = 0.05
+"""A key that was made elsewhere is accepted within this time, and `dev_key` refused."""
 
 
 class KeyRing:
@@ -26,8 +29,9 @@ class KeyRing:
         self._store = store
         self._clock = clock
         self._has_configured_key = plan.configured is not None
-        fixed = [plan.configured, DEV_KEY if plan.allows_dev_key else None]
-        self._fixed = [digest_of(key) for key in fixed if key is not None]
+        self._fixed = None if plan.configured is None else digest_of(plan.configured)
+        self._allows_dev_key = plan.allows_dev_key
+        self._has_dev_key_ended = True
         self._lock = threading.Lock()
         self._kept: str | None = None
         """The hash of the admin key, unless the settings give one."""
@@ -37,14 +41,17 @@ class KeyRing:
         self._expiries: dict[bytes, NamedKey] = {}
         self._read_at = float("-inf")
 
-    def known(self, key: str) -> Caller | None:
-        """Whose the key is, as far as can be told at once."""
+    def known(self, key: str, *, by_own_program: bool = False) -> Caller | None:
+        """Whose the key is, as far as can be told at once. `by_own_program`: it is shown by a program of this very user
+        on this machine, the only ones for whom `dev_key` works."""
+        if is_dev_key(key):
+            works = by_own_program and not self._has_dev_key_ended and not self._is_older_than(_REREAD_UNKNOWN_S)
+            return ADMIN if works else None
         digest = digest_of(key)
-        # No early end: the time it takes tells nothing about the key.
-        if any([hmac.compare_digest(digest, fixed) for fixed in self._fixed]):  # noqa: C419
+        if self._fixed is not None and hmac.compare_digest(digest, self._fixed):
             return ADMIN
         caller = self._seen.get(digest)
-        if caller is None or self._is_stale():
+        if caller is None or self._is_older_than(_REREAD_S):
             return None
         record = self._expiries.get(digest)
         return caller if record is None or record.is_good(self._clock.now()) else None
@@ -55,15 +62,31 @@ class KeyRing:
             return True
         return self._kept is not None and is_quick_hash(self._kept) and matches_hash(key, self._kept)
 
-    def identify(self, key: str) -> Caller | None:
+    def has_keys(self) -> bool:
+        """Whether anybody has, or had, a key of this store or of the settings."""
+        if self._has_configured_key:
+            return True
+        with self._lock:
+            self._reread()
+            # A store that was never read may have keys.
+            return self._is_unread or self._kept is not None or bool(self._named) or has_ended(self._store)
+
+    def identify(self, key: str, *, by_own_program: bool = False) -> Caller | None:
         """Whose the key is, by the hashes in the store. One at a time, so that guessing stays slow."""
-        if caller := self.known(key):
+        if caller := self.known(key, by_own_program=by_own_program):
             return caller
         with self._lock:
             self._reread()
-            return self.known(key) or self._find(key)
+            return self.known(key, by_own_program=by_own_program) or self._find(key)
+
+    def still_good(self, key: str, caller: Caller) -> bool:
+        """Whether a key that was accepted as this caller's is so still; a revoked or expired one is not."""
+        # Whose program is at the other end was asked when it was accepted, and stays so.
+        return self.identify(key, by_own_program=is_dev_key(key)) == caller
 
     def _find(self, key: str) -> Caller | None:
+        if is_dev_key(key):
+            return None
         record = find_key(self._named, key)
         if record is not None:
             if not record.is_good(self._clock.now()):
@@ -76,15 +99,21 @@ class KeyRing:
         self._seen[digest_of(key)] = ADMIN
         return ADMIN
 
-    def _is_stale(self) -> bool:
-        return self._clock.monotonic() - self._read_at > _REREAD_S
+    @property
+    def _is_unread(self) -> bool:
+        return self._read_at == float("-inf")
+
+    def _is_older_than(self, seconds: float) -> bool:
+        """Whether what was read of the store is."""
+        return self._clock.monotonic() - self._read_at > seconds
 
     def _reread(self) -> None:
-        if not self._is_stale():
+        if not self._is_older_than(_REREAD_UNKNOWN_S):
             return
         try:
             kept = None if self._has_configured_key else self._store.get_setting(SETTING)
             named = {one.id: one for one in list_keys(self._store)}
+            self._has_dev_key_ended = not self._allows_dev_key or bool(named) or has_ended(self._store)
         except StoreError:
             # The last known hashes hold until the store answers again; /health tells that it does not.
             kept, named = self._kept, self._named

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
+from rota.engine.worker.times import WorkerTimes
 from rota.model.node import DEAD_AFTER_MS
 
 WORKER = "worker"
@@ -20,5 +21,7 @@ class NodeOptions(Struct, frozen=True, kw_only=True):
     """How long running jobs may go on after the first signal to stop."""
     dead_after_ms: int = DEAD_AFTER_MS
     """How long a node may be silent before its jobs are taken from it. All nodes of an installation agree on it."""
+    worker_times: WorkerTimes = WorkerTimes()
     history_max_age_ms: int = 30 * 24 * 3600 * 1000
+    audit_max_age_ms: int = 365 * 24 * 3600 * 1000
     history_max_count: int = 1_000_000

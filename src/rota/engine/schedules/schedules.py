@@ -1,14 +1,17 @@
 """Schedules: the only way to define, change, pause and remove them. That they fire is the ticker's duty."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
 from rota.clock import Clock
+from rota.engine.audit.record import record, record_change
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import refuse_file_owned
 from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.keys.access import Caller
+from rota.engine.keys.rights import check_may_make, check_may_trigger
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job import Cause
@@ -22,6 +25,7 @@ from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Store
 
 PAUSED_BY_FILE = "paused in the configuration file"
+KIND = "schedule"
 _TRIES = 5
 """A change that lost a race against a tick is made again upon the newer state."""
 
@@ -44,10 +48,14 @@ class Schedules:
             raise NotFound("schedule", name)
         return entry
 
-    def create(self, request: ScheduleRequest, *, uuid: str | None = None, managed_by: str = "") -> ScheduleEntry:
-        """A new schedule. One that would never fire is refused, unless it is defined in a file."""
+    def create(
+        self, request: ScheduleRequest, *, by: Caller | None = None, uuid: str | None = None, managed_by: str = ""
+    ) -> ScheduleEntry:
+        """A new schedule. One that would never fire is refused, unless it is defined in a file; so is one that makes
+        what the caller may not."""
         now = self._clock.now()
         schedule = self.make(request, uuid or new_id(now), now, managed_by=managed_by)
+        self._check_may_make(by, schedule)
         if schedule.paused and managed_by and not schedule.pause_note:
             schedule = structs.replace(schedule, pause_note=PAUSED_BY_FILE)
         state = first_state(schedule, now)
@@ -56,6 +64,7 @@ class Schedules:
             raise InvalidInput(field, f"{schedule.name!r} would never fire: its time is over")
         if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
             raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
+        record_change(self._store, KIND, before=None, after=schedule, now=now)
         return ScheduleEntry(schedule, state)
 
     def define(
@@ -68,6 +77,7 @@ class Schedules:
         state = aimed(schedule, ScheduleState(cursor=now - 1, last_scheduled_at=last), now)
         if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
             raise Conflict(f"there is a schedule {uuid} already")
+        record_change(self._store, KIND, before=None, after=schedule, now=now)
         return ScheduleEntry(schedule, state)
 
     def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
@@ -100,15 +110,24 @@ class Schedules:
                 raise
             raise InvalidInput("job_type", str(error)) from None
 
-    def replace(self, name: str, request: ScheduleRequest, *, expected: int | None = None) -> ScheduleEntry:
+    def _check_may_make(self, by: Caller | None, schedule: Schedule) -> None:
+        job_type = self._definitions.job_type(schedule.job_type)
+        check_may_make(by, job_type, schedule.arguments, field="job_arguments")
+
+    def replace(
+        self, name: str, request: ScheduleRequest, *, by: Caller | None = None, expected: int | None = None
+    ) -> ScheduleEntry:
         """Define a schedule anew under its uuid, unless a file owns it. The past is not fired again: the new times
-        count from now on."""
+        count from now on. Arguments that somebody else may give and that stay as they are, stay."""
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
             refuse_file_owned(entry.schedule)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
             made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
+            if (made.job_type, made.arguments) != (entry.schedule.job_type, entry.schedule.arguments):
+                self._check_may_make(by, made)
+            self.check_may_trigger(by, made)
             kept_name = entry.schedule.name if request.name is None else made.name
             return structs.replace(made, name=kept_name, created_at=entry.schedule.created_at)
 
@@ -123,6 +142,7 @@ class Schedules:
                 return entry
             told = self._tell_left_out(entry, schedule, now)
             if told and (changed := self._put(told, schedule, _aimed_anew(told, schedule, now))):
+                record_change(self._store, KIND, before=entry.schedule, after=schedule, now=now)
                 return changed
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
@@ -148,8 +168,14 @@ class Schedules:
         found = [self.find(name).schedule for name in names]
         for one in found:
             refuse_file_owned(one)
-        self._store.delete_schedules([one.uuid for one in found])
+        self.remove(found)
         return found
+
+    def remove(self, schedules: Sequence[Schedule]) -> None:
+        """Remove schedules, whoever owns them."""
+        self._store.delete_schedules([one.uuid for one in schedules])
+        for one in schedules:
+            record_change(self._store, KIND, before=one, after=None, now=self._clock.now())
 
     def pause(self, name: str, note: str = "") -> ScheduleEntry:
         """Decide no ticks until it is resumed."""
@@ -180,14 +206,21 @@ class Schedules:
             return None
         return structs.replace(entry, state=after)
 
-    def run_now(self, name: str) -> Admission:
+    def run_now(self, name: str, *, by: Caller | None = None) -> Admission:
         """Make a job of a schedule at once, beside its ticks and not counted with them."""
         schedule = self.find(name).schedule
+        self.check_may_trigger(by, schedule)
         cause = Cause("manual", schedule.uuid)
         request = JobRequest(
             job_type=schedule.job_type, arguments=schedule.arguments, priority=schedule.priority, cause=cause
         )
-        return self._intake.enqueue([request])[0]
+        made = self._intake.enqueue([request])[0]
+        record(self._store, "run", KIND, schedule.name, uuid=schedule.uuid, after={"job": made.job_id})
+        return made
+
+    def check_may_trigger(self, by: Caller | None, schedule: Schedule) -> None:
+        """Refuse a caller who may not have the jobs of a schedule made."""
+        check_may_trigger(by, self._definitions.job_type(schedule.job_type))
 
     def _put(self, entry: ScheduleEntry, schedule: Schedule, state: ScheduleState) -> ScheduleEntry | None:
         """Store a change; None if somebody else was faster."""

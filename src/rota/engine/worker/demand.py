@@ -11,8 +11,6 @@ Instants called `at` are monotonic seconds, those called `now` are epoch millise
 from rota.engine.worker.look_ahead import LookAhead
 from rota.engine.worker.strain import Strain
 
-IDLE_CHECK_S = 5.0
-"""A waiting worker asks for jobs at least this often, should ever a wake-up be lost."""
 BUSY_CHECK_S = 0.1
 """A worker with something in hand looks after it at least this often."""
 _SHORTEST_WAIT_S = 0.001
@@ -21,12 +19,13 @@ _SHORTEST_WAIT_S = 0.001
 class Demand:
     """The demand of one worker for jobs."""
 
-    def __init__(self, slots: int, *, at: float) -> None:
+    def __init__(self, slots: int, *, at: float, idle_check_s: float) -> None:
         self._look_ahead = LookAhead(slots)
         self._strain = Strain(slots)
         self._is_strained = False
         self._may_have_jobs = True
         self._asked_at = at
+        self._idle_check_s = idle_check_s
         self._is_closed = False
         self.next_due: int | None = None
         """When the next delayed job is ready, as far as it is known."""
@@ -36,6 +35,11 @@ class Demand:
     def close(self) -> None:
         """The worker drains: nothing is wanted any more."""
         self._is_closed = True
+
+    def resize(self, slots: int) -> None:
+        """The worker has another number of slots."""
+        self._look_ahead.slots = slots
+        self._strain.resize(slots)
 
     # -- how much --------------------------------------------------------------------------------------------------
 
@@ -60,8 +64,8 @@ class Demand:
     def longest_wait_s(self, now: int) -> float:
         """Until the next delayed job is due, at most the idle check."""
         if self.next_due is None:
-            return IDLE_CHECK_S
-        return min(max((self.next_due - now) / 1000, _SHORTEST_WAIT_S), IDLE_CHECK_S)
+            return self._idle_check_s
+        return min(max((self.next_due - now) / 1000, _SHORTEST_WAIT_S), self._idle_check_s)
 
     def pause_s(self, now: int, *, is_busy: bool) -> float:
         """How long the worker may wait although nobody wakes it."""
@@ -70,7 +74,7 @@ class Demand:
     def time_passed(self, at: float, now: int) -> None:
         """Jobs may be there of which nobody told: one became due, or a wake-up was lost."""
         is_due = self.next_due is not None and self.next_due <= now
-        if is_due or at - self._asked_at >= IDLE_CHECK_S:
+        if is_due or at - self._asked_at >= self._idle_check_s:
             self._may_have_jobs = True
 
     # -- what it hears ---------------------------------------------------------------------------------------------
@@ -96,10 +100,11 @@ class Demand:
         """What came of a claim is not known: claim anew."""
         self._may_have_jobs = True
 
-    def ended(self, jobs: int, seconds: float) -> None:
-        """So many jobs ended in this time, while there was work. None ended: that says nothing of the pace."""
+    def ended(self, jobs: int, *, run_s: float, within_s: float) -> None:
+        """So many jobs ended in this time, while there was work; together they ran so long. None ended: that says
+        nothing of the pace."""
         if jobs:
-            self._look_ahead.ended(jobs, seconds)
+            self._look_ahead.ended(jobs, run_s=run_s, within_s=within_s)
 
     def rest(self) -> None:
         """There is nothing to do, or what there is takes long: claim nothing ahead."""

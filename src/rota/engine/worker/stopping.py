@@ -9,18 +9,23 @@ from rota.engine.worker.attempt import Stop
 from rota.engine.worker.hands import Hands
 from rota.model.outcome import INTERRUPTED
 
-ABANDON_S = 7.0
-"""Runs that do not end this long after they were told to, when the node must go, are left behind. Longer than the grace
-that executors give to what they stop."""
-
 
 class Stopping:
     """The end of one worker. Each step is called at most once with effect, on the event loop."""
 
-    def __init__(self, hands: Hands, *, grace_s: float, observers: Observers, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        hands: Hands,
+        *,
+        grace_s: float,
+        abandon_s: float,
+        observers: Observers,
+        on_change: Callable[[], None],
+    ) -> None:
         self._hands = hands
         self._observers = observers
         self._grace_s = grace_s
+        self._abandon_s = abandon_s
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
         self.is_draining = False
@@ -48,7 +53,7 @@ class Stopping:
         self._hands.close()
         for attempt in self._hands:
             attempt.stop(Stop.INTERRUPTED)
-        self._loop.call_later(ABANDON_S, self._abandon)
+        self._loop.call_later(self._abandon_s, self._abandon)
 
     def _abandon(self) -> None:
         """Give up on runs that swallow their cancellation; the process ends, and they with it."""

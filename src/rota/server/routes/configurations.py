@@ -9,7 +9,7 @@ from rota.engine.keys.access import Scope
 from rota.model.events.configuration import ClockKind, Late, Match
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
 from rota.model.events.explanation import explain
-from rota.server.answers import DoneTo, Refusal
+from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.server.routes.events import NewEvent
@@ -25,6 +25,7 @@ from rota.shapes.events import (
     preview_shape,
     validation_shape,
 )
+from rota.shapes.why import WhyShape, why_shape
 from rota.store.events import ConfigurationEntry
 
 routes = Routes("configurations")
@@ -101,7 +102,7 @@ def list_configurations(api: Api, call: Call[None, PageQuery]) -> ConfigurationL
 
 @routes.post(
     "/api/configurations",
-    needs=Scope.EVENTS_WRITE,
+    needs=Scope.CONFIGURATIONS_WRITE,
     body=object,
     documented_body=NewConfiguration,
     answer=ConfigurationShape,
@@ -112,7 +113,7 @@ def create_configuration(api: Api, call: Call[object, None]) -> ConfigurationSha
 
     One that can never be met is refused with the reason, as is one whose job would, by its own end, make itself again.
     """
-    return _shape(api, api.engine.configurations.create(_read(api, call)))
+    return _shape(api, api.engine.configurations.create(_read(api, call), by=call.caller))
 
 
 @routes.get("/api/configurations/{name}", needs=Scope.EVENTS_READ, answer=ConfigurationShape, errors=(404,))
@@ -123,7 +124,7 @@ def show_configuration(api: Api, call: Call[None, None]) -> ConfigurationShape:
 
 @routes.put(
     "/api/configurations/{name}",
-    needs=Scope.EVENTS_WRITE,
+    needs=Scope.CONFIGURATIONS_WRITE,
     body=object,
     documented_body=NewConfiguration,
     answer=ConfigurationShape,
@@ -131,10 +132,10 @@ def show_configuration(api: Api, call: Call[None, None]) -> ConfigurationShape:
 )
 def replace_configuration(api: Api, call: Call[object, None]) -> ConfigurationShape:
     """Define a configuration anew. Dependencies that stay as they were keep what is known of them."""
-    return _shape(api, api.engine.configurations.replace(call.path["name"], _read(api, call)))
+    return _shape(api, api.engine.configurations.replace(call.path["name"], _read(api, call), by=call.caller))
 
 
-@routes.delete("/api/configurations/{name}", needs=Scope.EVENTS_WRITE, answer=DoneTo, errors=(404, 409))
+@routes.delete("/api/configurations/{name}", needs=Scope.CONFIGURATIONS_WRITE, answer=DoneTo, errors=(404, 409))
 def delete_configuration(api: Api, call: Call[None, None]) -> DoneTo:
     """Remove a configuration with all that is known of it. Its jobs stay."""
     return DoneTo(uuid=api.engine.configurations.delete(call.path["name"]).configuration.uuid)
@@ -147,6 +148,12 @@ def explain_configuration(api: Api, call: Call[None, None]) -> ExplanationShape:
     last = api.engine.store.list_evaluations(entry.configuration.uuid, limit=1)
     found = explain(entry.configuration, entry.state, last[0] if last else None, api.engine.clock.now() * 1_000)
     return explanation_shape(entry.configuration.name, found)
+
+
+@routes.get("/api/configurations/{name}/why", needs=Scope.EVENTS_READ, answer=WhyShape, errors=(404,))
+def why_configuration(api: Api, call: Call[None, None]) -> WhyShape:
+    """Why a configuration has not made a job."""
+    return why_shape(api.engine.why.configuration(call.path["name"]))
 
 
 @routes.get(
@@ -193,10 +200,7 @@ def preview_configuration(api: Api, call: Call[object, None]) -> EvaluationList:
 
 
 def _read(api: Api, call: Call[object, None]) -> ConfigurationRequest:
-    request = read_configuration(call.body, api.engine.event_types)
-    if request.job and request.job.executor and not call.caller.may(Scope.TYPES_WRITE):
-        raise Refusal(403, f"the key {call.caller.name!r} may not define what to run; name a job type instead")
-    return request
+    return read_configuration(call.body, api.engine.event_types)
 
 
 def _shape(api: Api, entry: ConfigurationEntry) -> ConfigurationShape:

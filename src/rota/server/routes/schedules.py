@@ -30,6 +30,7 @@ from rota.shapes.schedules import (
     schedule_shape,
     tick_shape,
 )
+from rota.shapes.why import WhyShape, why_shape
 from rota.store.schedules import MAX_TICKS, ScheduleEntry
 
 routes = Routes("schedules")
@@ -110,7 +111,7 @@ def list_schedules(api: Api, call: Call[None, ScheduleQuery]) -> ScheduleList:
 @routes.post("/api/schedules", needs=_WRITE, body=NewSchedule, answer=DoneTo, errors=(404, 409))
 def create_schedule(api: Api, call: Call[NewSchedule, None]) -> DoneTo:
     """Create a schedule."""
-    return DoneTo(uuid=api.engine.schedules.create(call.body.request()).schedule.uuid)
+    return DoneTo(uuid=api.engine.schedules.create(call.body.request(), by=call.caller).schedule.uuid)
 
 
 @routes.get("/api/schedules/{uuid}", needs=_READ, answer=ScheduleShape, errors=(404,))
@@ -123,7 +124,8 @@ def show_schedule(api: Api, call: Call[None, None]) -> ScheduleShape:
 def replace_schedule(api: Api, call: Call[WholeSchedule, None]) -> ScheduleShape:
     """Define a schedule anew. The past is not fired again."""
     uuid = _find(api, call).schedule.uuid
-    return _shape(api, api.engine.schedules.replace(uuid, call.body.request(), expected=call.body.version))
+    changed = api.engine.schedules.replace(uuid, call.body.request(), by=call.caller, expected=call.body.version)
+    return _shape(api, changed)
 
 
 @routes.patch("/api/schedules/{uuid}", needs=_WRITE, body=ScheduleChange, answer=ScheduleShape, errors=(404, 409))
@@ -132,7 +134,8 @@ def change_schedule(api: Api, call: Call[Any, None]) -> ScheduleShape:
     entry = _find(api, call)
     request = change_of(request_of(entry.schedule), call.body)
     version = call.body.version if isinstance(call.body.version, int) else entry.state.version
-    return _shape(api, api.engine.schedules.replace(entry.schedule.uuid, request, expected=version))
+    changed = api.engine.schedules.replace(entry.schedule.uuid, request, by=call.caller, expected=version)
+    return _shape(api, changed)
 
 
 @routes.delete("/api/schedules/{uuid}", needs=_WRITE, answer=DoneTo, errors=(409,))
@@ -160,7 +163,13 @@ def resume_schedule(api: Api, call: Call[None, None]) -> ScheduleShape:
 @routes.post("/api/schedules/{uuid}/run", needs=_WRITE, answer=DoneTo, errors=(404,))
 def run_schedule(api: Api, call: Call[None, None]) -> DoneTo:
     """Make a job of a schedule now, beside its ticks. The uuid is the job's."""
-    return DoneTo(uuid=api.engine.schedules.run_now(_find(api, call).schedule.uuid).job_id)
+    return DoneTo(uuid=api.engine.schedules.run_now(_find(api, call).schedule.uuid, by=call.caller).job_id)
+
+
+@routes.get("/api/schedules/{uuid}/why", needs=_READ, answer=WhyShape, errors=(404,))
+def why_schedule(api: Api, call: Call[None, None]) -> WhyShape:
+    """Why a schedule does not fire at this moment, and when it will."""
+    return why_shape(api.engine.why.schedule(_find(api, call).schedule.uuid))
 
 
 @routes.get("/api/schedules/{uuid}/ticks", needs=_READ, query=TickQuery, answer=TickList, errors=(404,))
@@ -200,8 +209,9 @@ def next_of_cron(api: Api, call: Call[None, CronQuery]) -> FireList:
 def create_backfill(api: Api, call: Call[NewBackfill, None]) -> BackfillPlanShape:
     """Make jobs for instants in the past, or say which. Doing it again makes none twice."""
     uuid, request = _find(api, call).schedule.uuid, call.body.request()
-    do = api.engine.backfills.preview if call.body.preview else api.engine.backfills.start
-    return backfill_plan_shape(do(uuid, request))
+    if call.body.preview:
+        return backfill_plan_shape(api.engine.backfills.preview(uuid, request))
+    return backfill_plan_shape(api.engine.backfills.start(uuid, request, by=call.caller))
 
 
 @routes.get("/api/schedules/{uuid}/backfills/{id}", needs=_READ, answer=BackfillProgress, errors=(404,))

@@ -401,11 +401,3 @@ def test_a_rails_folder_that_is_not_there_is_an_error(runner: asyncio.Runner, tm
 
     assert errors_of(outcome)["type"] == "spawn"
     assert str(tmp_path / "missing") in errors_of(outcome)["message"]
-
-
-def test_a_job_cannot_set_variables_that_make_ruby_run_other_code(runner: asyncio.Runner, tmp_path: Path) -> None:
-    arguments: dict[str, object] = {"environment": {"RUBYOPT": "-revil"}}
-
-    outcome = runner.run(execute(make_run({"rails_dir": str(tmp_path), "sidekiq_worker": "A"}, arguments)))
-
-    assert outcome.kind is OutcomeKind.REFUSED

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from rota.cli.operations.doctor.finding import Finding, Level, ok, problem, warning
+from rota.cli.operations.doctor.key_checks import check_keys
 from rota.cli.operations.doctor.machine_checks import check_machine
 from rota.cli.operations.doctor.record_checks import check_records
 from rota.cli.operations.doctor.store_checks import check_store
@@ -15,8 +16,8 @@ from rota.cli.target import Target, takes_target
 from rota.engine.engine import store_file
 from rota.errors import StoreError
 from rota.host.terminal import coloured, visible
+from rota.model.masking import mask_url
 from rota.settings import Settings
-from rota.settings.settings import mask_url
 
 FOUND_PROBLEMS = 7
 
@@ -50,6 +51,7 @@ def _examine(target: Target, settings: Settings, *, forgets: bool) -> Iterator[F
     try:
         with target.open() as rota:
             yield ok("store", f"{mask_url(settings.store)} answers")
+            yield from check_keys(rota, settings)
             yield from check_store(rota)
             yield from check_records(rota, forgets=forgets)
     except StoreError as error:

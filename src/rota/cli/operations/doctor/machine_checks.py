@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rota.cli.operations.doctor.finding import Finding, ok, problem, warning
 from rota.engine.engine import store_file
-from rota.engine.keys.admin_key import is_dev_key
+from rota.engine.keys.dev_key import is_dev_key
 from rota.settings import Settings
 
 OLDEST_PYTHON = (3, 11)
@@ -90,17 +90,14 @@ def _side_files(path: Path) -> tuple[Path, ...]:
 
 
 def _dev_key(settings: Settings) -> Iterator[Finding]:
-    if not is_dev_key(settings.api_key):
-        return
-    where = settings.source_of("api_key")
-    if _is_loopback_name(settings.host):
-        yield warning("key", f"{where} is dev_key, which everybody knows", "set HTTP_API_KEY to a key of your own")
-    else:
+    if is_dev_key(settings.api_key) and not is_loopback_name(settings.host):
+        where = settings.source_of("api_key")
         fix = "set HTTP_API_KEY to a key of your own, or HTTP_BIND_ADDRESS to 127.0.0.1:23071"
         yield problem("key", f"{where} is dev_key, but the server is to listen on {settings.host}", fix)
 
 
-def _is_loopback_name(host: str) -> bool:
+def is_loopback_name(host: str) -> bool:
+    """Whether a server on it can be reached from this machine only."""
     try:
         addresses = {str(found[4][0]) for found in socket.getaddrinfo(host, None)}
     except OSError:

@@ -11,6 +11,7 @@ import shlex
 from rota.engine.executors.bash.shell_tail import why_no_words
 from rota.engine.executors.metadata import check_text
 from rota.errors import InvalidInput
+from rota.model.openings import AFTER_DASHES, ALLOW_WORDS
 
 SHELL = "bash"
 _PLACE = '"$@"'
@@ -43,8 +44,18 @@ def job_words(field: str, value: object) -> list[str]:
         raise InvalidInput(field, f"cannot be split into words: {error}") from None
 
 
-def build_argv(command: str | list[str], words: list[str]) -> list[str]:
-    """What to run. No word can become anything but one argument."""
+def check_dashes(command: str | list[str], allowed_words: bool | str) -> None:
+    """A script that places the words itself has to place the `--` too: nobody else knows where it belongs."""
+    if allowed_words == AFTER_DASHES and isinstance(command, str) and _PLACE in command:
+        raise InvalidInput(
+            f"metadata.{ALLOW_WORDS}", f'the command places "$@" itself; write -- {_PLACE} there, and true here'
+        )
+
+
+def build_argv(command: str | list[str], words: list[str], *, after_dashes: bool = False) -> list[str]:
+    """What to run. No word can become anything but one argument; `after_dashes` keeps them from being options."""
+    if after_dashes and words:
+        words = [AFTER_DASHES, *words]
     if isinstance(command, list):
         return [*command, *words]
     if not words or _PLACE in command:

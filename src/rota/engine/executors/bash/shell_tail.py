@@ -11,7 +11,19 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[[^\]]*\])?\+?=")
 _REDIRECTION = re.compile(r"(\d*(?:&>>?|>>|>\||>&|<<<|<>|<&|[<>]))")
 _MAY_VANISH = re.compile(r"(?:\$(?:\(\)|\w+|[!@*])?|\{[^}]*\})+")
 """Expansions outside quotes: empty ones leave no word behind."""
-_OPENERS = frozenset({"!", "{", "if", "then", "elif", "else", "while", "until", "do", "time", "coproc", "exec"})
+_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[")
+"""The beginning of an assignment to an array, whose subscript may be any expression; hardly ever one of a command."""
+_QUOTED_LIST = re.compile(r'[^"]*\$(?:@|\{[^"]*@)')
+"""The rest of a quotation with a list in it, which leaves no word behind either when it is empty."""
+_QUOTED = "\x01"
+"""Stands for a quotation."""
+_OPENERS = frozenset({"!", "{", "if", "then", "elif", "else", "while", "until", "do"})
+_PREFIXES = frozenset({"time", "coproc", "exec", "command", "builtin"})
+"""They run the words behind them as a command, and may have options of their own before it."""
+_EVALUATORS = frozenset({"eval", "trap"})
+"""They take words for source."""
+_IN_DOUBT = re.compile(rf"-\w*a|[${_QUOTED}]")
+"""Behind a prefix: an option that takes a word (`exec -a`), or what may be an option once it is expanded."""
 _CLOSERS = frozenset({"}", "fi", "done", "esac", "()"})
 
 
@@ -19,33 +31,44 @@ _CLOSERS = frozenset({"}", "fi", "done", "esac", "()"})
 def why_no_words(command: str) -> str | None:
     """Why words cannot follow this command; None when they can."""
     try:
-        tail = _Reader(command.rstrip()).read()
+        words = _words_of(_Reader(command.rstrip()).read())
     except ValueError as problem:
         return str(problem)
-    words = _words_of(tail)
     if not words:
         return "it ends where another command would begin"
     if words[0] in _CLOSERS:
         return f"it ends with {'a subshell' if words[0] == '()' else repr(words[0])}"
+    if words[0] in _EVALUATORS:
+        return f"{words[0]!r} would run them"
     return None
 
 
 def _words_of(tail: str) -> list[str]:
     """The words of a simple command, from its name on. What stands before the name, and redirections, are left out."""
     words: list[str] = []
-    is_target = False
+    is_target = has_prefix = False
     for token in _REDIRECTION.sub(r" \1 ", tail).split():
         if _REDIRECTION.fullmatch(token):
             is_target = True
         elif is_target:
             is_target = False
-        elif words or not (token in _OPENERS or _ASSIGNMENT.match(token) or _MAY_VANISH.fullmatch(token)):
+        elif words:
+            words.append(token)
+        elif has_prefix and _IN_DOUBT.match(token):
+            raise ValueError("what it runs is not plain to see")
+        elif has_prefix and token.startswith("-"):
+            pass  # an option of the prefix
+        elif token in _PREFIXES:
+            has_prefix = True
+        elif _SUBSCRIPT.match(token):
+            raise ValueError("it may end with an assignment")
+        elif not (token in _OPENERS or _ASSIGNMENT.match(token) or _MAY_VANISH.fullmatch(token)):
             words.append(token)
     return words
 
 
 class _Reader:
-    """Reads a script and keeps the text of its last simple command, with quotations as `x`, parentheses as `()`."""
+    """Reads a script and keeps the text of its last simple command, with quotations and parentheses as marks."""
 
     def __init__(self, script: str) -> None:
         self._script = script
@@ -104,10 +127,11 @@ class _Reader:
         if not (escaped := self._take()):
             raise ValueError("it ends with a backslash")
         if escaped != "\n":
-            self._tails[-1] += "x"
+            self._tails[-1] += _QUOTED
 
     def _read_quote(self, char: str, before: str) -> None:
-        self._tails[-1] += "$()" if char == "`" else "x"
+        may_vanish = char == "`" or (char == '"' and _QUOTED_LIST.match(self._script, self._at))
+        self._tails[-1] += "$()" if may_vanish else _QUOTED
         if char == '"':
             self._closers.append('"')
         else:

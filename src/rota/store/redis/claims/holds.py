@@ -1,28 +1,19 @@
 """What nodes hold in the Redis store, and how it comes back from those that do not know of it or are dead."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from msgspec import structs
 
-from rota.model.job import Claim, node_of_token
+from rota.model.job import Claim, JobState, node_of_token
 from rota.model.settlement import cancelled_before_run
 from rota.store.records.codec import encode
 from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_spec
 from rota.store.redis.claims.lifeline import RedisLifeline
-from rota.store.redis.jobs.marks import claim_of, whole_rank
+from rota.store.redis.jobs.marks import Hold, claim_of, hold_of, whole_rank
 from rota.store.redis.jobs.reading import RedisJobReading
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import MOST_PER_CALL, parts_of
 from rota.store.redis.queues.stats import stats_args, stats_keys
-
-
-class Hold(NamedTuple):
-    """What is kept of a running job."""
-
-    token: str
-    rank: bytes
-    claimed_at: int
 
 
 class RedisHolds(RedisJobReading):
@@ -48,7 +39,9 @@ class RedisHolds(RedisJobReading):
         # The floor comes first: what is claimed under it was claimed before, and the scan meets it.
         self._link.run("raise_floor", [self._keys_of(queue).floors], [node, floor])
         found = self._holds_of(queue, node)
-        return self._put_back(queue, [(id, one.token) for id, one in found.items() if held.get(id) != one.token], now)
+        return self._put_back(
+            queue, [(id, hold.token) for id, hold in found.items() if held.get(id) != hold.token], now
+        )
 
     def _put_back(self, queue: str, claims: Sequence[tuple[str, str]], now: int) -> int:
         k = self._keys_of(queue)
@@ -73,27 +66,29 @@ class RedisHolds(RedisJobReading):
             raw = self._link.run("read_claims", [keys.jobs, keys.marks], [job_id for job_id, _ in some])
             for (job_id, hold), spec, mark in zip(some, raw[::2], raw[1::2], strict=True):
                 try:
-                    claim = claim_of(spec, hold.token, hold.rank, mark)
+                    claim = claim_of(spec, hold.token, hold.rank, mark, is_begun=hold.is_begun)
                 except UNREADABLE_ERRORS:
-                    claim = self._stand_in(queue, job_id, hold.token, hold.rank)
-                claims.append(structs.replace(claim, claimed_at=hold.claimed_at))
+                    claim = self._stand_in(queue, job_id, hold)
+                claims.append(structs.replace(claim, began_at=hold.began_at or None))
         return claims
 
-    def _stand_in(self, queue: str, job_id: str, token: str, rank: bytes) -> Claim:
+    def _stand_in(self, queue: str, job_id: str, hold: Hold) -> Claim:
         """The claim of a job whose record cannot be read."""
         (job,) = self._jobs_in(queue, [job_id])
+        rank, is_begun = whole_rank(hold.rank), hold.is_begun
         if job is None:
-            return Claim(unreadable_spec(job_id, queue, "its record is gone"), token, whole_rank(rank), 0, 0)
-        return Claim(job.spec, token, whole_rank(rank), job.attempts - 1, job.deaths)
+            spec = unreadable_spec(job_id, queue, "its record is gone")
+            return Claim(spec, hold.token, rank, 0, 0, is_begun=is_begun)
+        attempts = job.attempts - (job.state is JobState.RUNNING)
+        return Claim(job.spec, hold.token, rank, attempts, job.deaths, past=job.past, is_begun=is_begun)
 
     def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, Hold]:
-        """What is held, by job id. Read in pieces, so that nobody waits long for the server."""
+        """What is known of each job that the node holds. Read in pieces, so that nobody waits long for the server."""
         prefix = f"{node}/".encode()
         found: dict[str, Hold] = {}
         for job_id, hold in self._holds(queue):
             if hold.startswith(prefix):
-                token, rank, claimed_at = hold.rsplit(b" ", 2)
-                found[job_id.decode()] = Hold(token.decode(), rank, int(claimed_at))
+                found[job_id.decode()] = hold_of(hold)
                 if limit is not None and len(found) >= limit:
                     break
         return found

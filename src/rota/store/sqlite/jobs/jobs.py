@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rota.model.job import Job, JobSpec
-from rota.store.jobs import Admission, CancelAnswer, JobPage, JobQuery
+from rota.store.jobs import MOST_AHEAD, Admission, CancelAnswer, JobPage, JobQuery, Wait
 from rota.store.records import listing
 from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL
@@ -66,6 +66,11 @@ class SqliteJobs(SqliteNoun):
     def count_series(self, queue: str, series: str) -> int:
         with self._database.read() as db:
             return int(db.execute(SQL["count_series"], {"queue": queue, "name": series}).fetchone()["jobs"])
+
+    def read_wait(self, queue: str, job_id: str) -> Wait | None:
+        with self._database.read() as db:
+            row = db.execute(SQL["read_wait"], {"queue": queue, "id": job_id, "most": MOST_AHEAD}).fetchone()
+        return Wait(row["ahead"], row["lock_holder"]) if row else None
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         with self._database.write() as db:

@@ -5,7 +5,7 @@
 -- KEYS[3] task     hash: the fields of the task
 -- KEYS[4] shown    hash: task id -> job id
 -- KEYS[5] jobs     hash: job id -> spec
--- KEYS[6] running  hash: job id -> token, rank, claim time
+-- KEYS[6] running  hash: job id -> token, rank, and when it began or 0
 -- KEYS[7] ended    hash: job id -> ending
 -- ARGV[1] place    where the job was seen: 'waiting', 'running' or 'ended'
 -- ARGV[2] job_id
@@ -21,7 +21,8 @@ local place, job_id, task_id, score, created = ARGV[1], ARGV[2], ARGV[3], ARGV[4
 local function place_of(id)
   if redis.call('HEXISTS', jobs, id) == 0 then return 'nowhere' end
   if redis.call('HEXISTS', ended, id) == 1 then return 'ended' end
-  if redis.call('HEXISTS', running, id) == 1 then return 'running' end
+  local hold = redis.call('HGET', running, id)
+  if hold and not string.find(hold, ' 0$') then return 'running' end
   return 'waiting'
 end
 

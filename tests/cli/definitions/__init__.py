@@ -1,0 +1,1 @@
+"""The verbs of job types, node types and files that define them."""

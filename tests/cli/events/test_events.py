@@ -1,0 +1,118 @@
+"""`rota event`, `rota configuration`, `rota explain` and `rota watch`."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.cli.calling import RotaProcess, done, rota
+from tests.engine.events.installation import needs
+
+HOURLY = """configurations:
+  - name: hourly
+    dependencies:
+      - {type: FILE, resourceId: /in/, lifeDuration: 3600}
+      - {type: TIME_BASED, resourceId: cron, lifeDuration: "0"}
+"""
+
+
+@pytest.fixture
+def hourly(folder: Path) -> Path:
+    """A store with the configuration `hourly`; returns the folder."""
+    (folder / "hourly.yaml").write_text(HOURLY)
+    assert done("configuration", "create", "-f", "hourly.yaml").stdout == "hourly\n"
+    return folder
+
+
+def test_a_bad_timestamp_is_bad_input(hourly: Path) -> None:
+    answer = rota("event", "post", "FILE", "/in/a", "--at", "soon")
+
+    assert answer.exit_code == 2
+    assert "eventTimestamp" in answer.stderr
+
+
+def test_events_are_posted_explained_and_listed(hourly: Path) -> None:
+    done("event", "post", "FILE", "/in/a.csv", "--at", "2021-01-01 12:00:00")
+    preview = done("event", "post", "TIME_BASED", "cron", "--at", "2021-01-01 12:30:00", "--dry-run", "--json").json
+    made = done("event", "post", "TIME_BASED", "cron", "--at", "2021-01-01 12:30:00", "--json").json
+
+    assert preview["evaluations"][0]["verdict"] == "triggered"
+    assert [one["configuration"] for one in made["triggered"]] == ["hourly"]
+    assert done("job", made["triggered"][0]["job"], "--json").json["job_type"] == "rota.log"
+    told = done("explain", "hourly")
+    assert "hourly fired on TIME_BASED cron" in told.stdout
+    assert "1800 s" in told.stdout
+    assert done("explain", "hourly", "--json").json["verdict"] == "triggered"
+    listed = done("event", "list", "hourly", "--json").json
+    assert {one["event"]["resourceId"] for one in listed} == {"cron", "/in/a.csv"}
+    assert "/in/a.csv" in done("event", "list").stdout
+
+
+def test_a_file_of_events_is_posted_and_bad_ones_are_named(hourly: Path) -> None:
+    event = {"eventType": "FILE", "eventTimestamp": "2021-01-01 12:00:00", "eventResourceId": "/in/a"}
+    (hourly / "events.json").write_bytes(msgspec.json.encode([event, {**event, "eventType": "x"}]))
+
+    answer = done("event", "post", "-f", "events.json")
+
+    assert "validated  hourly" in answer.stdout
+    assert "Refused [1].eventType" in answer.stderr
+    (hourly / "bad.json").write_text("[{}]")
+    assert rota("event", "post", "-f", "bad.json").exit_code == 2
+    assert rota("event", "post", "-f", "none.json").exit_code == 2
+    assert rota("event", "post", "FILE").exit_code == 2
+
+
+def test_configurations_are_listed_shown_replaced_and_deleted(hourly: Path) -> None:
+    assert [one["name"] for one in done("configuration", "list", "--json").json] == ["hourly"]
+    assert "hourly" in done("configuration", "list").stdout
+    assert done("configuration", "show", "hourly", "--json").json["dependencies"][0] == needs("FILE", "/in/", 3600)
+    assert "/in/" in done("configuration", "show", "hourly").stdout
+    assert rota("configuration", "create", "-f", "hourly.yaml").exit_code == 4
+    done("configuration", "create", "-f", "hourly.yaml", "--replace")
+
+    done("configuration", "delete", "hourly")
+
+    assert rota("configuration", "show", "hourly").exit_code == 3
+    assert rota("explain", "hourly").exit_code == 3
+
+
+def test_what_is_wrong_in_a_file_is_told_with_its_line(folder: Path) -> None:
+    (folder / "bad.yaml").write_text(HOURLY.replace("3600", "-1"))
+    (folder / "typo.yaml").write_text(HOURLY.replace("lifeDuration: 3600", "lifeDurtion: 3600"))
+
+    negative = rota("configuration", "create", "-f", "bad.yaml")
+    typo = rota("configuration", "create", "-f", "typo.yaml")
+
+    assert (negative.exit_code, typo.exit_code) == (2, 2)
+    assert "bad.yaml:4: configurations[0].dependencies[0].lifeDuration" in negative.stderr
+    assert "typo.yaml:4" in typo.stderr
+    assert "did you mean 'lifeDuration'?" in typo.stderr
+
+
+def test_new_files_in_a_watched_directory_are_events(hourly: Path) -> None:
+    inbox = hourly / "inbox"
+    (inbox / "deep").mkdir(parents=True)
+    (inbox / "old.csv").write_text("old")
+    (hourly / "rule.yaml").write_text(
+        f"configurations: [{{name: files, dependencies: [{{type: FILE, resourceId: {inbox}/, lifeDuration: 60}}]}}]"
+    )
+    done("configuration", "create", "-f", "rule.yaml")
+
+    with RotaProcess(["watch", str(inbox), "--existing"], hourly) as watch:
+        watch.until(lambda: any("Watching" in line for line in watch.stderr), "the watch to begin")
+        (hourly / "new.csv").write_text("new")
+        # Until the kernel's watch is in place nothing is seen, so the file comes again and again until it is.
+        watch.until(lambda: _moved_in(hourly / "new.csv", inbox / "deep", watch), "the new file to be told")
+        assert watch.stop() == 0
+
+    told = [line.strip() for line in watch.stdout]
+    assert told[0] == str(inbox / "old.csv")
+    listed = done("event", "list", "files", "--json").json
+    assert str(inbox / "old.csv") in {one["event"]["resourceId"] for one in listed}
+    assert done("configuration", "show", "files", "--json").json["triggered"] >= 2
+
+
+def _moved_in(source: Path, folder: Path, watch: RotaProcess) -> bool:
+    number = len(list(folder.iterdir()))
+    (folder / f"new-{number}.csv").write_bytes(source.read_bytes())
+    return any("new-" in line for line in watch.stdout)

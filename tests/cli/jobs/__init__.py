@@ -1,0 +1,1 @@
+"""The verbs that make and show jobs and their logs."""

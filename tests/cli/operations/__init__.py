@@ -1,0 +1,1 @@
+"""The verbs for whoever runs an installation: doctor, keys, nodes, queues."""

@@ -1,0 +1,148 @@
+"""`rota doctor` finds what is wrong and says what to do."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rota.model.ids import new_id
+from rota.model.job_type import JobType
+from rota.model.node import Node
+from rota.store import Store
+from tests.cli.calling import call_process, done, rota
+from tests.contract.building import beat
+from tests.contract.raw_records import change_records
+from tests.servers import free_port
+
+
+def findings(*words: str, exit_code: int = 7) -> list[Any]:
+    """What is not well; each has a fix. That nobody has made a key yet is true of every new store."""
+    answer = rota("doctor", "--json", *words)
+    assert answer.exit_code == exit_code, answer
+    assert answer.json["healthy"] is (exit_code == 0)
+    found = [one for one in answer.json["findings"] if one["level"] != "ok" and one["check"] != "key"]
+    assert all(one["fix"] for one in found)
+    return found
+
+
+@pytest.fixture
+def queue(folder: Path) -> str:
+    """A queue with one waiting job."""
+    done("job-type", "create", "hello", "--", "true")
+    done("enqueue", "hello")
+    return str(done("node-type", "show", "default", "--json").json["uuid"])
+
+
+def test_a_fresh_store_is_healthy() -> None:
+    done("job-type", "create", "hello", "--", "true")
+
+    answer = done("doctor")
+
+    assert answer.stderr == "No problems.\n"
+    for check in ("python", "sqlite", "disk", "store", "clock"):
+        assert f"ok       {check}: " in answer.stdout
+
+
+def test_a_missing_store_is_worth_a_word_and_is_not_made(folder: Path) -> None:
+    found = findings(exit_code=0)
+
+    assert [one["check"] for one in found] == ["store"]
+    assert list(folder.iterdir()) == []
+
+
+def test_a_store_that_does_not_answer_is_found() -> None:
+    found = findings("--store", f"redis://127.0.0.1:{free_port()}/0")
+
+    assert [(one["check"], one["level"]) for one in found] == [("store", "problem")]
+
+
+def test_a_missing_folder_is_found(folder: Path) -> None:
+    found = findings("--store", f"sqlite:///{folder / 'not' / 'there' / 'rota.db'}")
+
+    assert "does not exist" in found[0]["message"]
+
+
+def test_a_store_that_forgets_is_found() -> None:
+    found = findings("--store", "sqlite://:memory:")
+
+    assert "in memory" in found[0]["message"]
+
+
+def test_waiting_jobs_that_nobody_serves_are_found(queue: str, opened: Store) -> None:
+    found = findings()
+
+    assert [one["message"] for one in found] == ["1 jobs wait in 'default', but no node serves it"]
+    assert found[0]["fix"] == "rota worker --type default"
+
+    beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
+    assert findings(exit_code=0) == []
+
+
+def test_a_paused_queue_with_waiting_jobs_is_worth_a_word(queue: str, opened: Store) -> None:
+    beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
+    done("queues", "pause", "default")
+
+    assert [one["fix"] for one in findings(exit_code=0)] == ["rota queues resume default"]
+
+
+def test_jobs_in_dead_hands_and_dead_nodes_are_found(queue: str, opened: Store) -> None:
+    past = opened.now() - 60_000
+    node = Node(uuid=new_id(past), node_type=queue, last_ping=past, slots=1, host="there", pid=7)
+    beat(opened, node)
+    opened.claim_jobs(queue, token=f"{node.uuid}/1", limit=1, now=past + 60_000 - 20_001)
+
+    found = findings()
+
+    assert [(one["check"], one["level"]) for one in found] == [("nodes", "warning"), ("queues", "problem")]
+    assert "dead nodes" in found[1]["message"]
+
+
+def test_job_types_that_cannot_run_are_found(opened: Store) -> None:
+    done("job-type", "create", "hello", "--", "true")
+    opened.put_job_types(
+        [
+            JobType(uuid=new_id(1), name="a", executor="teleport"),
+            JobType(uuid=new_id(1), name="b", executor="log", node_type="nowhere"),
+        ]
+    )
+
+    messages = [one["message"] for one in findings()]
+
+    assert "'a' cannot run" in messages[0]
+    assert "teleport" in messages[0]
+    assert "'nowhere'" in messages[1]
+
+
+def test_the_well_known_key_is_a_problem_where_others_can_connect() -> None:
+    answer = call_process("doctor", HTTP_API_KEY="dev_key", HTTP_BIND_ADDRESS="0.0.0.0:23071")
+
+    assert answer.exit_code == 7
+    assert "problem  key: HTTP_API_KEY is dev_key, but the server is to listen on 0.0.0.0" in answer.stdout
+    assert call_process("doctor", HTTP_API_KEY="dev_key").exit_code == 0
+
+
+def test_records_that_cannot_be_read_are_named_listed_and_forgotten(opened: Store) -> None:
+    done("job-type", "create", "hello", "--", "true")
+    done("schedule", "create", "nightly", "--job-type", "hello", "--cron", "0 2 * * *")
+    job_id = done("enqueue", "hello", "--json").json["uuid"]
+    places = {
+        "spec": job_id,
+        "job type": opened.list_job_types()[0].uuid,
+        "schedule": opened.schedule_uuid("nightly") or "",
+    }
+    for kind, key in places.items():
+        change_records(opened, kind, key, lambda record: b"{")
+
+    assert [one["uuid"] for one in done("jobs", "--json").json] == [job_id]
+    assert done("schedule", "list", "--json").exit_code == 0
+    found = [one for one in findings() if one["check"] == "records"]
+    assert [one["message"].split(" cannot")[0] for one in found] == [
+        "job type hello",
+        f"schedule {places['schedule']}",
+        f"job {job_id}",
+    ]
+
+    rota("doctor", "--forget-unreadable")
+    done("job-type", "create", "hello", "--replace", "--", "true")
+    assert findings(exit_code=0) == []
+    assert done("jobs", "--json").json == []

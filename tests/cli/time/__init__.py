@@ -1,0 +1,1 @@
+"""The verbs of schedules and of what comes when."""

@@ -1,0 +1,1 @@
+"""Keys: made, found, and judged."""

@@ -1,1 +1,0 @@
-"""Tests of events and configurations that go through the engine, on every store."""

@@ -1,0 +1,226 @@
+"""What a key may have made: jobs by hand, and jobs that schedules and configurations make later.
+
+Whoever may define job types can run anything. Everybody else runs what is defined, with what its job type opens.
+"""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+from rota.engine.keys.access import Role, Scope, read_scopes
+from rota.engine.keys.admin_key import KeyPlan
+from rota.engine.keys.key_ring import KeyRing
+from rota.engine.keys.named_keys import make_key
+from rota.server.api import Api
+from rota.server.app import make_app
+from rota.store import Store
+from tests.server.serving import BASE
+
+As = Callable[..., TestClient]
+Arguments = dict[str, object]
+WAITS = [{"type": "FILE", "resourceId": "/in", "lifeDuration": 60}]
+EVENT = {"eventType": "FILE", "eventTimestamp": "2026-01-01T00:00:00", "eventResourceId": "/in"}
+SCRIPTED: list[Arguments] = [
+    {"environment": {"TAR_OPTIONS": "--checkpoint-action=exec=id"}},
+    {"environment": {"MAKEFILES": "/tmp/evil"}},
+    {"environment": {"HOME": "/tmp/evil"}},
+    {"environment": {"LANG": "C", "LD_PRELOAD": "/tmp/evil.so"}},
+    {"command": ["--checkpoint-action=exec=id"]},
+    {"command": "-exec id ;"},
+]
+"""Each makes some program run what nobody defined."""
+
+
+@pytest.fixture
+def acting_as(api: Api, kept: Store) -> Iterator[As]:
+    """`acting_as(role, *scopes)` is a client with a new key."""
+    app = make_app(api)
+
+    def client(role: str, *scopes: str) -> TestClient:
+        name = ".".join([role, *(one.replace(":", "-") for one in scopes)])
+        key, _ = make_key(kept, name, role=Role(role), scopes=read_scopes(scopes, Role(role)), expires_at=None, now=1)
+        api.keys = KeyRing(kept, KeyPlan(made=None, configured=None, allows_dev_key=False), api.engine.clock)
+        return TestClient(app, BASE, headers={"Authorization": f"Bearer {key}"})
+
+    yield client
+    api.close()
+
+
+@pytest.fixture
+def admin(acting_as: As) -> TestClient:
+    """A client that may define; there are the job types `plain`, `open` and `dashed`."""
+    client = acting_as("admin")
+    opened: Arguments = {"allow_words": True, "allow_environment": ["LANG"]}
+    types: dict[str, Arguments] = {"plain": {}, "open": opened, "dashed": {"allow_words": "--"}}
+    for name, more in types.items():
+        made = client.post(
+            "/api/job_types",
+            json={"name": name, "executor": "bash", "metadata": {"command": ["tar", "cf", "x"], **more}},
+        )
+        assert made.status_code == 200, made.text
+    return client
+
+
+def job(job_type: str, arguments: Arguments | None = None) -> Arguments:
+    return {"job_type_uuid": job_type, "arguments": arguments or {}}
+
+
+def schedule(job_type: str, arguments: Arguments | None = None) -> Arguments:
+    return {"job_type": job_type, "name": f"hourly-{job_type}", "interval": "1h", "job_arguments": arguments or {}}
+
+
+def configuration(job_type: str, arguments: Arguments | None = None) -> Arguments:
+    return {"name": "c", "dependencies": WAITS, "job": {"job_type": job_type, "arguments": arguments or {}}}
+
+
+MAKERS = {"/api/jobs": job, "/api/schedules": schedule, "/api/configurations": configuration}
+
+
+@pytest.mark.parametrize("path", MAKERS)
+@pytest.mark.parametrize("arguments", SCRIPTED)
+def test_an_operator_adds_nothing_that_the_job_type_does_not_open(
+    acting_as: As, admin: TestClient, kept: Store, path: str, arguments: Arguments
+) -> None:
+    answer = acting_as("operator").post(path, json=MAKERS[path]("plain", arguments))
+
+    assert answer.status_code == 403
+    assert "'plain'" in answer.json()["error"]
+    assert "the key 'operator' may not define job types" in answer.json()["error"]
+    assert admin.get("/api/jobs").json()["jobs"] == []
+    assert admin.get("/api/schedules").json()["schedules"] == admin.get("/api/configurations").json()["configurations"]
+
+
+@pytest.mark.parametrize("path", MAKERS)
+@pytest.mark.parametrize("arguments", SCRIPTED)
+def test_whoever_may_define_adds_what_they_like(admin: TestClient, path: str, arguments: Arguments) -> None:
+    assert admin.post(path, json=MAKERS[path]("plain", arguments)).status_code == 200
+
+
+@pytest.mark.parametrize("path", MAKERS)
+def test_an_operator_adds_what_the_job_type_opens(acting_as: As, admin: TestClient, path: str) -> None:
+    operator = acting_as("operator")
+    good: Arguments = {"command": ["a", "b"], "environment": {"LANG": "C"}}
+
+    assert operator.post(path, json=MAKERS[path]("open", good)).status_code == 200
+    refused = operator.post(path, json=MAKERS[path]("open", {**good, "environment": {"LANG": "C", "HOME": "/"}}))
+
+    assert refused.status_code == 403
+    assert "environment.HOME" in refused.json()["error"]
+
+
+def test_a_refusal_within_many_jobs_says_which_and_none_is_made(acting_as: As, admin: TestClient) -> None:
+    jobs = [job("plain"), job("plain", {"command": "-x"})]
+
+    answer = acting_as("operator").post("/api/jobs/bulk", json={"jobs": jobs})
+
+    assert answer.status_code == 403
+    assert answer.json()["error"].startswith("jobs[1]: arguments.command: the job type 'plain' takes no words")
+    assert admin.get("/api/jobs").json()["jobs"] == []
+
+
+def test_an_operator_changes_the_time_of_a_schedule_but_not_what_it_adds(acting_as: As, admin: TestClient) -> None:
+    operator = acting_as("operator")
+    uuid = admin.post("/api/schedules", json=schedule("plain", {"command": "-x"})).json()["uuid"]
+
+    assert operator.patch(f"/api/schedules/{uuid}", json={"interval": "2h"}).status_code == 200
+    assert operator.post(f"/api/schedules/{uuid}/run", json={}).status_code == 200
+    assert operator.patch(f"/api/schedules/{uuid}", json={"job_arguments": {"command": "-y"}}).status_code == 403
+    assert operator.put(f"/api/schedules/{uuid}", json=schedule("plain", {"command": "-y"})).status_code == 403
+    assert operator.patch(f"/api/schedules/{uuid}", json={"job_type": "dashed"}).status_code == 200
+    assert operator.patch(f"/api/schedules/{uuid}", json={"job_type": "plain"}).status_code == 403
+    assert admin.get(f"/api/schedules/{uuid}").json()["job_arguments"] == {"command": "-x"}
+
+
+def test_an_operator_changes_what_a_configuration_waits_for_but_not_what_it_adds(
+    acting_as: As, admin: TestClient
+) -> None:
+    operator = acting_as("operator")
+    body = configuration("plain", {"command": "-x"})
+    assert admin.post("/api/configurations", json=body).status_code == 200
+
+    later = {**body, "dependencies": [{**WAITS[0], "lifeDuration": 90}]}
+    assert operator.put("/api/configurations/c", json=later).status_code == 200
+    other = configuration("plain", {"command": "-y"})
+    assert operator.put("/api/configurations/c", json=other).status_code == 403
+
+
+# -- scopes -----------------------------------------------------------------------------------------------------------
+
+
+def test_whoever_says_what_happened_neither_defines_nor_deletes(acting_as: As, admin: TestClient) -> None:
+    poster = acting_as("operator", "events:w", "jobs:w")
+    admin.post("/api/configurations", json=configuration("plain"))
+
+    assert poster.post("/events", json=EVENT).status_code == 200
+    assert poster.post("/api/configurations", json={**configuration("plain"), "name": "d"}).status_code == 403
+    assert poster.put("/api/configurations/c", json=configuration("plain")).status_code == 403
+    assert poster.delete("/api/configurations/c").status_code == 403
+    assert len(admin.get("/api/configurations").json()["configurations"]) == 1
+
+
+def test_whoever_defines_a_trigger_may_enqueue_what_it_makes(acting_as: As, admin: TestClient) -> None:
+    definer = acting_as("operator", "config:w", "sched:w", "events:r")
+    uuid = admin.post("/api/schedules", json=schedule("plain")).json()["uuid"]
+    past = {"start": "2026-01-01T00:00:00", "end": "2026-01-01T05:00:00"}
+
+    tried = [
+        definer.post("/api/schedules", json={**schedule("plain"), "name": "mine"}),
+        definer.put(f"/api/schedules/{uuid}", json=schedule("plain")),
+        definer.patch(f"/api/schedules/{uuid}", json={"interval": "1s"}),
+        definer.post(f"/api/schedules/{uuid}/run", json={}),
+        definer.post(f"/api/schedules/{uuid}/backfills", json=past),
+        definer.post("/api/configurations", json=configuration("plain")),
+        definer.post("/api/configurations", json={"name": "d", "dependencies": WAITS}),
+    ]
+
+    assert [(one.status_code, "jobs:w" in one.json()["error"]) for one in tried] == [(403, True)] * len(tried)
+    assert definer.post(f"/api/schedules/{uuid}/pause", json={}).status_code == 200
+    assert admin.get("/api/jobs").json()["jobs"] == []
+
+
+def test_whoever_has_a_schedule_emit_events_may_post_them(acting_as: As, admin: TestClient) -> None:
+    body = {"name": "noon", "cron": "0 12 * * *", "emit": {}}
+
+    refused = acting_as("operator", "sched:w", "jobs:w").post("/api/schedules", json=body)
+    assert (refused.status_code, "events:w" in refused.json()["error"]) == (403, True)
+    poster = acting_as("operator", "sched:w", "events:w")
+    made = poster.post("/api/schedules", json=body)
+    assert made.status_code == 200
+    assert poster.post(f"/api/schedules/{made.json()['uuid']}/run", json={}).status_code == 200
+    without = acting_as("operator", "sched:w").post(f"/api/schedules/{made.json()['uuid']}/run", json={})
+    assert without.status_code == 403
+
+
+def test_nobody_posts_an_event_by_enqueueing_the_emitter(acting_as: As, admin: TestClient) -> None:
+    admin.post("/api/schedules", json={"name": "noon", "cron": "0 12 * * *", "emit": {}})
+    forged = job("rota.emit", {"type": "FILE", "resourceId": "/in"})
+
+    for client in (acting_as("operator", "jobs:w"), acting_as("operator"), admin):
+        answer = client.post("/api/jobs", json=forged)
+        assert answer.status_code == 400
+        assert "'rota.emit' is made by schedules" in answer.json()["error"]
+    own = {"name": "mail", "executor": "event"}
+    assert admin.post("/api/job_types", json=own).status_code == 200
+    assert acting_as("viewer", "jobs:r").post("/api/jobs", json=job("mail")).status_code == 403
+    assert admin.post("/api/jobs", json=job("mail", {"type": "FILE", "resourceId": "/in"})).status_code == 200
+
+
+def test_an_admins_key_that_is_narrowed_runs_what_is_defined(acting_as: As, admin: TestClient) -> None:
+    narrow = acting_as("admin", "jobs:w")
+
+    assert narrow.post("/api/jobs", json=job("plain")).status_code == 200
+    assert narrow.post("/api/jobs", json=job("plain", {"command": "-x"})).status_code == 403
+
+
+def test_a_key_that_had_all_of_its_role_has_what_the_role_got_since(kept: Store) -> None:
+    before = frozenset(Scope) - {Scope.TYPES_WRITE, Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ}
+    some = frozenset({Scope.JOBS_READ})
+
+    _, operator = make_key(kept, "o", role=Role.OPERATOR, scopes=before, expires_at=None, now=1)
+    _, narrow = make_key(kept, "n", role=Role.OPERATOR, scopes=some, expires_at=None, now=1)
+
+    assert operator.caller.may(Scope.CONFIGURATIONS_WRITE)
+    assert not operator.caller.may(Scope.TYPES_WRITE)
+    assert not operator.caller.may(Scope.AUDIT_READ)
+    assert narrow.caller.scopes == some

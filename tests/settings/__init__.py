@@ -1,0 +1,1 @@
+"""Files and the environment as settings."""

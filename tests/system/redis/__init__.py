@@ -1,0 +1,1 @@
+"""Redis servers that fail or refuse, under real processes."""

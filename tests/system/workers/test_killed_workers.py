@@ -1,0 +1,98 @@
+"""`kill -9` of workers: no job is lost, each ends once, and those of the dead run again in time."""
+
+import random
+import time
+
+import pytest
+
+from rota.model.job import JobState
+from rota.model.settlement import SUSPECT_DEATHS
+from tests.system.crew import Crew
+from tests.system.installation import SystemInstallation
+
+RUN_AGAIN_WITHIN_MS = 25_000
+LONG_MS = 200_000
+"""Dead times that nobody reaches: a process that is gone is found by its lock, and a slow machine kills no other."""
+
+
+@pytest.mark.timeout(240)
+def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_it_had_in_hand(
+    installation: SystemInstallation, crew: Crew
+) -> None:
+    for _ in range(4):
+        crew.hire(threads=8)
+    crew.await_beats(installation.store)
+    job_ids = installation.enqueue_all(installation.works(2_000, 5, 50))
+    installation.await_ends(500)
+    victim = crew.workers[0]
+    record = victim.record(installation.store)
+    assert record is not None
+
+    victim.kill9()
+    killed_at = installation.store.now()
+    in_flight = installation.running_on(record.uuid)
+    installation.await_end()
+
+    jobs = installation.assert_each_ended_once(job_ids)
+    started_twice = {job_id for job_id, count in installation.ledger.starts().items() if count > 1}
+    assert in_flight, "the worker was killed while it had nothing to do, which proves nothing"
+    assert started_twice <= in_flight
+    assert max(installation.ledger.starts().values()) <= 2
+    orphans = [job for job in jobs if job.id in in_flight]
+    assert {job.deaths for job in orphans} == {1}
+    assert all(job.node != record.uuid for job in orphans)
+    assert max(job.started_at or 0 for job in orphans) - killed_at <= RUN_AGAIN_WITHIN_MS
+
+
+@pytest.mark.timeout(240)
+def test_workers_that_are_killed_one_after_the_other_lose_no_job(installation: SystemInstallation, crew: Crew) -> None:
+    for _ in range(3):
+        crew.hire(dead_after_ms=LONG_MS)
+    crew.await_beats(installation.store)
+    job_ids = installation.enqueue_all(installation.works(2_000, 5, 50))
+
+    lost_owners = 0
+    for kill in range(5):
+        installation.await_ends((kill + 1) * 200)
+        victim = random.choice([worker for worker in crew.workers if worker.is_running])
+        record = victim.record(installation.store)
+        victim.kill9()
+        lost_owners += len(installation.running_on(record.uuid)) if record else 0
+        crew.hire(dead_after_ms=LONG_MS)
+    installation.await_end()
+
+    installation.assert_each_ended_once(job_ids)
+    assert sum(count - 1 for count in installation.ledger.starts().values()) <= lost_owners
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("poison", ["exit_process", "kill_process"])
+def test_a_job_that_kills_its_node_is_quarantined_and_its_neighbours_survive(
+    installation: SystemInstallation, crew: Crew, poison: str
+) -> None:
+    before, (bad,), after = (
+        installation.enqueue_all(installation.works(100, 5, 20)),
+        installation.enqueue_all([installation.poison(poison)]),
+        installation.enqueue_all(installation.works(100, 5, 20)),
+    )
+    for _ in range(2):
+        crew.hire(dead_after_ms=LONG_MS)
+
+    deadline = time.monotonic() + 90
+    while installation.live_count():
+        assert time.monotonic() < deadline, "the jobs do not come to an end"
+        for _ in range(2 - sum(worker.is_running for worker in crew.workers)):
+            crew.hire(dead_after_ms=LONG_MS)
+        installation.wait(
+            lambda: installation.live_count() == 0 or sum(worker.is_running for worker in crew.workers) < 2, "news"
+        )
+
+    job = installation.job(bad)
+    assert job.state is JobState.FAILED
+    assert job.deaths == SUSPECT_DEATHS
+    assert isinstance(job.errors, dict)
+    assert job.errors["type"] == "poison"
+    # The third time it ran where it could kill nobody but itself.
+    assert installation.ledger.starts()[bad] == SUSPECT_DEATHS + 1
+    assert sum(not worker.is_running for worker in crew.workers) == SUSPECT_DEATHS
+    assert {one.state for one in installation.jobs(before + after)} == {JobState.SUCCEEDED}

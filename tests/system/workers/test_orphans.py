@@ -1,0 +1,82 @@
+"""What a node has started ends with it, whatever way it ends."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rota.engine.jobs.intake import JobRequest
+from tests.servers import wait_until
+from tests.system.crew import Crew, WorkerProcess
+from tests.system.installation import SystemInstallation
+from tests.system.processes import keepers_of, processes_with
+
+MARKER = "MARKED_BY_A_TEST"
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """Processes are the same with every store."""
+    return f"sqlite:///{tmp_path}/rota.db"
+
+
+@pytest.fixture
+def marker(tmp_path: Path) -> str:
+    return f"{MARKER}={tmp_path}"
+
+
+@pytest.fixture
+def marked_crew(url: str, tmp_path: Path) -> Iterator[Crew]:
+    """Workers whose children can be told from all other processes."""
+    with Crew(url, tmp_path, environment={MARKER: str(tmp_path)}) as crew:
+        yield crew
+
+
+def start_children(installation: SystemInstallation, crew: Crew, marker: str) -> WorkerProcess:
+    """A worker with two jobs that last: a shell with a grandchild, and a Python function in a process."""
+    installation.define_command("(sleep 600 & sleep 600) & sleep 600")
+    installation.enqueue_all([JobRequest(job_type="command"), JobRequest(job_type="sleep_in_process")])
+    worker = crew.hire(grace_s=3_600)
+    # The node, the shell with its three members and a subshell, and the interpreter with its own child.
+    wait_until(lambda: len(processes_with(marker)) == 7, "the jobs' processes", deadline_s=60)
+    return worker
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT])
+def test_the_children_of_a_killed_node_are_gone(
+    installation: SystemInstallation, marked_crew: Crew, marker: str, number: signal.Signals
+) -> None:
+    worker = start_children(installation, marked_crew, marker)
+
+    worker.send_signal(number)
+
+    assert worker.wait() == -number
+    wait_until(lambda: processes_with(marker) == [], "its children to be gone")
+
+
+def test_the_children_are_gone_even_if_the_keeper_was_killed_before(
+    installation: SystemInstallation, marked_crew: Crew, marker: str
+) -> None:
+    worker = start_children(installation, marked_crew, marker)
+    (first,) = keepers_of(worker.pid)
+
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: len(keepers_of(worker.pid)) == 1 and keepers_of(worker.pid) != [first], "another keeper")
+    worker.kill9()
+
+    wait_until(lambda: processes_with(marker) == [], "its children to be gone")
+
+
+def test_the_keeper_goes_with_a_node_that_stops(installation: SystemInstallation, marked_crew: Crew) -> None:
+    installation.define_command("true")
+    installation.enqueue_all([JobRequest(job_type="command")])
+    worker = marked_crew.hire()
+    installation.await_end()
+    (keeper,) = keepers_of(worker.pid)
+
+    worker.terminate()
+
+    assert worker.wait() == 0
+    wait_until(lambda: not Path(f"/proc/{keeper}").exists(), "the keeper to go")
