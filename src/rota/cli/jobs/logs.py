@@ -63,7 +63,7 @@ def print_entry(entry: LogEntry, *, raw: bool = False) -> None:
     """A line for people; bare text when it goes to a file or another program. That too may end on a terminal, so what
     would steer one is made visible, unless it is wanted `raw`."""
     if not sys.stdout.isatty():
-        click.echo(entry.message if raw else visible(entry.message))
+        click.echo(entry.message if raw else visible(entry.message), color=raw)  # else click removes what it knows
         return
     time = as_datetime(entry.time).astimezone().strftime("%H:%M:%S.%f")[:-3]
     colour = {"error": "red", "warning": "yellow", "debug": "bright_black"}.get(entry.level)
