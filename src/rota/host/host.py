@@ -314,6 +314,7 @@ def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:
         threads=settings.thread_count,
         stop_grace_s=settings.stop_grace_s,
         history_max_age_ms=round(settings.history_max_age_days * _DAY_MS),
+        audit_max_age_ms=round(settings.audit_max_age_days * _DAY_MS),
         history_max_count=settings.history_max_count,
     )
 

@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from typing import TypeVar
 
 from msgspec import Struct
@@ -82,7 +84,9 @@ class Api:
 
     async def in_thread(self, function: Callable[..., Answer], *arguments: object) -> Answer:
         """Call something that asks the store, without stopping the loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+        # Who acts goes along with it, for the audit log.
+        call = partial(copy_context().run, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     def end_streams(self) -> None:
         """The server stops: whoever follows a log is let go."""

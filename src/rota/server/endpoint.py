@@ -13,9 +13,11 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rota.engine.audit.actor import acting
 from rota.engine.keys.access import NOBODY, OPEN, Caller
 from rota.engine.keys.dev_key import is_dev_key
 from rota.errors import RotaError
+from rota.model.audit import Actor
 from rota.server import decoding
 from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
@@ -79,10 +81,11 @@ class Endpoint:
             caller,
             headers,
         )
-        if self._is_async[method]:
-            found = await operation.run(self._api, call)
-        else:
-            found = await self._api.in_thread(operation.run, self._api, call)
+        with acting(Actor(caller.name, f"api {_address_of(scope)}", caller.key)):
+            if self._is_async[method]:
+                found = await operation.run(self._api, call)
+            else:
+                found = await self._api.in_thread(operation.run, self._api, call)
         return found if isinstance(found, Response) else Json(found)
 
     async def _guest(self, scope: Scope, headers: Headers) -> Caller:
@@ -136,7 +139,7 @@ async def _is_own_program(api: Api, scope: Scope) -> bool:
 async def _look_up(api: Api, key: str, scope: Scope, by_own_program: bool) -> Caller | None:
     """By the hashes in the store. An address may try few keys that were never good: guessing must stay slow, and must
     not keep out those who share the address, behind a proxy, and have a good key."""
-    address = str((scope.get("client") or ("?",))[0])
+    address = _address_of(scope)
     was_good = api.keys.was_good(key) or by_own_program
     # Taken before it is known: many that try at the same moment count like many that try one after another.
     if not was_good and (wait_s := api.wrong_keys.take(address)):
@@ -145,6 +148,10 @@ async def _look_up(api: Api, key: str, scope: Scope, by_own_program: bool) -> Ca
     if caller is not None and not was_good:
         api.wrong_keys.give_back(address)
     return caller
+
+
+def _address_of(scope: Scope) -> str:
+    return str((scope.get("client") or ("?",))[0])
 
 
 def too_often(wait_s: float) -> Refusal:

@@ -29,6 +29,7 @@ FIELDS: dict[str, Field] = {
     "sqlite_synchronous": Field(values.one_of(["NORMAL", "FULL"])),
     "history_max_age_days": Field(values.number(0, 36_500), values.read_number),
     "history_max_count": Field(values.whole(0, 10**12), values.read_whole),
+    "audit_max_age_days": Field(values.number(1, 36_500), values.read_number),
     "server_enabled": Field(values.flag, values.read_flag),
     "host": Field(values.host),
     "port": Field(values.whole(0, _MAX_PORT), values.read_whole),

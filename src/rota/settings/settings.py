@@ -30,6 +30,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     history_max_count: int = 1_000_000
     """Ended jobs kept per queue; the oldest go first."""
 
+    audit_max_age_days: float = 365.0
+    """Changes are forgotten by the audit log after this long."""
+
     server_enabled: bool = True
     host: str = "127.0.0.1"
     port: int = 23071

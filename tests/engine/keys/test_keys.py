@@ -203,7 +203,7 @@ def test_a_right_id_with_any_but_its_own_secret_is_refused(kept: Store) -> None:
     key, other = make_viewer(kept, "shop"), make_viewer(kept, "bank")
     prefix, key_id, secret = key.split("_", 2)
     ring = ring_for(kept, is_loopback=False)
-    assert ring.identify(key) == Caller("shop", frozenset({Scope.JOBS_READ}))
+    assert ring.identify(key) == Caller("shop", frozenset({Scope.JOBS_READ}), key_id)
     other_secret = other.split("_", 2)[2]
 
     for wrong in (*misspellings(secret), other_secret, "wrong"):
@@ -368,7 +368,7 @@ def test_a_server_with_a_chosen_key_takes_named_keys_but_no_made_one(kept: Store
     assert made is not None
     ring = ring_for(kept, CHOSEN, is_loopback=False)
 
-    assert ring.identify(named) == Caller("shop", frozenset({Scope.JOBS_READ}))
+    assert ring.identify(named) == Caller("shop", frozenset({Scope.JOBS_READ}), named.split("_")[1])
     assert ring.identify(made) is None
     assert not ring.was_good(made)
 
@@ -414,7 +414,7 @@ def test_keys_have_the_scopes_of_their_role_or_those_that_are_named() -> None:
 
     assert read_scopes([], Role.VIEWER) == reads
     assert read_scopes([], Role.OPERATOR) == reads | writes
-    assert read_scopes([], Role.ADMIN) == reads | writes | {"types:w"}
+    assert read_scopes([], Role.ADMIN) == reads | writes | {"types:w", "audit:r"}
     assert read_scopes(["jobs:w", "jobs:r", "jobs:r"], Role.OPERATOR) == {"jobs:r", "jobs:w"}
 
 

@@ -64,6 +64,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/nodes": ("nodes:r", ALL),
     "GET /api/nodes/{uuid}": ("nodes:r", ALL),
     "POST /api/nodes/{uuid}/drain": ("nodes:w", CHANGE),
+    "GET /api/audit": ("audit:r", DEFINE),
     "GET /api/cron": ("sched:r", ALL),
     "GET /api/schedules": ("sched:r", ALL),
     "GET /api/schedules/{uuid}": ("sched:r", ALL),
@@ -94,7 +95,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
 """Operation to the scope that it needs, and the roles that have it."""
 SCOPES = [
     *("jobs:r", "jobs:w", "types:r", "types:w", "queues:r", "queues:w", "nodes:r", "nodes:w"),
-    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r"),
+    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r", "audit:r"),
 ]
 ROLES = ["viewer", "operator", "admin"]
 

@@ -28,6 +28,11 @@ class Owned(Protocol):
     def managed_by(self) -> str: ...
 
 
+def kind_of(one: Owned) -> str:
+    """What people call a definition of this kind."""
+    return _KINDS[type(one)]
+
+
 def is_of_file(found: Owned) -> bool:
     return found.managed_by == MANAGED_BY_FILE
 

@@ -81,7 +81,8 @@ class KeyRing:
 
     def still_good(self, key: str, caller: Caller) -> bool:
         """Whether a key that was accepted as this caller's is so still; a revoked or expired one is not."""
-        return self.identify(key, by_own_program=True) == caller  # who was accepted with `dev_key` was such a program
+        # Whose program is at the other end was asked when it was accepted, and stays so.
+        return self.identify(key, by_own_program=is_dev_key(key)) == caller
 
     def _find(self, key: str) -> Caller | None:
         if is_dev_key(key):
