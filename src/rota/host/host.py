@@ -191,8 +191,9 @@ class Host:
 
         api = self.make_api(plan)
         try:
-            app = make_app(api, self._operations())
-            await serve(app, listener, stopping, before_end=api.end_streams, tls=_tls(self.settings))
+            app, most = make_app(api, self._operations()), self.settings.max_connections
+            tls = _tls(self.settings)
+            await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most, tls=tls)
         finally:
             await asyncio.to_thread(api.close)
 

@@ -4,6 +4,9 @@ import signal
 
 import msgspec
 
+_MOST_CHARACTERS = 200
+"""Of an error within a sentence or a log line."""
+
 
 def failure_words(errors: object, results: object = None) -> str | None:
     """One line, such as `exit code 3` or `killed by signal 9 (SIGKILL)`; None if nothing is known to be wrong."""
@@ -39,3 +42,9 @@ def _signal_name(number: int) -> str:
         return f" ({signal.Signals(number).name})"
     except ValueError:
         return ""
+
+
+def cut(text: str) -> str:
+    """A piece of text as one line of bounded length."""
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}..."

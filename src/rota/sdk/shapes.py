@@ -71,6 +71,16 @@ class Node(Struct, frozen=True, kw_only=True):
     trouble: str | None = None
 
 
+class Attempt(Struct, frozen=True, kw_only=True):
+    """One attempt at a job: when, where, and what went wrong, in words."""
+
+    attempt: int
+    node: str | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    error: str | None = None
+
+
 class Job(Struct, frozen=True, kw_only=True):
     """One execution of a job type."""
 
@@ -88,7 +98,8 @@ class Job(Struct, frozen=True, kw_only=True):
     available_at: int | None = None
     started_at: int | None = None
     ended_at: int | None = None
-    attempts: int = 0
+    attempt: int = 0
+    attempts: list[Attempt] = []
     deaths: int = 0
     timeout: int | None = None
     unique_key: str | None = None
@@ -96,6 +107,7 @@ class Job(Struct, frozen=True, kw_only=True):
     cause: dict[str, object] | None = None
     results: object = None
     errors: object = None
+    error: str | None = None
 
 
 class JobPage(Struct, frozen=True):

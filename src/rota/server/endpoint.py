@@ -9,7 +9,6 @@ import logging
 from math import ceil
 from typing import Any
 
-import msgspec
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -30,7 +29,7 @@ from rota.server.operations import JSON, Call, NoBody, Operation
 from rota.shapes.errors import status_of
 
 _logger = logging.getLogger("rota.server")
-_encode = msgspec.json.Encoder().encode
+_BIG = 32 * 1024
 
 
 class Endpoint:
@@ -68,7 +67,7 @@ class Endpoint:
 
     async def _run(self, method: str, scope: Scope, receive: Receive) -> Response:
         headers = Headers(scope=scope)
-        caller = NOBODY if self._is_open else await self._identify(self._api, scope, headers)
+        caller = await self._guest(scope, headers) if self._is_open else await self._identify(self._api, scope, headers)
         operation = self.operations.get(method)
         if operation is None:
             raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
@@ -78,7 +77,7 @@ class Endpoint:
         call: Call[Any, Any] = Call(
             decoding.decode_path(scope["path_params"]),
             decoding.decode_query(scope["query_string"], operation.query) if operation.query else None,
-            _decoded(operation, body),
+            await self._decoded(operation, body),
             caller,
             headers,
         )
@@ -88,6 +87,23 @@ class Endpoint:
             else:
                 found = await self._api.in_thread(operation.run, self._api, call)
         return found if isinstance(found, Response) else Json(found)
+
+    async def _guest(self, scope: Scope, headers: Headers) -> Caller:
+        """Who asks at an open path: somebody if a good key is shown, and nobody else is turned away."""
+        if "authorization" not in headers:
+            return NOBODY
+        try:
+            return await identify(self._api, scope, headers)
+        except Refusal:
+            return NOBODY
+
+    async def _decoded(self, operation: Operation, body: bytes) -> Any:
+        """The body as its type. A big one in a thread, so that the loop goes on: the node's beats are on it."""
+        if operation.body is None or (operation.body is NoBody and not body):
+            return None
+        if len(body) <= _BIG:
+            return decoding.decode_body(body, operation.body)
+        return await self._api.in_thread(decoding.decode_big_body, body, operation.body)
 
 
 async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
@@ -165,12 +181,6 @@ async def _body(operation: Operation, headers: Headers, receive: Receive) -> byt
         parts.append(part)
         more = message.get("more_body", False)
     return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _decoded(operation: Operation, body: bytes) -> Any:
-    if operation.body is None or (operation.body is NoBody and not body):
-        return None
-    return decoding.decode_body(body, operation.body)
 
 
 def _too_large(limit: int) -> Refusal:

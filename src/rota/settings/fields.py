@@ -41,6 +41,7 @@ FIELDS: dict[str, Field] = {
     "trusted_proxies": Field(values.networks, values.read_words),
     "tls_certificate": Field(values.text),
     "tls_key": Field(values.text),
+    "max_connections": Field(values.whole(1, 1_000_000), values.read_whole),
     "event_types": Field(values.event_types, values.read_words),
     "roles": Field(values.some_of(ROLES), values.read_words),
     "node_type": Field(values.name),
@@ -67,6 +68,7 @@ SERVER_KEYS = {"enabled": "server_enabled"} | {
         "trusted_proxies",
         "tls_certificate",
         "tls_key",
+        "max_connections",
     )
 }
 """Key in the section `server` to field."""

@@ -52,6 +52,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A PEM file with the certificate of the server and those between it and its root; then it speaks HTTPS only."""
     tls_key: str | None = None
     """A PEM file with its private key; absent means that it is in the file of the certificate."""
+    max_connections: int = 1_000
+    """Connections that the server holds; never more than half the descriptors of its process."""
 
     event_types: tuple[str, ...] = ()
     """Event types beyond FILE, TABLE, TIME_BASED and JOB; `*` for any."""

@@ -276,3 +276,24 @@ def variables() -> dict[str, str]:
 def open_files_limit() -> list[int]:
     """How many files this process may have open."""
     return list(resource.getrlimit(resource.RLIMIT_NOFILE))
+
+
+def print_some() -> None:
+    print("one")
+    print("two", "three", end="")
+    print("!", file=sys.stderr)
+
+
+async def print_some_async() -> None:
+    print("one")
+    await asyncio.create_task(_print_in_task())
+    print("!", file=sys.stderr)
+
+
+async def _print_in_task() -> None:
+    print("two", "three", end="")
+
+
+def print_much(characters: int) -> None:
+    for _ in range(characters // 100):
+        print("x" * 100, end="")

@@ -99,13 +99,14 @@ def test_a_job_that_failed_and_is_tried_again_is_backing_off(installation: WhyIn
     job = installation.enqueue()
     now = installation.clock.now()
     policy = RetryPolicy(attempts=3, delay_ms=MINUTE, jitter=0)
-    failure = settle(installation.claim_one(), failed("no"), policy=policy, started_at=now, now=now, chance=0)
+    failure = settle(installation.claim_one(), failed("no luck"), policy=policy, started_at=now, now=now, chance=0)
     installation.store.finish_jobs(installation.queue, [failure], now=now)
 
     found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.BACKING_OFF]
-    assert (found.lead.until, found.lead.attempts) == (now + MINUTE, 1)
+    assert (found.lead.until, found.lead.attempts, found.lead.error) == (now + MINUTE, 1, "no luck")
+    assert found.lead.sentence.startswith("Attempt 1 failed: no luck; the next one waits until ")
 
 
 @situation(3, Code.PAUSED)

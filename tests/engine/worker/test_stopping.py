@@ -450,3 +450,24 @@ def test_what_a_claim_brings_after_the_request_to_stop_goes_back_unstarted(
         assert installation.job(job_id).attempts == 0
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize("retry_beside", [False, True])
+def test_a_thread_that_outlives_its_timeout_is_said_to_run_on_and_no_retry_starts_beside_it(
+    store: Store, installation: Installation, retry_beside: bool
+) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        metadata: dict[str, object] = {"function": "tests.engine.job_functions:block", "retry_beside": retry_beside}
+        retry = RetryPolicy(attempts=2, delay_ms=1, jitter=0.0)
+        installation.define("block", "python", metadata, timeout_ms=50, retry=retry)
+        async with working(store):
+            (job,) = await installation.ended(installation.enqueue("block", {"seconds": DEADLINE_S}))
+            stage.release.set()
+
+        assert isinstance(job.errors, dict)
+        assert (job.state, job.errors["type"]) == (JobState.FAILED, "timeout")
+        assert stage.started == ["block"] * (2 if retry_beside else 1)
+        assert ("it runs on" in str(job.errors["message"])) is not retry_beside
+
+    asyncio.run(scene())

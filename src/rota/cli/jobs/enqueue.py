@@ -124,7 +124,7 @@ def _await_end(target: Target, rota: Engine, admission: Admission, *, follow: bo
 
 def _outcome(shape: JobShape) -> str:
     """How it ended, in one line."""
-    errors = compact(shape.errors)
+    errors = compact(shape.errors) or shape.error
     after = span(took(shape))
     return visible(f"{shape.state}{f' after {after}' if after else ''}{f': {errors}' if errors else ''}")
 

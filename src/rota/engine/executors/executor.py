@@ -11,6 +11,9 @@ from rota.model.job_type import JobType
 from rota.model.limits import MAX_RESULT_BYTES, encode_json
 from rota.model.outcome import Outcome, OutcomeKind, failed
 
+RETRY_BESIDE = "retry_beside"
+"""The key of the metadata that lets a job be tried again beside an attempt that could not be stopped."""
+
 
 class ExecutorOptions(Struct, frozen=True, omit_defaults=True):
     """What the executors of a process are told beside the job types: the same for all nodes of an installation, as a

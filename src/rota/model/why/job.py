@@ -2,14 +2,14 @@
 
 from msgspec import Struct
 
-from rota.model.failure import failure_words
+from rota.model.failure import cut, failure_words
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import Node
 from rota.model.schedules.schedule import LOCK_PREFIX
 from rota.model.why.answer import Answer, Code, Reason, answer
 from rota.model.why.queue import QueueFacts, why_closed, why_full
-from rota.model.why.words import ago, count_of, cut, moment, roughly, until
+from rota.model.why.words import ago, count_of, moment, roughly, until
 
 
 class JobFacts(Struct, frozen=True, kw_only=True):
@@ -114,8 +114,9 @@ def _waits_for_its_time(facts: JobFacts) -> Reason:
     told = until(due, facts.now, facts.zone)
     if not job.attempts:
         return Reason(code=Code.NOT_DUE, sentence=f"It is to wait {told}.", until=due)
-    sentence = f"Attempt {job.attempts} failed; the next one waits {told}."
-    return Reason(code=Code.BACKING_OFF, sentence=sentence, until=due, attempts=job.attempts)
+    error = job.past[-1].error if job.past else None
+    sentence = f"Attempt {job.attempts} failed{f': {cut(error)}' if error else ''}; the next one waits {told}."
+    return Reason(code=Code.BACKING_OFF, sentence=sentence, until=due, attempts=job.attempts, error=error)
 
 
 def _in_the_way(facts: JobFacts) -> list[Reason]:

@@ -5,9 +5,6 @@ from zoneinfo import ZoneInfo
 
 from rota.model.triggers.durations import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, duration_words
 
-_MOST_ERROR = 200
-"""Characters of an error that a sentence has."""
-
 
 def moment(ms: int, zone: str) -> str:
     """`2026-11-15 20:30:00 +01:00`; UTC is written as such."""
@@ -37,9 +34,3 @@ def roughly(ms: int) -> str:
 def count_of(number: int, one: str, many: str) -> str:
     """`1 job`, `2 jobs`."""
     return f"{number} {one if number == 1 else many}"
-
-
-def cut(text: str) -> str:
-    """A piece of text as one line of bounded length."""
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST_ERROR else f"{line[:_MOST_ERROR]}..."

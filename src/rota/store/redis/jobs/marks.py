@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from rota.model.job import Claim, Ending, Job, JobSpec, JobState, available_at_of_rank
+from rota.model.job import Claim, Ending, Job, JobSpec, JobState, PastAttempt, available_at_of_rank
 from rota.store.records.codec import decode_ending, decode_spec, encode
 from rota.store.records.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
@@ -20,6 +20,7 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     unique: str | None = None
     token: str = ""
     """Of the attempt that brought it back, so that repeating that settlement is recognised."""
+    past: tuple[PastAttempt, ...] = ()
 
 
 decode_mark = msgspec.json.Decoder(Mark).decode
@@ -49,10 +50,30 @@ def rank_of_blocked(text: bytes) -> float:
     return rank + int(part) / (1 << 15) if part else rank
 
 
-def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes, fence: bytes = b"") -> Claim:
+class Hold(Struct, frozen=True):
+    """What is known of a job in the hands of a node."""
+
+    token: str
+    rank: bytes
+    began_at: int
+    """0 while it waits in its node's buffer."""
+
+    @property
+    def is_begun(self) -> bool:
+        return self.began_at > 0
+
+
+def hold_of(text: bytes) -> Hold:
+    """From what `claim_jobs` and `begin_jobs` write."""
+    token, rank, began_at = text.rsplit(b" ", 2)
+    return Hold(token.decode(), rank, int(began_at))
+
+
+def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes, fence: bytes = b"", is_begun: bool = True) -> Claim:
     past = decode_mark(mark) if mark else NO_MARK
     place = int(rank) if rank.isdigit() else whole_rank(rank)  # nearly all are digits, and this is done for every job
-    return Claim(decode_spec(spec), token, place, past.attempts, past.deaths, int(fence) if fence else 0)
+    number = int(fence) if fence else 0
+    return Claim(decode_spec(spec), token, place, past.attempts, past.deaths, number, past.past, is_begun)
 
 
 def job_of(
@@ -67,16 +88,17 @@ def job_of(
         "attempts": past.attempts,
         "deaths": past.deaths,
         "token": past.token,
+        "past": past.past,
     }
     if place == b"ended":
         return _ended(base, there)
     if place == b"running":
-        token, rank, claimed_at = there.rsplit(b" ", 2)
+        hold = hold_of(there)
         return Job(
-            **base | {"token": token.decode(), "attempts": past.attempts + 1},
-            state=JobState.RUNNING,
-            started_at=int(claimed_at),
-            available_at=available_at_of_rank(whole_rank(rank)),
+            **base | {"token": hold.token, "attempts": past.attempts + hold.is_begun},
+            state=JobState.RUNNING if hold.is_begun else JobState.QUEUED,
+            started_at=hold.began_at or None,
+            available_at=available_at_of_rank(whole_rank(hold.rank)),
             cancel_requested=bool(cancelling),
         )
     if place == b"delayed":
@@ -115,4 +137,5 @@ def _ended(base: dict[str, Any], there: bytes) -> Job:
         ended_at=ending.ended_at,
         results=ending.results,
         errors=ending.errors,
+        past=ending.past,
     )

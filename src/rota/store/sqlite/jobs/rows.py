@@ -2,9 +2,9 @@
 
 import sqlite3
 
-from rota.model.job import Claim, Ending, Job, JobSpec, JobState, available_at_of_rank, rank_of
+from rota.model.job import Claim, Ending, Job, JobSpec, JobState, PastAttempt, available_at_of_rank, rank_of
 from rota.model.settlement import Settlement, cancelled_ending
-from rota.store.records.codec import decode_ending, decode_spec, encode
+from rota.store.records.codec import decode_ending, decode_past, decode_spec, encode
 from rota.store.records.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
 
@@ -45,18 +45,21 @@ def returned_row(queue: str, one: Settlement, now: int) -> dict[str, object]:
         "rank": one.rank,
         "attempts": one.attempts,
         "deaths": one.deaths,
+        "past": encode(one.past) if one.past else None,
         "now": now,
         "cancelled_ending": encode(cancelled_ending(one, now)),
     }
 
 
-def claim_of(row: sqlite3.Row, token: str, fence: int = 0) -> Claim:
-    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"], fence)
+def claim_of(row: sqlite3.Row, token: str, fence: int, is_begun: bool) -> Claim:
+    past = decode_past(row["past"]) if row["past"] else ()
+    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"], fence, past, is_begun)
 
 
 def readable_claim(row: sqlite3.Row, token: str, fence: int = 0) -> Claim:
     """As `claim_of`, from a whole row, also for a job whose record cannot be read."""
-    return Claim(spec_of(row), token, row["rank"], row["attempts"], row["deaths"], fence)
+    is_begun = row["claimed_at"] > 0
+    return Claim(spec_of(row), token, row["rank"], row["attempts"], row["deaths"], fence, _past_of(row), is_begun)
 
 
 def spec_of(row: sqlite3.Row) -> JobSpec:
@@ -70,7 +73,7 @@ def spec_of(row: sqlite3.Row) -> JobSpec:
 
 def job_of(row: sqlite3.Row) -> Job:
     ending = _ending_of(row) if row["ending"] is not None else None
-    state = JobState(row["state"])
+    state = JobState.QUEUED if row["claimed_at"] == 0 else JobState(row["state"])
     return Job(
         spec=spec_of(row),
         state=state,
@@ -78,12 +81,21 @@ def job_of(row: sqlite3.Row) -> Job:
         deaths=row["deaths"],
         token=row["token"],
         available_at=row["due"] or available_at_of_rank(row["rank"]),
-        started_at=ending.started_at if ending else row["claimed_at"],
+        started_at=ending.started_at if ending else row["claimed_at"] or None,
         ended_at=row["ended_at"],
         results=ending.results if ending else None,
         errors=ending.errors if ending else None,
         cancel_requested=bool(row["cancel_requested"]),
+        past=ending.past if ending else _past_of(row),
     )
+
+
+def _past_of(row: sqlite3.Row) -> tuple[PastAttempt, ...]:
+    """The attempts before, or none if they cannot be read."""
+    try:
+        return decode_past(row["past"]) if row["past"] else ()
+    except UNREADABLE_ERRORS:
+        return ()
 
 
 def _ending_of(row: sqlite3.Row) -> Ending:
