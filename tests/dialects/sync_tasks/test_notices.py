@@ -1,11 +1,17 @@
 """A notice when a collection's final status is another one than before, once."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
+
+import msgspec
 
 from rota.dialects.sync_tasks.notices import Notices
 from rota.model.job import FINAL_STATES, Job
 from rota.store import Store
 from rota.store.jobs import JobQuery
+from tests.cli.calling import RotaProcess, rota
 from tests.contract.building import claim_one, fail, finish, succeed
 from tests.dialects.sync_tasks.source import YAML, Shop
 
@@ -39,8 +45,8 @@ def test_a_change_of_the_final_status_is_told_once(store: Store, tmp_path: Path)
 
     told = notices(shop)
 
-    assert [job.spec.arguments["status"] for job in told] == ["FAILED", "SUCCESS"]
-    assert str(told[0].spec.arguments["text"]).startswith("shop/orders is FAILED, was SUCCESS")
+    said = [str(job.spec.arguments["text"]).partition(" (")[0] for job in told]
+    assert said == ["shop/orders is FAILED, was SUCCESS", "shop/orders is SUCCESS, was FAILED"]
     job_type = shop.engine.definitions.job_type(told[0].spec.job_type)
     assert (job_type.executor, job_type.metadata["url"]) == ("http", URL)
 
@@ -61,3 +67,46 @@ def test_a_source_may_have_its_own_url(store: Store, tmp_path: Path) -> None:
     Notices(shop.engine).run_once(shop.clock.now())
 
     assert len(notices(shop)) == 1
+
+
+class Hook(BaseHTTPRequestHandler):
+    """Keeps what is posted."""
+
+    posted: ClassVar[list[tuple[str, object]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.posted.append((self.path, msgspec.json.decode(body)))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests are quiet."""
+
+
+def test_a_notice_arrives_and_a_collection_may_be_a_request(tmp_path: Path) -> None:
+    """With a real node and a real server on the other side."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    (tmp_path / "rota.yaml").write_text(f"""
+http_allow: ["127.0.0.1"]
+sync_tasks: {{notify: "{address}/hook"}}
+sources:
+  shop: {{executor: bash, metadata: {{command: "echo no API >&2; exit 1"}}, collections: [{{name: orders}}]}}
+  web: {{executor: http, metadata: {{url: "{address}/sync", method: POST, body: {{a: 1}}}}, collections: [{{name: x}}]}}
+""")
+    store = f"sqlite:///{tmp_path / 'rota.db'}"
+    with RotaProcess(["up", "--port", "0", "--no-demo", "--json", "--store", store], tmp_path) as up:
+        up.banner()
+        config = str(tmp_path / "rota.yaml")
+        assert rota("sync", "shop", "orders", "--wait", "--store", store, "--config", config).exit_code == 1
+        assert rota("sync", "web", "x", "--wait", "--store", store, "--config", config).exit_code == 0
+        up.until(lambda: len(Hook.posted) == 2, "both requests")
+        assert up.stop() == 0
+    server.shutdown()
+    server.server_close()
+
+    found = dict(Hook.posted)
+    assert found["/sync"] == {"a": 1}
+    assert str(found["/hook"]).startswith("{'text': 'shop/orders is FAILED, was SUCCESS: no API (shop_orders_")

@@ -70,7 +70,7 @@ class Notices:
         return JobRequest(
             id=numbered_id(job.ended_at or 0, f"notice {job.id} {job.ended_at}", 0),
             job_type=target,
-            arguments={"text": self._text(job, status, before), "task": task_id(job), "status": status},
+            arguments={"text": self._text(job, status, before)},
             cause=_CAUSE,
         )
 

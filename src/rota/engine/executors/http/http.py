@@ -45,7 +45,7 @@ class HttpExecutor:
         except InvalidInput as error:
             return refused("job_type", str(error))
         try:
-            refuse_unused(run.job_type.metadata, run.spec.arguments)
+            refuse_unused(run.job_type.metadata, run.spec.arguments, run.job_type.labels)
             url, request = fill_request(plan, run)
         except InvalidInput as error:
             return refused("arguments", str(error))

@@ -4,7 +4,7 @@ Filling in is bounded: a short template can repeat a long value thousands of tim
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
@@ -28,14 +28,15 @@ def template_values(run: Run) -> Values:
     return {"arguments": run.spec.arguments, "job": job}
 
 
-def refuse_unused(metadata: dict[str, object], arguments: dict[str, object]) -> None:
-    """An argument that no placeholder names would be dropped in silence."""
+def refuse_unused(metadata: dict[str, object], arguments: dict[str, object], labels: Collection[str] = ()) -> None:
+    """An argument that no placeholder names would be dropped in silence. What a label of the job type says already may
+    be left out."""
     paths = [path.split(".") for path in _PLACE.findall(msgspec.json.encode(metadata).decode())]
     if ["arguments"] in paths:
         return
     used = {path[1] for path in paths if path[0] == "arguments"}
     for name in arguments:
-        if name not in used:
+        if name not in used and name not in labels:
             raise InvalidInput(f"arguments.{name}", "reaches nothing: no placeholder of the job type names it")
 
 
