@@ -505,3 +505,18 @@ def test_secrets_are_masked_wherever_settings_are_shown(tmp_path: Path) -> None:
 def test_a_refused_secret_is_not_repeated(tmp_path: Path) -> None:
     assert "12345" not in refusal(tmp_path, "server: {api_key: 12345}")
     assert "hunter2" not in environment_refusal(tmp_path, {"ROTA_STORE": "me:hunter2@host"})
+
+
+def test_a_file_is_owned_by_its_folder_its_project_or_by_whom_it_says(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "rota.yaml").write_text("node_types: [{name: big}]")
+    by_folder = load_settings({}, {}, None, folder)
+    (folder / "rota.yaml").write_text("owner: bank")
+    by_word = load_settings({}, {}, None, folder)
+    (folder / "rota.yaml").unlink()
+    (folder / "pyproject.toml").write_text('[project]\nname = "market"\n[tool.rota]\notel = false\n')
+    by_project = load_settings({}, {}, None, folder)
+
+    assert [one.owner for one in (by_folder, by_word, by_project)] == ["shop", "bank", "market"]
+    assert load_settings({}, {}, None, tmp_path).owner == ""
