@@ -67,6 +67,7 @@ _OWN_SECTIONS = {
     "Operations": {
         "queues": Verb("rota.cli.operations.queues:queues", "List queues; pause and resume them."),
         "nodes": Verb("rota.cli.operations.nodes:nodes", "List the processes that serve."),
+        "audit": Verb("rota.cli.operations.audit:audit", "Show who changed what."),
         "key": Verb("rota.cli.operations.key:key", "Make, list and revoke API keys."),
         "doctor": Verb("rota.cli.operations.doctor.doctor:doctor", "Look for problems and say how to fix them."),
         "bench": Verb("rota.cli.operations.bench:bench", "Measure this machine with jobs that do nothing."),

@@ -10,6 +10,7 @@ from typing import TypeVar
 import click
 
 from rota.dialects import registry
+from rota.engine.audit.actor import acting_here
 from rota.engine.engine import Engine, open_engine
 from rota.settings import Settings, load_settings
 
@@ -48,7 +49,8 @@ class Target:
         """The installation, closed afterwards. A file that is not there yet is made only if the verb may do that."""
         rota = open_engine(self.settings(), may_create=may_create)
         try:
-            yield rota
+            with acting_here("command line"):
+                yield rota
         finally:
             rota.store.close()
 

@@ -190,7 +190,9 @@ class Host:
 
         api = self.make_api(plan)
         try:
-            await serve(make_app(api, self._operations()), listener, stopping, before_end=api.end_streams)
+            most = self.settings.max_connections
+            app = make_app(api, self._operations())
+            await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most)
         finally:
             await asyncio.to_thread(api.close)
 
@@ -312,6 +314,7 @@ def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:
         threads=settings.thread_count,
         stop_grace_s=settings.stop_grace_s,
         history_max_age_ms=round(settings.history_max_age_days * _DAY_MS),
+        audit_max_age_ms=round(settings.audit_max_age_days * _DAY_MS),
         history_max_count=settings.history_max_count,
     )
 

@@ -52,6 +52,8 @@ class Manner(Struct, frozen=True):
     """From the API, the ASGI scope and the headers to the caller; raises a `Refusal` for others."""
     error: Callable[[int, str, dict[str, str] | None], Response]
     """From a status, a message and headers to the answer that tells an error."""
+    error_shape: Any
+    """The type of the JSON in it."""
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -75,6 +77,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     media: str = JSON
     errors: tuple[int, ...] = ()
     """Statuses beyond those that every operation can have."""
+    may_make: bool = False
+    """Whether 201 says that something was made, and 200 that it was there already."""
     body_limit: int = BODY_LIMIT
     manner: Manner | None = None
     """None for the native one. All operations of a path have the same."""

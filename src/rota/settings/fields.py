@@ -30,6 +30,7 @@ FIELDS: dict[str, Field] = {
     "sqlite_synchronous": Field(values.one_of(["NORMAL", "FULL"])),
     "history_max_age_days": Field(values.number(0, 36_500), values.read_number),
     "history_max_count": Field(values.whole(0, 10**12), values.read_whole),
+    "audit_max_age_days": Field(values.number(1, 36_500), values.read_number),
     "server_enabled": Field(values.flag, values.read_flag),
     "host": Field(values.host),
     "port": Field(values.whole(0, _MAX_PORT), values.read_whole),
@@ -39,6 +40,7 @@ FIELDS: dict[str, Field] = {
     "metrics_open": Field(values.flag, values.read_flag),
     "allowed_hosts": Field(values.host_names, values.read_words),
     "trusted_proxies": Field(values.networks, values.read_words),
+    "max_connections": Field(values.whole(1, 1_000_000), values.read_whole),
     "event_types": Field(values.event_types, values.read_words),
     "roles": Field(values.some_of(ROLES), values.read_words),
     "node_type": Field(values.name),
@@ -63,6 +65,7 @@ SERVER_KEYS = {"enabled": "server_enabled"} | {
         "metrics_open",
         "allowed_hosts",
         "trusted_proxies",
+        "max_connections",
     )
 }
 """Key in the section `server` to field."""

@@ -33,6 +33,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     history_max_count: int = 1_000_000
     """Ended jobs kept per queue; the oldest go first."""
 
+    audit_max_age_days: float = 365.0
+    """Changes are forgotten by the audit log after this long."""
+
     server_enabled: bool = True
     host: str = "127.0.0.1"
     port: int = 23071
@@ -48,6 +51,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Names under which the server answers beside those of loopback and of its address; `*` for any."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks of proxies that are believed when they say for whom they ask."""
+    max_connections: int = 1_000
+    """Connections that the server holds; never more than half the descriptors of its process."""
 
     event_types: tuple[str, ...] = ()
     """Event types beyond FILE, TABLE, TIME_BASED and JOB; `*` for any."""

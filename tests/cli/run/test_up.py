@@ -381,12 +381,13 @@ def test_a_store_that_goes_away_shows_in_the_health_and_loses_nothing(folder: Pa
         done("job-type", "create", "hello", *store, "--", "echo", "hello")
         with RotaProcess(["up", "--port", "0", "--json", *store], folder) as up:
             health = f"{up.banner()['address']}/health"
-            up.until(lambda: get(health) == (200, "ok"), "a healthy start")
+            up.until(lambda: get(health, up.banner()["api_key"]) == (200, "ok"), "a healthy start")
             job_id = done("enqueue", "hello", "--delay", "1s", *store).stdout.strip()
 
             redis.kill9()
             up.until(lambda: get(health)[0] == 503, "the health to tell of the outage")
-            assert get(health)[1].startswith("store unavailable")
+            assert get(health)[1] == "not ok"
+            assert get(health, up.banner()["api_key"])[1].startswith("store unavailable")
             redis.restart()
 
             up.until(lambda: get(health) == (200, "ok"), "the health to be good again")

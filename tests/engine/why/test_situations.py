@@ -41,7 +41,7 @@ def situation(number: int, code: Code) -> Callable[[Test], Test]:
     return keep
 
 
-class House(SchedulesInstallation):
+class WhyInstallation(SchedulesInstallation):
     """An installation with one node, which is there and does nothing by itself."""
 
     def __init__(self, store: Store) -> None:
@@ -72,8 +72,8 @@ class House(SchedulesInstallation):
 
 
 @pytest.fixture
-def house(store: Store) -> House:
-    return House(store)
+def installation(store: Store) -> WhyInstallation:
+    return WhyInstallation(store)
 
 
 def codes(answer: Answer) -> list[Code]:
@@ -84,25 +84,25 @@ def codes(answer: Answer) -> list[Code]:
 
 
 @situation(1, Code.NOT_DUE)
-def test_a_job_for_later_is_not_due(house: House) -> None:
-    job = house.enqueue(delay_ms=5 * MINUTE)
+def test_a_job_for_later_is_not_due(installation: WhyInstallation) -> None:
+    job = installation.enqueue(delay_ms=5 * MINUTE)
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.NOT_DUE]
-    assert found.lead.until == house.clock.now() + 5 * MINUTE
+    assert found.lead.until == installation.clock.now() + 5 * MINUTE
     assert found.lead.sentence == "It is to wait until 2023-11-14 22:19:01 UTC, 5 minutes from now."
 
 
 @situation(2, Code.BACKING_OFF)
-def test_a_job_that_failed_and_is_tried_again_is_backing_off(house: House) -> None:
-    job = house.enqueue()
-    now = house.clock.now()
+def test_a_job_that_failed_and_is_tried_again_is_backing_off(installation: WhyInstallation) -> None:
+    job = installation.enqueue()
+    now = installation.clock.now()
     policy = RetryPolicy(attempts=3, delay_ms=MINUTE, jitter=0)
-    failure = settle(house.claim_one(), failed("no luck"), policy=policy, started_at=now, now=now, chance=0)
-    house.store.finish_jobs(house.queue, [failure], now=now)
+    failure = settle(installation.claim_one(), failed("no luck"), policy=policy, started_at=now, now=now, chance=0)
+    installation.store.finish_jobs(installation.queue, [failure], now=now)
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.BACKING_OFF]
     assert (found.lead.until, found.lead.attempts, found.lead.error) == (now + MINUTE, 1, "no luck")
@@ -110,11 +110,11 @@ def test_a_job_that_failed_and_is_tried_again_is_backing_off(house: House) -> No
 
 
 @situation(3, Code.PAUSED)
-def test_a_job_in_a_paused_queue_is_paused(house: House) -> None:
-    job = house.enqueue()
-    house.engine.queues.pause("default")
+def test_a_job_in_a_paused_queue_is_paused(installation: WhyInstallation) -> None:
+    job = installation.enqueue()
+    installation.engine.queues.pause("default")
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.PAUSED]
     assert found.lead.node_type == "default"
@@ -122,49 +122,49 @@ def test_a_job_in_a_paused_queue_is_paused(house: House) -> None:
 
 
 @situation(4, Code.NO_LIVE_NODE)
-def test_a_job_whose_nodes_are_gone_has_no_live_node(house: House) -> None:
-    job = house.enqueue()
-    house.clock.advance(MINUTE)
+def test_a_job_whose_nodes_are_gone_has_no_live_node(installation: WhyInstallation) -> None:
+    job = installation.enqueue()
+    installation.clock.advance(MINUTE)
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.NO_LIVE_NODE]
     assert (found.lead.node_type, found.lead.nodes) == ("default", ())
 
 
 @situation(5, Code.NO_LIVE_NODE)
-def test_a_job_whose_only_node_is_draining_has_no_live_node(house: House) -> None:
-    job = house.enqueue()
-    house.show_node(draining=True)
+def test_a_job_whose_only_node_is_draining_has_no_live_node(installation: WhyInstallation) -> None:
+    job = installation.enqueue()
+    installation.show_node(draining=True)
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.NO_LIVE_NODE]
-    assert found.lead.nodes == (house.node.uuid,)
+    assert found.lead.nodes == (installation.node.uuid,)
     assert "draining" in found.lead.sentence
 
 
 @situation(6, Code.AT_CAPACITY)
-def test_a_job_that_finds_all_slots_taken_is_at_capacity(house: House) -> None:
-    house.enqueue()
-    house.enqueue()
-    house.claim()
-    job = house.enqueue()
+def test_a_job_that_finds_all_slots_taken_is_at_capacity(installation: WhyInstallation) -> None:
+    installation.enqueue()
+    installation.enqueue()
+    installation.claim()
+    job = installation.enqueue()
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.AT_CAPACITY]
-    assert (found.lead.running, found.lead.slots, found.lead.nodes) == (2, 2, (house.node.uuid,))
+    assert (found.lead.running, found.lead.slots, found.lead.nodes) == (2, 2, (installation.node.uuid,))
 
 
 @situation(7, Code.BEHIND)
-def test_a_job_with_others_before_it_is_behind_them(house: House) -> None:
-    house.enqueue()
-    job = house.enqueue()
-    house.enqueue(priority=5)
-    house.enqueue()
+def test_a_job_with_others_before_it_is_behind_them(installation: WhyInstallation) -> None:
+    installation.enqueue()
+    job = installation.enqueue()
+    installation.enqueue(priority=5)
+    installation.enqueue()
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.BEHIND]
     assert found.lead.ahead == 2
@@ -172,63 +172,65 @@ def test_a_job_with_others_before_it_is_behind_them(house: House) -> None:
 
 
 @situation(8, Code.LOCK_HELD)
-def test_a_job_that_waits_for_another_one_of_its_type_names_it(house: House) -> None:
-    house.define("single", unique=Unique.WHILE_RUNNING)
-    holder, job, third = (house.enqueue("single") for _ in range(3))
-    house.claim_one()
+def test_a_job_that_waits_for_another_one_of_its_type_names_it(installation: WhyInstallation) -> None:
+    installation.define("single", unique=Unique.WHILE_RUNNING)
+    holder, job, third = (installation.enqueue("single") for _ in range(3))
+    installation.claim_one()
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.LOCK_HELD]
     assert found.lead.job == holder
     assert found.lead.sentence == f"It waits for job {holder}: only one of 'single' runs at a time."
-    house.claim()
-    last = house.engine.why.job(third).lead
+    installation.claim()
+    last = installation.engine.why.job(third).lead
     assert (last.code, last.job, last.ahead) == (Code.LOCK_HELD, holder, 1)
 
 
 @situation(9, Code.PREVIOUS_RUNNING)
-def test_a_buffered_job_of_a_schedule_names_the_one_of_the_earlier_tick(house: House) -> None:
-    house.schedule(cron="* * * * *", overlap=Overlap.BUFFER_ALL)
-    house.pass_time(MINUTE)
-    holder = house.claim_one().spec.id
-    house.pass_time(MINUTE)
-    house.show_node()
-    (job,) = (tick.job for tick in house.rows(house.schedules.find(_only(house)).schedule.uuid)[-1:])
+def test_a_buffered_job_of_a_schedule_names_the_one_of_the_earlier_tick(installation: WhyInstallation) -> None:
+    installation.schedule(cron="* * * * *", overlap=Overlap.BUFFER_ALL)
+    installation.pass_time(MINUTE)
+    holder = installation.claim_one().spec.id
+    installation.pass_time(MINUTE)
+    installation.show_node()
+    (job,) = (
+        tick.job for tick in installation.rows(installation.schedules.find(_only(installation)).schedule.uuid)[-1:]
+    )
     assert job is not None
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.PREVIOUS_RUNNING]
     assert found.lead.job == holder
 
 
 @situation(10, Code.DEFINITION_MISSING)
-def test_a_job_whose_type_is_gone_says_so(house: House) -> None:
-    job = house.enqueue()
-    gone = house.definitions.job_type("report").uuid
-    house.definitions.delete_job_type("report")
+def test_a_job_whose_type_is_gone_says_so(installation: WhyInstallation) -> None:
+    job = installation.enqueue()
+    gone = installation.definitions.job_type("report").uuid
+    installation.definitions.delete_job_type("report")
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.DEFINITION_MISSING]
     assert found.lead.job_type == gone
 
 
 @situation(11, Code.STARTING)
-def test_a_ready_job_with_nothing_in_its_way_is_starting(house: House) -> None:
-    job = house.enqueue()
+def test_a_ready_job_with_nothing_in_its_way_is_starting(installation: WhyInstallation) -> None:
+    job = installation.enqueue()
 
-    assert codes(house.engine.why.job(job)) == [Code.STARTING]
+    assert codes(installation.engine.why.job(job)) == [Code.STARTING]
 
 
 @situation(12, Code.RUNNING)
-def test_a_running_job_says_since_when_and_where(house: House) -> None:
-    job = house.enqueue(timeout_ms=MINUTE)
-    claim = house.claim_one()
-    house.clock.advance(5_000)
+def test_a_running_job_says_since_when_and_where(installation: WhyInstallation) -> None:
+    job = installation.enqueue(timeout_ms=MINUTE)
+    claim = installation.claim_one()
+    installation.clock.advance(5_000)
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert found.lead.code is Code.RUNNING
     assert (found.lead.since, found.lead.until) == (START, START + MINUTE)
@@ -236,79 +238,81 @@ def test_a_running_job_says_since_when_and_where(house: House) -> None:
     assert "5 seconds now" in found.lead.sentence
 
 
-def test_a_running_job_whose_node_is_silent_or_that_is_being_cancelled_says_so_too(house: House) -> None:
-    job = house.enqueue()
-    house.claim_one()
-    house.engine.jobs.cancel(job)
+def test_a_running_job_whose_node_is_silent_or_that_is_being_cancelled_says_so_too(
+    installation: WhyInstallation,
+) -> None:
+    job = installation.enqueue()
+    installation.claim_one()
+    installation.engine.jobs.cancel(job)
 
-    assert codes(house.engine.why.job(job)) == [Code.RUNNING, Code.CANCELLING, Code.NODE_SILENT]
+    assert codes(installation.engine.why.job(job)) == [Code.RUNNING, Code.CANCELLING, Code.NODE_SILENT]
 
 
 @situation(13, Code.ENDED)
-def test_an_ended_job_says_how(house: House) -> None:
-    job = house.enqueue()
-    house.end(house.claim_one(), well=False)
+def test_an_ended_job_says_how(installation: WhyInstallation) -> None:
+    job = installation.enqueue()
+    installation.end(installation.claim_one(), well=False)
 
-    found = house.engine.why.job(job)
+    found = installation.engine.why.job(job)
 
     assert codes(found) == [Code.ENDED]
     assert (found.lead.state, found.lead.error) == ("failed", "no")
     assert found.lead.sentence == "It failed at 2023-11-14 22:14:01 UTC: no."
 
 
-def test_what_must_end_first_leads_and_the_others_follow(house: House) -> None:
-    house.engine.queues.pause("default")
-    house.show_node(draining=True)
-    later, ready = house.enqueue(delay_ms=MINUTE), house.enqueue()
+def test_what_must_end_first_leads_and_the_others_follow(installation: WhyInstallation) -> None:
+    installation.engine.queues.pause("default")
+    installation.show_node(draining=True)
+    later, ready = installation.enqueue(delay_ms=MINUTE), installation.enqueue()
 
-    assert codes(house.engine.why.job(later)) == [Code.NOT_DUE, Code.PAUSED, Code.NO_LIVE_NODE]
-    assert codes(house.engine.why.job(ready)) == [Code.PAUSED, Code.NO_LIVE_NODE]
+    assert codes(installation.engine.why.job(later)) == [Code.NOT_DUE, Code.PAUSED, Code.NO_LIVE_NODE]
+    assert codes(installation.engine.why.job(ready)) == [Code.PAUSED, Code.NO_LIVE_NODE]
 
 
-def test_a_job_behind_others_while_all_slots_are_taken_says_both(house: House) -> None:
-    house.enqueue()
-    house.enqueue()
-    house.claim()
-    house.enqueue()
-    job = house.enqueue()
+def test_a_job_behind_others_while_all_slots_are_taken_says_both(installation: WhyInstallation) -> None:
+    installation.enqueue()
+    installation.enqueue()
+    installation.claim()
+    installation.enqueue()
+    job = installation.enqueue()
 
-    assert codes(house.engine.why.job(job)) == [Code.AT_CAPACITY, Code.BEHIND]
+    assert codes(installation.engine.why.job(job)) == [Code.AT_CAPACITY, Code.BEHIND]
 
 
 # -- schedules -----------------------------------------------------------------------------------------------------
 
 
-def _only(house: House) -> str:
-    (entry,) = house.store.list_schedules(limit=10).entries
+def _only(installation: WhyInstallation) -> str:
+    (entry,) = installation.store.list_schedules(limit=10).entries
     return entry.schedule.name
 
 
 @situation(14, Code.NOT_DUE)
-def test_a_schedule_between_two_ticks_is_not_due(house: House) -> None:
-    uuid = house.schedule(cron="*/5 * * * *", tz="Europe/Berlin")
+def test_a_schedule_between_two_ticks_is_not_due(installation: WhyInstallation) -> None:
+    uuid = installation.schedule(cron="*/5 * * * *", tz="Europe/Berlin")
 
-    found = house.engine.why.schedule(uuid)
+    found = installation.engine.why.schedule(uuid)
 
     assert codes(found) == [Code.NOT_DUE]
     assert found.lead.sentence == ("Its next tick is to wait until 2023-11-14 23:15:00 +01:00, 59 seconds from now.")
 
 
 @situation(15, Code.PAUSED)
-def test_a_paused_schedule_says_so_with_its_note(house: House) -> None:
-    uuid = house.schedule(cron="* * * * *")
-    house.schedules.pause(uuid, "until the audit is over")
+def test_a_paused_schedule_says_so_with_its_note(installation: WhyInstallation) -> None:
+    uuid = installation.schedule(cron="* * * * *")
+    installation.schedules.pause(uuid, "until the audit is over")
 
-    found = house.engine.why.schedule(uuid)
+    found = installation.engine.why.schedule(uuid)
 
     assert codes(found) == [Code.PAUSED]
     assert found.lead.note == "until the audit is over"
 
 
 @situation(16, Code.BEFORE_START)
-def test_a_schedule_whose_time_has_not_begun_says_when_it_does(house: House) -> None:
-    uuid = house.schedule(cron="* * * * *", start=START + 90 * MINUTE)
+def test_a_schedule_whose_time_has_not_begun_says_when_it_does(installation: WhyInstallation) -> None:
+    uuid = installation.schedule(cron="* * * * *", start=START + 90 * MINUTE)
 
-    found = house.engine.why.schedule(uuid)
+    found = installation.engine.why.schedule(uuid)
 
     assert codes(found) == [Code.BEFORE_START]
     assert found.lead.since == START + 90 * MINUTE
@@ -317,93 +321,93 @@ def test_a_schedule_whose_time_has_not_begun_says_when_it_does(house: House) -> 
 
 
 @situation(17, Code.PREVIOUS_RUNNING)
-def test_a_schedule_whose_job_goes_on_names_it(house: House) -> None:
-    uuid = house.schedule(cron="* * * * *", overlap=Overlap.SKIP)
-    house.pass_time(MINUTE)
-    running = house.claim_one().spec.id
-    house.pass_time(MINUTE)
-    house.show_node()
+def test_a_schedule_whose_job_goes_on_names_it(installation: WhyInstallation) -> None:
+    uuid = installation.schedule(cron="* * * * *", overlap=Overlap.SKIP)
+    installation.pass_time(MINUTE)
+    running = installation.claim_one().spec.id
+    installation.pass_time(MINUTE)
+    installation.show_node()
 
-    found = house.engine.why.schedule(uuid)
+    found = installation.engine.why.schedule(uuid)
 
     assert codes(found) == [Code.PREVIOUS_RUNNING, Code.NOT_DUE, Code.TICK_SKIPPED]
     assert found.lead.job == running
 
 
 @situation(18, Code.NO_LIVE_NODE)
-def test_a_schedule_that_nobody_fires_says_so(house: House) -> None:
-    uuid = house.schedule(cron="0 0 * * *")
-    house.show_node(roles=(WORKER,))
+def test_a_schedule_that_nobody_fires_says_so(installation: WhyInstallation) -> None:
+    uuid = installation.schedule(cron="0 0 * * *")
+    installation.show_node(roles=(WORKER,))
 
-    found = house.engine.why.schedule(uuid)
+    found = installation.engine.why.schedule(uuid)
 
     assert codes(found) == [Code.NO_LIVE_NODE, Code.NOT_DUE]
     assert "rota scheduler" in found.lead.sentence
 
 
 @situation(19, Code.ENDED)
-def test_a_schedule_that_made_all_its_jobs_is_over(house: House) -> None:
-    uuid = house.schedule(cron="* * * * *", max_runs=1)
-    house.pass_time(MINUTE)
-    house.show_node()
+def test_a_schedule_that_made_all_its_jobs_is_over(installation: WhyInstallation) -> None:
+    uuid = installation.schedule(cron="* * * * *", max_runs=1)
+    installation.pass_time(MINUTE)
+    installation.show_node()
 
-    found = house.engine.why.schedule(uuid)
+    found = installation.engine.why.schedule(uuid)
 
     assert codes(found) == [Code.ENDED]
     assert "1 job" in found.lead.sentence
 
 
 @situation(20, Code.EXCLUDED_DAY)
-def test_a_schedule_whose_next_tick_is_on_an_excluded_day_says_so(house: House) -> None:
-    uuid = house.schedule(cron="0 0 15 11 *", exclude=["2023-11-15"])
+def test_a_schedule_whose_next_tick_is_on_an_excluded_day_says_so(installation: WhyInstallation) -> None:
+    uuid = installation.schedule(cron="0 0 15 11 *", exclude=["2023-11-15"])
 
-    assert codes(house.engine.why.schedule(uuid)) == [Code.NOT_DUE, Code.EXCLUDED_DAY]
+    assert codes(installation.engine.why.schedule(uuid)) == [Code.NOT_DUE, Code.EXCLUDED_DAY]
 
 
 @situation(21, Code.TICK_MISSED)
-def test_a_schedule_that_nobody_served_tells_of_the_missed_tick(house: House) -> None:
-    uuid = house.schedule(cron="0 * * * *", catch_up="none")
-    house.clock.advance(90 * MINUTE)
-    house.tick()
-    house.show_node()
+def test_a_schedule_that_nobody_served_tells_of_the_missed_tick(installation: WhyInstallation) -> None:
+    uuid = installation.schedule(cron="0 * * * *", catch_up="none")
+    installation.clock.advance(90 * MINUTE)
+    installation.tick()
+    installation.show_node()
 
-    found = house.engine.why.schedule(uuid)
+    found = installation.engine.why.schedule(uuid)
 
     assert codes(found) == [Code.NOT_DUE, Code.TICK_MISSED]
     assert "does not catch up" in found.also[0].sentence
 
 
-def test_a_schedule_whose_job_type_is_gone_says_so(house: House) -> None:
-    uuid = house.schedule(cron="0 0 * * *")
-    (entry,) = house.store.find_schedules([uuid])
+def test_a_schedule_whose_job_type_is_gone_says_so(installation: WhyInstallation) -> None:
+    uuid = installation.schedule(cron="0 0 * * *")
+    (entry,) = installation.store.find_schedules([uuid])
     assert entry is not None
-    house.store.delete_job_types([entry.schedule.job_type])
+    installation.store.delete_job_types([entry.schedule.job_type])
 
-    assert house.engine.why.schedule(uuid).lead.code is Code.DEFINITION_MISSING
+    assert installation.engine.why.schedule(uuid).lead.code is Code.DEFINITION_MISSING
 
 
 # -- configurations ------------------------------------------------------------------------------------------------
 
 
 @situation(22, Code.DEPENDENCY_MISSING)
-def test_a_configuration_names_each_event_that_has_not_come(house: House) -> None:
-    house.configure(needs("FILE", "/a", 60), needs("FILE", "/b", 60))
-    house.post("FILE", "/a")
+def test_a_configuration_names_each_event_that_has_not_come(installation: WhyInstallation) -> None:
+    installation.configure(needs("FILE", "/a", 60), needs("FILE", "/b", 60))
+    installation.post("FILE", "/a")
 
-    found = house.engine.why.configuration("c")
+    found = installation.engine.why.configuration("c")
 
     assert codes(found) == [Code.DEPENDENCY_MISSING]
     assert found.lead.sentence == "FILE /b has not come yet."
 
 
 @situation(23, Code.DEPENDENCY_EXPIRED)
-def test_a_configuration_names_what_has_expired(house: House) -> None:
-    house.configure(needs("FILE", "/a", 10), needs("FILE", "/b", 600))
-    house.post("FILE", "/a")
-    house.clock.advance(15_000)
-    house.post("FILE", "/b")
+def test_a_configuration_names_what_has_expired(installation: WhyInstallation) -> None:
+    installation.configure(needs("FILE", "/a", 10), needs("FILE", "/b", 600))
+    installation.post("FILE", "/a")
+    installation.clock.advance(15_000)
+    installation.post("FILE", "/b")
 
-    found = house.engine.why.configuration("c")
+    found = installation.engine.why.configuration("c")
 
     assert codes(found) == [Code.DEPENDENCY_EXPIRED]
     assert found.lead.dependency is not None
@@ -412,70 +416,70 @@ def test_a_configuration_names_what_has_expired(house: House) -> None:
 
 
 @situation(24, Code.STALE_EVENT)
-def test_a_configuration_says_that_its_last_event_was_too_old(house: House) -> None:
-    house.configure(needs("FILE", "/a", 600))
-    house.post("FILE", "/a")
-    house.post("FILE", "/a", START - 5_000)
+def test_a_configuration_says_that_its_last_event_was_too_old(installation: WhyInstallation) -> None:
+    installation.configure(needs("FILE", "/a", 600))
+    installation.post("FILE", "/a")
+    installation.post("FILE", "/a", START - 5_000)
 
-    assert codes(house.engine.why.configuration("c")) == [Code.STALE_EVENT]
+    assert codes(installation.engine.why.configuration("c")) == [Code.STALE_EVENT]
 
 
 @situation(25, Code.DUPLICATE_EVENT)
-def test_a_configuration_says_that_its_last_event_had_counted_before(house: House) -> None:
-    house.configure(needs("FILE", "/a", 600), needs("FILE", "/b", 600))
-    house.post("FILE", "/a", eventId="one")
-    house.post("FILE", "/a", eventId="one")
+def test_a_configuration_says_that_its_last_event_had_counted_before(installation: WhyInstallation) -> None:
+    installation.configure(needs("FILE", "/a", 600), needs("FILE", "/b", 600))
+    installation.post("FILE", "/a", eventId="one")
+    installation.post("FILE", "/a", eventId="one")
 
-    assert codes(house.engine.why.configuration("c")) == [Code.DUPLICATE_EVENT, Code.DEPENDENCY_MISSING]
+    assert codes(installation.engine.why.configuration("c")) == [Code.DUPLICATE_EVENT, Code.DEPENDENCY_MISSING]
 
 
 @situation(26, Code.UNIQUE_KEY_TAKEN)
-def test_a_configuration_whose_job_is_there_already_says_so(house: House) -> None:
-    house.define("single", unique=Unique.WHILE_PENDING)
-    house.configure(needs("FILE", "/a", 600), job={"job_type": "single"})
-    house.post("FILE", "/a")
-    house.clock.advance(1_000)
-    house.post("FILE", "/a")
+def test_a_configuration_whose_job_is_there_already_says_so(installation: WhyInstallation) -> None:
+    installation.define("single", unique=Unique.WHILE_PENDING)
+    installation.configure(needs("FILE", "/a", 600), job={"job_type": "single"})
+    installation.post("FILE", "/a")
+    installation.clock.advance(1_000)
+    installation.post("FILE", "/a")
 
-    assert codes(house.engine.why.configuration("c")) == [Code.UNIQUE_KEY_TAKEN]
+    assert codes(installation.engine.why.configuration("c")) == [Code.UNIQUE_KEY_TAKEN]
 
 
 @situation(27, Code.FIRED)
-def test_a_configuration_that_fired_names_its_job(house: House) -> None:
-    house.configure(needs("FILE", "/a", 600))
-    house.post("FILE", "/a")
+def test_a_configuration_that_fired_names_its_job(installation: WhyInstallation) -> None:
+    installation.configure(needs("FILE", "/a", 600))
+    installation.post("FILE", "/a")
 
-    found = house.engine.why.configuration("c")
+    found = installation.engine.why.configuration("c")
 
     assert codes(found) == [Code.FIRED]
     assert found.lead.job is not None
-    assert house.engine.jobs.find(found.lead.job)
+    assert installation.engine.jobs.find(found.lead.job)
 
 
-def test_of_any_of_none_is_missing_once_one_has_come(house: House) -> None:
+def test_of_any_of_none_is_missing_once_one_has_come(installation: WhyInstallation) -> None:
     either: dict[str, object] = {"any_of": [needs("FILE", "/a", 600), needs("FILE", "/b", 600)]}
-    house.configure(either, needs("FILE", "/c", 600))
-    house.post("FILE", "/b")
+    installation.configure(either, needs("FILE", "/c", 600))
+    installation.post("FILE", "/b")
 
-    found = house.engine.why.configuration("c")
+    found = installation.engine.why.configuration("c")
 
     assert [one.dependency.resource for one in (found.lead, *found.also) if one.dependency] == ["/c"]
 
 
-def test_a_configuration_whose_jobs_no_node_would_run_says_so_last(house: House) -> None:
-    house.configure(needs("FILE", "/a", 600))
-    house.engine.queues.pause("default")
+def test_a_configuration_whose_jobs_no_node_would_run_says_so_last(installation: WhyInstallation) -> None:
+    installation.configure(needs("FILE", "/a", 600))
+    installation.engine.queues.pause("default")
 
-    assert codes(house.engine.why.configuration("c")) == [Code.DEPENDENCY_MISSING, Code.PAUSED]
+    assert codes(installation.engine.why.configuration("c")) == [Code.DEPENDENCY_MISSING, Code.PAUSED]
 
 
-def test_a_configuration_that_was_changed_waits_for_the_next_event(house: House) -> None:
-    house.configure(needs("FILE", "/a", 600), needs("FILE", "/b", 600))
-    house.post("FILE", "/a")
+def test_a_configuration_that_was_changed_waits_for_the_next_event(installation: WhyInstallation) -> None:
+    installation.configure(needs("FILE", "/a", 600), needs("FILE", "/b", 600))
+    installation.post("FILE", "/a")
     wish = {"name": "c", "job": {"job_type": "report"}, "dependencies": [needs("FILE", "/a", 600)]}
-    house.engine.configurations.replace("c", read_configuration(wish, ()))
+    installation.engine.configurations.replace("c", read_configuration(wish, ()))
 
-    assert codes(house.engine.why.configuration("c")) == [Code.EVENT_MISSING]
+    assert codes(installation.engine.why.configuration("c")) == [Code.EVENT_MISSING]
 
 
 # -- the page ------------------------------------------------------------------------------------------------------

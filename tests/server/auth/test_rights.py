@@ -214,7 +214,7 @@ def test_an_admins_key_that_is_narrowed_runs_what_is_defined(acting_as: As, admi
 
 
 def test_a_key_that_had_all_of_its_role_has_what_the_role_got_since(kept: Store) -> None:
-    before = frozenset(Scope) - {Scope.TYPES_WRITE, Scope.CONFIGURATIONS_WRITE}
+    before = frozenset(Scope) - {Scope.TYPES_WRITE, Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ}
     some = frozenset({Scope.JOBS_READ})
 
     _, operator = make_key(kept, "o", role=Role.OPERATOR, scopes=before, expires_at=None, now=1)
@@ -222,4 +222,5 @@ def test_a_key_that_had_all_of_its_role_has_what_the_role_got_since(kept: Store)
 
     assert operator.caller.may(Scope.CONFIGURATIONS_WRITE)
     assert not operator.caller.may(Scope.TYPES_WRITE)
+    assert not operator.caller.may(Scope.AUDIT_READ)
     assert narrow.caller.scopes == some

@@ -351,3 +351,31 @@ def test_what_a_job_says_just_before_its_end_is_not_lost(job: RunningJob, kept: 
     faults.after("read_logs", last_words)
 
     assert asyncio.run(follow(feeds, job.id)) == ["last words"]
+
+
+def test_a_page_of_long_lines_is_cut_by_its_size_and_none_is_left_out(admin: TestClient, job: RunningJob) -> None:
+    said = [f"{number} ".ljust(16_000, "a") for number in range(600)]
+    job.say(*said)
+    found: list[str] = []
+    after, more, pages = 0, True, 0
+
+    while more:
+        answer = admin.get(f"/api/jobs/{job.id}/logs", params={"limit": 10_000, "after": after}).json()
+        found += [line["message"] for line in answer["logs"]]
+        after, more, pages = answer["next"], answer["more"], pages + 1
+
+    assert (found, pages) == (said, 2)
+
+
+def test_a_follower_is_given_little_at_a_time_and_misses_nothing(api: Api, job: RunningJob) -> None:
+    said = [f"{number} ".ljust(16_000, "a") for number in range(400)]
+    job.say(*said)
+    job.end()
+
+    async def follow() -> list[list[Line]]:
+        return [lines async for lines in api.log_feeds.follow(job.id, after=0, idle_s=60) if lines]
+
+    given = asyncio.run(follow())
+
+    assert [line.entry.message for lines in given for line in lines] == said
+    assert max(sum(len(line.entry.message) for line in lines) for lines in given) <= 256 * 1024

@@ -39,7 +39,7 @@ def task_manner(admin_token: str | None) -> Manner:
             raise too_often(wait_s)
         return caller
 
-    return Manner(identify, error_answer)
+    return Manner(identify, error_answer, TaskError)
 
 
 def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> Response:

@@ -98,7 +98,7 @@ def _declare(routes: Routes, show: Show) -> None:
         show([job for job in jobs if not job.state.is_final])
         return TaskList([task_of(job) for job in jobs])
 
-    @routes.post("/tasks", needs=Scope.JOBS_WRITE, query=CollectionQuery, answer=TaskCreated)
+    @routes.post("/tasks", needs=Scope.JOBS_WRITE, query=CollectionQuery, answer=TaskCreated, may_make=True)
     def create_task(api: Api, call: Call[None, CollectionQuery]) -> Response:
         """Synchronise a collection now.
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
+from rota.engine.audit.actor import acting_here
 from rota.engine.definitions.built_in import ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions, is_default_node_type
 from rota.engine.definitions.file_configurations import FileConfigurations
@@ -100,6 +101,10 @@ class FileDefinitions:
         Others may do the same at the same time, as nodes that start together do. Whoever finds that another was faster
         begins again; there is one difference less each time.
         """
+        with acting_here("file"):
+            return self._apply(wanted)
+
+    def _apply(self, wanted: Wanted) -> list[Difference]:
         differences = self.diff(wanted)
         for _ in differences:
             try:

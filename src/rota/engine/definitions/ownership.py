@@ -33,6 +33,11 @@ def managed_by_file(owner: str) -> str:
     return f"{MANAGED_BY_FILE}:{owner}" if owner else MANAGED_BY_FILE
 
 
+def kind_of(one: Owned) -> str:
+    """What people call a definition of this kind."""
+    return _KINDS[type(one)]
+
+
 def is_of_file(found: Owned) -> bool:
     """Whether any file owns it."""
     return found.managed_by == MANAGED_BY_FILE or found.managed_by.startswith(f"{MANAGED_BY_FILE}:")
@@ -47,7 +52,7 @@ def refuse_file_owned(found: Owned) -> None:
     """What a file defines would come back, or be changed back, at the next start."""
     if is_of_file(found):
         of = f" of {_owner_of(found)!r}" if _owner_of(found) else ""
-        kind = _KINDS[type(found)]
+        kind = kind_of(found)
         raise Conflict(f"the {kind} {found.name!r} stands in the configuration file{of}; change it there")
 
 
@@ -55,7 +60,7 @@ def refuse_for_file(found: Owned, owner: str = "") -> None:
     """A file takes nothing from somebody else. What was owned before files had names is taken over."""
     if is_of(found, owner) or found.managed_by == MANAGED_BY_FILE:
         return
-    kind = _KINDS[type(found)]
+    kind = kind_of(found)
     if is_of_file(found):
         other = _owner_of(found)
         raise Conflict(

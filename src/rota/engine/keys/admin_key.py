@@ -4,6 +4,7 @@ import secrets
 
 from msgspec import Struct
 
+from rota.engine.audit.record import record
 from rota.engine.keys.dev_key import DEV_KEY, end_dev_key, is_dev_key
 from rota.engine.keys.hashes import hash_chosen_key, hash_made_key, matches_hash
 from rota.errors import InvalidInput, NotFound
@@ -21,6 +22,7 @@ def replace_key(store: Store) -> str:
     """A new admin key in place of whatever was kept. It is shown once; only its hash stays."""
     key = secrets.token_urlsafe(32)
     store.put_setting(SETTING, hash_made_key(key))
+    record(store, "replace", "key", ADMIN_KEY)
     end_dev_key(store)
     return key
 
@@ -29,6 +31,7 @@ def revoke_admin_key(store: Store) -> None:
     """Forget the admin key. Servers without one in their settings refuse it within seconds."""
     if not store.delete_setting(SETTING):
         raise NotFound("key", ADMIN_KEY)
+    record(store, "revoke", "key", ADMIN_KEY)
 
 
 def has_admin_key(store: Store) -> bool:

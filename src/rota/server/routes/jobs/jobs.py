@@ -10,6 +10,7 @@ from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.filters import JobFilter, job_query
+from rota.server.routes.jobs.pages import JobList, job_page
 from rota.shapes import fields
 from rota.shapes.jobs import JobShape
 from rota.shapes.why import WhyShape, why_shape
@@ -83,13 +84,6 @@ class JobListQuery(JobFilter, frozen=True, forbid_unknown_fields=True, kw_only=T
     cursor: fields.Cursor | None = None
 
 
-class JobList(Struct, frozen=True):
-    """A page of jobs. It may be short, or empty, and still have a cursor."""
-
-    jobs: list[JobShape]
-    cursor: str | None
-
-
 class Cancelled(Struct, frozen=True, kw_only=True):
     """`cancelled`: it waited and now is; `requested`: it runs, and its node is told."""
 
@@ -129,8 +123,7 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
 def list_jobs(api: Api, call: Call[None, JobListQuery]) -> JobList:
     """List jobs: waiting ones in the order in which they will run, then running ones, then the latest that ended."""
     query = call.query
-    page = api.engine.store.list_jobs(job_query(api, query), limit=query.limit, cursor=query.cursor or None)
-    return JobList(api.describe(page.jobs), page.cursor)
+    return job_page(api, job_query(api, query), limit=query.limit, cursor=query.cursor or None)
 
 
 @routes.get("/api/jobs/{uuid}", needs=Scope.JOBS_READ, answer=JobShape, errors=(404,))

@@ -21,6 +21,8 @@ HEARTBEAT_S = 15.0
 KEY_CHECK_S = 2.0
 """A stream ends within this time after its key."""
 _PAGE = 1000
+_MAX_PAGE_SIZE = 8 * 1024 * 1024
+"""Letters of the messages in one page; then it is cut, and says that there is more."""
 
 routes = Routes("logs")
 
@@ -64,14 +66,15 @@ def read_logs(api: Api, call: Call[None, LogPageQuery]) -> LogList:
     """The log of a job, as far as it goes now."""
     uuid, query = api.engine.jobs.find(call.path["uuid"]).id, call.query
     wanted: list[LogShape] = []
-    position = query.after
+    position, size = query.after, 0
     while True:
         page = api.engine.store.read_logs(uuid, after=position, limit=_PAGE)
         for entry in page.entries:
             position += 1
             if query.wants(entry):
                 wanted.append(log_shape(entry))
-                if len(wanted) == query.limit:
+                size += len(entry.message)
+                if len(wanted) == query.limit or size >= _MAX_PAGE_SIZE:
                     return LogList(wanted, position, True)
         if len(page.entries) < _PAGE:
             return LogList(wanted, position, False)
