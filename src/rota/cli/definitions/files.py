@@ -16,29 +16,33 @@ _FILE = click.option(
     "-f", "--file", "file", metavar="FILE", type=click.Path(path_type=Path), required=True, help="Like rota.yaml."
 )
 
+_PRUNE = click.option("--prune", is_flag=True, help="Remove also what other files own and this one does not have.")
+
 
 @click.command(short_help="Make the store agree with a file of definitions.")
 @_FILE
+@_PRUNE
 @takes_target
-def apply(target: Target, *, file: Path) -> None:
+def apply(target: Target, *, file: Path, prune: bool) -> None:
     """Make node types, job types and schedules of the file, change them, and remove those it no longer has.
 
-    Only what is defined in a file is touched; what was made in another way stays as it is.
+    Only what the file owns is removed, by its `owner`; what other files own or was made in another way stays as it is.
     """
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
-        changes = rota.file.apply(Wanted.of(settings))
+        changes = rota.file.apply(Wanted.of(settings, prunes=prune))
     answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes))
 
 
 @click.command(short_help="Show what apply would change.")
 @_FILE
+@_PRUNE
 @takes_target
-def diff(target: Target, *, file: Path) -> None:
+def diff(target: Target, *, file: Path, prune: bool) -> None:
     """Show what `rota apply` would change, field by field; change nothing."""
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
-        changes = rota.file.diff(Wanted.of(settings))
+        changes = rota.file.diff(Wanted.of(settings, prunes=prune))
     answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes))
 
 
