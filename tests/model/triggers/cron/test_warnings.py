@@ -34,6 +34,16 @@ from rota.model.triggers.cron.warnings import cron_warnings
             "write names such as FRI, or ? for the day, to be sure",
         ),
         (
+            "0 0 9 ? * 1",
+            'weekday "1" is counted from Sunday = 1, as in Quartz, because of the ?; Unix counts from Sunday = 0: '
+            "write names such as FRI, or say dialect: quartz, to be sure",
+        ),
+        (
+            "0 0 9 * * 2-6 2030",
+            'weekday "2-6" is counted from Sunday = 1, as in Quartz, because of its 7 fields; Unix counts from '
+            "Sunday = 0: write names such as FRI, or say dialect: quartz, to be sure",
+        ),
+        (
             "15 0 12 * * *",
             "6 fields: the first one is read as seconds; programs that put seconds last read this line otherwise",
         ),

@@ -19,6 +19,7 @@ def cron_warnings(cron: Cron) -> tuple[str, ...]:
         *_too_often(cron),
         *_every_minute_of_an_hour(cron),
         *_six_fields(cron),
+        *_quartz_by_itself(cron),
         *_either_day(cron),
         *_uneven_steps(cron),
         *_missing_days(cron),
@@ -57,6 +58,18 @@ def _six_fields(cron: Cron) -> Iterator[str]:
         yield (
             f'weekday "{cron.weekday.text}" is counted from Sunday = 0; Quartz counts from Sunday = 1: '
             "write names such as FRI, or ? for the day, to be sure"
+        )
+
+
+def _quartz_by_itself(cron: Cron) -> Iterator[str]:
+    """Digits mean other days in Quartz, and nobody said that it is."""
+    if not cron.takes_itself_for_quartz or cron.weekday.is_full:
+        return
+    if any(map(str.isdigit, cron.weekday.text.partition("#")[0])):
+        form = "of its 7 fields" if cron.field_count == 7 else "of the ?"
+        yield (
+            f'weekday "{cron.weekday.text}" is counted from Sunday = 1, as in Quartz, because {form}; Unix counts from '
+            "Sunday = 0: write names such as FRI, or say dialect: quartz, to be sure"
         )
 
 
