@@ -18,6 +18,12 @@ from rota.model.triggers.cron.warnings import cron_warnings
         ("*/7 * * * *", '"*/7" begins anew each hour, so its last wait is shorter; for an even rhythm use `@every 7m`'),
         ("0 */5 * * *", '"*/5" begins anew each day, so its last wait is shorter; for an even rhythm use `@every 5h`'),
         ("*/90 * * * *", '"*/90" begins anew each hour, so fires once in it; for an even rhythm use `@every 90m`'),
+        ("0 0 29 2 *", "29 February comes in leap years only; L is the last day of every February"),
+        (
+            "0 0 1-31 * 5",
+            'day "1-31" is every day, so it fires every day, whatever the weekday "5" says; '
+            "write * for the day to let the weekday decide",
+        ),
         ("0 0 30 * *", "day 30 does not exist in February; L is the last day of every month"),
         (
             "0 0 31 4-6 *",
