@@ -40,6 +40,8 @@ FIELDS: dict[str, Field] = {
     "metrics_open": Field(values.flag, values.read_flag),
     "allowed_hosts": Field(values.host_names, values.read_words),
     "trusted_proxies": Field(values.networks, values.read_words),
+    "tls_certificate": Field(values.text),
+    "tls_key": Field(values.text),
     "max_connections": Field(values.whole(1, 1_000_000), values.read_whole),
     "event_types": Field(values.event_types, values.read_words),
     "roles": Field(values.some_of(ROLES), values.read_words),
@@ -65,6 +67,8 @@ SERVER_KEYS = {"enabled": "server_enabled"} | {
         "metrics_open",
         "allowed_hosts",
         "trusted_proxies",
+        "tls_certificate",
+        "tls_key",
         "max_connections",
     )
 }

@@ -51,6 +51,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Names under which the server answers beside those of loopback and of its address; `*` for any."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks of proxies that are believed when they say for whom they ask."""
+    tls_certificate: str | None = None
+    """A PEM file with the certificate of the server and those between it and its root; then it speaks HTTPS only."""
+    tls_key: str | None = None
+    """A PEM file with its private key; absent means that it is in the file of the certificate."""
     max_connections: int = 1_000
     """Connections that the server holds; never more than half the descriptors of its process."""
 

@@ -9,6 +9,7 @@ from rota.cli.show import Shape, answer, compact, talk
 from rota.cli.target import Target, takes_target
 from rota.dialects import registry
 from rota.engine.definitions.file import Difference, Wanted
+from rota.model.schedules.hints import request_hints
 from rota.settings import Settings, load_settings
 
 _MARKS = {"create": "+", "change": "~", "delete": "-"}
@@ -31,7 +32,8 @@ def apply(target: Target, *, file: Path, prune: bool) -> None:
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
         changes = rota.file.apply(Wanted.of(settings, prunes=prune))
-    answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes))
+        hints = _hints(settings, changes, rota.clock.now())
+    answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes, hints))
 
 
 @click.command(short_help="Show what apply would change.")
@@ -43,7 +45,8 @@ def diff(target: Target, *, file: Path, prune: bool) -> None:
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
         changes = rota.file.diff(Wanted.of(settings, prunes=prune))
-    answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes))
+        hints = _hints(settings, changes, rota.clock.now())
+    answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes, hints))
 
 
 def _read(target: Target, file: Path) -> tuple[Target, Settings]:
@@ -58,11 +61,20 @@ def _shape(one: Difference) -> Shape:
     return {"kind": one.kind, "name": one.name, "action": one.action, "before": one.before, "after": one.after}
 
 
-def _show(changes: list[Difference]) -> None:
+def _hints(settings: Settings, changes: list[Difference], now: int) -> list[str]:
+    """What looks like a slip in the schedules that are new or changed."""
+    changed = {one.name for one in changes if one.kind == "schedule" and one.action != "delete"}
+    requests = [one for one in settings.schedules if one.name in changed]
+    return [f"schedule {one.name}: {hint}" for one in requests for hint in request_hints(one, now)]
+
+
+def _show(changes: list[Difference], hints: list[str]) -> None:
     for one in changes:
         click.echo(f"{_MARKS[one.action]} {one.kind} {one.name}")
         if one.action == "change":
             for field in one.after:
                 click.echo(f"    {field}: {compact(one.before[field])} -> {compact(one.after[field])}")
+    for hint in hints:
+        talk(f"warning: {hint}")
     if not changes:
         talk("No differences.")
