@@ -60,13 +60,13 @@ WRITING = {
 }  # fmt: skip
 """Operations of a store, and of a lifeline, that change something. `lifeline` opens the way to two of them."""
 READING = {
-    "claims_of_node", "close", "configuration_uuid", "count_jobs", "definitions_version", "find_configurations",
-    "find_jobs", "find_schedules", "get_setting", "list_audit", "list_configurations", "list_evaluations",
-    "list_job_types",
-    "list_jobs", "list_node_types", "list_nodes", "list_queues", "list_schedules", "list_settings", "list_ticks",
-    "list_validations", "listening_configurations", "load_configurations", "match_events", "now", "paused_queues",
-    "problems", "read_job_rules", "read_logs", "read_outbox", "read_pulses", "read_stats", "read_totals",
-    "read_wait", "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
+    "claims_of_node", "close", "configuration_uuid", "count_jobs", "count_series", "definitions_version",
+    "find_configurations", "find_jobs", "find_schedules", "get_setting", "list_audit", "list_configurations",
+    "list_evaluations", "list_job_types", "list_jobs", "list_node_types", "list_nodes", "list_queues",
+    "list_schedules", "list_series", "list_settings", "list_ticks", "list_validations",
+    "listening_configurations", "load_configurations", "match_events", "now", "paused_queues", "problems",
+    "read_job_rules", "read_logs", "read_outbox", "read_pulses", "read_stats", "read_totals", "read_wait",
+    "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store"}
 JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}
