@@ -529,3 +529,18 @@ def test_names_and_proxies_of_a_server_are_checked(tmp_path: Path) -> None:
         assert "is not a host name" in refusal(tmp_path, f"server: {{allowed_hosts: ['{wrong}']}}")
     assert "no address or network" in refusal(tmp_path, "server: {trusted_proxies: [proxy]}")
     assert "from 1 to" in refusal(tmp_path, "server: {max_connections: 0}")
+
+
+def test_a_file_is_owned_by_its_folder_its_project_or_by_whom_it_says(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "rota.yaml").write_text("node_types: [{name: big}]")
+    by_folder = load_settings({}, {}, None, folder)
+    (folder / "rota.yaml").write_text("owner: bank")
+    by_word = load_settings({}, {}, None, folder)
+    (folder / "rota.yaml").unlink()
+    (folder / "pyproject.toml").write_text('[project]\nname = "market"\n[tool.rota]\notel = false\n')
+    by_project = load_settings({}, {}, None, folder)
+
+    assert [one.owner for one in (by_folder, by_word, by_project)] == ["shop", "bank", "market"]
+    assert load_settings({}, {}, None, tmp_path).owner == ""

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rota.engine.audit.actor import acting
+from rota.engine.audit.actor import begin_acting
 from rota.engine.keys.access import NOBODY, OPEN, Caller
 from rota.engine.keys.dev_key import is_dev_key
 from rota.errors import RotaError
@@ -81,11 +81,11 @@ class Endpoint:
             caller,
             headers,
         )
-        with acting(Actor(caller.name, f"api {_address_of(scope)}", caller.key)):
-            if self._is_async[method]:
-                found = await operation.run(self._api, call)
-            else:
-                found = await self._api.in_thread(operation.run, self._api, call)
+        begin_acting(Actor(caller.name, f"api {_address_of(scope)}", caller.key))
+        if self._is_async[method]:
+            found = await operation.run(self._api, call)
+        else:
+            found = await self._api.in_thread(operation.run, self._api, call)
         return found if isinstance(found, Response) else Json(found)
 
     async def _guest(self, scope: Scope, headers: Headers) -> Caller:

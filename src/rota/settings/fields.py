@@ -26,6 +26,7 @@ class Field(Struct, frozen=True):
 
 FIELDS: dict[str, Field] = {
     "store": Field(values.url),
+    "owner": Field(values.short_text),
     "sqlite_synchronous": Field(values.one_of(["NORMAL", "FULL"])),
     "history_max_age_days": Field(values.number(0, 36_500), values.read_number),
     "history_max_count": Field(values.whole(0, 10**12), values.read_whole),

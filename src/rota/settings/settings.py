@@ -23,6 +23,9 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     store: str = "sqlite:///rota.db"
     """URL of the store. A relative file is relative to the working directory."""
+    owner: str = ""
+    """Whose the definitions of the file are. By default the name of its project: that of `pyproject.toml`, or of the
+    folder in which the file is. Without a file it is empty."""
     sqlite_synchronous: str = "FULL"
     """With `FULL` a power cut costs nothing, at the price of a disk flush per commit; with `NORMAL` the last second."""
     history_max_age_days: float = 30.0

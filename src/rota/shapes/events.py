@@ -76,6 +76,8 @@ class EventShape(Struct, frozen=True, kw_only=True, rename=_SPECIFIED_KEYS):
     resource_id: str
     timestamp: str
     received_at: int
+    stated_timestamp: str | UnsetType = UNSET
+    """What its sender stated, if that was after its reception, as of which it counts."""
 
 
 class JobWishShape(Struct, frozen=True):
@@ -288,6 +290,7 @@ def _event_shape(one: EventRef, type: str | None = None) -> EventShape:
         resource_id=one.resource,
         timestamp=shown_time(one.time),
         received_at=one.received_at,
+        stated_timestamp=UNSET if one.stated_time is None else shown_time(one.stated_time),
     )
 
 

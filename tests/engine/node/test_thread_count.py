@@ -5,6 +5,8 @@ import asyncio
 import pytest
 from msgspec import structs
 
+from rota.engine.node.node import Node
+from rota.model.node import Node as NodeRecord
 from rota.store import Store
 from tests.engine.job_functions import new_stage
 from tests.engine.working import until, working
@@ -16,6 +18,11 @@ pytestmark = pytest.mark.stores("sqlite-file", "redis")
 def set_thread_count(installation: Installation, count: int) -> None:
     node_type = installation.definitions.node_type(installation.queue)
     installation.definitions.define_node_type(structs.replace(node_type, thread_count=count))
+
+
+def shown(store: Store, node: Node) -> NodeRecord:
+    (record,) = [one for one in store.list_nodes(since=0) if one.uuid == node.uuid]
+    return record
 
 
 def shown_slots(store: Store) -> list[int]:
@@ -42,7 +49,7 @@ def test_a_node_follows_the_thread_count_up_and_down(store: Store) -> None:
             stage.gate.set()
             await installation.ended(*first)
             stage.most_inside = 0
-            await installation.ended(*[installation.enqueue("take_a_moment", {"text": "a"}) for _ in range(5)])
+            await installation.ended(*[installation.enqueue("take_a_moment", {"text": "a"}) for _ in range(200)])
             assert stage.most_inside == 1
 
     asyncio.run(scene())
@@ -61,7 +68,11 @@ def test_a_number_that_was_given_to_the_node_itself_stays(store: Store) -> None:
             await installation.ended(*jobs)
 
             assert stage.most_inside == 2
-            assert [one.slots for one in store.list_nodes(since=0) if one.uuid == node.uuid] == [2]
+            async with working(store) as other:
+                await until(lambda: shown(store, other).slots == 5, "another node to follow")
+                at = shown(store, other).last_ping
+                await until(lambda: shown(store, node).last_ping > at, "this one to tell of itself again")
+            assert shown(store, node).slots == 2
 
     asyncio.run(scene())
 

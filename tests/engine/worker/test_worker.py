@@ -353,7 +353,11 @@ def test_what_a_node_claimed_ahead_is_queued_and_runs_once_it_has_begun(store: S
             slow = [installation.enqueue("pass_gate") for _ in range(10)]
 
             expected = {JobState.SUCCEEDED: 1_000, JobState.RUNNING: 2, JobState.QUEUED: 8}
-            await until(lambda: installation.counts() == expected, "the two that run to be shown")
+            most = 0
+            while (counts := installation.counts()) != expected:
+                most = max(most, counts.get(JobState.RUNNING, 0))
+                await asyncio.sleep(0)
+            assert most <= 2
 
             assert [installation.job(one).state for one in slow] == [JobState.RUNNING] * 2 + [JobState.QUEUED] * 8
             assert {installation.job(one).node for one in slow[:2]} == {node.uuid}

@@ -5,7 +5,7 @@ from typing import Any
 from rota.model.events.configuration import Configuration, ConfigurationState, carried_over, first_state
 from rota.model.events.configuration_request import read_configuration
 from rota.model.events.evaluation import Judgement, Verdict, evaluate, merged
-from rota.model.events.event import Event
+from rota.model.events.event import Event, make_event
 from rota.model.events.explanation import explain
 
 S = 1_000_000
@@ -271,3 +271,35 @@ def test_an_explanation_says_what_is_missing_and_what_expires_next() -> None:
     assert found.expires_next is not None
     assert (found.expires_next.dependency.resource, found.expires_next.at) == ("b", 1060 * S)
     assert [row.is_met for row in found.standing] == [True, True, False]
+
+
+def test_an_explanation_says_that_one_of_any_of_suffices() -> None:
+    either = {"any_of": [needs("a", 100), needs("b", 100)]}
+    story = Story(made(either, needs("c", 100)))
+    assert "it waits for (any one of TABLE a, TABLE b), TABLE c" in story.sentence(1000)
+    story.hears("c", 1000)
+
+    assert story.sentence(1000).endswith(
+        ": one of these would suffice: TABLE a has not come yet or TABLE b has not come yet."
+    )
+
+
+def test_of_any_of_nothing_is_missing_once_one_has_come() -> None:
+    story = Story(made({"any_of": [needs("a", 100), needs("b", 100)]}, needs("c", 100)))
+    story.hears("b", 1000)
+
+    assert story.sentence(1000).endswith("1970-01-01T00:16:40.000000Z: TABLE c has not come yet.")
+    found = explain(story.configuration, story.state, None, 1000 * S)
+    assert [one.resource for one in found.missing] == ["c"]
+
+
+def test_an_explanation_tells_the_timestamp_of_a_sender_whose_clock_is_ahead() -> None:
+    story = Story(made(needs("a", 100), needs("b", 100)))
+    event = make_event(id="e", type="TABLE", resource="a", stated_time=9_000 * S, received_at=1_000_000)
+    story.last = evaluate(story.configuration, story.state, event)
+
+    assert event.time < event.received_at * 1_000 + 1_000
+    assert (
+        "TABLE a of 1970-01-01T00:16:40.000999Z (its sender said 1970-01-01T02:30:00.000000Z, which had not come yet)"
+        in story.sentence(1000)
+    )

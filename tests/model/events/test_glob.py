@@ -19,6 +19,12 @@ def test_a_glob_takes_what_its_regular_expression_takes(pattern: str, text: str)
     assert glob_matcher(pattern)(text) is expected
 
 
+def test_of_two_stars_each_goes_as_far_as_it_may() -> None:
+    assert [glob_matcher("*a*")(text) for text in ("a", "bab", "b/a", "a/b", "/a")] == [True, True, False, False, False]
+    assert [glob_matcher("**a*")(text) for text in ("b/a", "a/b", "a/ba")] == [True, False, True]
+    assert [glob_matcher("*a**")(text) for text in ("a/b", "b/a")] == [True, False]
+
+
 def test_many_stars_cost_no_more_than_the_text_is_long() -> None:
     text = "/" + "a" * 1_023
 

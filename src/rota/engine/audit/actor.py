@@ -28,6 +28,12 @@ def acting(actor: Actor) -> Iterator[None]:
         _acting.reset(token)
 
 
+def begin_acting(actor: Actor) -> None:
+    """From here on this task, with the threads that it calls, acts for this actor: for a task that serves one request
+    and ends with it."""
+    _acting.set(actor)
+
+
 @contextmanager
 def acting_here(origin: str) -> Iterator[None]:
     """Everything within is done by the user of this process, from there."""

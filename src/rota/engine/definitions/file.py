@@ -1,7 +1,7 @@
 """What is defined in a configuration file is owned by it: brought into the store, changed there, removed when it is
 gone. What came by another way is never touched; a name that somebody else's definition has is a conflict."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -12,7 +12,7 @@ from rota.engine.definitions.definitions import Definitions, is_default_node_typ
 from rota.engine.definitions.file_configurations import FileConfigurations
 from rota.engine.definitions.file_schedules import FileSchedules
 from rota.engine.definitions.file_types import FileTypes
-from rota.engine.definitions.ownership import is_of_file
+from rota.engine.definitions.ownership import MANAGED_BY_FILE, Owned, is_of, is_of_file
 from rota.engine.events.configurations import Configurations
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import Conflict
@@ -37,10 +37,23 @@ class Wanted(Struct, frozen=True):
     job_types: Sequence[JobType] = ()
     schedules: Sequence[ScheduleRequest] = ()
     configurations: Sequence[ConfigurationRequest] = ()
+    owner: str = ""
+    """The name of the file, by which it owns what it has; without one it is the only file."""
+    prunes: bool = False
+    """Whether what other files own goes too."""
 
     @classmethod
-    def of(cls, settings: Settings) -> "Wanted":
-        return cls(settings.node_types, settings.job_types, settings.schedules, settings.configurations)
+    def of(cls, settings: Settings, *, prunes: bool = False) -> "Wanted":
+        found = settings.node_types, settings.job_types, settings.schedules, settings.configurations
+        return cls(*found, owner=settings.owner, prunes=prunes)
+
+    def may_remove(self, found: Owned) -> bool:
+        """Whether a definition that is not in the file goes."""
+        return is_of_file(found) if self.prunes else is_of(found, self.owner)
+
+    def has_before(self, found: Owned, names: Collection[str]) -> bool:
+        """Whether a definition is one to compare the file with: its own, or one that it takes over."""
+        return self.may_remove(found) or (found.managed_by == MANAGED_BY_FILE and found.name in names)
 
 
 class Difference(Struct, frozen=True):
@@ -70,15 +83,17 @@ class FileDefinitions:
 
     def diff(self, wanted: Wanted) -> list[Difference]:
         """What `apply` would change."""
-        node_types, job_types = self._types.owned(wanted.node_types, wanted.job_types)
-        found = _differences("node type", _file_owned(self._definitions.node_types()), node_types)
-        found += _differences("job type", _file_owned(self._definitions.job_types()), job_types)
-        before = [entry.schedule for entry in self._schedules.owned()]
+        node_types, job_types = self._types.owned(wanted.node_types, wanted.job_types, wanted.owner)
+        found = _differences("node type", _before(wanted, self._definitions.node_types(), node_types), node_types)
+        found += _differences("job type", _before(wanted, self._definitions.job_types(), job_types), job_types)
         uuids = {one.name: one.uuid for one in (*self._definitions.job_types(), *job_types)}
-        requests = self._schedules.checked(wanted.schedules, self._job_types_then(wanted))
-        found += _differences("schedule", before, [self._schedules.made(request, uuids) for request in requests])
-        self._configurations.check(wanted.configurations, uuids)
-        return found + [Difference("configuration", *one) for one in self._configurations.diff(wanted.configurations)]
+        requests = self._schedules.checked(wanted.schedules, self._job_types_then(wanted), wanted.owner)
+        made = [self._schedules.made(request, uuids) for request in requests]
+        there = self._schedules.compared(wanted.schedules, wanted.owner, prunes=wanted.prunes)
+        found += _differences("schedule", [entry.schedule for entry in there], made)
+        self._configurations.check(wanted.configurations, uuids, wanted.owner)
+        told = self._configurations.diff(wanted.configurations, wanted.owner, prunes=wanted.prunes)
+        return found + [Difference("configuration", *one) for one in told]
 
     def apply(self, wanted: Wanted) -> list[Difference]:
         """Make the store agree with the file; returns what changed. Bad input changes nothing.
@@ -104,19 +119,22 @@ class FileDefinitions:
     def _carry_out(self, wanted: Wanted) -> None:
         if not any(map(is_default_node_type, wanted.node_types)):
             ensure_default_node_type(self._definitions, self._store.now())
-        kept = self._types.put(wanted.node_types, wanted.job_types)
-        self._schedules.apply(wanted.schedules)
-        self._configurations.apply(wanted.configurations)
-        self._types.drop(kept)
+        kept = self._types.put(wanted.node_types, wanted.job_types, wanted.owner)
+        self._schedules.apply(wanted.schedules, wanted.owner, prunes=wanted.prunes)
+        self._configurations.apply(wanted.configurations, wanted.owner, prunes=wanted.prunes)
+        self._types.drop(kept, wanted.may_remove)
 
     def _job_types_then(self, wanted: Wanted) -> set[str]:
         """Names of the job types that there are when the file has been applied."""
-        there = {one.name for one in self._definitions.job_types() if not is_of_file(one)}
+        there = {one.name for one in self._definitions.job_types() if not wanted.may_remove(one)}
         return there | {one.name for one in wanted.job_types} | {EMIT_JOB_TYPE}
 
 
-def _file_owned(definitions: Iterable[NodeType | JobType]) -> list[NodeType | JobType]:
-    return [one for one in definitions if is_of_file(one)]
+def _before(
+    wanted: Wanted, there: Iterable[NodeType | JobType], made: Sequence[NodeType | JobType]
+) -> list[NodeType | JobType]:
+    names = {one.name for one in made}
+    return [one for one in there if wanted.has_before(one, names)]
 
 
 def _differences(

@@ -28,22 +28,50 @@ class Owned(Protocol):
     def managed_by(self) -> str: ...
 
 
+def managed_by_file(owner: str) -> str:
+    """What a definition says that is owned by the file of this name; a file without a name is any file."""
+    return f"{MANAGED_BY_FILE}:{owner}" if owner else MANAGED_BY_FILE
+
+
 def kind_of(one: Owned) -> str:
     """What people call a definition of this kind."""
     return _KINDS[type(one)]
 
 
 def is_of_file(found: Owned) -> bool:
-    return found.managed_by == MANAGED_BY_FILE
+    """Whether any file owns it."""
+    return found.managed_by == MANAGED_BY_FILE or found.managed_by.startswith(f"{MANAGED_BY_FILE}:")
+
+
+def is_of(found: Owned, owner: str) -> bool:
+    """Whether the file of this name owns it."""
+    return found.managed_by == managed_by_file(owner)
 
 
 def refuse_file_owned(found: Owned) -> None:
     """What a file defines would come back, or be changed back, at the next start."""
     if is_of_file(found):
-        raise Conflict(f"the {_KINDS[type(found)]} {found.name!r} stands in the configuration file; change it there")
+        of = f" of {_owner_of(found)!r}" if _owner_of(found) else ""
+        kind = kind_of(found)
+        raise Conflict(f"the {kind} {found.name!r} stands in the configuration file{of}; change it there")
 
 
-def refuse_for_file(found: Owned) -> None:
-    """A file takes nothing from somebody else."""
-    if not is_of_file(found):
-        raise Conflict(f"{found.name!r} stands in the configuration file, but was defined in another way before")
+def refuse_for_file(found: Owned, owner: str = "") -> None:
+    """A file takes nothing from somebody else. What was owned before files had names is taken over."""
+    if is_of(found, owner) or found.managed_by == MANAGED_BY_FILE:
+        return
+    kind = kind_of(found)
+    if is_of_file(found):
+        other = _owner_of(found)
+        raise Conflict(
+            f"the {kind} {found.name!r} belongs to the configuration file of {other!r}; give one of them another name, "
+            f"remove it there first, or say `owner: {other}` in this file if it is the same project"
+        )
+    raise Conflict(
+        f"{found.name!r} stands in the configuration file, but was defined in another way before; delete it there "
+        f"(`rota {kind.replace(' ', '-')} delete {found.name}`), or give one of them another name"
+    )
+
+
+def _owner_of(found: Owned) -> str:
+    return found.managed_by.partition(":")[2]

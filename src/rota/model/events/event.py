@@ -43,6 +43,8 @@ class Event(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Its sender named it, so that a repeated delivery is recognised."""
     outcome: str | None = None
     """How a job ended, for events of the type JOB."""
+    stated_time: int | None = None
+    """What its sender stated, if that was after its reception."""
 
 
 class EventRef(Struct, frozen=True, omit_defaults=True):
@@ -52,10 +54,12 @@ class EventRef(Struct, frozen=True, omit_defaults=True):
     resource: str
     time: int
     received_at: int
+    stated_time: int | None = None
+    """What its sender stated, if that was after its reception."""
 
 
 def ref_of(event: Event) -> EventRef:
-    return EventRef(event.id, event.resource, event.time, event.received_at)
+    return EventRef(event.id, event.resource, event.time, event.received_at, event.stated_time)
 
 
 def make_event(
@@ -78,6 +82,7 @@ def make_event(
         received_at=received_at,
         has_own_id=has_own_id,
         outcome=outcome,
+        stated_time=stated_time if stated_time > time else None,
     )
 
 

@@ -1,10 +1,12 @@
 """Why a configuration fired or did not, in one sentence; what is missing, and what expires next."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
-from rota.model.events.configuration import Configuration, ConfigurationState, Dependency
-from rota.model.events.evaluation import Evaluation, Row, Verdict, counts_when_stored, standing_rows
-from rota.model.events.event import shown_time
+from rota.model.events.configuration import Configuration, ConfigurationState, Dependency, Group
+from rota.model.events.evaluation import Evaluation, Row, Verdict, counts_when_stored, lacking, standing_rows
+from rota.model.events.event import EventRef, shown_time
 
 
 class Expiry(Struct, frozen=True):
@@ -25,7 +27,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     standing: tuple[Row, ...]
     """The matrix of what is stored, at the instant of asking."""
     missing: tuple[Dependency, ...]
-    """What is not valid at that instant, and would have to come."""
+    """What is not valid at that instant, and would have to come; of `any_of` nothing, once one has come."""
     expires_next: Expiry | None
 
 
@@ -38,7 +40,7 @@ def explain(
         verdict=last.verdict if last else None,
         last=last,
         standing=rows,
-        missing=tuple(row.dependency for row in rows if not row.is_met),
+        missing=tuple(rows[n].dependency for n in lacking(configuration.tree, [row.is_met for row in rows])),
         expires_next=_next_expiry(configuration, state, now_us),
     )
 
@@ -55,9 +57,9 @@ def _next_expiry(configuration: Configuration, state: ConfigurationState, now_us
 
 def _sentence(configuration: Configuration, state: ConfigurationState, last: Evaluation | None) -> str:
     if last is None:
-        waits = ", ".join(named(one) for one in configuration.dependencies)
+        waits = _waited_for(configuration.tree, configuration)
         return f"{configuration.name} has not fired: no event has matched yet; it waits for {waits}."
-    told = f"{last.type} {last.event.resource} of {shown_time(last.event.time)}"
+    told = f"{last.type} {last.event.resource} of {shown_time(last.event.time)}{_stated(last.event)}"
     match last.verdict:
         case Verdict.TRIGGERED:
             met = " and ".join(_why_met(row, last) for row in last.matrix if row.is_met)
@@ -69,8 +71,35 @@ def _sentence(configuration: Configuration, state: ConfigurationState, last: Eva
             return f"{configuration.name} did not fire on {told}: it is not newer than the last execution, {before}."
         case Verdict.DUPLICATE:
             return f"{configuration.name} did not fire on {told}: the event {last.event.id} had been counted before."
-    lacking = " and ".join(_why_not(row, configuration) for row in last.matrix if not row.is_met)
-    return f"{configuration.name} did not fire on {told}: {lacking}."
+    return f"{configuration.name} did not fire on {told}: {_why_unmet(configuration.tree, last.matrix, configuration)}."
+
+
+def _stated(event: EventRef) -> str:
+    """A sender whose clock is ahead is told what became of its timestamp."""
+    if event.stated_time is None:
+        return ""
+    return f" (its sender said {shown_time(event.stated_time)}, which had not come yet)"
+
+
+def _why_unmet(group: Group, rows: Sequence[Row], configuration: Configuration) -> str:
+    """What a group lacks. Of `any_of` one suffices, so all of it is told only if none is there."""
+    met = [row.is_met for row in rows]
+    lacks = [
+        _why_not(rows[part], configuration) if isinstance(part, int) else _why_unmet(part, rows, configuration)
+        for part in group.parts
+        if (not met[part] if isinstance(part, int) else lacking(part, met))
+    ]
+    if group.any_of and len(lacks) > 1:
+        return f"one of these would suffice: {' or '.join(lacks)}"
+    return " and ".join(lacks)
+
+
+def _waited_for(group: Group, configuration: Configuration) -> str:
+    parts = [
+        named(configuration.dependencies[part]) if isinstance(part, int) else f"({_waited_for(part, configuration)})"
+        for part in group.parts
+    ]
+    return f"any one of {', '.join(parts)}" if group.any_of and len(parts) > 1 else ", ".join(parts)
 
 
 def _why_met(row: Row, last: Evaluation) -> str:

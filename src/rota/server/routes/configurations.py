@@ -61,8 +61,8 @@ class NewConfiguration(Struct, frozen=True, kw_only=True):
     name: fields.Name
     dependencies: Annotated[list[NewDependency], Meta(min_length=1, max_length=100)]
     job: NewJobOfConfiguration | None = None
-    clock: ClockKind = ClockKind.EVENT
-    late: Late = Late.IGNORE
+    clock: ClockKind | None = ClockKind.EVENT
+    late: Late | None = Late.IGNORE
 
 
 class PageQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
