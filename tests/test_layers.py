@@ -32,13 +32,14 @@ SURFACES: dict[str, set[str]] = {
     "dialects": set(),
     "server": set(),
     "dashboard": set(),
-    "sdk": set(),
+    "sdk": {"host"},
     "host": {"dialects", "server", "dashboard"},
-    "cli": {"host"},
+    "cli": {"host", "sdk"},
     "": {"sdk"},
     "__main__": {"cli"},
 }
-"""What a surface may import beside the layers below: a host puts a process together, and the command starts it. What
+"""What a surface may import beside the layers below: a host puts a process together, and the command starts it, or the
+program of a user does. The command also starts a user's program. What
 two of them need is in `shapes` or below. The empty name is `rota` itself, which shows users what they import."""
 MAY_IMPORT = BELOW | {surface: {*BELOW, *others} for surface, others in SURFACES.items()}
 
@@ -66,8 +67,8 @@ READING = {
 MAY_WRITE = {"engine", "store"}
 JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}
 """Where a `JobSpec` is made: the door of all jobs, and the stand-in for the record of one that nobody can read."""
-OWNERSHIP = {"refuse_file_owned", "refuse_for_file"}
-"""Who may change what a file owns is decided in the engine."""
+OWNERSHIP = {"refuse_declared", "refuse_for_owner"}
+"""Who may change what a file or an app owns is decided in the engine."""
 
 
 class Import(NamedTuple):
@@ -428,7 +429,7 @@ def test_a_second_maker_of_jobs_is_found(tmp_path: Path) -> None:
 
 
 def test_a_surface_that_judges_ownership_is_found(tmp_path: Path) -> None:
-    rule = "from rota.engine.ownership import refuse_file_owned"
+    rule = "from rota.engine.ownership import refuse_declared"
     tree = made_up(tmp_path, {"cli/a.py": rule, "engine/b.py": rule, "engine/ownership.py": ""})
 
-    assert judges_of_ownership(tree) == ["rota.cli.a:1 imports rota.engine.ownership.refuse_file_owned"]
+    assert judges_of_ownership(tree) == ["rota.cli.a:1 imports rota.engine.ownership.refuse_declared"]

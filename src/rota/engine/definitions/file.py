@@ -1,7 +1,8 @@
-"""What is defined in a configuration file is owned by it: brought into the store, changed there, removed when it is
-gone. What came by another way is never touched; a name that somebody else's definition has is a conflict."""
+"""What is declared in a configuration file, or in the code of an app, is owned by it: brought into the store, changed
+there, removed when it is gone. "The file" stands for both here. What came by another way is never touched; a name that
+somebody else's definition has is a conflict."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +12,7 @@ from rota.engine.definitions.definitions import Definitions, is_default_node_typ
 from rota.engine.definitions.file_configurations import FileConfigurations
 from rota.engine.definitions.file_schedules import FileSchedules
 from rota.engine.definitions.file_types import FileTypes
-from rota.engine.definitions.ownership import is_of_file
+from rota.engine.definitions.ownership import MANAGED_BY_FILE
 from rota.engine.events.configurations import Configurations
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import Conflict
@@ -59,19 +60,26 @@ class FileDefinitions:
     """Compares a file with the store, and makes the store agree with it."""
 
     def __init__(
-        self, store: Store, definitions: Definitions, schedules: Schedules, configurations: Configurations
+        self,
+        store: Store,
+        definitions: Definitions,
+        schedules: Schedules,
+        configurations: Configurations,
+        *,
+        owner: str = MANAGED_BY_FILE,
     ) -> None:
         self._store = store
         self._definitions = definitions
-        self._types = FileTypes(definitions)
-        self._schedules = FileSchedules(store, schedules)
-        self._configurations = FileConfigurations(store, configurations)
+        self._owner = owner
+        self._types = FileTypes(definitions, owner)
+        self._schedules = FileSchedules(store, schedules, owner)
+        self._configurations = FileConfigurations(store, configurations, owner)
 
     def diff(self, wanted: Wanted) -> list[Difference]:
         """What `apply` would change."""
         node_types, job_types = self._types.owned(wanted.node_types, wanted.job_types)
-        found = _differences("node type", _file_owned(self._definitions.node_types()), node_types)
-        found += _differences("job type", _file_owned(self._definitions.job_types()), job_types)
+        found = _differences("node type", self._owned(self._definitions.node_types()), node_types)
+        found += _differences("job type", self._owned(self._definitions.job_types()), job_types)
         before = [entry.schedule for entry in self._schedules.owned()]
         uuids = {one.name: one.uuid for one in (*self._definitions.job_types(), *job_types)}
         requests = self._schedules.checked(wanted.schedules, self._job_types_then(wanted))
@@ -80,7 +88,15 @@ class FileDefinitions:
         return found + [Difference("configuration", *one) for one in self._configurations.diff(wanted.configurations)]
 
     def apply(self, wanted: Wanted) -> list[Difference]:
-        """Make the store agree with the file; returns what changed. Bad input changes nothing.
+        """Make the store agree with the file; returns what changed. Bad input changes nothing."""
+        return self._agree(wanted, self._carry_out)
+
+    def add(self, wanted: Wanted) -> None:
+        """Bring what is wanted into the store, and remove nothing: for a program that knows a part of an app."""
+        self._agree(wanted, self._carry_in)
+
+    def _agree(self, wanted: Wanted, carry_out: Callable[[Wanted], object]) -> list[Difference]:
+        """Carry a change out.
 
         Others may do the same at the same time, as nodes that start together do. Whoever finds that another was faster
         begins again; there is one difference less each time.
@@ -88,30 +104,37 @@ class FileDefinitions:
         differences = self.diff(wanted)
         for _ in differences:
             try:
-                self._carry_out(wanted)
+                carry_out(wanted)
             except Conflict:
                 self.diff(wanted)  # which raises if it is a conflict with something else
             else:
                 return differences
-        self._carry_out(wanted)
+        carry_out(wanted)
         return differences
 
-    def _carry_out(self, wanted: Wanted) -> None:
+    def _carry_in(self, wanted: Wanted) -> None:
+        self._put_types(wanted)
+        self._schedules.add(wanted.schedules)
+        self._configurations.add(wanted.configurations)
+
+    def _put_types(self, wanted: Wanted) -> frozenset[str]:
         if not any(map(is_default_node_type, wanted.node_types)):
             ensure_default_node_type(self._definitions, self._store.now())
-        kept = self._types.put(wanted.node_types, wanted.job_types)
+        return self._types.put(wanted.node_types, wanted.job_types)
+
+    def _carry_out(self, wanted: Wanted) -> None:
+        kept = self._put_types(wanted)
         self._schedules.apply(wanted.schedules)
         self._configurations.apply(wanted.configurations)
         self._types.drop(kept)
 
     def _job_types_then(self, wanted: Wanted) -> set[str]:
         """Names of the job types that there are when the file has been applied."""
-        there = {one.name for one in self._definitions.job_types() if not is_of_file(one)}
+        there = {one.name for one in self._definitions.job_types() if one.managed_by != self._owner}
         return there | {one.name for one in wanted.job_types} | {EMIT_JOB_TYPE}
 
-
-def _file_owned(definitions: Iterable[NodeType | JobType]) -> list[NodeType | JobType]:
-    return [one for one in definitions if is_of_file(one)]
+    def _owned(self, definitions: Iterable[NodeType | JobType]) -> list[NodeType | JobType]:
+        return [one for one in definitions if one.managed_by == self._owner]
 
 
 def _differences(

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from rota.engine.definitions.file_kind import FileKind
+from rota.engine.definitions.ownership import MANAGED_BY_FILE
 from rota.engine.events.configurations import Configurations
 from rota.errors import InvalidInput
 from rota.model.events.configuration import Configuration
@@ -17,8 +18,8 @@ Told = tuple[str, str]
 class FileConfigurations(FileKind[ConfigurationRequest, ConfigurationEntry]):
     """See the module."""
 
-    def __init__(self, store: Store, configurations: Configurations) -> None:
-        super().__init__(store, "file_configurations")
+    def __init__(self, store: Store, configurations: Configurations, owner: str = MANAGED_BY_FILE) -> None:
+        super().__init__(store, "configurations", owner)
         self._configurations = configurations
 
     def check(self, requests: Sequence[ConfigurationRequest], job_types: Collection[str]) -> None:

@@ -1,5 +1,5 @@
-"""What schedules and configurations of a file have in common: there may be very many others in the store, so a setting
-names those which the file owns, and those which are gone from it are found without looking at all."""
+"""What schedules and configurations of a file, or an app, have in common: there may be very many others in the store,
+so a setting names those which the file owns, and those which are gone from it are found without looking at all."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from rota.engine.definitions.ownership import Owned, is_of_file, refuse_for_file
+from rota.engine.definitions.ownership import MANAGED_BY_FILE, Owned, refuse_for_owner
 from rota.store.store import Store
 
 
@@ -32,9 +32,10 @@ Entry = TypeVar("Entry")
 class FileKind(ABC, Generic[Request, Entry]):
     """Makes the requests of a file, of one kind, those of the store."""
 
-    def __init__(self, store: Store, setting: str) -> None:
+    def __init__(self, store: Store, kind: str, owner: str) -> None:
         self._store = store
-        self._setting = setting
+        self._owner = owner
+        self._setting = f"file_{kind}" if owner == MANAGED_BY_FILE else f"{owner}/{kind}"
 
     def apply(self, requests: Sequence[Request]) -> None:
         """Bring what is in the file into the store, and remove what the file owned and no longer has."""
@@ -46,6 +47,12 @@ class FileKind(ABC, Generic[Request, Entry]):
         self._remove([entry for entry in before if self._value(entry).name not in names])
         self._remember([], requests)
 
+    def add(self, requests: Sequence[Request]) -> None:
+        """The same without removing anything."""
+        self._remember(self.owned(), requests)
+        for request in requests:
+            self._put(request, self.find(request))
+
     def find(self, request: Request) -> Entry | None:
         """What has its name."""
         uuid = self._uuid(request.name or "")
@@ -54,13 +61,13 @@ class FileKind(ABC, Generic[Request, Entry]):
     def owned(self) -> list[Entry]:
         """What the file owns."""
         uuids = msgspec.json.decode(self._store.get_setting(self._setting) or "[]", type=list[str])
-        return [entry for entry in self._find(uuids) if entry and is_of_file(self._value(entry))]
+        return [entry for entry in self._find(uuids) if entry and self._value(entry).managed_by == self._owner]
 
     def refuse_taken(self, request: Request) -> None:
         """Refuse a name that somebody else's has."""
         found = self.find(request)
         if found is not None:
-            refuse_for_file(self._value(found))
+            refuse_for_owner(self._value(found), self._owner)
 
     def _remember(self, others: Sequence[Entry], requests: Sequence[Request]) -> None:
         """Before something changes also those that may be left over, afterwards only what is in the file."""

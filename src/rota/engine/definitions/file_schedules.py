@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import structs
 
 from rota.engine.definitions.file_kind import FileKind
-from rota.engine.definitions.ownership import MANAGED_BY_FILE
 from rota.engine.schedules.schedules import PAUSED_BY_FILE, Schedules
 from rota.errors import InvalidInput
 from rota.model.schedules.request import ScheduleRequest, make_schedule
@@ -19,8 +18,8 @@ from rota.store.store import Store
 class FileSchedules(FileKind[ScheduleRequest, ScheduleEntry]):
     """See the module."""
 
-    def __init__(self, store: Store, schedules: Schedules) -> None:
-        super().__init__(store, "file_schedules")
+    def __init__(self, store: Store, schedules: Schedules, owner: str) -> None:
+        super().__init__(store, "schedules", owner)
         self._schedules = schedules
 
     def checked(self, requests: Sequence[ScheduleRequest], job_types: Collection[str]) -> list[ScheduleRequest]:
@@ -42,11 +41,11 @@ class FileSchedules(FileKind[ScheduleRequest, ScheduleEntry]):
 
     def _put(self, request: ScheduleRequest, there: ScheduleEntry | None) -> None:
         if there is None:
-            self._schedules.create(request, uuid=self._first_uuid(request), managed_by=MANAGED_BY_FILE)
+            self._schedules.create(request, uuid=self._first_uuid(request), managed_by=self._owner)
             return
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
-            made = self._schedules.make(request, entry.schedule.uuid, now, managed_by=MANAGED_BY_FILE)
+            made = self._schedules.make(request, entry.schedule.uuid, now, managed_by=self._owner)
             return structs.replace(_with_pause(made, entry), created_at=entry.schedule.created_at)
 
         self._schedules.change(there.schedule.uuid, change)

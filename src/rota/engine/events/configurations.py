@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rota.clock import Clock
 from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.definitions.ownership import MANAGED_BY_FILE, MANAGED_BY_ROTA, refuse_file_owned
+from rota.engine.definitions.ownership import MANAGED_BY_FILE, MANAGED_BY_ROTA, refuse_declared
 from rota.engine.events.job_cycles import find_cycle
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_define, check_may_make, check_may_trigger
@@ -49,7 +49,7 @@ class Configurations:
     def _find_changeable(self, name: str) -> ConfigurationEntry:
         """One that no file owns."""
         entry = self.find(name)
-        refuse_file_owned(entry.configuration)
+        refuse_declared(entry.configuration)
         return entry
 
     def create(self, request: ConfigurationRequest, *, by: Caller | None = None) -> ConfigurationEntry:

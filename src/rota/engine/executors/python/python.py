@@ -8,7 +8,7 @@ the start of an interpreter. Functions are imported once; changed code needs a n
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import Context
 from functools import partial
 
@@ -42,6 +42,11 @@ class PythonExecutor:
     def __init__(self) -> None:
         self._functions: dict[object, Function] = {}
         self._threads = Threads()
+
+    def provide(self, name: str, function: Callable[..., object]) -> None:
+        """Call this function for a name, instead of importing one: the program that runs the node has it already."""
+        copy_logging_to_jobs()
+        self._functions[name] = Function(name, function)
 
     def check(self, job_type: JobType) -> None:
         check_keys(job_type.metadata, _KEYS)
