@@ -29,18 +29,19 @@ BELOW: dict[str, set[str]] = {
 }
 """The layers below all surfaces."""
 SURFACES: dict[str, set[str]] = {
-    "dialects": set(),
+    "dialects": {"server", "cli"},
     "server": set(),
     "dashboard": set(),
-    "sdk": {"host"},
+    "sdk": {"dialects", "host"},
     "host": {"dialects", "server", "dashboard"},
-    "cli": {"host", "sdk"},
+    "cli": {"host", "dialects", "sdk"},
     "": {"sdk"},
     "__main__": {"cli"},
 }
-"""What a surface may import beside the layers below: a host puts a process together, and the command starts it, or the
-program of a user does. The command also starts a user's program. What
-two of them need is in `shapes` or below. The empty name is `rota` itself, which shows users what they import."""
+"""What a surface may import beside the layers below: a host puts a process together, and the command starts it, or
+an app does, which the command may start too. A dialect declares operations and verbs as those of the server and the
+command are, and whoever reads the file asks dialects for their part of it. What two of them need is in `shapes` or
+below. The empty name is `rota` itself, which shows users what they import."""
 MAY_IMPORT = BELOW | {surface: {*BELOW, *others} for surface, others in SURFACES.items()}
 
 MODEL_LIBRARIES = {"msgspec"}
@@ -48,21 +49,23 @@ FREE_NAMES = {"rota.__version__"}
 """What everybody may take from the package itself."""
 
 WRITING = {
-    "append_logs", "apply_verdicts", "beat", "cancel_jobs", "claim_due_schedules", "claim_jobs", "clear_outbox",
+    "append_audit", "append_logs", "apply_verdicts", "beat", "cancel_jobs", "claim_due_schedules", "claim_jobs",
+    "clear_outbox",
     "delete_configurations", "delete_job_types", "delete_jobs", "delete_node_types", "delete_schedules",
     "delete_setting", "enqueue_jobs", "finish_and_claim_jobs", "finish_jobs", "fire_schedules", "forget_pulse",
     "forget_queue", "leave_queue", "lifeline", "mark_orphans", "pause_queue", "put_configurations", "put_job_types",
     "put_node_types", "put_schedules", "put_setting", "reclaim_jobs", "recover_claims", "remove_nodes",
-    "renew_claims", "resume_queue", "retry_jobs", "trim_history",
+    "renew_claims", "resume_queue", "retry_jobs", "trim_audit", "trim_history",
 }  # fmt: skip
 """Operations of a store, and of a lifeline, that change something. `lifeline` opens the way to two of them."""
 READING = {
     "claims_of_node", "close", "configuration_uuid", "count_jobs", "definitions_version", "find_configurations",
-    "find_jobs", "find_schedules", "get_setting", "list_configurations", "list_evaluations", "list_job_types",
+    "find_jobs", "find_schedules", "get_setting", "list_audit", "list_configurations", "list_evaluations",
+    "list_job_types",
     "list_jobs", "list_node_types", "list_nodes", "list_queues", "list_schedules", "list_settings", "list_ticks",
     "list_validations", "listening_configurations", "load_configurations", "match_events", "now", "paused_queues",
     "problems", "read_job_rules", "read_logs", "read_outbox", "read_pulses", "read_stats", "read_totals",
-    "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
+    "read_wait", "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store"}
 JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}

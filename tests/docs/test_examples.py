@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from rota.dialects import registry
 from rota.settings import load_settings
 from tests.docs.pages import ROOT, Block, blocks_of, commands_of, example_pages, name_of
 from tests.docs.session import Session
@@ -68,7 +69,7 @@ class Reader:
 
     def _load_settings(self, block: Block) -> None:
         path = self._write(block._replace(title=block.title or ".example.yaml"))
-        load_settings({}, {}, path, self._session.folder)
+        load_settings({}, {}, path, self._session.folder, registry.sections())
 
     def _write(self, block: Block) -> Path:
         assert block.title, "it needs a title: the name of the file"

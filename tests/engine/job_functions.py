@@ -5,7 +5,7 @@ Jobs run in the test's own process and loop, so a test can watch them here and l
 
 import asyncio
 import os
-import time
+import threading
 from contextlib import suppress
 
 from rota.engine.executors.executor import Run
@@ -26,6 +26,8 @@ class Stage:
         self.most_inside = 0
         """The most jobs that ran at the same time."""
         self.gate = asyncio.Event()
+        self.release = threading.Event()
+        """For those that hold a thread."""
 
     def enter(self, note: str) -> None:
         self.started.append(note)
@@ -77,9 +79,9 @@ async def take_a_moment(text: str) -> None:
 
 
 def block(seconds: float) -> None:
-    """Holds its thread."""
+    """Holds its thread for so long, or until it is released."""
     stage.started.append("block")
-    time.sleep(seconds)
+    stage.release.wait(seconds)
 
 
 async def block_the_loop(seconds: float) -> None:

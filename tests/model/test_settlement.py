@@ -184,8 +184,15 @@ def test_an_ending_tells_everything_about_the_last_attempt() -> None:
 def test_a_job_that_returns_and_was_to_be_cancelled_keeps_what_it_used_up() -> None:
     settlement = end(failed("no"), attempts=1)
 
+    assert [(one.number, one.error) for one in settlement.past] == [(2, "no")]
     assert cancelled_ending(settlement, NOW + 5) == Ending(
-        state=JobState.CANCELLED, ended_at=NOW + 5, token="node/1", attempts=2, deaths=0, errors=cancelled().errors
+        state=JobState.CANCELLED,
+        ended_at=NOW + 5,
+        token="node/1",
+        attempts=2,
+        deaths=0,
+        errors=cancelled().errors,
+        past=settlement.past,
     )
 
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from rota.errors import AuthError, Conflict, InvalidInput, NotFound, StoreError, StoreUnavailable
+from rota.model.events.configuration_request import read_configuration
 from rota.model.job import Claim, JobState
 from rota.model.log import LogEntry
 from rota.model.node import NodeType
@@ -262,3 +263,21 @@ def test_both_clients_have_every_verb_and_every_verb_says_what_it_does() -> None
     assert own == {name for name in dir(AsyncClient) if not name.startswith("_")}
     assert len(verbs) > 30
     assert all(inspect.getdoc(getattr(Verbs, name)) for name in verbs)
+
+
+def test_the_client_asks_why_of_jobs_schedules_and_configurations(api: Api, client: Client, job_type: str) -> None:
+    job = client.enqueue("report", delay=60_000).uuid
+    schedule = client.create_schedule("report", cron="30 2 * * *")
+    dependency = {"type": "FILE", "resourceId": "/in", "lifeDuration": 60}
+    api.engine.configurations.create(read_configuration({"name": "arrival", "dependencies": [dependency]}, ()))
+
+    of_job, of_schedule, of_configuration = (
+        client.why_job(job),
+        client.why_schedule(schedule),
+        client.why_configuration("arrival"),
+    )
+
+    assert (of_job.code, [one.code for one in of_job.also]) == ("not_due", ["no_live_node"])
+    assert of_job.until is not None
+    assert of_schedule.code == "no_live_node"
+    assert (of_configuration.code, of_configuration.dependency) == ("dependency_missing", dependency)

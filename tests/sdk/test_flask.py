@@ -1,11 +1,15 @@
 """The endpoint for events in a Flask app: who may post, what is answered, and that it takes events as a server does."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rota.engine.keys.access import Role, Scope
+from rota.engine.keys.admin_key import prepare_key
+from rota.engine.keys.named_keys import make_key, revoke_key
 from rota.store import Store, open_store
 from tests.engine.events.installation import EventsInstallation, needs
 from tests.engine.faults.test_store_faults import be_away
@@ -101,3 +105,48 @@ def test_a_store_that_is_away_is_told_and_the_event_can_be_sent_again(store: Sto
     again = client.post("/events", json={**GOOD, "eventId": "x"})
 
     assert len(again.json["triggered"]) == 1
+
+
+def key_for(store: Store, name: str, scope: Scope) -> str:
+    return make_key(store, name, role=Role.OPERATOR, scopes=frozenset({scope}), expires_at=None, now=1)[0]
+
+
+def test_a_store_with_keys_wants_one_and_takes_it_for_what_it_may(store: Store) -> None:
+    client = client_of(store)
+    assert client.post("/events", json=GOOD).status_code == 200, "nobody has a key yet"
+    poster = key_for(store, "poster", Scope.EVENTS_WRITE)
+    reader = key_for(store, "reader", Scope.EVENTS_READ)
+    client = client_of(store)
+
+    def status(key: str | None) -> int:
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        return int(client.post("/events", json=GOOD, headers=headers).status_code)
+
+    assert [status(key) for key in (None, "wrong", "dev_key", reader, poster)] == [401, 401, 401, 403, 200]
+    revoke_key(store, "poster")
+    revoke_key(store, "reader")
+    client = client_of(store)
+    assert [status(key) for key in (None, poster)] == [401, 401], "who had keys does not want to be open"
+
+
+def test_the_key_of_a_first_start_is_a_key_too(store: Store) -> None:
+    made = prepare_key(store, configured=None, is_loopback=True).made
+    client = client_of(store)
+
+    assert client.post("/events", json=GOOD).status_code == 401
+    assert client.post("/events", json=GOOD, headers={"Authorization": f"Bearer {made}"}).status_code == 200
+
+
+def test_wrong_keys_are_limited_also_at_the_same_moment_and_good_ones_are_not(store: Store) -> None:
+    client = client_of(store, KEY)
+
+    def status(key: str) -> int:
+        app_client = client.application.test_client()
+        return int(app_client.post("/events", json=GOOD, headers={"Authorization": f"Bearer {key}"}).status_code)
+
+    assert {status(KEY) for _ in range(150)} == {200}
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(status, ["wrong"] * 300))
+    assert 429 in found
+    assert status(KEY) == 200
+    assert found.count(401) < 200

@@ -65,12 +65,14 @@ def test_health_is_open_and_plain(client: TestClient) -> None:
         assert answer.headers["content-type"].startswith("text/plain")
 
 
-def test_a_node_in_trouble_says_so_in_one_line(client: TestClient, trouble: Trouble) -> None:
+def test_a_node_in_trouble_says_so_and_why_to_those_who_have_a_key(client: TestClient, trouble: Trouble) -> None:
     trouble.said = "store unavailable: no answer"
 
-    answer = client.get("/health")
+    shown = client.get("/health", headers={"Authorization": "Bearer chosen"})
+    hidden = [client.get("/health", headers=one) for one in ({}, {"Authorization": "Bearer wrong"})]
 
-    assert (answer.status_code, answer.text) == (503, "store unavailable: no answer")
+    assert (shown.status_code, shown.text) == (503, "store unavailable: no answer")
+    assert [(one.status_code, one.text) for one in hidden] == [(503, "not ok")] * 2
 
 
 def test_the_api_tells_who_it_is_to_those_who_have_the_key(client: TestClient) -> None:

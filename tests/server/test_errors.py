@@ -164,3 +164,13 @@ def test_every_answer_is_counted_by_its_status(client: TestClient, faults: Fault
         'rota_http_requests_total{method="GET",path="/api/jobs",status="503"} 1',
         'rota_http_requests_total{method="PUT",path="/api/jobs",status="405"} 1',
     ]
+
+
+def test_what_is_no_text_is_a_bad_request(client: TestClient) -> None:
+    headers = {"Content-Type": "application/json"}
+
+    for path in ("/api/jobs", "/events", "/api/job_types", "/api/jobs/bulk"):
+        answer = client.post(path, content=b'{"job_type_uuid": "a\xff"}', headers=headers)
+        assert (answer.status_code, answer.json()["error"][:6]) == (400, "body: "), path
+    assert client.get("/api/configurations/%ff").json()["error"] == "the path is not valid UTF-8, percent-encoded"
+    assert client.get("/api/configurations/%EF%BF%BD").status_code == 404

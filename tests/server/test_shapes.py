@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from rota.engine.observation.happenings import ClaimsTaken
 from rota.engine.schedules.backfill import BackfillPlan
-from rota.model.job import Cause, Job, JobSpec, JobState
+from rota.model.job import Cause, Job, JobSpec, JobState, PastAttempt
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
@@ -59,6 +59,7 @@ def test_a_job() -> None:
         results={"r": 12},
         errors={"e": 13},
         cancel_requested=True,
+        past=(PastAttempt(number=6, started_at=14, ended_at=15, node="other", error="exit code 3"),),
     )
 
     assert shown(job_shape(job, {"jt": "report"}, {"q": "default"})) == {
@@ -76,7 +77,11 @@ def test_a_job() -> None:
         "available_at": 9,
         "started_at": 10,
         "ended_at": 11,
-        "attempts": 7,
+        "attempt": 7,
+        "attempts": [
+            {"attempt": 6, "node": "other", "started_at": 14, "ended_at": 15, "error": "exit code 3"},
+            {"attempt": 7, "node": "node", "started_at": 10, "ended_at": 11, "error": '{"e":13}'},
+        ],
         "deaths": 8,
         "timeout": 5,
         "retries": RETRIES,
@@ -85,6 +90,7 @@ def test_a_job() -> None:
         "cause": {"kind": "schedule", "name": "nightly", "instant": 6},
         "results": {"r": 12},
         "errors": {"e": 13},
+        "error": '{"e":13}',
     }
 
 
@@ -95,8 +101,9 @@ def test_a_bare_job() -> None:
 
     assert {name for name, value in found.items() if value is None} == {
         *("job_type", "node_type", "executing_node", "started_at", "ended_at", "timeout", "retries", "unique_key"),
-        *("cause", "results", "errors"),
+        *("cause", "results", "errors", "error"),
     }
+    assert (found["attempt"], found["attempts"]) == (0, [])
     assert (found["available_at"], found["cancel_requested"], found["arguments"]) == (9, False, {})
 
 

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.stores("sqlite-file", "redis")
 PROGRAM = str(Path(__file__).parent / "scheduler_main.py")
 FAILPOINTS = ("before_claim:9", "after_claim:2", "before_fire:2", "after_fire:2")
 SCHEDULES, TICKS_EACH, EVERY_MS = 10, 30, 200
+DEADLINE_S = 120
 
 
 def start_scheduler(url: str, failpoint: str = "") -> subprocess.Popen[bytes]:
@@ -44,8 +45,9 @@ def test_every_tick_happens_once_whoever_dies_when(store: Store, store_url: str)
     clock.follow(store.now())
     installation = SchedulesInstallation(store, clock)  # type: ignore[arg-type]
     installation.define()
-    begin = clock.now() + 4_000  # when all of them are there
-    wish: dict[str, object] = {"interval": EVERY_MS, "catch_up": "all", "overlap": "allow", "max_runs": TICKS_EACH}
+    begin = clock.now() + 1_000
+    # They never end: however slow a scheduler is, there is work that brings it to its point.
+    wish: dict[str, object] = {"interval": EVERY_MS, "catch_up": "all", "overlap": "allow"}
     starts = {
         installation.schedule(**wish, start=begin + number * 20): begin + number * 20 for number in range(SCHEDULES)
     }
@@ -53,9 +55,9 @@ def test_every_tick_happens_once_whoever_dies_when(store: Store, store_url: str)
     living = [start_scheduler(store_url) for _ in range(2)]
     doomed = [start_scheduler(store_url, failpoint) for failpoint in FAILPOINTS]
     try:
-        assert [process.wait(30) for process in doomed] == [-9] * len(FAILPOINTS)
+        assert [process.wait(DEADLINE_S) for process in doomed] == [-9] * len(FAILPOINTS)
         living.append(start_scheduler(store_url))
-        wait_until(lambda: all(installation.schedules.find(uuid).state.due is None for uuid in starts), "all ticks")
+        wait_until(lambda: all(len(installation.rows(uuid)) >= TICKS_EACH for uuid in starts), "enough ticks")
     finally:
         for process in (*living, *doomed):
             process.kill()
@@ -63,11 +65,11 @@ def test_every_tick_happens_once_whoever_dies_when(store: Store, store_url: str)
 
     rows = {uuid: installation.rows(uuid) for uuid in starts}
     made = Counter((job.spec.cause.name, job.spec.cause.instant) for job in all_jobs(store) if job.spec.cause)
-    expected = {uuid: [start + number * EVERY_MS for number in range(TICKS_EACH)] for uuid, start in starts.items()}
+    expected = {uuid: [start + n * EVERY_MS for n in range(len(rows[uuid]))] for uuid, start in starts.items()}
     assert {uuid: [row.nominal for row in some] for uuid, some in rows.items()} == expected
     assert {(row.status, row.count) for some in rows.values() for row in some} == {(TickStatus.FIRED, 1)}
     assert made == {(uuid, instant): 1 for uuid, instants in expected.items() for instant in instants}
-    assert len({row.job for some in rows.values() for row in some}) == SCHEDULES * TICKS_EACH
+    assert len({row.job for some in rows.values() for row in some}) == sum(map(len, rows.values()))
 
 
 @pytest.mark.parametrize("overlap", ["cancel_other", "terminate_other"])
@@ -83,7 +85,7 @@ def test_a_job_gives_way_although_the_scheduler_dies_with_the_firing(
 
     doomed = start_scheduler(store_url, "after_fire:1")
     try:
-        assert doomed.wait(30) == -9
+        assert doomed.wait(DEADLINE_S) == -9
     finally:
         doomed.kill()
         doomed.wait()

@@ -18,6 +18,7 @@ import click
 
 from rota import __version__
 from rota.cli.lazy_group import LazyGroup, Verb
+from rota.dialects.registry import DIALECTS
 from rota.errors import RotaError
 from rota.host.last_resort import LEAVE_S, LastResort, has_lasting_threads
 
@@ -25,7 +26,7 @@ USAGE = 2
 INTERRUPTED = 130
 FAULT = 70
 
-SECTIONS = {
+_OWN_SECTIONS = {
     "Run": {
         "up": Verb("rota.cli.run.run:up", "Scheduler, worker and server in one process."),
         "worker": Verb("rota.cli.run.run:worker", "Run jobs of one node type."),
@@ -36,6 +37,7 @@ SECTIONS = {
         "enqueue": Verb("rota.cli.jobs.enqueue:enqueue", "Make a job; wait for it or follow its log."),
         "jobs": Verb("rota.cli.jobs.jobs:jobs", "List jobs."),
         "job": Verb("rota.cli.jobs.jobs:job", "Show one job."),
+        "why": Verb("rota.cli.jobs.why:why", "Say why a job, schedule or configuration does not run."),
         "logs": Verb("rota.cli.jobs.logs:logs", "Show the log of a job, live with -f."),
         "cancel": Verb("rota.cli.jobs.jobs:cancel", "Cancel jobs, waiting or running."),
         "retry": Verb("rota.cli.jobs.jobs:retry", "Bring failed or cancelled jobs back."),
@@ -65,6 +67,7 @@ SECTIONS = {
     "Operations": {
         "queues": Verb("rota.cli.operations.queues:queues", "List queues; pause and resume them."),
         "nodes": Verb("rota.cli.operations.nodes:nodes", "List the processes that serve."),
+        "audit": Verb("rota.cli.operations.audit:audit", "Show who changed what."),
         "key": Verb("rota.cli.operations.key:key", "Make, list and revoke API keys."),
         "doctor": Verb("rota.cli.operations.doctor.doctor:doctor", "Look for problems and say how to fix them."),
         "bench": Verb("rota.cli.operations.bench:bench", "Measure this machine with jobs that do nothing."),
@@ -72,6 +75,9 @@ SECTIONS = {
         "version": Verb("rota.cli.operations.config:version", "Show versions."),
     },
 }
+
+_OF_DIALECTS = {one.title: {name: Verb(*verb) for name, verb in one.verbs.items()} for one in DIALECTS if one.verbs}
+SECTIONS = _OWN_SECTIONS | _OF_DIALECTS
 
 
 class RotaCommand(LazyGroup):

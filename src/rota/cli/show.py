@@ -55,6 +55,11 @@ def print_json(document: object) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
+def print_foreign(text: str, *, err: bool = False) -> None:
+    """A line that a job wrote."""
+    click.echo(visible(text), err=err)
+
+
 def talk(message: str) -> None:
     """Say something that is not the answer itself."""
     click.echo(message, err=True)

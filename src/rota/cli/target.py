@@ -9,6 +9,8 @@ from typing import TypeVar
 
 import click
 
+from rota.dialects import registry
+from rota.engine.audit.actor import acting_here
 from rota.engine.engine import Engine, open_engine
 from rota.settings import Settings, load_settings
 
@@ -39,14 +41,16 @@ class Target:
 
     def settings(self, flags: Mapping[str, object] | None = None) -> Settings:
         """The settings in force, with the verb's own flags."""
-        return load_settings({"store": self._store, **(flags or {})}, os.environ, self._config, Path.cwd())
+        found = {"store": self._store, **(flags or {})}
+        return load_settings(found, os.environ, self._config, Path.cwd(), registry.sections())
 
     @contextmanager
     def open(self, *, may_create: bool = False) -> Iterator[Engine]:
         """The installation, closed afterwards. A file that is not there yet is made only if the verb may do that."""
         rota = open_engine(self.settings(), may_create=may_create)
         try:
-            yield rota
+            with acting_here("command line"):
+                yield rota
         finally:
             rota.store.close()
 

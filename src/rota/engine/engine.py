@@ -15,6 +15,7 @@ from rota.engine.jobs.queues import Queues
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.backfill import Backfills
 from rota.engine.schedules.schedules import Schedules
+from rota.engine.why.why import Why
 from rota.errors import StoreUnavailable
 from rota.settings import Settings
 from rota.store.open import open_store
@@ -53,6 +54,7 @@ class Engine:
         self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
         self.configurations = Configurations(store, self.definitions, clock)
         self.file = self.declared_by(MANAGED_BY_FILE)
+        self.why = Why(store, self.definitions, self.jobs, self.schedules, self.configurations, clock)
 
     def declared_by(self, owner: str) -> FileDefinitions:
         """What a file, or an app, has in the store."""

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from rota.dialects.registry import open_dialects
+from rota.dialects import registry
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.definitions.file import Wanted
 from rota.engine.engine import store_url
@@ -29,7 +29,9 @@ from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.times import ABANDON_S
 from rota.errors import InvalidInput, RotaError, StoreError
+from rota.host.file_watch import FileWatch
 from rota.host.last_resort import LEAVE_S, LastResort
+from rota.host.side_nodes import SideNode
 from rota.host.signals import heard_signals
 from rota.model.job import LIVE_STATES
 from rota.settings import Settings
@@ -37,6 +39,7 @@ from rota.store import Store, open_store
 
 if TYPE_CHECKING:
     from rota.server.api import Api
+    from rota.server.operations import Operation
 
 SERVER = "server"
 _DAY_MS = 24 * 3600 * 1000
@@ -68,7 +71,8 @@ class Host:
         self.roles = roles
         self.listener: socket.socket | None = None
         self.key_plan: KeyPlan | None = None
-        self.duty: Duty | None = None
+        self.duties: list[Duty] = []
+        self._side_nodes = [SideNode(node, *one) for one in _side_queues(settings, roles)]
         self.stops_when_empty = False
         self.may_end_process = True
         """Whether the process is the node's own, and ends when a job's code would hold it."""
@@ -88,13 +92,13 @@ class Host:
     @classmethod
     def open(cls, settings: Settings, store: Store, roles: frozenset[str]) -> "Host":
         """A host whose node is ready to run on a store, as the settings want it."""
-        executors = ExecutorRegistry(options=ExecutorOptions(http_allow=settings.http_allow))
+        executors = ExecutorRegistry(options=_executor_options(settings))
         executors.get("http")  # so that a bad entry in `http_allow` is told at the start
         node = Node.open(
             store,
             _node_options(settings, roles),
             executors=executors,
-            dialects=open_dialects(settings, store),
+            dialects=registry.open_dialects(settings, store),
             event_types=settings.event_types,
         )
         if settings.otel:
@@ -139,8 +143,8 @@ class Host:
         tasks = []
         if self.listener is not None and self.key_plan is not None:
             tasks.append(asyncio.create_task(self._serve(self.listener, self.key_plan, stopping)))
-        if self.duty is not None:
-            tasks.append(asyncio.create_task(self._drive(self.duty, stopping)))
+        tasks += [asyncio.create_task(self._drive(duty, stopping)) for duty in self.duties]
+        tasks += [asyncio.create_task(one.run(stopping)) for one in self._side_nodes]
         if self.stops_when_empty:
             tasks.append(asyncio.create_task(self._stop_when_empty(stopping)))
         return tasks
@@ -155,7 +159,7 @@ class Host:
             return  # the kernel and the shell may both say that the terminal is gone: that is one request, not two
         self._signals += 1
         if self._signals == 2:
-            self._last_resort.set(LAST_S, 1, before=self.node.give_up)
+            self._last_resort.set(LAST_S, 1, before=self._give_up)
         loop.call_soon_threadsafe(self._stop, self._signals > 1)
 
     def request_stop(self) -> None:
@@ -167,6 +171,13 @@ class Host:
     def _stop(self, at_once: bool) -> None:
         _logger.info("stopping now" if at_once else "stopping; a second signal interrupts running jobs")
         self.node.request_stop(at_once=at_once)
+        for one in self._side_nodes:
+            one.request_stop(at_once=at_once)
+
+    def _give_up(self) -> None:
+        self.node.give_up()
+        for one in self._side_nodes:
+            one.give_up()
 
     def make_api(self, plan: KeyPlan) -> "Api":
         """What the server of this node offers, as the settings want it."""
@@ -188,9 +199,16 @@ class Host:
 
         api = self.make_api(plan)
         try:
-            await serve(make_app(api), listener, stopping, before_end=api.end_streams)
+            most = self.settings.max_connections
+            app = make_app(api, self._operations())
+            await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most)
         finally:
             await asyncio.to_thread(api.close)
+
+    def _operations(self) -> "list[Operation]":
+        from rota.server import routes
+
+        return [*routes.ALL, *registry.operations(self.settings, self.engine.store)]
 
     async def _drive(self, duty: Duty, stopping: asyncio.Event) -> None:
         while not duty.is_over and not stopping.is_set():
@@ -219,8 +237,15 @@ class Host:
 
 
 @contextmanager
-def hosted(settings: Settings, roles: frozenset[str], store: Store | None = None) -> Iterator[Host]:
-    """Everything that a node needs, opened; closed afterwards. A store that is given is used, and stays open."""
+def hosted(
+    settings: Settings,
+    roles: frozenset[str],
+    *,
+    store: Store | None = None,
+    read_again: Callable[[], Settings] | None = None,
+) -> Iterator[Host]:
+    """Everything that a node needs, opened; closed afterwards. A store that is given is used, and stays open. With
+    `read_again` a changed file is noticed."""
     with ExitStack() as opened:
         listener = _listen(settings, opened) if SERVER in roles else None
         if store is None:
@@ -231,6 +256,8 @@ def hosted(settings: Settings, roles: frozenset[str], store: Store | None = None
         host = Host.open(settings, store, roles)
         _apply_file(host)
         _require_node_type(host)
+        if read_again is not None and settings.config_file is not None and SCHEDULER in roles:
+            host.duties.append(FileWatch(settings.config_file, host.engine.file, read_again))
         if listener is not None:
             # Last of all, because a key that is made here is shown once: nothing may fail before that.
             host.listener, host.key_plan = listener, _prepare_key(settings, store, listener)
@@ -281,6 +308,19 @@ def _require_node_type(host: Host) -> None:
         host.engine.definitions.node_type(host.settings.node_type)
 
 
+def _side_queues(settings: Settings, roles: frozenset[str]) -> list[tuple[NodeOptions, str, int]]:
+    """Options, node type and slots of each queue that a worker serves beside its own."""
+    if WORKER not in roles:
+        return []
+    found = registry.side_queues(settings).items()
+    options = _node_options(settings, roles)
+    return [(options, name, threads) for name, threads in found if threads and name != settings.node_type]
+
+
+def _executor_options(settings: Settings) -> ExecutorOptions:
+    return ExecutorOptions(http_allow=settings.http_allow, pass_environment=settings.pass_environment)
+
+
 def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:
     return NodeOptions(
         node_type=settings.node_type,
@@ -288,6 +328,7 @@ def _node_options(settings: Settings, roles: frozenset[str]) -> NodeOptions:
         threads=settings.thread_count,
         stop_grace_s=settings.stop_grace_s,
         history_max_age_ms=round(settings.history_max_age_days * _DAY_MS),
+        audit_max_age_ms=round(settings.audit_max_age_days * _DAY_MS),
         history_max_count=settings.history_max_count,
     )
 

@@ -82,6 +82,23 @@ class JobSpec(Struct, frozen=True, omit_defaults=True, kw_only=True):
         return self.enqueued_at if self.run_at is None else max(self.enqueued_at, self.run_at)
 
 
+class PastAttempt(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """An attempt that failed, or whose node died, and after which the job was to be tried again."""
+
+    number: int
+    """Counted from 1. An attempt whose node died has the same number as the one after it."""
+    ended_at: int
+    error: str
+    """What went wrong, in words, cut to `MAX_PAST_ERROR` characters."""
+    started_at: int | None = None
+    node: str = ""
+
+
+MAX_PAST = 20
+"""Past attempts that a job keeps, the latest ones."""
+MAX_PAST_ERROR = 500
+
+
 class Ending(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How a job ended: the part of its record that is written once, by whoever ended it."""
 
@@ -94,6 +111,8 @@ class Ending(Struct, frozen=True, omit_defaults=True, kw_only=True):
     started_at: int | None = None
     results: object = None
     errors: object = None
+    past: tuple[PastAttempt, ...] = ()
+    """The attempts before the last one."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -113,6 +132,8 @@ class Job(Struct, frozen=True, kw_only=True):
     results: object = None
     errors: object = None
     cancel_requested: bool = False
+    past: tuple[PastAttempt, ...] = ()
+    """Attempts that failed before; not the one that runs now, nor the one by which the job ended."""
 
     @property
     def id(self) -> str:
@@ -135,6 +156,7 @@ class Claim(Struct, frozen=True):
     deaths: int
     fence: int = 0
     """For a job under a lock a number that is greater than that of any run before it; 0 for others."""
+    past: tuple[PastAttempt, ...] = ()
 
     @property
     def attempt(self) -> int:

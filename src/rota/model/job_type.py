@@ -45,6 +45,8 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
     on_node_death: OnNodeDeath = OnNodeDeath.REQUEUE
     managed_by: str = ""
     """`file` when it is defined in a configuration file, which then owns it."""
+    labels: dict[str, str] = {}
+    """What it is to whoever defined it, by name: a dialect finds its own again by these."""
 
     def check(self) -> None:
         """Refuse what cannot be meant; the executor checks its metadata itself."""
@@ -52,6 +54,7 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
         check_name("executor", self.executor)
         check_name("node_type", self.node_type)
         check_payload("metadata", self.metadata)
+        check_payload("labels", self.labels)
         if self.timeout_ms is not None:
             check_range("timeout", self.timeout_ms, 1, MAX_TIMEOUT_MS)
         self.retry.check("retry")

@@ -41,5 +41,10 @@ class Node(Struct, frozen=True, omit_defaults=True, kw_only=True):
     trouble: str | None = None
     """What is wrong with it, in its own words."""
 
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether it claims jobs, as far as its last beat says."""
+        return self.slots > 0 and not self.draining
+
     def is_alive(self, now: int, dead_after_ms: int = DEAD_AFTER_MS) -> bool:
         return now - self.last_ping < dead_after_ms

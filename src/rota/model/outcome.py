@@ -44,6 +44,15 @@ def timed_out(timeout_ms: int, results: object = None) -> Outcome:
     return Outcome(OutcomeKind.FAILED, results, {"type": "timeout", "timeout_ms": timeout_ms, "message": message})
 
 
+def runs_on(timeout_ms: int) -> Outcome:
+    """Over its time, and it could not be stopped: another attempt would run beside it, so there is none."""
+    message = (
+        f"ran longer than its timeout of {timeout_ms} ms; a thread cannot be stopped, so it runs on, and the job is "
+        "not tried again beside it; give its job type process: true to have it stopped, or retry_beside: true"
+    )
+    return Outcome(OutcomeKind.REFUSED, None, {"type": "timeout", "timeout_ms": timeout_ms, "message": message})
+
+
 def cancelled(results: object = None) -> Outcome:
     return Outcome(OutcomeKind.CANCELLED, results, {"type": "cancelled", "message": "cancelled on request"})
 

@@ -3,7 +3,18 @@
 from msgspec import Struct
 
 from rota.model.events.event import JOB, Event
-from rota.model.job import Claim, Ending, Job, JobState, rank_of
+from rota.model.failure import failure_words
+from rota.model.job import (
+    MAX_PAST,
+    MAX_PAST_ERROR,
+    Claim,
+    Ending,
+    Job,
+    JobState,
+    PastAttempt,
+    node_of_token,
+    rank_of,
+)
 from rota.model.job_type import OnNodeDeath
 from rota.model.outcome import Outcome, OutcomeKind, cancelled
 from rota.model.retry import RetryPolicy
@@ -12,6 +23,9 @@ SUSPECT_DEATHS = 2
 """A job that was in hand at this many deaths of nodes may be the cause, and runs where it can hurt nobody else."""
 MOST_DEATHS = 10
 """A job that was in hand at this many deaths is not run again, whatever their cause."""
+
+
+FAILED_SILENTLY = "it failed without saying why"
 
 
 class Settlement(Struct, frozen=True):
@@ -28,6 +42,8 @@ class Settlement(Struct, frozen=True):
     """Present exactly when `state` is delayed."""
     returned_run: tuple[int, int] | None = None
     """When the run of a job that returns began and ended; an ending says so itself."""
+    past: tuple[PastAttempt, ...] = ()
+    """Of a job that returns: its attempts so far, as far as they are kept."""
 
     @property
     def ran(self) -> tuple[int, int] | None:
@@ -35,6 +51,15 @@ class Settlement(Struct, frozen=True):
         if self.ending is None:
             return self.returned_run
         return None if self.ending.started_at is None else (self.ending.started_at, self.ending.ended_at)
+
+    @property
+    def failure(self) -> str | None:
+        """What went wrong in the attempt, in words; None if nothing did."""
+        if self.state is JobState.DELAYED and self.past:
+            return self.past[-1].error
+        if self.ending is None or self.state is not JobState.FAILED:
+            return None
+        return failure_words(self.ending.errors, self.ending.results) or FAILED_SILENTLY
 
     @property
     def rank(self) -> int:
@@ -59,11 +84,12 @@ def settle(
     kind = outcome.kind
     run = None if started_at is None else (started_at, now)
     if kind is OutcomeKind.INTERRUPTED:
-        return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths, returned_run=run)
+        return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths, returned_run=run, past=claim.past)
     if kind is OutcomeKind.FAILED and claim.attempt < policy.attempts:
         run_at = now + policy.delay_after(claim.attempt, chance)
         # It ran to an end and killed nobody, so what it was suspected of is forgotten.
-        return Settlement(claim, JobState.DELAYED, claim.attempt, 0, run_at=run_at, returned_run=run)
+        past = _with_attempt(claim, failure_words(outcome.errors, outcome.results), started_at=started_at, now=now)
+        return Settlement(claim, JobState.DELAYED, claim.attempt, 0, run_at=run_at, returned_run=run, past=past)
     ending = Ending(
         state=_FINAL_STATE[kind],
         ended_at=now,
@@ -73,21 +99,41 @@ def settle(
         started_at=started_at,
         results=outcome.results,
         errors=outcome.errors,
+        past=claim.past,
     )
     return Settlement(claim, ending.state, claim.attempt, claim.deaths, ending)
+
+
+def _with_attempt(claim: Claim, error: str | None, *, started_at: int | None, now: int) -> tuple[PastAttempt, ...]:
+    """The attempts of a job with the one that just ended, of which the latest are kept."""
+    one = PastAttempt(
+        number=claim.attempt,
+        started_at=started_at,
+        ended_at=now,
+        node=node_of_token(claim.token),
+        error=(error or FAILED_SILENTLY)[:MAX_PAST_ERROR],
+    )
+    return (*claim.past, one)[-MAX_PAST:]
 
 
 def settle_death(claim: Claim, *, on_node_death: OnNodeDeath, now: int) -> Settlement:
     """The next state of a job whose node died while it held the claim. The attempt is not counted, the death is."""
     deaths = claim.deaths + 1
+    past = _with_attempt(claim, "its node died", started_at=None, now=now)
     if on_node_death is OnNodeDeath.REQUEUE and deaths < MOST_DEATHS:
-        return Settlement(claim, JobState.QUEUED, claim.attempts, deaths)
+        return Settlement(claim, JobState.QUEUED, claim.attempts, deaths, past=past)
     if on_node_death is OnNodeDeath.FAIL:
         errors = {"type": "node_lost", "message": "the node that ran it died; its job type says: fail then"}
     else:
         errors = {"type": "poison", "message": f"its node died {deaths} times in a row; it is not run again by itself"}
     ending = Ending(
-        state=JobState.FAILED, ended_at=now, token=claim.token, attempts=claim.attempts, deaths=deaths, errors=errors
+        state=JobState.FAILED,
+        ended_at=now,
+        token=claim.token,
+        attempts=claim.attempts,
+        deaths=deaths,
+        errors=errors,
+        past=claim.past,
     )
     return Settlement(claim, JobState.FAILED, claim.attempts, deaths, ending)
 
@@ -120,6 +166,7 @@ def cancelled_ending(settlement: Settlement, now: int) -> Ending:
         attempts=settlement.attempts,
         deaths=settlement.deaths,
         errors=cancelled().errors,
+        past=settlement.past,
     )
 
 

@@ -23,6 +23,7 @@ from rota.sdk.shapes import (
     Schedule,
     SchedulePage,
     Tick,
+    Why,
 )
 
 Arguments = Mapping[str, object]
@@ -150,6 +151,11 @@ def get_job(uuid: str) -> Call[Job]:
     return Call(method="GET", path=path_to("jobs", uuid), answer=Job)
 
 
+def why_job(uuid: str) -> Call[Why]:
+    """Why a job does not run yet, or what it does instead."""
+    return Call(method="GET", path=path_to("jobs", uuid, "why"), answer=Why)
+
+
 def list_jobs(which: Which | None = None, *, limit: int = 100, cursor: str | None = None) -> Call[JobPage]:
     """A page of jobs: waiting ones, running ones, then the latest that ended. `jobs` walks through all pages."""
     query = _conditions(which) | present({"limit": limit, "cursor": cursor})
@@ -251,6 +257,11 @@ def get_schedule(uuid: str) -> Call[Schedule]:
     return Call(method="GET", path=path_to("schedules", uuid), answer=Schedule)
 
 
+def why_schedule(uuid: str) -> Call[Why]:
+    """Why a schedule does not fire at this moment, and when it will."""
+    return Call(method="GET", path=path_to("schedules", uuid, "why"), answer=Why)
+
+
 def delete_schedule(uuid: str) -> Call[str]:
     """Remove a schedule. Its jobs stay."""
     return Call(method="DELETE", path=path_to("schedules", uuid), answer=str, within="uuid")
@@ -270,3 +281,11 @@ def list_ticks(uuid: str, *, limit: int | None = None, before: int | None = None
     """What became of a schedule's ticks, the latest first."""
     query = present({"limit": limit, "before": before})
     return Call(method="GET", path=path_to("schedules", uuid, "ticks"), answer=list[Tick], within="ticks", query=query)
+
+
+# -- configurations ------------------------------------------------------------------------------------------------
+
+
+def why_configuration(name: str) -> Call[Why]:
+    """Why a configuration, by name or uuid, has not made a job."""
+    return Call(method="GET", path=path_to("configurations", name, "why"), answer=Why)

@@ -116,6 +116,7 @@ class Verbs:
     enqueue = _one(calls.enqueue)
     enqueue_many = _one(calls.enqueue_many)
     get_job = _one(calls.get_job)
+    why_job = _one(calls.why_job)
     list_jobs = _one(calls.list_jobs)
     jobs = PagedVerb(paging.jobs)
     wait = _sole(paging.wait)
@@ -131,10 +132,13 @@ class Verbs:
     list_schedules = _one(calls.list_schedules)
     schedules = PagedVerb(paging.schedules)
     get_schedule = _one(calls.get_schedule)
+    why_schedule = _one(calls.why_schedule)
     delete_schedule = _one(calls.delete_schedule)
     pause_schedule = _one(calls.pause_schedule)
     resume_schedule = _one(calls.resume_schedule)
     list_ticks = _one(calls.list_ticks)
+
+    why_configuration = _one(calls.why_configuration)
 
 
 class Client(Verbs):

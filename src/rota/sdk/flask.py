@@ -3,23 +3,25 @@
     ROTA_STORE=sqlite:///rota.db ROTA_CONFIG=events.yaml flask --app rota.sdk.flask run
 
 `create_app()` reads the same settings as the `rota` command, brings the definitions of the file into the store, and
-serves the one endpoint. With an API key in the settings a request must show it. Jobs are run by `rota worker`.
+serves the one endpoint. Once the store has keys, or the settings one, a request must show a key that may post events.
+Jobs are run by `rota worker`.
 """
 
 import logging
 import os
 from collections.abc import Sequence
-from hmac import compare_digest
 from pathlib import Path
 
 import msgspec
 from flask import Blueprint, Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+from rota.dialects import registry
 from rota.engine.definitions.file import Wanted
 from rota.engine.engine import Engine, open_engine
 from rota.engine.events.request import read_event, read_events
-from rota.errors import AuthError, InvalidInput, RotaError
+from rota.errors import InvalidInput, RotaError
+from rota.sdk.flask_keys import FlaskKeys, Refused
 from rota.settings import Settings, load_settings
 from rota.shapes.errors import status_of
 from rota.shapes.events import MAX_EVENTS_BYTES, answer_shape, answers_shape
@@ -30,7 +32,7 @@ _JSON = "application/json"
 
 def create_app(settings: Settings | None = None) -> Flask:
     """An app with the one endpoint. `flask --app rota.sdk.flask run` finds it by its name."""
-    found = settings or load_settings({}, os.environ, None, Path.cwd())
+    found = settings or load_settings({}, os.environ, None, Path.cwd(), registry.sections())
     logging.basicConfig(level=found.log_level)
     app = Flask("rota")
     app.config["MAX_CONTENT_LENGTH"] = MAX_EVENTS_BYTES
@@ -50,16 +52,18 @@ def event_blueprint(
 
 def _blueprint(engine: Engine, *, api_key: str | None, name: str) -> Blueprint:
     blueprint = Blueprint(name, __name__)
+    keys = FlaskKeys(engine, api_key)
 
     @blueprint.post("/events")
     def post_events() -> Response:
         """Take an event, or a list of them."""
-        _check_key(api_key)
+        keys.check(request)
         if request.mimetype != _JSON:
             return _answer({"status": "error", "error": f"Content-Type must be {_JSON}"}, 415)
         return _post(engine)
 
     blueprint.register_error_handler(RotaError, _answer_error)
+    blueprint.register_error_handler(Refused, _answer_refusal)
     return blueprint
 
 
@@ -75,18 +79,9 @@ def _post(engine: Engine) -> Response:
 def _body() -> object:
     try:
         found: object = msgspec.json.decode(request.get_data())
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput("body", f"is no valid JSON: {error}") from None
     return found
-
-
-def _check_key(api_key: str | None) -> None:
-    if api_key is None:
-        return
-    shown = request.headers.get("Authorization", "")
-    scheme, _, key = shown.partition(" ")
-    if scheme.lower() != "bearer" or not compare_digest(key.strip().encode(), api_key.encode()):
-        raise AuthError("a valid key is needed: Authorization: Bearer KEY")
 
 
 def _answer(document: object, status: int) -> Response:
@@ -95,6 +90,12 @@ def _answer(document: object, status: int) -> Response:
 
 def _answer_error(error: RotaError) -> Response:
     return _answer({"status": "error", "error": str(error)}, status_of(error))
+
+
+def _answer_refusal(refusal: Refused) -> Response:
+    answer = _answer({"status": "error", "error": str(refusal)}, refusal.status)
+    answer.headers.update(refusal.headers)
+    return answer
 
 
 def _answer_http_error(error: HTTPException) -> Response:

@@ -71,6 +71,16 @@ class Node(Struct, frozen=True, kw_only=True):
     trouble: str | None = None
 
 
+class Attempt(Struct, frozen=True, kw_only=True):
+    """One attempt at a job: when, where, and what went wrong, in words."""
+
+    attempt: int
+    node: str | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    error: str | None = None
+
+
 class Job(Struct, frozen=True, kw_only=True):
     """One execution of a job type."""
 
@@ -88,7 +98,8 @@ class Job(Struct, frozen=True, kw_only=True):
     available_at: int | None = None
     started_at: int | None = None
     ended_at: int | None = None
-    attempts: int = 0
+    attempt: int = 0
+    attempts: list[Attempt] = []
     deaths: int = 0
     timeout: int | None = None
     unique_key: str | None = None
@@ -96,11 +107,41 @@ class Job(Struct, frozen=True, kw_only=True):
     cause: dict[str, object] | None = None
     results: object = None
     errors: object = None
+    error: str | None = None
 
 
 class JobPage(Struct, frozen=True):
     jobs: list[Job]
     cursor: str | None = None
+
+
+class Reason(Struct, frozen=True, kw_only=True):
+    """One thing that holds. Instants are epoch milliseconds; what it does not know is None."""
+
+    code: str
+    sentence: str
+    since: int | None = None
+    until: int | None = None
+    job: str | None = None
+    job_type: str | None = None
+    node: str | None = None
+    node_type: str | None = None
+    nodes: list[str] = []
+    running: int | None = None
+    slots: int | None = None
+    ahead: int | None = None
+    attempts: int | None = None
+    state: str | None = None
+    error: object = None
+    note: str | None = None
+    dependency: dict[str, object] | None = None
+    event: str | None = None
+
+
+class Why(Reason, frozen=True, kw_only=True):
+    """Why something does not run: what must end first, and in `also` what holds beside it."""
+
+    also: list[Reason] = []
 
 
 class LogLine(Struct, frozen=True, kw_only=True):

@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from typing import TypeVar
 
 from msgspec import Struct
@@ -12,9 +14,9 @@ from rota.engine.engine import Engine
 from rota.engine.events.event_batcher import EventBatcher
 from rota.engine.jobs.enqueue_batcher import EnqueueBatcher
 from rota.engine.keys.key_ring import KeyRing
+from rota.engine.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
 from rota.engine.observation.counters import Counters
 from rota.model.job import Job
-from rota.server.auth.rate import RateLimit
 from rota.server.gate.names import Names
 from rota.server.gate.proxies import Proxies
 from rota.server.log_feeds import LogFeeds
@@ -25,8 +27,6 @@ HealthCheck = Callable[[], str | None]
 """None when all is well, else what is wrong, in one line."""
 Answer = TypeVar("Answer")
 _THREADS = 8
-_WRONG_KEYS_PER_S = 5.0
-_WRONG_KEYS_AT_ONCE = 100.0
 
 
 class ServerOptions(Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     """Requests per second of one key; 0 for no limit."""
     metrics_open: bool = False
     """Whether `/metrics` answers without a key."""
-    wrong_keys_per_s: float = _WRONG_KEYS_PER_S
+    wrong_keys_per_s: float = WRONG_KEYS_PER_S
     """How often one address may show a wrong key; 0 for no limit."""
     bound_to: tuple[str, ...] = ()
     """The name and the address on which it listens."""
@@ -78,13 +78,15 @@ class Api:
         # A bucket that holds less than one token would let nobody in.
         burst = max(1.0, self.options.rate_limit * 2)
         self.requests_per_key = RateLimit(engine.clock, per_second=self.options.rate_limit, burst=burst)
-        self.wrong_keys = RateLimit(engine.clock, per_second=self.options.wrong_keys_per_s, burst=_WRONG_KEYS_AT_ONCE)
+        self.wrong_keys = RateLimit(engine.clock, per_second=self.options.wrong_keys_per_s, burst=WRONG_KEYS_AT_ONCE)
         self._threads = ThreadPoolExecutor(_THREADS, "rota-api")
         self.log_feeds = LogFeeds(engine.store, self.in_thread)
 
     async def in_thread(self, function: Callable[..., Answer], *arguments: object) -> Answer:
         """Call something that asks the store, without stopping the loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+        # Who acts goes along with it, for the audit log.
+        call = partial(copy_context().run, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     def end_streams(self) -> None:
         """The server stops: whoever follows a log is let go."""

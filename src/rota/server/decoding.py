@@ -13,6 +13,7 @@ from msgspec import inspect
 
 from rota.errors import InvalidInput
 from rota.model.ids import check_id
+from rota.server.body_values import check_values
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$?\.?(?P<where>.*?)`)?$", re.DOTALL)
 _FIELD = re.compile(r"^Object (?P<fault>missing required|contains unknown) field `(?P<name>.*)`$", re.DOTALL)
@@ -28,15 +29,23 @@ def decode_body(raw: bytes, kind: Any) -> Any:
         return _convert(_with_whole_numbers(_loosely(raw), _type_of(kind)), kind, "body", strict=True)
     except msgspec.DecodeError as error:
         raise InvalidInput("body", f"is no valid JSON: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput("body", f"is not valid UTF-8: {error.reason}") from None
     except RecursionError:
         raise InvalidInput("body", "is nested too deeply") from None
+
+
+def decode_big_body(raw: bytes, kind: Any) -> Any:
+    """The same, of a body that takes its time: for a thread."""
+    check_values(raw)
+    return decode_body(raw, kind)
 
 
 def _loosely(raw: bytes) -> Any:
     """Any JSON; a fault in what follows a value of a wrong type shows here."""
     try:
         return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput("body", f"is no valid JSON: {error}") from None
 
 

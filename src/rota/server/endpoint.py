@@ -9,14 +9,15 @@ import logging
 from math import ceil
 from typing import Any
 
-import msgspec
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rota.engine.audit.actor import acting
 from rota.engine.keys.access import NOBODY, OPEN, Caller
 from rota.engine.keys.dev_key import is_dev_key
 from rota.errors import RotaError
+from rota.model.audit import Actor
 from rota.server import decoding
 from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
@@ -28,7 +29,7 @@ from rota.server.operations import JSON, Call, NoBody, Operation
 from rota.shapes.errors import status_of
 
 _logger = logging.getLogger("rota.server")
-_encode = msgspec.json.Encoder().encode
+_BIG = 32 * 1024
 
 
 class Endpoint:
@@ -38,7 +39,10 @@ class Endpoint:
         self.operations = operations
         self._api = api
         self._is_open = all(one.needs is OPEN for one in operations.values())
-        self._path = next(iter(operations.values())).path
+        first = next(iter(operations.values()))
+        self._path = first.path
+        self._identify = first.manner.identify if first.manner else identify
+        self._error = first.manner.error if first.manner else error_answer
         heads = {"HEAD"} if "GET" in operations else set()
         self._allow = ", ".join(sorted({*operations, *heads}))
         self._is_async = {method: inspect.iscoroutinefunction(one.run) for method, one in operations.items()}
@@ -54,16 +58,16 @@ class Endpoint:
         try:
             return await self._run(method, scope, receive)
         except Refusal as refusal:
-            return error_answer(refusal.status, str(refusal), refusal.headers)
+            return self._error(refusal.status, str(refusal), refusal.headers)
         except RotaError as error:
-            return error_answer(status_of(error), str(error))
+            return self._error(status_of(error), str(error), None)
         except Exception:
             _logger.exception("a request failed", extra={"method": method, "path": self._path})
-            return error_answer(500, FAULT)
+            return self._error(500, FAULT, None)
 
     async def _run(self, method: str, scope: Scope, receive: Receive) -> Response:
         headers = Headers(scope=scope)
-        caller = NOBODY if self._is_open else await identify(self._api, scope, headers)
+        caller = await self._guest(scope, headers) if self._is_open else await self._identify(self._api, scope, headers)
         operation = self.operations.get(method)
         if operation is None:
             raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
@@ -73,29 +77,48 @@ class Endpoint:
         call: Call[Any, Any] = Call(
             decoding.decode_path(scope["path_params"]),
             decoding.decode_query(scope["query_string"], operation.query) if operation.query else None,
-            _decoded(operation, body),
+            await self._decoded(operation, body),
             caller,
             headers,
         )
-        if self._is_async[method]:
-            found = await operation.run(self._api, call)
-        else:
-            found = await self._api.in_thread(operation.run, self._api, call)
+        with acting(Actor(caller.name, f"api {_address_of(scope)}", caller.key)):
+            if self._is_async[method]:
+                found = await operation.run(self._api, call)
+            else:
+                found = await self._api.in_thread(operation.run, self._api, call)
         return found if isinstance(found, Response) else Json(found)
+
+    async def _guest(self, scope: Scope, headers: Headers) -> Caller:
+        """Who asks at an open path: somebody if a good key is shown, and nobody else is turned away."""
+        if "authorization" not in headers:
+            return NOBODY
+        try:
+            return await identify(self._api, scope, headers)
+        except Refusal:
+            return NOBODY
+
+    async def _decoded(self, operation: Operation, body: bytes) -> Any:
+        """The body as its type. A big one in a thread, so that the loop goes on: the node's beats are on it."""
+        if operation.body is None or (operation.body is NoBody and not body):
+            return None
+        if len(body) <= _BIG:
+            return decoding.decode_body(body, operation.body)
+        return await self._api.in_thread(decoding.decode_big_body, body, operation.body)
 
 
 async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
     """Whose key the request shows; refuses those without a good one, and those who ask too often."""
     key = bearer_key(headers)
-    caller = None if key is None else await _caller_with(api, key, scope)
+    caller = None if key is None else await caller_with(api, key, scope)
     if caller is None:
         raise Refusal(401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
     if wait_s := api.requests_per_key.take(caller.name):
-        raise _too_often(wait_s)
+        raise too_often(wait_s)
     return caller
 
 
-async def _caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
+async def caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
+    """Whose a key is; None if it is nobody's."""
     by_own_program = is_dev_key(key) and await _is_own_program(api, scope)
     known = api.keys.known(key, by_own_program=by_own_program)
     return known or await _look_up(api, key, scope, by_own_program)
@@ -116,18 +139,22 @@ async def _is_own_program(api: Api, scope: Scope) -> bool:
 async def _look_up(api: Api, key: str, scope: Scope, by_own_program: bool) -> Caller | None:
     """By the hashes in the store. An address may try few keys that were never good: guessing must stay slow, and must
     not keep out those who share the address, behind a proxy, and have a good key."""
-    address = str((scope.get("client") or ("?",))[0])
+    address = _address_of(scope)
     was_good = api.keys.was_good(key) or by_own_program
     # Taken before it is known: many that try at the same moment count like many that try one after another.
     if not was_good and (wait_s := api.wrong_keys.take(address)):
-        raise _too_often(wait_s)
+        raise too_often(wait_s)
     caller = await asyncio.to_thread(api.keys.identify, key, by_own_program=by_own_program)
     if caller is not None and not was_good:
         api.wrong_keys.give_back(address)
     return caller
 
 
-def _too_often(wait_s: float) -> Refusal:
+def _address_of(scope: Scope) -> str:
+    return str((scope.get("client") or ("?",))[0])
+
+
+def too_often(wait_s: float) -> Refusal:
     return Refusal(429, f"too many requests; try again in {wait_s:.1f} s", {"Retry-After": str(ceil(wait_s))})
 
 
@@ -154,12 +181,6 @@ async def _body(operation: Operation, headers: Headers, receive: Receive) -> byt
         parts.append(part)
         more = message.get("more_body", False)
     return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _decoded(operation: Operation, body: bytes) -> Any:
-    if operation.body is None or (operation.body is NoBody and not body):
-        return None
-    return decoding.decode_body(body, operation.body)
 
 
 def _too_large(limit: int) -> Refusal:

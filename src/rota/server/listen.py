@@ -5,16 +5,16 @@ import errno
 import ipaddress
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from rota.errors import InvalidInput
+from rota.server.connection.config import BoundedConfig, watch_connections
+from rota.server.connection.limits import MAX_CONNECTIONS
 
 _BACKLOG = 2048
-_GRACE_S = 5
-"""Time for requests under way, and endless streams, after the node has stopped."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -69,26 +69,23 @@ class _Server(uvicorn.Server):
 
 
 async def serve(
-    app: ASGIApp, listener: socket.socket, stopping: asyncio.Event, *, before_end: Callable[[], None] | None = None
+    app: ASGIApp,
+    listener: socket.socket,
+    stopping: asyncio.Event,
+    *,
+    before_end: Callable[[], None] | None = None,
+    max_connections: int = MAX_CONNECTIONS,
 ) -> None:
     """Serve until `stopping` is set; then call `before_end`, answer what is under way and close the socket."""
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        ws="none",
-        server_header=False,
-        timeout_graceful_shutdown=_GRACE_S,
-    )
-    server = _Server(config)
+    server = _Server(BoundedConfig(app, max_connections=max_connections))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
+    watching = asyncio.create_task(watch_connections(server))
     stop = asyncio.create_task(stopping.wait())
     await asyncio.wait([serving, stop], return_when=asyncio.FIRST_COMPLETED)
     if before_end is not None:
         before_end()
     server.should_exit = True
-    stop.cancel()
-    with suppress(asyncio.CancelledError):
-        await stop
+    for task in (stop, watching):
+        task.cancel()
+    await asyncio.gather(stop, watching, return_exceptions=True)
     await serving

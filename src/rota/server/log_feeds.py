@@ -6,7 +6,7 @@ because it came late or reads slowly, reads the store until it has caught up. So
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -20,6 +20,10 @@ from rota.store.store import Store
 FIRST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 0.5
 _KEPT = 2_000
+_KEPT_SIZE = 2 * 1024 * 1024
+"""Letters of the messages that a feed keeps."""
+_GIVEN_SIZE = 256 * 1024
+"""Letters that a follower is given at a time: no more waits in memory for one who does not read."""
 _PAGE = 1_000
 
 InThread = Callable[..., Awaitable[Any]]
@@ -53,8 +57,9 @@ class LogFeeds:
                 if lines is None:
                     lines = await feed.read(after)
                 if lines:
-                    after = lines[-1].next
-                    yield lines
+                    given = _beginning(lines)
+                    after = given[-1].next
+                    yield given
                 elif is_last or self._is_closed:
                     return
                 elif not await _within(changed.wait(), idle_s):
@@ -95,7 +100,8 @@ class _Feed:
         self._store = store
         self._in_thread = in_thread
         self._job_id = job_id
-        self._kept: deque[Line] = deque(maxlen=_KEPT)
+        self._kept: deque[Line] = deque()
+        self._kept_size = 0
         self._position = 0
         self.followers = 0
         self.is_over = False
@@ -131,8 +137,8 @@ class _Feed:
                 is_final, lines = await self._in_thread(self._look)
             except StoreError:
                 # It may come back; followers keep their places meanwhile.
-                is_final, lines = False, []
-            self._kept.extend(lines)
+                is_final, lines = False, deque()
+            self._keep(lines)
             self._position = lines[-1].next if lines else self._position
             self.is_over = is_final
             if lines or is_final:
@@ -141,10 +147,18 @@ class _Feed:
             if not self.is_over:
                 await asyncio.sleep(pause_s)
 
-    def _look(self) -> tuple[bool, list[Line]]:
+    def _keep(self, lines: Iterable[Line]) -> None:
+        """The latest ones, as many as there is room for; the last one in any case."""
+        for line in lines:
+            self._kept.append(line)
+            self._kept_size += len(line.entry.message)
+            while len(self._kept) > _KEPT or (self._kept_size > _KEPT_SIZE and len(self._kept) > 1):
+                self._kept_size -= len(self._kept.popleft().entry.message)
+
+    def _look(self) -> tuple[bool, deque[Line]]:
         """Whether the job is over, and new lines. The state is read first: what a job logged is there when it ended."""
         job = self._store.find_jobs([self._job_id])[0]
-        lines: list[Line] = []
+        lines: deque[Line] = deque(maxlen=_KEPT)  # a long log is passed over: who wants its beginning reads the store
         while True:
             page = self._read(lines[-1].next if lines else self._position)
             lines += _lines(page)
@@ -159,6 +173,16 @@ class _Feed:
 def _lines(page: LogPage) -> list[Line]:
     first = page.next - len(page.entries)
     return [Line(first + number + 1, entry) for number, entry in enumerate(page.entries)]
+
+
+def _beginning(lines: list[Line]) -> list[Line]:
+    """As many as are given at a time, at least one."""
+    size = 0
+    for number, line in enumerate(lines):
+        size += len(line.entry.message)
+        if size > _GIVEN_SIZE and number:
+            return lines[:number]
+    return lines
 
 
 async def _within(waiting: Awaitable[object], seconds: float) -> bool:

@@ -17,6 +17,8 @@ Document = dict[str, Any]
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _UUID = {"type": "string", "format": "uuid"}
 _NAME = {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9_][A-Za-z0-9._:-]*$"}
+_PARAMETERS = {"name": _NAME, "task_id": {"type": "string", "minLength": 1}}
+"""Those that are no uuids."""
 _REF = "#/components/schemas/{name}"
 _WHY = {
     400: "Something in the request is not right; `error` names the field and says why.",
@@ -37,6 +39,7 @@ _DESCRIPTION = """The native API of Rota. Times are epoch milliseconds, ids are 
 @lru_cache(maxsize=4)
 def document(operations: tuple[Operation, ...]) -> Document:
     """The whole document."""
+    operations = tuple(one for one in operations if not one.is_alias)
     schemas, components = _schemas(operations)
     paths: Document = {}
     for one in operations:
@@ -57,7 +60,8 @@ def document(operations: tuple[Operation, ...]) -> Document:
 
 def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Document], Document]:
     kinds = [kind for one in operations for kind in (_body_of(one), one.query, one.answer) if kind is not None]
-    kinds = list(dict.fromkeys([*kinds, ErrorShape]))
+    errors = [one.manner.error_shape for one in operations if one.manner is not None]
+    kinds = list(dict.fromkeys([*kinds, *errors, ErrorShape]))
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF, schema_hook=_anything)
     return dict(zip(kinds, schemas, strict=True)), dict(components)
 
@@ -92,7 +96,7 @@ def _body_of(one: Operation) -> Any:
 
 def _path_parameters(one: Operation) -> list[Document]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": _NAME if name == "name" else _UUID}
+        {"name": name, "in": "path", "required": True, "schema": _PARAMETERS.get(name, _UUID)}
         for name in _PARAMETER.findall(one.path)
     ]
 
@@ -121,9 +125,13 @@ def _responses(one: Operation, schemas: dict[Any, Document]) -> Document:
     if one.media != JSON:
         schema = {"type": "string"}
     responses: Document = {"200": {"description": "It was done.", "content": {one.media: {"schema": schema}}}}
+    if one.may_make:
+        responses["201"] = {"description": "It was made.", "content": {one.media: {"schema": schema}}}
     for status in sorted(_statuses(one)):
         if status == 503 and one.needs is OPEN:
             responses["503"] = {"description": "It is not well.", "content": {one.media: {"schema": schema}}}
+        elif one.manner is not None:
+            responses[str(status)] = _error(status, _WHY[status], one.manner.error_shape)
         else:
             responses[str(status)] = {"$ref": f"#/components/responses/Error{status}"}
     return responses
@@ -141,5 +149,5 @@ def _statuses(one: Operation) -> set[int]:
     return found
 
 
-def _error(status: int, why: str) -> Document:
-    return {"description": why, "content": {JSON: {"schema": {"$ref": _REF.format(name=ErrorShape.__name__)}}}}
+def _error(status: int, why: str, shape: Any = ErrorShape) -> Document:
+    return {"description": why, "content": {JSON: {"schema": {"$ref": _REF.format(name=shape.__name__)}}}}

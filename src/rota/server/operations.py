@@ -13,11 +13,12 @@ A plain function runs in a thread and may ask the store; an `async` one runs on 
 returns is sent as JSON, unless it is a `Response`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 from starlette.datastructures import Headers
+from starlette.responses import Response
 
 from rota.engine.keys.access import Caller, Scope
 
@@ -44,6 +45,17 @@ class NoBody(Struct, frozen=True, forbid_unknown_fields=True):
     """Nothing but `{}`. Clients may also send no body at all."""
 
 
+class Manner(Struct, frozen=True):
+    """How operations of a dialect are talked to, where that is not as in the native API."""
+
+    identify: Callable[..., Awaitable[Caller]]
+    """From the API, the ASGI scope and the headers to the caller; raises a `Refusal` for others."""
+    error: Callable[[int, str, dict[str, str] | None], Response]
+    """From a status, a message and headers to the answer that tells an error."""
+    error_shape: Any
+    """The type of the JSON in it."""
+
+
 class Operation(Struct, frozen=True, kw_only=True):
     """What one method on one path takes, needs, does and answers."""
 
@@ -65,19 +77,27 @@ class Operation(Struct, frozen=True, kw_only=True):
     media: str = JSON
     errors: tuple[int, ...] = ()
     """Statuses beyond those that every operation can have."""
+    may_make: bool = False
+    """Whether 201 says that something was made, and 200 that it was there already."""
     body_limit: int = BODY_LIMIT
+    manner: Manner | None = None
+    """None for the native one. All operations of a path have the same."""
+    is_alias: bool = False
+    """Another spelling of a path, which the OpenAPI document does not repeat."""
 
     @property
     def takes_json(self) -> bool:
-        """Whether the request must say that it is JSON, which keeps forms of foreign pages out."""
-        return self.method in ("POST", "PUT", "PATCH")
+        """Whether the request must say that it is JSON, which keeps forms of foreign pages out. Where a dialect takes
+        no body at all, none is read."""
+        return self.method in ("POST", "PUT", "PATCH") and (self.manner is None or self.body is not None)
 
 
 class Routes:
     """The operations of one noun."""
 
-    def __init__(self, tag: str) -> None:
+    def __init__(self, tag: str, *, manner: Manner | None = None) -> None:
         self.tag = tag
+        self.manner = manner
         self.operations: list[Operation] = []
 
     def get(self, path: str, *, needs: Scope | None, **declared: Any) -> Callable[[Function], Function]:
@@ -99,7 +119,7 @@ class Routes:
         self, method: str, path: str, needs: Scope | None, declared: dict[str, Any]
     ) -> Callable[[Function], Function]:
         def keep(function: Function) -> Function:
-            if method == "POST":
+            if method == "POST" and self.manner is None:
                 declared.setdefault("body", NoBody)
             summary, _, description = (function.__doc__ or "").strip().partition("\n")
             operation = Operation(
@@ -111,6 +131,7 @@ class Routes:
                 name=function.__name__,
                 needs=needs,
                 run=function,
+                manner=self.manner,
                 **declared,
             )
             self.operations.append(operation)

@@ -29,6 +29,7 @@ FIELDS: dict[str, Field] = {
     "sqlite_synchronous": Field(values.one_of(["NORMAL", "FULL"])),
     "history_max_age_days": Field(values.number(0, 36_500), values.read_number),
     "history_max_count": Field(values.whole(0, 10**12), values.read_whole),
+    "audit_max_age_days": Field(values.number(1, 36_500), values.read_number),
     "server_enabled": Field(values.flag, values.read_flag),
     "host": Field(values.host),
     "port": Field(values.whole(0, _MAX_PORT), values.read_whole),
@@ -38,12 +39,14 @@ FIELDS: dict[str, Field] = {
     "metrics_open": Field(values.flag, values.read_flag),
     "allowed_hosts": Field(values.host_names, values.read_words),
     "trusted_proxies": Field(values.networks, values.read_words),
+    "max_connections": Field(values.whole(1, 1_000_000), values.read_whole),
     "event_types": Field(values.event_types, values.read_words),
     "roles": Field(values.some_of(ROLES), values.read_words),
     "node_type": Field(values.name),
     "thread_count": Field(values.whole(1, MAX_THREADS), values.read_whole),
     "stop_grace_s": Field(values.number(0, _DAY_S), values.read_number),
     "http_allow": Field(values.texts, values.read_words),
+    "pass_environment": Field(values.texts, values.read_words),
     "synchrony_keys": Field(values.flag, values.read_flag),
     "synchrony_job_keys": Field(values.flag, values.read_flag),
     "log_level": Field(values.one_of(["DEBUG", "INFO", "WARNING", "ERROR"])),
@@ -61,6 +64,7 @@ SERVER_KEYS = {"enabled": "server_enabled"} | {
         "metrics_open",
         "allowed_hosts",
         "trusted_proxies",
+        "max_connections",
     )
 }
 """Key in the section `server` to field."""

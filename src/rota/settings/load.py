@@ -1,6 +1,6 @@
 """Puts the settings together: a flag beats the environment, which beats the file, which beats the default."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from rota.settings.settings import Settings
 
 if TYPE_CHECKING:
     from rota.settings.document import Document
+    from rota.settings.section import Section
 
 _YAML_NAME = "rota.yaml"
 _TOML_NAME = "pyproject.toml"
@@ -22,9 +23,13 @@ _DEFINITIONS = ("node_types", "job_types", "schedules", "configurations")
 
 
 def load_settings(
-    cli: Mapping[str, object], environ: Mapping[str, str], config_path: Path | None, cwd: Path
+    cli: Mapping[str, object],
+    environ: Mapping[str, str],
+    config_path: Path | None,
+    cwd: Path,
+    sections: "Sequence[Section]" = (),
 ) -> Settings:
-    """Read everything once.
+    """Read everything once. `sections` are those of dialects.
 
     `cli` has flags by field name; None means that the flag was not given. `config_path`, else ROTA_CONFIG, names the
     file; without either it is `rota.yaml` or the table `[tool.rota]` of `pyproject.toml` in `cwd`, if there is one.
@@ -39,7 +44,7 @@ def load_settings(
     from rota.settings.schedules import read_schedules
 
     document = read_document(path, _shown_name(path, cwd))
-    from_file = list(_file_values(document))
+    from_file = list(_file_values(document, [key for section in sections for key in section.keys]))
     definitions = {
         "node_types": read_node_types(document),
         "job_types": read_job_types(document),
@@ -48,7 +53,22 @@ def load_settings(
     sources = {key: document.place(document.content, key) for key in _DEFINITIONS if document.content.get(key)}
     settings = _merged(cli, environ, from_file, sources)
     configurations = read_configurations(document, settings.event_types)
-    return msgspec.structs.replace(settings, config_file=document.name, configurations=configurations, **definitions)
+    found = msgspec.structs.replace(settings, config_file=document.name, configurations=configurations, **definitions)
+    for section in sections:
+        if any(key in document.content for key in section.keys):
+            found = _with_section(found, section, document)
+    return found
+
+
+def _with_section(settings: Settings, section: "Section", document: "Document") -> Settings:
+    content = section.read(document)
+    return msgspec.structs.replace(
+        settings,
+        node_types=(*settings.node_types, *content.node_types),
+        job_types=(*settings.job_types, *content.job_types),
+        schedules=(*settings.schedules, *content.schedules),
+        sections={**settings.sections, section.name: content.value},
+    )
 
 
 def _merged(
@@ -109,9 +129,9 @@ def _shown_name(path: Path, cwd: Path) -> str:
     return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
 
 
-def _file_values(document: "Document") -> Iterator[Found]:
+def _file_values(document: "Document", sections: list[str]) -> Iterator[Found]:
     top = document.content
-    document.refuse_unknown(top, [*TOP_KEYS, "server", *_DEFINITIONS])
+    document.refuse_unknown(top, [*TOP_KEYS, "server", *_DEFINITIONS, *sections])
     yield from _section_values(document, top, TOP_KEYS, "")
     server = top.get("server")
     if server is not None:

@@ -1,11 +1,11 @@
 """The settings of one process, and where each of them came from."""
 
-import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from rota.model.job_type import JobType
+from rota.model.masking import MASK, mask_url
 from rota.model.node import NodeType
 
 if TYPE_CHECKING:
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 ROLES = ("scheduler", "worker", "server")
 SECRETS = frozenset({"api_key", "admin_token"})
 DEFAULT = "default"
-
-_URL_PASSWORD = re.compile(r"(://[^/@]*:)[^/@]*@|([?&][^=&]*password=)[^&]*")
-_MASK = "***"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -32,6 +29,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Ended jobs are forgotten after this long."""
     history_max_count: int = 1_000_000
     """Ended jobs kept per queue; the oldest go first."""
+
+    audit_max_age_days: float = 365.0
+    """Changes are forgotten by the audit log after this long."""
 
     server_enabled: bool = True
     host: str = "127.0.0.1"
@@ -48,6 +48,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Names under which the server answers beside those of loopback and of its address; `*` for any."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks of proxies that are believed when they say for whom they ask."""
+    max_connections: int = 1_000
+    """Connections that the server holds; never more than half the descriptors of its process."""
 
     event_types: tuple[str, ...] = ()
     """Event types beyond FILE, TABLE, TIME_BASED and JOB; `*` for any."""
@@ -60,6 +62,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Time for running jobs to end after a first TERM. Under the 30 s that most supervisors give before they kill."""
     http_allow: tuple[str, ...] = ()
     """Hosts and networks that `http` jobs may reach although they are not public."""
+    pass_environment: tuple[str, ...] = ("*",)
+    """Variables of the node that its commands and Python processes inherit; `*` at the end stands for any rest. Rota's
+    own are never among them."""
     log_level: str = "INFO"
     otel: bool = False
     """Tell OpenTelemetry what the node does. Where that goes, the OTEL_* variables say to the SDK of the process."""
@@ -78,6 +83,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """What is defined in the file, which owns them."""
     configurations: "tuple[ConfigurationRequest, ...]" = ()
     """What is defined in the file, which owns them."""
+
+    sections: dict[str, object] = {}
+    """What the sections of dialects say, by the name of each."""
 
     config_file: str | None = None
     """The file that was read, if there was one."""
@@ -98,7 +106,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     def _shown(self, field: str) -> str:
         value = getattr(self, field)
         if field in SECRETS and value is not None:
-            return _MASK
+            return MASK
         if field == "store":
             return mask_url(self.store)
         if isinstance(value, tuple):
@@ -106,9 +114,5 @@ class Settings(Struct, frozen=True, kw_only=True):
         return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-_SHOWN_FIELDS = tuple(field for field in Settings.__struct_fields__ if field not in ("config_file", "sources"))
-
-
-def mask_url(url: str) -> str:
-    """A URL without its passwords."""
-    return _URL_PASSWORD.sub(lambda found: f"{found[1]}{_MASK}@" if found[1] else f"{found[2]}{_MASK}", url)
+_NOT_SHOWN = ("config_file", "sources", "sections")
+_SHOWN_FIELDS = tuple(field for field in Settings.__struct_fields__ if field not in _NOT_SHOWN)

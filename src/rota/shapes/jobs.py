@@ -8,9 +8,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rota.model.failure import failure_words
 from rota.model.job import Cause, Job, JobState
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.log import LogEntry
+from rota.model.masking import mask_metadata
 from rota.model.node import Node, NodeType
 from rota.model.retry import RetryPolicy
 
@@ -82,6 +84,16 @@ class NodeShape(Struct, frozen=True, kw_only=True):
     """What is wrong with it, in its own words; null when all is well."""
 
 
+class AttemptShape(Struct, frozen=True, kw_only=True):
+    """One attempt at a job: when, where, and what went wrong, in words."""
+
+    attempt: int
+    node: str | None
+    started_at: int | None
+    ended_at: int | None
+    error: str | None
+
+
 class JobShape(Struct, frozen=True, kw_only=True):
     """One execution of a job type."""
 
@@ -99,7 +111,10 @@ class JobShape(Struct, frozen=True, kw_only=True):
     available_at: int
     started_at: int | None
     ended_at: int | None
-    attempts: int
+    attempt: int
+    """How many attempts were begun."""
+    attempts: list[AttemptShape]
+    """The latest of them, oldest first. One whose node died has the number of the one after it."""
     deaths: int
     timeout: int | None
     retries: RetryShape | None
@@ -108,6 +123,9 @@ class JobShape(Struct, frozen=True, kw_only=True):
     cause: Cause | None
     results: object
     errors: object
+    """As the executor has them; a command that ended badly has none, but its exit code is in the results."""
+    error: str | None
+    """What went wrong, in words: `exit code 3`."""
 
 
 class LogShape(Struct, frozen=True):
@@ -119,12 +137,13 @@ class LogShape(Struct, frozen=True):
     attempt: int
 
 
-def job_type_shape(job_type: JobType) -> JobTypeShape:
+def job_type_shape(job_type: JobType, *, masked: bool = False) -> JobTypeShape:
+    """`masked` is for those who may not define job types: without what may be a secret."""
     return JobTypeShape(
         uuid=job_type.uuid,
         name=job_type.name,
         executor=job_type.executor,
-        metadata=job_type.metadata,
+        metadata=mask_metadata(job_type.metadata) if masked else job_type.metadata,
         unique=_unique_shape(job_type.unique),
         node_type=job_type.node_type,
         timeout=job_type.timeout_ms,
@@ -204,7 +223,8 @@ def job_shape(job: Job, job_type_names: Mapping[str, str], queue_names: Mapping[
         available_at=job.available_at or spec.available_at,
         started_at=job.started_at,
         ended_at=job.ended_at,
-        attempts=job.attempts,
+        attempt=job.attempts,
+        attempts=_attempt_shapes(job),
         deaths=job.deaths,
         timeout=spec.timeout_ms,
         retries=_retry_shape(spec.retry) if spec.retry else None,
@@ -213,7 +233,33 @@ def job_shape(job: Job, job_type_names: Mapping[str, str], queue_names: Mapping[
         cause=spec.cause,
         results=job.results,
         errors=job.errors,
+        error=_error_of(job),
     )
+
+
+def _attempt_shapes(job: Job) -> list[AttemptShape]:
+    past = [
+        AttemptShape(
+            attempt=one.number, node=one.node or None, started_at=one.started_at, ended_at=one.ended_at, error=one.error
+        )
+        for one in job.past
+    ]
+    return [*past, _last_attempt(job)] if job.started_at is not None else past
+
+
+def _last_attempt(job: Job) -> AttemptShape:
+    """The one that runs now, or by which the job ended."""
+    return AttemptShape(
+        attempt=max(job.attempts, 1),
+        node=job.node,
+        started_at=job.started_at,
+        ended_at=job.ended_at,
+        error=_error_of(job),
+    )
+
+
+def _error_of(job: Job) -> str | None:
+    return None if job.state is JobState.SUCCEEDED else failure_words(job.errors, job.results)
 
 
 def log_shape(entry: LogEntry) -> LogShape:

@@ -56,6 +56,19 @@ class JobPage(Struct, frozen=True):
     """Give it back to get the next page; None when there is none."""
 
 
+class Wait(Struct, frozen=True):
+    """What a queued job waits behind."""
+
+    ahead: int
+    """Jobs that are given out before it: ready ones, or, if it is blocked, those that wait for the same lock."""
+    lock_holder: str | None = None
+    """The running job that holds its lock."""
+
+
+MOST_AHEAD = 100_000
+"""A store may stop counting the jobs ahead of another here."""
+
+
 class JobStore(Protocol):
     """Jobs: accepted, found, cancelled, brought back, forgotten."""
 
@@ -79,6 +92,10 @@ class JobStore(Protocol):
         Order: delayed by due time, queued by rank, queued that wait for a lock by rank, running by claim time, then
         ended ones, latest end first.
         """
+        ...
+
+    def read_wait(self, queue: str, job_id: str) -> Wait | None:
+        """What a queued job waits behind; None if no such job is queued there."""
         ...
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:

@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 
 from rota.errors import InvalidInput, StoreRefused
+from rota.model.masking import mask_url
 from rota.store.store import Store
 
 REDIS_SCHEMES = ("redis", "rediss", "valkey", "valkeys", "sentinel", "redis+cluster", "rediss+cluster")
@@ -14,7 +15,10 @@ def open_store(url: str) -> Store:
     `sqlite:///file.db`, `sqlite:////absolute/file.db`, `sqlite://:memory:`, `redis://host:port/0`, `rediss://`,
     `sentinel://host:port,host:port/name/0`, `redis+cluster://host:port,host:port`.
     """
-    scheme = urlsplit(url).scheme
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError:
+        raise InvalidInput("store", f"{mask_url(url)!r} is not a URL") from None
     if scheme == "sqlite":
         from rota.store.sqlite.store import SqliteStore
 
@@ -30,4 +34,4 @@ def open_store(url: str) -> Store:
 
         return RedisStore.open(url)
     known = ", ".join(["sqlite", *REDIS_SCHEMES])
-    raise InvalidInput("store", f"{url!r} has no known scheme; it must be one of {known}")
+    raise InvalidInput("store", f"{mask_url(url)!r} has no known scheme; it must be one of {known}")

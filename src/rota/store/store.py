@@ -19,6 +19,7 @@ The operations are in one file per noun, each with the values that it takes and 
 
 from typing import Protocol
 
+from rota.store.audit import AuditStore
 from rota.store.claims import ClaimStore
 from rota.store.definitions import DefinitionStore
 from rota.store.events import EventStore
@@ -43,6 +44,7 @@ class Store(
     NodeStore,
     ScheduleStore,
     EventStore,
+    AuditStore,
     Protocol,
 ):
     """Everything Rota remembers."""

@@ -1,5 +1,7 @@
 """Looking at jobs, cancelling and retrying them, reading their logs."""
 
+from pathlib import Path
+
 import pytest
 
 from rota.model.job import JobState
@@ -9,7 +11,7 @@ from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
 from rota.store import Store
 from rota.store.logs import LogBatch
-from tests.cli.calling import done, rota
+from tests.cli.calling import call_process, done, rota
 
 TOKEN = "01890000-0000-7000-8000-00000000000a/1"
 
@@ -195,3 +197,17 @@ def test_a_long_log_is_read_to_its_end(opened: Store) -> None:
 
 def test_the_log_of_an_unknown_job_is_not_found() -> None:
     assert rota("logs", "01890000-0000-7000-8000-000000000000").exit_code == 3
+
+
+def test_a_job_shows_how_each_of_its_attempts_ended(folder: Path) -> None:
+    command = "exit $((ROTA_JOB_ATTEMPT + 2))"
+    done("job-type", "create", "flaky", "--attempts", "2", "--retry-delay", "1ms", "--command", command)
+    job_id = done("enqueue", "flaky").stdout.strip()
+    call_process("worker", "--burst", "--store", f"sqlite:///{folder}/rota.db")
+
+    shown, document = done("job", job_id).stdout, done("job", job_id, "--json").json
+
+    assert "exit code 3" in shown
+    assert "error      exit code 4" in shown
+    assert [(one["attempt"], one["error"]) for one in document["attempts"]] == [(1, "exit code 3"), (2, "exit code 4")]
+    assert (document["attempt"], document["error"], document["errors"]) == (2, "exit code 4", None)

@@ -232,7 +232,7 @@ def test_a_second_signal_interrupts_running_jobs_and_burns_no_attempt(folder: Pa
         assert worker.stop() == 0
 
     job = done("job", job_id, "--json").json
-    assert (job["state"], job["attempts"]) == ("queued", 0)
+    assert (job["state"], job["attempt"]) == ("queued", 0)
     wait_until(lambda: is_gone(pid), "the end of the job's command")
 
 
@@ -249,7 +249,7 @@ def test_hanging_up_lets_running_jobs_end_however_often_it_is_said(folder: Path)
 
         assert worker.wait() == 0
     job = done("job", job_id, "--json").json
-    assert (job["state"], job["attempts"]) == ("succeeded", 1)
+    assert (job["state"], job["attempt"]) == ("succeeded", 1)
 
 
 def test_hanging_up_is_ignored_by_a_node_that_was_started_so(folder: Path) -> None:
@@ -321,7 +321,7 @@ def test_threads_that_jobs_leave_behind_do_not_hold_the_process(folder: Path, fu
         assert worker.stop(signal.SIGINT) == 0
 
     (job,) = done("jobs", "--json").json
-    assert (job["state"], job["attempts"]) == ("queued", 0)
+    assert (job["state"], job["attempt"]) == ("queued", 0)
 
 
 def test_a_signal_to_a_forked_copy_of_a_node_is_not_for_the_node(folder: Path) -> None:
@@ -381,12 +381,13 @@ def test_a_store_that_goes_away_shows_in_the_health_and_loses_nothing(folder: Pa
         done("job-type", "create", "hello", *store, "--", "echo", "hello")
         with RotaProcess(["up", "--port", "0", "--json", *store], folder) as up:
             health = f"{up.banner()['address']}/health"
-            up.until(lambda: get(health) == (200, "ok"), "a healthy start")
+            up.until(lambda: get(health, up.banner()["api_key"]) == (200, "ok"), "a healthy start")
             job_id = done("enqueue", "hello", "--delay", "1s", *store).stdout.strip()
 
             redis.kill9()
             up.until(lambda: get(health)[0] == 503, "the health to tell of the outage")
-            assert get(health)[1].startswith("store unavailable")
+            assert get(health)[1] == "not ok"
+            assert get(health, up.banner()["api_key"])[1].startswith("store unavailable")
             redis.restart()
 
             up.until(lambda: get(health) == (200, "ok"), "the health to be good again")

@@ -265,3 +265,29 @@ def forge() -> str:
         except OSError:
             continue
     return "done"
+
+
+def variables() -> dict[str, str]:
+    """What this process has in its environment."""
+    return dict(os.environ)
+
+
+def print_some() -> None:
+    print("one")
+    print("two", "three", end="")
+    print("!", file=sys.stderr)
+
+
+async def print_some_async() -> None:
+    print("one")
+    await asyncio.create_task(_print_in_task())
+    print("!", file=sys.stderr)
+
+
+async def _print_in_task() -> None:
+    print("two", "three", end="")
+
+
+def print_much(characters: int) -> None:
+    for _ in range(characters // 100):
+        print("x" * 100, end="")

@@ -16,6 +16,9 @@ from rota.errors import InvalidInput, NotFound
 from rota.store import Store, open_store
 from tests.engine.working import Faults
 
+CHOSEN = "chosen-by-a-person-42"
+"""Long enough for a server that others can reach."""
+
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Iterator[Store]:
@@ -110,7 +113,7 @@ def test_the_well_known_key_ends_for_good_when_a_person_makes_or_sets_a_key(kept
     elif by == "a new admin key":
         replace_key(kept)
     else:
-        plan_for(kept, "chosen")
+        plan_for(kept, CHOSEN)
     clock.advance(100)
 
     assert not ring.known("dev_key", by_own_program=True)
@@ -126,20 +129,20 @@ def test_the_well_known_key_does_not_work_beside_keys_that_an_older_version_made
 
 
 def test_a_chosen_key_is_the_only_one_and_is_kept_for_other_servers(kept: Store) -> None:
-    ring = ring_for(kept, "chosen")
+    ring = ring_for(kept, CHOSEN)
 
-    assert ring.identify("chosen")
+    assert ring.identify(CHOSEN)
     assert not ring.identify("dev_key")
     assert str(kept.get_setting(SETTING)).startswith("scrypt$")
     other = ring_for(kept)
-    assert other.identify("chosen")
-    assert other.known("chosen")
+    assert other.identify(CHOSEN)
+    assert other.known(CHOSEN)
 
 
 def test_a_chosen_key_replaces_a_chosen_one_but_not_one_that_was_made(kept: Store) -> None:
     made = plan_for(kept).made
     assert made is not None
-    plan_for(kept, "chosen")
+    plan_for(kept, CHOSEN)
     assert ring_for(kept).identify(made)
 
     kept.put_setting(SETTING, hash_chosen_key("old"))
@@ -187,7 +190,7 @@ def test_a_right_id_with_any_but_its_own_secret_is_refused(kept: Store) -> None:
     key, other = make_viewer(kept, "shop"), make_viewer(kept, "bank")
     prefix, key_id, secret = key.split("_", 2)
     ring = ring_for(kept, is_loopback=False)
-    assert ring.identify(key) == Caller("shop", frozenset({Scope.JOBS_READ}))
+    assert ring.identify(key) == Caller("shop", frozenset({Scope.JOBS_READ}), key_id)
     other_secret = other.split("_", 2)[2]
 
     for wrong in (*misspellings(secret), other_secret, "wrong"):
@@ -218,12 +221,15 @@ def test_the_made_admin_key_is_taken_to_the_letter(kept: Store) -> None:
         assert ring.identify(wrong) is None, wrong
 
 
-@pytest.mark.parametrize("wrong", ["chose", "chosenx", "hosen", "Chosen", "CHOSEN", "chosen ", " chosen", "c", ""])
+@pytest.mark.parametrize(
+    "wrong",
+    [CHOSEN[:-1], CHOSEN + "x", CHOSEN[1:], CHOSEN.capitalize(), CHOSEN.upper(), CHOSEN + " ", " " + CHOSEN, "c", ""],
+)
 def test_a_chosen_key_is_taken_to_the_letter(kept: Store, wrong: str) -> None:
-    given, by_hash = ring_for(kept, "chosen", is_loopback=False), ring_for(kept, is_loopback=False)
+    given, by_hash = ring_for(kept, CHOSEN, is_loopback=False), ring_for(kept, is_loopback=False)
 
-    assert given.identify("chosen") is not None
-    assert by_hash.identify("chosen") is not None
+    assert given.identify(CHOSEN) is not None
+    assert by_hash.identify(CHOSEN) is not None
     assert given.identify(wrong) is None
     assert by_hash.identify(wrong) is None
 
@@ -271,13 +277,13 @@ def test_a_key_expires_at_its_instant_whether_it_was_seen_before_or_not(kept: St
 def test_a_revoked_key_is_refused_at_the_next_look_and_others_are_not(kept: Store) -> None:
     clock = ManualClock()
     gone, stays = make_viewer(kept, "gone"), make_viewer(kept, "stays")
-    ring = KeyRing(kept, plan_for(kept, "chosen", is_loopback=False), clock)
-    assert [bool(ring.identify(key)) for key in (gone, stays, "chosen")] == [True, True, True]
+    ring = KeyRing(kept, plan_for(kept, CHOSEN, is_loopback=False), clock)
+    assert [bool(ring.identify(key)) for key in (gone, stays, CHOSEN)] == [True, True, True]
 
     revoke_key(kept, "gone")
     clock.advance(2_001)
 
-    assert [bool(ring.identify(key)) for key in (gone, stays, "chosen")] == [False, True, True]
+    assert [bool(ring.identify(key)) for key in (gone, stays, CHOSEN)] == [False, True, True]
     assert [one.name for one in list_keys(kept)] == ["stays"]
 
 
@@ -347,9 +353,9 @@ def test_a_server_with_a_chosen_key_takes_named_keys_but_no_made_one(kept: Store
     made = plan_for(kept, is_loopback=False).made
     named = make_viewer(kept, "shop")
     assert made is not None
-    ring = ring_for(kept, "chosen", is_loopback=False)
+    ring = ring_for(kept, CHOSEN, is_loopback=False)
 
-    assert ring.identify(named) == Caller("shop", frozenset({Scope.JOBS_READ}))
+    assert ring.identify(named) == Caller("shop", frozenset({Scope.JOBS_READ}), named.split("_")[1])
     assert ring.identify(made) is None
     assert not ring.was_good(made)
 
@@ -372,21 +378,21 @@ def test_a_good_key_is_told_from_a_guess_without_being_seen_before(kept: Store) 
 
 def test_a_slow_key_that_was_seen_stays_told_from_a_guess_when_other_keys_change(kept: Store) -> None:
     clock = ManualClock()
-    plan_for(kept, "chosen")
+    plan_for(kept, CHOSEN)
     ring = KeyRing(kept, plan_for(kept, is_loopback=False), clock)
-    assert not ring.was_good("chosen")
-    assert ring.identify("chosen")
+    assert not ring.was_good(CHOSEN)
+    assert ring.identify(CHOSEN)
 
     make_viewer(kept, "shop")
     clock.advance(2_001)
     assert ring.identify("wrong") is None
-    assert ring.was_good("chosen")
-    assert ring.known("chosen")
+    assert ring.was_good(CHOSEN)
+    assert ring.known(CHOSEN)
 
     kept.put_setting(SETTING, hash_chosen_key("another"))
     clock.advance(2_001)
-    assert ring.identify("chosen") is None
-    assert not ring.was_good("chosen")
+    assert ring.identify(CHOSEN) is None
+    assert not ring.was_good(CHOSEN)
 
 
 def test_keys_have_the_scopes_of_their_role_or_those_that_are_named() -> None:
@@ -395,7 +401,7 @@ def test_keys_have_the_scopes_of_their_role_or_those_that_are_named() -> None:
 
     assert read_scopes([], Role.VIEWER) == reads
     assert read_scopes([], Role.OPERATOR) == reads | writes
-    assert read_scopes([], Role.ADMIN) == reads | writes | {"types:w"}
+    assert read_scopes([], Role.ADMIN) == reads | writes | {"types:w", "audit:r"}
     assert read_scopes(["jobs:w", "jobs:r", "jobs:r"], Role.OPERATOR) == {"jobs:r", "jobs:w"}
 
 

@@ -3,6 +3,7 @@ attempts from new ones."""
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -215,11 +216,12 @@ def test_user_code_that_blocks_the_loop_does_not_cost_the_node_its_life(
     store: Store, installation: Installation
 ) -> None:
     async def scene() -> None:
+        stage = new_stage()
         installation.define_python("block_the_loop")
         async with working(store, dead_after_ms=SHORT_MS, threads=2) as node:
             before = store.read_pulses(installation.queue)[node.uuid]
-            seen = Pulses(store, installation.queue, node.uuid)
-            job_id = installation.enqueue("block_the_loop", {"seconds": 4 * SHORT_MS / 1000})
+            seen = Pulses(store, installation.queue, node.uuid, on_enough=stage.release.set)
+            job_id = installation.enqueue("block_the_loop", {"seconds": DEADLINE_S / 2})
             (job,) = await installation.ended(job_id)
 
             assert job.state is JobState.SUCCEEDED
@@ -230,17 +232,21 @@ def test_user_code_that_blocks_the_loop_does_not_cost_the_node_its_life(
 
 
 class Pulses:
-    """Watches a node's pulse from a thread, since the loop is blocked."""
+    """Watches a node's pulse from a thread, since the loop is blocked, for longer than a node may be silent."""
 
-    def __init__(self, store: Store, queue: str, node: str) -> None:
+    def __init__(self, store: Store, queue: str, node: str, *, on_enough: Callable[[], object]) -> None:
         self._seen: set[str] = set()
+        self._on_enough = on_enough
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, args=(store, queue, node))
         self._thread.start()
 
     def _watch(self, store: Store, queue: str, node: str) -> None:
+        end = time.monotonic() + 4 * SHORT_MS / 1000
         while not self._is_over.wait(0.01):
             self._seen.add(store.read_pulses(queue)[node])
+            if len(self._seen) > 5 and time.monotonic() > end:
+                self._on_enough()
 
     def stop(self) -> set[str]:
         self._is_over.set()

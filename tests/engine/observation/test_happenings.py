@@ -201,7 +201,8 @@ def test_a_run_under_a_lock_that_is_stopped_because_the_store_is_away(store: Sto
         stage = new_stage()
         heard, installation, faults = Heard(), Installation(store), Faults(store)
         installation.define_python("pass_gate", unique=Unique.WHILE_RUNNING)
-        async with working(faults.store, observers=heard.observers, dead_after_ms=SHORT_MS):
+        # Long enough that it is not stopped before, should the machine be slow.
+        async with working(faults.store, observers=heard.observers, dead_after_ms=2_000):
             job_id = installation.enqueue("pass_gate")
             await until(lambda: stage.inside == 1, "the job to start")
             faults.cut_off()

@@ -6,6 +6,7 @@ from logging import DEBUG, ERROR, INFO, WARNING
 import pytest
 
 from rota.engine.observation.happenings import (
+    AttemptsFailed,
     ClaimLost,
     ClaimsTaken,
     ClockFollowed,
@@ -42,7 +43,7 @@ from rota.engine.observation.observers import Observers
 from rota.errors import NotFound, StoreFull, StoreUnavailable
 from rota.host.log_format import fields_of
 from rota.model.job import Claim
-from rota.model.outcome import INTERRUPTED, succeeded
+from rota.model.outcome import INTERRUPTED, failed, succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import Settlement, settle
 from tests.contract.building import NOW, spec
@@ -118,7 +119,7 @@ LINES: list[tuple[Happening, str, int, str, dict[str, object]]] = [
 ]
 SILENT: set[type[Happening]] = {JobsClaimed, TicksDecided, NodeJoined, NodeLeft}
 """What nobody wants to read on a quiet day, nor on a busy one."""
-OTHERWISE: set[type[Happening]] = {JobsSettled, EventsJudged, Fault}
+OTHERWISE: set[type[Happening]] = {AttemptsFailed, JobsSettled, EventsJudged, Fault}
 """Kinds of which the tests below speak, or those of the room that tells them."""
 
 
@@ -206,3 +207,43 @@ def test_jobs_that_ended_and_returned_are_one_line_each_for_who_wants_to_know(ca
         {"job_id": ids[1], "job_type": "unknown", "state": "queued", "attempt": 2, "ms": 5},
         {"job_id": ids[2], "job_type": "report", "state": "queued", "attempt": 2, "ms": 0},
     ]
+
+
+def failures(count: int) -> list[Settlement]:
+    """Second attempts of three that failed."""
+    claims = [Claim(spec("q", job_type="known"), "n/1", 0, 1, 0) for _ in range(count)]
+    policy = RetryPolicy(attempts=3, delay_ms=1_000, factor=1, jitter=0)
+    outcome = failed(None, {"exit_code": 3})
+    return [settle(one, outcome, policy=policy, started_at=NOW, now=NOW, chance=0) for one in claims]
+
+
+def test_failed_attempts_are_told_to_an_operator_with_what_went_wrong(caplog: pytest.LogCaptureFixture) -> None:
+    (again,) = failures(1)
+    last = settle(again.claim, failed("no"), policy=RetryPolicy(), started_at=NOW, now=NOW, chance=0)
+
+    with caplog.at_level(INFO, "rota.jobs"):
+        Observers().tell(AttemptsFailed([again, last], {"known": "report"}))
+
+    job = again.claim.spec.id
+    assert [(record.levelno, record.message, fields_of(record)) for record in caplog.records] == [
+        (
+            INFO,
+            "attempt failed, job is tried again",
+            {
+                "job_id": job,
+                "job_type": "report",
+                "attempt": 2,
+                "error": "exit code 3",
+                "at": "2023-11-14T22:13:21+00:00",
+            },
+        ),
+        (INFO, "job failed", {"job_id": job, "job_type": "report", "attempt": 2, "error": "no"}),
+    ]
+
+
+def test_of_many_failed_attempts_some_are_told_and_the_others_counted(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(INFO, "rota.jobs"):
+        Observers().tell(AttemptsFailed(failures(1_000), {}))
+
+    assert len(caplog.records) == 21
+    assert fields_of(caplog.records[-1]) == {"attempts": 980}

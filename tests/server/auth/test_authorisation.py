@@ -31,6 +31,9 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/jobs": ("jobs:r", ALL),
     "GET /api/jobs/{uuid}": ("jobs:r", ALL),
     "GET /api/jobs/{uuid}/logs": ("jobs:r", ALL),
+    "GET /api/jobs/{uuid}/why": ("jobs:r", ALL),
+    "GET /api/schedules/{uuid}/why": ("sched:r", ALL),
+    "GET /api/configurations/{name}/why": ("events:r", ALL),
     "GET /api/jobs/{uuid}/logs/stream": ("jobs:r", ALL),
     "GET /api/jobs/{node_type_uuid}/queued": ("jobs:r", ALL),
     "GET /api/jobs/{node_type_uuid}/in_progress": ("jobs:r", ALL),
@@ -61,6 +64,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/nodes": ("nodes:r", ALL),
     "GET /api/nodes/{uuid}": ("nodes:r", ALL),
     "POST /api/nodes/{uuid}/drain": ("nodes:w", CHANGE),
+    "GET /api/audit": ("audit:r", DEFINE),
     "GET /api/cron": ("sched:r", ALL),
     "GET /api/schedules": ("sched:r", ALL),
     "GET /api/schedules/{uuid}": ("sched:r", ALL),
@@ -91,7 +95,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
 """Operation to the scope that it needs, and the roles that have it."""
 SCOPES = [
     *("jobs:r", "jobs:w", "types:r", "types:w", "queues:r", "queues:w", "nodes:r", "nodes:w"),
-    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r"),
+    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r", "audit:r"),
 ]
 ROLES = ["viewer", "operator", "admin"]
 

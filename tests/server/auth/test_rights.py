@@ -15,6 +15,7 @@ from rota.engine.keys.named_keys import make_key
 from rota.server.api import Api
 from rota.server.app import make_app
 from rota.store import Store
+from tests.server.serving import BASE
 
 As = Callable[..., TestClient]
 Arguments = dict[str, object]
@@ -40,7 +41,7 @@ def acting_as(api: Api, kept: Store) -> Iterator[As]:
         name = ".".join([role, *(one.replace(":", "-") for one in scopes)])
         key, _ = make_key(kept, name, role=Role(role), scopes=read_scopes(scopes, Role(role)), expires_at=None, now=1)
         api.keys = KeyRing(kept, KeyPlan(made=None, configured=None, allows_dev_key=False), api.engine.clock)
-        return TestClient(app, headers={"Authorization": f"Bearer {key}"})
+        return TestClient(app, BASE, headers={"Authorization": f"Bearer {key}"})
 
     yield client
     api.close()
@@ -213,7 +214,7 @@ def test_an_admins_key_that_is_narrowed_runs_what_is_defined(acting_as: As, admi
 
 
 def test_a_key_that_had_all_of_its_role_has_what_the_role_got_since(kept: Store) -> None:
-    before = frozenset(Scope) - {Scope.TYPES_WRITE, Scope.CONFIGURATIONS_WRITE}
+    before = frozenset(Scope) - {Scope.TYPES_WRITE, Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ}
     some = frozenset({Scope.JOBS_READ})
 
     _, operator = make_key(kept, "o", role=Role.OPERATOR, scopes=before, expires_at=None, now=1)
@@ -221,4 +222,5 @@ def test_a_key_that_had_all_of_its_role_has_what_the_role_got_since(kept: Store)
 
     assert operator.caller.may(Scope.CONFIGURATIONS_WRITE)
     assert not operator.caller.may(Scope.TYPES_WRITE)
+    assert not operator.caller.may(Scope.AUDIT_READ)
     assert narrow.caller.scopes == some

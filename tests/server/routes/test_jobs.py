@@ -365,3 +365,22 @@ def test_a_running_job_is_asked_to_end_and_keeps_its_record(admin: TestClient, a
     assert (show(admin, uuid)["state"], show(admin, uuid)["cancel_requested"]) == ("running", True)
     assert "is running" in error_of(admin.delete(f"/api/jobs/{uuid}"), 409)
     assert "is running" in error_of(admin.post(f"/api/jobs/{uuid}/retry", json={}), 409)
+
+
+def test_a_page_of_big_jobs_is_cut_by_its_size_and_none_is_left_out(admin: TestClient, api: Api) -> None:
+    big = {"text": "a" * 250_000}
+    ids = [enqueue(admin, arguments=big)["uuid"] for _ in range(80)]
+    queue = api.engine.definitions.node_type("default").uuid
+
+    for path in ("/api/jobs", f"/api/jobs/{queue}/queued"):
+        found: list[str] = []
+        cursor = ""
+        while True:
+            answer = admin.get(path, params={"limit": 1_000, **({"cursor": cursor} if cursor else {})})
+            assert len(answer.content) < 8 * 1024 * 1024 + 128 * 300_000
+            found += [job["uuid"] for job in answer.json()["jobs"]]
+            cursor = answer.json()["cursor"]
+            if cursor is None:
+                break
+            assert len(answer.json()["jobs"]) < 80
+        assert found == ids

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
+from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from rota.engine.jobs.intake import JobRequest
+from rota.engine.keys.access import ADMIN
 from rota.model.ids import new_id
 from rota.model.job import Claim
 from rota.model.job_type import JobType
@@ -17,11 +19,12 @@ from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
 from rota.server.api import Api
 from rota.server.log_feeds import Line, LogFeeds
+from rota.server.operations import Call
 from rota.server.routes.jobs.logs import LogQuery, _events
 from rota.store import Store
 from rota.store.logs import LogBatch
 from tests.engine.working import Faults
-from tests.server.serving import make_api
+from tests.server.serving import BEARER, make_api
 from tests.servers import wait_until
 
 NOW = 1_700_000_000_000
@@ -310,9 +313,11 @@ def test_the_stream_of_a_job_that_is_forgotten_ends(job: RunningJob, kept: Store
 
 
 def test_who_follows_a_stopping_server_is_not_told_an_end_of_the_job(job: RunningJob, api: Api) -> None:
+    call = Call[None, LogQuery]({}, LogQuery(), None, ADMIN, Headers(BEARER))
+
     async def live() -> list[bytes]:
         api.end_streams()
-        return [chunk async for chunk in _events(api, job.id, 0, LogQuery())]
+        return [chunk async for chunk in _events(api, job.id, 0, call)]
 
     assert asyncio.run(live()) == [b": open\n\n"]
 
@@ -346,3 +351,31 @@ def test_what_a_job_says_just_before_its_end_is_not_lost(job: RunningJob, kept: 
     faults.after("read_logs", last_words)
 
     assert asyncio.run(follow(feeds, job.id)) == ["last words"]
+
+
+def test_a_page_of_long_lines_is_cut_by_its_size_and_none_is_left_out(admin: TestClient, job: RunningJob) -> None:
+    said = [f"{number} ".ljust(16_000, "a") for number in range(600)]
+    job.say(*said)
+    found: list[str] = []
+    after, more, pages = 0, True, 0
+
+    while more:
+        answer = admin.get(f"/api/jobs/{job.id}/logs", params={"limit": 10_000, "after": after}).json()
+        found += [line["message"] for line in answer["logs"]]
+        after, more, pages = answer["next"], answer["more"], pages + 1
+
+    assert (found, pages) == (said, 2)
+
+
+def test_a_follower_is_given_little_at_a_time_and_misses_nothing(api: Api, job: RunningJob) -> None:
+    said = [f"{number} ".ljust(16_000, "a") for number in range(400)]
+    job.say(*said)
+    job.end()
+
+    async def follow() -> list[list[Line]]:
+        return [lines async for lines in api.log_feeds.follow(job.id, after=0, idle_s=60) if lines]
+
+    given = asyncio.run(follow())
+
+    assert [line.entry.message for lines in given for line in lines] == said
+    assert max(sum(len(line.entry.message) for line in lines) for lines in given) <= 256 * 1024

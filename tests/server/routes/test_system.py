@@ -1,7 +1,9 @@
 """What the server says about itself: figures, metrics, its document, its limits."""
 
+import asyncio
 import re
 
+import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 
@@ -272,3 +274,20 @@ def test_a_revoked_or_expired_key_is_refused_within_seconds(kept: Store) -> None
 
     assert (before, expired, revoked) == ([200, 200], [401, 200], [401, 401])
     assert all(key not in str(kept.list_settings("")) for key in (short, long))
+
+
+def test_the_limit_on_wrong_keys_holds_for_requests_of_the_same_moment(kept: Store) -> None:
+    api = make_api(kept, clock=ManualClock(), options=ServerOptions())
+    app = make_app(api)
+
+    async def guess_at_once() -> list[int]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE) as client:
+            answers = await asyncio.gather(
+                *(client.get("/api", headers={"Authorization": f"Bearer {number}"}) for number in range(300))
+            )
+        return [answer.status_code for answer in answers]
+
+    found = asyncio.run(guess_at_once())
+    api.close()
+
+    assert (found.count(401), found.count(429)) == (100, 200)

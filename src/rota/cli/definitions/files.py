@@ -7,6 +7,7 @@ import click
 
 from rota.cli.show import Shape, answer, compact, talk
 from rota.cli.target import Target, takes_target
+from rota.dialects import registry
 from rota.engine.definitions.file import Difference, Wanted
 from rota.settings import Settings, load_settings
 
@@ -43,7 +44,7 @@ def diff(target: Target, *, file: Path) -> None:
 
 def _read(target: Target, file: Path) -> tuple[Target, Settings]:
     """What is defined in the file, and the store that is meant: the file's own, if it names one."""
-    settings = load_settings({}, os.environ, file, Path.cwd())
+    settings = load_settings({}, os.environ, file, Path.cwd(), registry.sections())
     if "store" in settings.sources and target.named_store is None:
         return target.with_store(settings.store), settings
     return target, settings

@@ -8,6 +8,7 @@ from msgspec import structs
 from rota.cli import parameters
 from rota.cli.jobs.jobs import show_job, took
 from rota.cli.jobs.logs import print_entry
+from rota.cli.jobs.why import Teller
 from rota.cli.show import compact, print_json, span, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
@@ -17,6 +18,7 @@ from rota.host.terminal import visible
 from rota.model.job import JobState
 from rota.model.log import LogEntry
 from rota.model.retry import RetryPolicy
+from rota.settings.machine_zone import machine_zone
 from rota.shapes.jobs import JobShape, job_shape
 from rota.store.jobs import Admission
 
@@ -103,7 +105,7 @@ def _await_end(target: Target, rota: Engine, admission: Admission, *, follow: bo
         if not target.as_json:
             _print_id(admission)
         watch = Watch(rota.store, admission.job_id, rota.clock, timeout_s)
-        job = watch.until_ended(_printer(target) if follow else None)
+        job = watch.until_ended(_printer(target) if follow else None, meanwhile=Teller(rota))
     except WaitedTooLong:
         talk(f"error: still waiting for {admission.job_id} after {timeout_s:g} s; it goes on without us")
         return TIMED_OUT
@@ -116,13 +118,13 @@ def _await_end(target: Target, rota: Engine, admission: Admission, *, follow: bo
     elif follow:
         talk(_outcome(shape))
     else:
-        show_job(shape)
+        show_job(shape, rota.why.of_job(job, zone=machine_zone()).lead.sentence)
     return 0 if job.state is JobState.SUCCEEDED else JOB_FAILED
 
 
 def _outcome(shape: JobShape) -> str:
     """How it ended, in one line."""
-    errors = compact(shape.errors)
+    errors = compact(shape.errors) or shape.error
     after = span(took(shape))
     return visible(f"{shape.state}{f' after {after}' if after else ''}{f': {errors}' if errors else ''}")
 

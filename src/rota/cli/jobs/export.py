@@ -14,6 +14,7 @@ from rota.cli.jobs.exported_logs import (
     Progress,
     first_progress,
     next_progress,
+    private,
     read_progress,
     write_progress,
 )
@@ -86,7 +87,7 @@ def _opened(progress: Progress) -> Iterator[BinaryIO]:
     path = Path(progress.output)
     if progress.size and (not path.exists() or path.stat().st_size < progress.size):
         raise InvalidInput("--resume-from", f"{path} is shorter than it was; it cannot be gone on with")
-    with path.open("r+b" if path.exists() else "xb") as file:
+    with open(path, "r+b" if path.exists() else "xb", opener=private) as file:
         file.truncate(progress.size)
         file.seek(progress.size)
         yield file

@@ -24,6 +24,11 @@ _LOG_PAGE = 1_000
 _encode = msgspec.json.Encoder().encode
 
 
+def private(path: str, flags: int) -> int:
+    """An opener of files that only their owner may read: logs may say anything."""
+    return os.open(path, flags, 0o600)
+
+
 class Progress(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How far an export has come. `since` and `until` are when jobs ended."""
 
@@ -113,7 +118,8 @@ def read_progress(path: Path) -> Progress:
 def write_progress(path: Path, progress: Progress) -> None:
     """Keep it whole: whoever reads finds the old one or the new one."""
     beside = path.with_name(f"{path.name}.new")
-    beside.write_bytes(_encode(progress))
-    with beside.open("rb") as file:
+    with open(beside, "wb", opener=private) as file:
+        file.write(_encode(progress))
+        file.flush()
         os.fsync(file.fileno())
     beside.replace(path)

@@ -10,7 +10,8 @@ from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
 from rota.errors import Conflict, NotFound
 from rota.model.job import Job, JobState
-from rota.shapes.jobs import JobShape, job_shape
+from rota.settings.machine_zone import machine_zone
+from rota.shapes.jobs import AttemptShape, JobShape, job_shape
 from rota.store.jobs import CancelAnswer, JobQuery
 
 _PAGE = 500
@@ -68,7 +69,7 @@ def _show_jobs(shapes: list[JobShape]) -> None:
             one.node_type or one.node_type_uuid,
             moment(one.enqueued_at),
             span(took(one)),
-            one.attempts,
+            one.attempt,
         )
         for one in shapes
     ]
@@ -81,20 +82,23 @@ def _show_jobs(shapes: list[JobShape]) -> None:
 def job(target: Target, *, job_id: str) -> None:
     """Show one job. ID may be cut to its beginning or end."""
     with target.open() as rota:
-        shape = _shapes(rota, [find_job(rota.store, job_id)])[0]
-    answer(shape, as_json=target.as_json, show=lambda: show_job(shape))
+        found = find_job(rota.store, job_id)
+        shape = _shapes(rota, [found])[0]
+        sentence = rota.why.of_job(found, zone=machine_zone()).lead.sentence
+    answer(shape, as_json=target.as_json, show=lambda: show_job(shape, sentence))
 
 
-def show_job(shape: JobShape) -> None:
+def show_job(shape: JobShape, why: str) -> None:
     """Everything about one job, for people."""
     print_facts(
         [
             ("id", shape.uuid),
             ("type", shape.job_type or shape.job_type_uuid),
             ("state", f"{shape.state}, to be cancelled" if shape.cancel_requested else shape.state),
+            ("why", why),
             ("queue", shape.node_type or shape.node_type_uuid),
             ("priority", shape.priority or None),
-            ("attempts", shape.attempts),
+            ("attempts", _attempts_words(shape)),
             ("deaths", shape.deaths or None),
             ("enqueued", moment(shape.enqueued_at)),
             ("due", moment(shape.available_at) if shape.state == JobState.DELAYED else None),
@@ -107,8 +111,24 @@ def show_job(shape: JobShape) -> None:
             ("cause", compact(shape.cause)),
             ("results", compact(shape.results)),
             ("errors", compact(shape.errors)),
+            ("error", shape.error if shape.errors is None else None),
         ]
     )
+
+
+def _attempts_words(shape: JobShape) -> str:
+    """How many there were, and below that how each ended, if any failed."""
+    lines = [str(shape.attempt)]
+    if any(one.error for one in shape.attempts):
+        lines += [_attempt_words(one) for one in shape.attempts]
+    return "\n".join(lines)
+
+
+def _attempt_words(one: AttemptShape) -> str:
+    began = moment(one.started_at or one.ended_at)
+    lasted = span(one.ended_at - one.started_at) if one.ended_at is not None and one.started_at is not None else ""
+    how = one.error or ("ended well" if one.ended_at else "runs")
+    return f"{one.attempt}  {began}  {lasted}{'  ' if lasted else ''}{' '.join(how.split())}"
 
 
 def took(shape: JobShape) -> int | None:

@@ -25,8 +25,8 @@ from rota.host.host import loop_factory
 from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES
 from rota.model.job_type import JobType
+from rota.model.masking import mask_url
 from rota.model.node import NodeType
-from rota.settings.settings import mask_url
 from rota.store import Store, open_store
 
 _BATCH = 1_000

@@ -1,7 +1,7 @@
 """`rota up`, `rota worker`, `rota scheduler`, `rota server`: one process, with one or several roles."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import click
@@ -39,7 +39,7 @@ def up(target: Target, *, demo: bool | None, **flags: object) -> None:
     """Run everything in this process: scheduler, worker and server, on SQLite unless told otherwise."""
     settings = _settings(target, flags)
     roles = frozenset(settings.roles) if settings.server_enabled else frozenset(settings.roles) - {SERVER}
-    with hosted(settings, roles) as host:
+    with hosted(settings, roles, read_again=lambda: target.settings(flags)) as host:
         shows_demo = _can_show_demo(host) if demo is None else demo
         if shows_demo:
             _add_demo(host)
@@ -54,7 +54,7 @@ def _can_show_demo(host: Host) -> bool:
 def _add_demo(host: Host) -> None:
     demo = Demo(host.engine.definitions, host.engine.intake)
     demo.define(host.engine.clock.now())
-    host.duty = demo
+    host.duties.append(demo)
     logging.getLogger("rota.jobs").setLevel(logging.DEBUG)
 
 
@@ -92,7 +92,7 @@ def _run_app(target: Target, name: str, *, burst: bool, flags: dict[str, object]
 @takes_target
 def scheduler(target: Target) -> None:
     """Fire schedules, take back jobs of dead nodes and trim history, without running jobs. Any number may run."""
-    _host_role(target, _settings(target, {}), SCHEDULER)
+    _host_role(target, {}, SCHEDULER)
 
 
 @click.command(short_help="Serve the HTTP API, without running jobs.")
@@ -100,16 +100,19 @@ def scheduler(target: Target) -> None:
 @takes_target
 def server(target: Target, **flags: object) -> None:
     """Serve the HTTP API, without running jobs."""
-    _host_role(target, _settings(target, flags), SERVER)
+    _host_role(target, flags, SERVER)
 
 
-def _settings(target: Target, flags: dict[str, object]) -> Settings:
+def _settings(target: Target, flags: Mapping[str, object]) -> Settings:
     """The settings of a node that has this process to itself, and whose log goes to standard error."""
     settings = target.settings(flags)
     set_up_logging(settings.log_level)
     return settings
 
 
-def _host_role(target: Target, settings: Settings, role: str) -> None:
-    with hosted(settings, frozenset({role})) as host:
+def _host_role(target: Target, flags: Mapping[str, object], role: str) -> None:
+    def read() -> Settings:
+        return target.settings(flags)
+
+    with hosted(_settings(target, flags), frozenset({role}), read_again=read) as host:
         host.run(lambda: announce(host, demo=False, as_json=target.as_json))

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from rota.engine.audit.record import record_change
 from rota.engine.definitions.known import Definition, KnownDefinitions
 from rota.engine.definitions.moves import move_configurations, move_schedules
-from rota.engine.definitions.ownership import refuse_declared
+from rota.engine.definitions.ownership import kind_of, refuse_declared
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.job_type import JobType
@@ -45,6 +46,7 @@ class Definitions(KnownDefinitions):
         _check_names_are_free("node type", node_types, self._view.node_types)
         _check_names_are_free("job type", job_types, self._view.job_types)
         moved = [one for one in job_types if self._moves(one)]
+        changes = self._changes([*node_types, *job_types])
         if node_types:
             self._store.put_node_types(node_types)
         if job_types:
@@ -54,6 +56,14 @@ class Definitions(KnownDefinitions):
             queue = self.node_type(one.node_type).uuid
             move_schedules(self._store, one.uuid, queue)
             move_configurations(self._store, one.uuid, queue)
+        for kind, before, after in changes:
+            record_change(self._store, kind, before=before, after=after)
+
+    def _changes(self, wanted: Sequence[NodeType | JobType]) -> list[tuple[str, object, object]]:
+        """What is about to change, for the audit log: kind, before and after."""
+        known = {**self._view.node_types, **self._view.job_types}
+        pairs = [(known.get(one.uuid), one) for one in wanted]
+        return [(kind_of(after), before, after) for before, after in pairs if before != after]
 
     def _moves(self, job_type: JobType) -> bool:
         """Whether its jobs will wait in another queue than before."""
@@ -122,6 +132,7 @@ class Definitions(KnownDefinitions):
         self._refuse_used(node_type)
         self._store.delete_node_types([node_type.uuid])
         self.refresh()
+        record_change(self._store, kind_of(node_type), before=node_type, after=None)
 
     def _refuse_used(self, node_type: NodeType) -> None:
         users = [one.name for one in self.job_types() if one.node_type in (node_type.name, node_type.uuid)]
@@ -146,6 +157,8 @@ class Definitions(KnownDefinitions):
                 names = [entry.schedule.name for entry in users[:_MOST_NAMED]] + ["..."] * (len(users) > _MOST_NAMED)
                 raise Conflict(f"job type {one.name!r} is used by the schedules {', '.join(names)}")
         self._store.delete_job_types([one.uuid for one in job_types])
+        for one in job_types:
+            record_change(self._store, kind_of(one), before=one, after=None)
 
     def ensure_node_type(self, node_type: NodeType) -> NodeType:
         """The node type of this name, created as given if there is none."""

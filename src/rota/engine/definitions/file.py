@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
+from rota.engine.audit.actor import acting_here
 from rota.engine.definitions.built_in import ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions, is_default_node_type
 from rota.engine.definitions.file_configurations import FileConfigurations
@@ -89,11 +90,13 @@ class FileDefinitions:
 
     def apply(self, wanted: Wanted) -> list[Difference]:
         """Make the store agree with the file; returns what changed. Bad input changes nothing."""
-        return self._agree(wanted, self._carry_out)
+        with acting_here(self._owner):
+            return self._agree(wanted, self._carry_out)
 
     def add(self, wanted: Wanted) -> None:
         """Bring what is wanted into the store, and remove nothing: for a program that knows a part of an app."""
-        self._agree(wanted, self._carry_in)
+        with acting_here(self._owner):
+            self._agree(wanted, self._carry_in)
 
     def _agree(self, wanted: Wanted, carry_out: Callable[[Wanted], object]) -> list[Difference]:
         """Carry a change out.

@@ -51,7 +51,7 @@ class FileSchedules(FileKind[ScheduleRequest, ScheduleEntry]):
         self._schedules.change(there.schedule.uuid, change)
 
     def _remove(self, entries: Sequence[ScheduleEntry]) -> None:
-        self._store.delete_schedules([entry.schedule.uuid for entry in entries])
+        self._schedules.remove([entry.schedule for entry in entries])
 
     def _uuid(self, name: str) -> str | None:
         return self._store.schedule_uuid(name)

@@ -35,6 +35,11 @@ def managed_by_app(name: str) -> str:
     return f"{_APP}{name}"
 
 
+def kind_of(one: Owned) -> str:
+    """What people call a definition of this kind."""
+    return _KINDS[type(one)]
+
+
 def is_declared(found: Owned) -> bool:
     """Whether a file or an app owns it: it would come back, or be changed back, at the next start."""
     return found.managed_by == MANAGED_BY_FILE or found.managed_by.startswith(_APP)

@@ -7,6 +7,7 @@ own has a job type made for it, which goes with it.
 from collections.abc import Sequence
 
 from rota.clock import Clock
+from rota.engine.audit.record import record_change
 from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import MANAGED_BY_FILE, MANAGED_BY_ROTA, refuse_declared
@@ -108,6 +109,8 @@ class Configurations:
         own = [entry.configuration.job_type for entry in entries if entry.configuration.own_job_type]
         if own:
             self._store.delete_job_types(own)
+        for entry in entries:
+            self._tell(entry.configuration, None)
 
     def _create(
         self, request: ConfigurationRequest, *, managed_by: str, rules_version: int | None
@@ -118,7 +121,13 @@ class Configurations:
         state = first_state(configuration)
         change = ConfigurationChange(configuration, state, None)
         is_done = self._store.put_configurations([change], rules_version=rules_version)[0]
-        return ConfigurationEntry(configuration, state) if is_done else None
+        if not is_done:
+            return None
+        self._tell(None, configuration)
+        return ConfigurationEntry(configuration, state)
+
+    def _tell(self, before: Configuration | None, after: Configuration | None) -> None:
+        record_change(self._store, "configuration", before=before, after=after, now=self._clock.now())
 
     def _replace(
         self, entry: ConfigurationEntry, request: ConfigurationRequest, *, managed_by: str, rules_version: int | None
@@ -134,6 +143,7 @@ class Configurations:
             return None
         if old.own_job_type and not made.own_job_type:
             self._store.delete_job_types([old.job_type])
+        self._tell(old, made)
         return ConfigurationEntry(made, state)
 
     def _make(self, request: ConfigurationRequest, uuid: str, *, created_at: int, managed_by: str) -> Configuration:

@@ -11,6 +11,9 @@ from rota.model.job_type import JobType
 from rota.model.limits import MAX_RESULT_BYTES, encode_json
 from rota.model.outcome import Outcome, OutcomeKind, failed
 
+RETRY_BESIDE = "retry_beside"
+"""The key of the metadata that lets a job be tried again beside an attempt that could not be stopped."""
+
 
 class ExecutorOptions(Struct, frozen=True, omit_defaults=True):
     """What the executors of a process are told beside the job types: the same for all nodes of an installation, as a
@@ -18,6 +21,8 @@ class ExecutorOptions(Struct, frozen=True, omit_defaults=True):
 
     http_allow: tuple[str, ...] = ()
     """Hosts and networks that every http job may reach although they are not public."""
+    pass_environment: tuple[str, ...] = ("*",)
+    """Variables of this process that its children inherit; a `*` at the end stands for any rest."""
 
 
 class Run:

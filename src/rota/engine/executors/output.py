@@ -5,6 +5,7 @@ Output is not trusted. It may be endless, have no line ends, or not be text at a
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from rota.engine.executors.executor import Run
 from rota.engine.executors.process.pipe import WAIT
@@ -21,10 +22,20 @@ _MAX_TEXT = MAX_LOG_MESSAGE_BYTES - len(_CUT)
 Log = Callable[[str, str], None]
 
 
+class Lines(Protocol):
+    """Text that becomes lines of a log."""
+
+    def add(self, text: str) -> None: ...
+
+    def finish(self) -> None:
+        """What has no end of line yet is a line too."""
+        ...
+
+
 class LogCap:
     """A job's log that takes no more than an attempt may write; then one entry says so. Call it from any thread."""
 
-    __slots__ = ("_is_crowded", "_left", "_log", "_said")
+    __slots__ = ("_is_crowded", "_left", "_log", "_said", "printed")
 
     def __init__(
         self, log: Log, is_crowded: Callable[[], bool] = lambda: False, *, limit: int = MAX_LOG_ATTEMPT_BYTES
@@ -34,6 +45,8 @@ class LogCap:
         self._is_crowded = is_crowded
         self._left = limit
         self._said = threading.Lock()
+        self.printed: dict[str, Lines] | None = None
+        """By level, what is on its way here and has no end of line yet."""
 
     @property
     def is_full(self) -> bool:

@@ -24,6 +24,7 @@ BUILT_IN = {
     "python": "rota.engine.executors.python.python:PythonExecutor",
     "sidekiq": "rota.engine.executors.sidekiq.sidekiq:SidekiqExecutor",
 }
+_STARTING_CHILDREN = frozenset({"bash", "python", "sidekiq"})
 _logger = logging.getLogger(__name__)
 
 
@@ -79,8 +80,11 @@ class ExecutorRegistry:
         if name in BUILT_IN:
             module, _, attribute = BUILT_IN[name].partition(":")
             make = getattr(importlib.import_module(module), attribute)
-            executor: Executor = make(self.options.http_allow) if name == "http" else make()
-            return executor
+            if name == "http":
+                made: Executor = make(self.options.http_allow)
+            else:
+                made = make(self.options) if name in _STARTING_CHILDREN else make()
+            return made
         plug_ins = self._find_plug_ins().get(name)
         if not plug_ins:
             names = self.names()

@@ -9,6 +9,9 @@ from rota.store.store import Store
 EVERY_S = 60.0
 AGAIN_S = 0.5
 """After a round that forgot some, but not as many as it may: long logs may have taken its time."""
+AUDIT_MAX_AGE_MS = 365 * 24 * 3600 * 1000
+AUDIT_MOST_ENTRIES = 100_000
+"""Entries of the audit log; the oldest go first, whatever their age."""
 _PER_ROUND = 1_000
 """Jobs of a queue forgotten in one round, so that no other duty waits long."""
 
@@ -23,6 +26,7 @@ class Retention:
         *,
         max_age_ms: int,
         max_count: int,
+        audit_max_age_ms: int = AUDIT_MAX_AGE_MS,
         observers: Observers | None = None,
     ) -> None:
         self._store = store
@@ -30,6 +34,7 @@ class Retention:
         self._definitions = definitions
         self._max_age_ms = max_age_ms
         self._max_count = max_count
+        self._audit_max_age_ms = audit_max_age_ms
 
     def run_once(self, now: int) -> float:
         """Forget what is too old or too much. Returns the seconds until the next round: few until nothing is left."""
@@ -39,9 +44,15 @@ class Retention:
         for queue in queues:
             if queue not in defined and self._store.forget_queue(queue):
                 self._observers.tell(QueueForgotten(queue))
+        trimmed.append(self._trim_audit(now))
         if any(count >= _PER_ROUND for count in trimmed):
             return 0.0
         return AGAIN_S if any(trimmed) else EVERY_S
+
+    def _trim_audit(self, now: int) -> int:
+        return self._store.trim_audit(
+            older_than=now - self._audit_max_age_ms, keep=AUDIT_MOST_ENTRIES, limit=_PER_ROUND
+        )
 
     def _trim(self, queue: str, now: int) -> int:
         count = self._store.trim_history(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from rota.clock import Clock
+from rota.engine.audit.record import record
 from rota.errors import Conflict, NotFound
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.store.jobs import CancelAnswer, JobQuery
@@ -13,6 +14,9 @@ from rota.store.store import Store
 MOST_CHANGED = 10_000
 """Jobs of one call; whoever has more calls again."""
 RETRIED_STATES = frozenset({JobState.FAILED, JobState.CANCELLED})
+_CANCELLED = frozenset({CancelAnswer.CANCELLED, CancelAnswer.REQUESTED})
+_MOST_TOLD = 100
+"""Ids that an entry of the audit log lists."""
 _PAGE = 500
 _STEP = 500
 """Jobs of one store operation, so that nobody else waits long."""
@@ -54,7 +58,9 @@ class JobChanges:
 
     def cancel_each(self, job_ids: Sequence[str]) -> list[CancelAnswer]:
         """What became of each, in order; none is an error."""
-        return self._store.cancel_jobs(job_ids, now=self._clock.now())
+        answers = self._store.cancel_jobs(job_ids, now=self._clock.now())
+        self._tell("cancel", job_ids, [answer in _CANCELLED for answer in answers])
+        return answers
 
     def retry(self, job_id: str) -> None:
         """Bring a failed or cancelled job back into its queue, as new."""
@@ -67,20 +73,36 @@ class JobChanges:
 
     def retry_each(self, job_ids: Sequence[str]) -> list[bool]:
         """Whether each was brought back, in order; none is an error."""
-        return self._store.retry_jobs(job_ids, now=self._clock.now())
+        answers = self._store.retry_jobs(job_ids, now=self._clock.now())
+        self._tell("retry", job_ids, answers)
+        return answers
 
     def delete(self, job_id: str) -> None:
         """Forget an ended job with its log."""
-        if not self._store.delete_jobs([job_id])[0]:
+        if not self.delete_each([job_id])[0]:
             job = self.find(job_id)
             raise Conflict(f"job {job_id} is {job.state.value}; only ended jobs can be deleted")
 
+    def delete_each(self, job_ids: Sequence[str]) -> list[bool]:
+        """Whether each was forgotten, in order; none is an error."""
+        answers = self._store.delete_jobs(job_ids)
+        self._tell("delete", job_ids, answers)
+        return answers
+
+    def _tell(self, action: str, job_ids: Sequence[str], answers: Sequence[bool]) -> None:
+        """One entry for all that were changed together."""
+        done = [job_id for job_id, is_done in zip(job_ids, answers, strict=True) if is_done]
+        if len(done) == 1:
+            record(self._store, action, "job", done[0], uuid=done[0], now=self._clock.now())
+        elif done:
+            after = {"jobs": len(done), "first": done[:_MOST_TOLD]}
+            record(self._store, action, "jobs", f"{len(done)} jobs", after=after, now=self._clock.now())
+
     def cancel_all(self, query: JobQuery, *, dry_run: bool) -> Changed:
         """Cancel live jobs. A running one counts as changed when its node is told."""
-        done = {CancelAnswer.CANCELLED, CancelAnswer.REQUESTED}
 
         def change(ids: Sequence[str]) -> int:
-            return sum(answer in done for answer in self.cancel_each(ids))
+            return sum(answer in _CANCELLED for answer in self.cancel_each(ids))
 
         return self._change(query, LIVE_STATES, change, dry_run=dry_run)
 
@@ -90,7 +112,7 @@ class JobChanges:
 
     def delete_all(self, query: JobQuery, *, dry_run: bool) -> Changed:
         """Forget ended jobs."""
-        return self._change(query, FINAL_STATES, lambda ids: sum(self._store.delete_jobs(ids)), dry_run=dry_run)
+        return self._change(query, FINAL_STATES, lambda ids: sum(self.delete_each(ids)), dry_run=dry_run)
 
     def _change(
         self, query: JobQuery, states: frozenset[JobState], change: Callable[[Sequence[str]], int], *, dry_run: bool

@@ -1,6 +1,7 @@
 """Queues as a whole: pausing, resuming, emptying. A queue is known by the name or uuid of its node type."""
 
 from rota.clock import Clock
+from rota.engine.audit.record import record
 from rota.engine.definitions.definitions import Definitions
 from rota.model.job import LIVE_STATES
 from rota.model.node import NodeType
@@ -24,12 +25,14 @@ class Queues:
         """Give out no jobs of a queue until it is resumed. Running ones go on, new ones are accepted."""
         found = self._definitions.node_type(name)
         self._store.pause_queue(found.uuid)
+        self._tell("pause", found)
         return found
 
     def resume(self, name: str) -> NodeType:
         """Give out jobs again."""
         found = self._definitions.node_type(name)
         self._store.resume_queue(found.uuid)
+        self._tell("resume", found)
         return found
 
     def empty(self, name: str) -> NodeType:
@@ -40,4 +43,8 @@ class Queues:
             self._store.cancel_jobs([job.id for job in jobs], now=self._clock.now())
         while self._store.trim_history(found.uuid, ended_before=_FAR_FUTURE, keep=0, limit=_STEP):
             pass  # one step at a time
+        self._tell("empty", found)
         return found
+
+    def _tell(self, action: str, node_type: NodeType) -> None:
+        record(self._store, action, "queue", node_type.name, uuid=node_type.uuid, now=self._clock.now())

@@ -32,20 +32,25 @@ class Watch:
         self._position = 0
         self._pause_s = _FIRST_PAUSE_S
 
-    def until_ended(self, show: Callable[[LogEntry], None] | None = None) -> Job:
-        """The job after its end. `show` gets every log line as soon as it is there."""
-        while (job := self.ended(show)) is None:
+    def until_ended(
+        self, show: Callable[[LogEntry], None] | None = None, *, meanwhile: Callable[[Job], None] | None = None
+    ) -> Job:
+        """The job after its end. `show` gets every log line as soon as it is there, `meanwhile` the job whenever it was
+        looked at and had not ended."""
+        while not (job := self.look(show)).state.is_final:
+            if meanwhile:
+                meanwhile(job)
             time.sleep(self.next_pause_s())
         return job
 
-    def ended(self, show: Callable[[LogEntry], None] | None = None) -> Job | None:
-        """The job, if it has ended: one look, for whoever waits in another way between two of them."""
+    def look(self, show: Callable[[LogEntry], None] | None = None) -> Job:
+        """The job now: one look, for whoever waits in another way between two of them."""
         # The state is read before the lines: whatever a job logged is there when it has ended.
         job = self._find()
         for entry in self.new_entries() if show else ():
             show(entry)  # type: ignore[misc]
             self._pause_s = 0.0
-        return job if job.state.is_final else None
+        return job
 
     def next_pause_s(self) -> float:
         """How long the next look can wait; `WaitedTooLong` when the time is over."""

@@ -33,6 +33,8 @@ class Scope(StrEnum):
     CONFIGURATIONS_WRITE = "config:w"
     """Define which events make which job."""
     METRICS_READ = "metrics:r"
+    AUDIT_READ = "audit:r"
+    """Who changed what."""
 
 
 class Role(StrEnum):
@@ -44,13 +46,13 @@ class Role(StrEnum):
     """Also defines what can be run."""
 
 
-_READ = frozenset(scope for scope in Scope if scope.endswith(":r"))
+_READ = frozenset(scope for scope in Scope if scope.endswith(":r")) - {Scope.AUDIT_READ}
 SCOPES_OF: dict[Role, frozenset[Scope]] = {
     Role.VIEWER: _READ,
-    Role.OPERATOR: frozenset(Scope) - {Scope.TYPES_WRITE},
+    Role.OPERATOR: frozenset(Scope) - {Scope.TYPES_WRITE, Scope.AUDIT_READ},
     Role.ADMIN: frozenset(Scope),
 }
-_ADDED = frozenset({Scope.CONFIGURATIONS_WRITE})
+_ADDED = frozenset({Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ})
 """Scopes that are younger than the first keys."""
 OPEN = None
 """The need of a route that answers everybody."""
@@ -61,6 +63,8 @@ class Caller(Struct, frozen=True):
 
     name: str
     scopes: frozenset[Scope]
+    key: str = ""
+    """The id of the key; names are given again after a key was revoked."""
 
     def may(self, need: Scope | None) -> bool:
         return need is OPEN or need in self.scopes

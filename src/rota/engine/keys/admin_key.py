@@ -4,12 +4,16 @@ import secrets
 
 from msgspec import Struct
 
+from rota.engine.audit.record import record
 from rota.engine.keys.dev_key import DEV_KEY, end_dev_key, is_dev_key
 from rota.engine.keys.hashes import hash_chosen_key, hash_made_key, matches_hash
 from rota.errors import InvalidInput, NotFound
 from rota.store.store import Store
 
 SETTING = "api_key_hash"
+LEAST_LENGTH = 16
+"""Characters of a key that somebody chose, for a server that others can reach."""
+_LEAST_VARIETY = 6
 ADMIN_KEY = "admin"
 """The name of the first key."""
 
@@ -18,6 +22,7 @@ def replace_key(store: Store) -> str:
     """A new admin key in place of whatever was kept. It is shown once; only its hash stays."""
     key = secrets.token_urlsafe(32)
     store.put_setting(SETTING, hash_made_key(key))
+    record(store, "replace", "key", ADMIN_KEY)
     end_dev_key(store)
     return key
 
@@ -26,10 +31,21 @@ def revoke_admin_key(store: Store) -> None:
     """Forget the admin key. Servers without one in their settings refuse it within seconds."""
     if not store.delete_setting(SETTING):
         raise NotFound("key", ADMIN_KEY)
+    record(store, "revoke", "key", ADMIN_KEY)
 
 
 def has_admin_key(store: Store) -> bool:
     return store.get_setting(SETTING) is not None
+
+
+def check_strength(key: str) -> None:
+    """Refuse a key that somebody chose and others could guess, where others can connect."""
+    if len(key) < LEAST_LENGTH or len(set(key)) < _LEAST_VARIETY:
+        raise InvalidInput(
+            "api_key",
+            f"has fewer than {LEAST_LENGTH} characters or hardly different ones, so others could guess it; "
+            "choose a longer one (openssl rand -hex 32), leave it out to have one made, or bind to 127.0.0.1",
+        )
 
 
 class KeyPlan(Struct, frozen=True):
@@ -56,6 +72,8 @@ def prepare_key(store: Store, *, configured: str | None, is_loopback: bool) -> K
             )
         return KeyPlan(None, None, True)
     if configured is not None:
+        if not is_loopback:
+            check_strength(configured)
         _keep_chosen(store, configured)
         return KeyPlan(None, configured, False)
     return KeyPlan(_make_if_absent(store), None, is_loopback)

@@ -62,6 +62,15 @@ class KeyRing:
             return True
         return self._kept is not None and is_quick_hash(self._kept) and matches_hash(key, self._kept)
 
+    def has_keys(self) -> bool:
+        """Whether anybody has, or had, a key of this store or of the settings."""
+        if self._has_configured_key:
+            return True
+        with self._lock:
+            self._reread()
+            # A store that was never read may have keys.
+            return self._is_unread or self._kept is not None or bool(self._named) or has_ended(self._store)
+
     def identify(self, key: str, *, by_own_program: bool = False) -> Caller | None:
         """Whose the key is, by the hashes in the store. One at a time, so that guessing stays slow."""
         if caller := self.known(key, by_own_program=by_own_program):
@@ -69,6 +78,11 @@ class KeyRing:
         with self._lock:
             self._reread()
             return self.known(key, by_own_program=by_own_program) or self._find(key)
+
+    def still_good(self, key: str, caller: Caller) -> bool:
+        """Whether a key that was accepted as this caller's is so still; a revoked or expired one is not."""
+        # Whose program is at the other end was asked when it was accepted, and stays so.
+        return self.identify(key, by_own_program=is_dev_key(key)) == caller
 
     def _find(self, key: str) -> Caller | None:
         if is_dev_key(key):
@@ -84,6 +98,10 @@ class KeyRing:
             return None
         self._seen[digest_of(key)] = ADMIN
         return ADMIN
+
+    @property
+    def _is_unread(self) -> bool:
+        return self._read_at == float("-inf")
 
     def _is_older_than(self, seconds: float) -> bool:
         """Whether what was read of the store is."""

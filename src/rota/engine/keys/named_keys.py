@@ -8,6 +8,7 @@ import secrets
 import msgspec
 from msgspec import Struct
 
+from rota.engine.audit.record import record
 from rota.engine.keys.access import Caller, Role, Scope, scopes_of_key
 from rota.engine.keys.dev_key import end_dev_key
 from rota.engine.keys.hashes import hash_made_key, matches_hash
@@ -17,6 +18,7 @@ from rota.store.records.unreadable import UnreadableRecords
 from rota.store.store import Store
 
 PREFIX = "rota_"
+KIND = "key"
 _SETTING = "key:"
 
 
@@ -36,7 +38,7 @@ class NamedKey(Struct, frozen=True, kw_only=True):
 
     @property
     def caller(self) -> Caller:
-        return Caller(self.name, scopes_of_key(self.role, self.scopes))
+        return Caller(self.name, scopes_of_key(self.role, self.scopes), self.id)
 
 
 _decode = msgspec.json.Decoder(NamedKey).decode
@@ -52,7 +54,7 @@ def make_key(
         raise Conflict(f"there is a key {name!r} already; revoke it first, or choose another name")
     key_id = secrets.token_hex(6)
     key = f"{PREFIX}{key_id}_{secrets.token_urlsafe(32)}"
-    record = NamedKey(
+    kept = NamedKey(
         id=key_id,
         name=name,
         role=role,
@@ -61,9 +63,11 @@ def make_key(
         made_at=now,
         expires_at=expires_at,
     )
-    store.put_setting(_SETTING + key_id, msgspec.json.encode(record).decode())
+    store.put_setting(_SETTING + key_id, msgspec.json.encode(kept).decode())
+    shown = {"role": role, "scopes": sorted(scopes), "expires_at": expires_at}
+    record(store, "create", KIND, name, uuid=key_id, after=shown, now=now)
     end_dev_key(store)
-    return key, record
+    return key, kept
 
 
 def list_keys(store: Store) -> list[NamedKey]:
@@ -77,6 +81,9 @@ def revoke_key(store: Store, name: str) -> NamedKey:
     for one in list_keys(store):
         if name in (one.name, one.id):
             store.delete_setting(_SETTING + one.id)
+            record(
+                store, "revoke", KIND, one.name, uuid=one.id, before={"role": one.role, "scopes": sorted(one.scopes)}
+            )
             return one
     raise NotFound("key", name, "`rota key list` shows them")
 
@@ -85,5 +92,5 @@ def find_key(keys: dict[str, NamedKey], key: str) -> NamedKey | None:
     """The record that a key belongs to, if any."""
     if not key.startswith(PREFIX):
         return None
-    record = keys.get(key.removeprefix(PREFIX).partition("_")[0])
-    return record if record is not None and matches_hash(key, record.hash) else None
+    found = keys.get(key.removeprefix(PREFIX).partition("_")[0])
+    return found if found is not None and matches_hash(key, found.hash) else None

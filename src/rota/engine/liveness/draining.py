@@ -3,6 +3,7 @@
 The request is a setting in the store, which the node reads with its next beat.
 """
 
+from rota.engine.audit.record import record
 from rota.errors import NotFound
 from rota.model.node import Node
 from rota.store.store import Store
@@ -15,6 +16,7 @@ def request_drain(store: Store, uuid: str) -> Node:
     for node in store.list_nodes(since=0):
         if node.uuid == uuid:
             store.put_setting(_SETTING + uuid, "1")
+            record(store, "drain", "node", f"{node.host}:{node.pid}", uuid=uuid)
             return node
     raise NotFound("node", uuid)
 

@@ -107,6 +107,13 @@ class Node:
         node._join()
         return node
 
+    def beside(self, options: NodeOptions) -> "Node":
+        """Another node in this process, on the same engine: it serves another queue, and has hands and a heart of its
+        own. This one speaks the dialects."""
+        node = Node(self.engine, self._clock, options, dialects=(), presence=Presence(run_folder()))
+        node._join()
+        return node
+
     def _join(self) -> None:
         context = DialectContext(
             engine=self.engine, node=self.uuid, node_type=self._options.node_type, roles=self._options.roles
@@ -208,6 +215,7 @@ class Node:
                     self._definitions,
                     max_age_ms=options.history_max_age_ms,
                     max_count=options.history_max_count,
+                    audit_max_age_ms=options.audit_max_age_ms,
                     observers=self._observers,
                 )
             )

@@ -23,4 +23,5 @@ class NodeOptions(Struct, frozen=True, kw_only=True):
     """How long a node may be silent before its jobs are taken from it. All nodes of an installation agree on it."""
     worker_times: WorkerTimes = WorkerTimes()
     history_max_age_ms: int = 30 * 24 * 3600 * 1000
+    audit_max_age_ms: int = 365 * 24 * 3600 * 1000
     history_max_count: int = 1_000_000

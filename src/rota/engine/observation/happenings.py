@@ -47,6 +47,14 @@ class JobsSettled(Happening, frozen=True):
         return [one for one in self.settlements if one.ending is None]
 
 
+class AttemptsFailed(Happening, frozen=True):
+    """Attempts of a worker failed; their jobs failed too, or are tried again."""
+
+    settlements: Sequence[Settlement]
+    job_types: Mapping[str, str]
+    """Names by uuid, as far as they are known."""
+
+
 class SettlementRefused(Happening, frozen=True):
     """Another attempt has the job."""
 

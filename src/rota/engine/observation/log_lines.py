@@ -5,8 +5,10 @@ from collections.abc import Callable
 from logging import DEBUG, ERROR, INFO, WARNING
 from typing import Any
 
+from rota.clock import as_datetime
 from rota.engine.observation import happenings as all_kinds
 from rota.engine.observation.happenings import (
+    AttemptsFailed,
     DutyFailed,
     EventsJudged,
     Fault,
@@ -15,9 +17,12 @@ from rota.engine.observation.happenings import (
     ScheduleUndecided,
 )
 from rota.errors import RotaError
+from rota.model.failure import cut
 from rota.model.settlement import Settlement
 
 _jobs = logging.getLogger("rota.jobs")
+_MOST_FAILURES = 20
+"""Lines about failed attempts that are written at a time."""
 _Writer = Callable[[Any], None]
 
 
@@ -54,6 +59,25 @@ def _write_settled(settled: JobsSettled) -> None:
         for settlement in settled.settlements:
             fields = _job_fields(settlement, settled)
             _jobs.debug("job ended" if settlement.ending else "job returned", extra=fields)
+
+
+def _write_failed(failed: AttemptsFailed) -> None:
+    """A line for each, up to a number: a thousand jobs may fail within a second."""
+    for settlement in failed.settlements[:_MOST_FAILURES]:
+        spec, run_at = settlement.claim.spec, settlement.run_at
+        fields: dict[str, object] = {
+            "job_id": spec.id,
+            "job_type": failed.job_types.get(spec.job_type, spec.job_type),
+            "attempt": settlement.claim.attempt,
+            "error": cut(settlement.failure or ""),
+        }
+        if run_at is None:
+            _jobs.info("job failed", extra=fields)
+        else:
+            _jobs.info("attempt failed, job is tried again", extra={**fields, "at": as_datetime(run_at).isoformat()})
+    more = len(failed.settlements) - _MOST_FAILURES
+    if more > 0:
+        _jobs.info("more attempts failed", extra={"attempts": more})
 
 
 def _job_fields(settlement: Settlement, settled: JobsSettled) -> dict[str, object]:
@@ -96,6 +120,7 @@ def _write_error(part: str, message: str, error: Exception, **fields: object) ->
 
 _WRITERS: dict[type[Happening], _Writer] = {
     JobsSettled: _write_settled,
+    AttemptsFailed: _write_failed,
     all_kinds.SettlementRefused: _line(
         "rota.worker", WARNING, "settlement refused: another attempt has the job", "job_id"
     ),

@@ -10,10 +10,11 @@ from hashlib import blake2b
 from msgspec import Struct, structs
 
 from rota.clock import Clock
+from rota.engine.audit.record import record
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.jobs.spec import make_spec
 from rota.engine.keys.access import Caller
-from rota.engine.schedules.schedules import Schedules
+from rota.engine.schedules.schedules import KIND, Schedules
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import numbered_id
 from rota.model.job import MAX_PRIORITY, Cause, Job, JobSpec, JobState
@@ -83,6 +84,7 @@ class Backfills:
             plan = self._plan(entry, request)
             if self._is_recorded(entry, plan.backfill) or self._record(entry, plan.backfill):
                 self._make_jobs(entry.schedule, plan)
+                self._tell("backfill", entry.schedule, plan.backfill)
                 return plan
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
@@ -108,8 +110,12 @@ class Backfills:
             entry = self._schedules.find(name)
             _, backfill = self.find(name, backfill_id)
             if backfill.cancelled or self._record(entry, structs.replace(backfill, cancelled=True)):
+                self._tell("cancel backfill", entry.schedule, backfill)
                 return self._cancel_jobs(backfill)
         raise Conflict(f"schedule {name!r} changes too often; try again")
+
+    def _tell(self, action: str, schedule: Schedule, backfill: Backfill) -> None:
+        record(self._store, action, KIND, schedule.name, uuid=schedule.uuid, after=backfill, now=self._clock.now())
 
     def _plan(self, entry: ScheduleEntry, request: BackfillRequest) -> BackfillPlan:
         # Of a clock that is ahead, what is past would be yet to come.

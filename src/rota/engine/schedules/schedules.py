@@ -1,10 +1,11 @@
 """Schedules: the only way to define, change, pause and remove them. That they fire is the ticker's duty."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
 from rota.clock import Clock
+from rota.engine.audit.record import record, record_change
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import refuse_declared
@@ -24,6 +25,7 @@ from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Store
 
 PAUSED_BY_FILE = "paused in the configuration file"
+KIND = "schedule"
 _TRIES = 5
 """A change that lost a race against a tick is made again upon the newer state."""
 
@@ -62,6 +64,7 @@ class Schedules:
             raise InvalidInput(field, f"{schedule.name!r} would never fire: its time is over")
         if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
             raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
+        record_change(self._store, KIND, before=None, after=schedule, now=now)
         return ScheduleEntry(schedule, state)
 
     def define(
@@ -74,6 +77,7 @@ class Schedules:
         state = aimed(schedule, ScheduleState(cursor=now - 1, last_scheduled_at=last), now)
         if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
             raise Conflict(f"there is a schedule {uuid} already")
+        record_change(self._store, KIND, before=None, after=schedule, now=now)
         return ScheduleEntry(schedule, state)
 
     def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
@@ -138,6 +142,7 @@ class Schedules:
                 return entry
             told = self._tell_left_out(entry, schedule, now)
             if told and (changed := self._put(told, schedule, _aimed_anew(told, schedule, now))):
+                record_change(self._store, KIND, before=entry.schedule, after=schedule, now=now)
                 return changed
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
@@ -163,8 +168,14 @@ class Schedules:
         found = [self.find(name).schedule for name in names]
         for one in found:
             refuse_declared(one)
-        self._store.delete_schedules([one.uuid for one in found])
+        self.remove(found)
         return found
+
+    def remove(self, schedules: Sequence[Schedule]) -> None:
+        """Remove schedules, whoever owns them."""
+        self._store.delete_schedules([one.uuid for one in schedules])
+        for one in schedules:
+            record_change(self._store, KIND, before=one, after=None, now=self._clock.now())
 
     def pause(self, name: str, note: str = "") -> ScheduleEntry:
         """Decide no ticks until it is resumed."""
@@ -203,7 +214,9 @@ class Schedules:
         request = JobRequest(
             job_type=schedule.job_type, arguments=schedule.arguments, priority=schedule.priority, cause=cause
         )
-        return self._intake.enqueue([request])[0]
+        made = self._intake.enqueue([request])[0]
+        record(self._store, "run", KIND, schedule.name, uuid=schedule.uuid, after={"job": made.job_id})
+        return made
 
     def check_may_trigger(self, by: Caller | None, schedule: Schedule) -> None:
         """Refuse a caller who may not have the jobs of a schedule made."""

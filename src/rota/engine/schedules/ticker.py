@@ -186,6 +186,6 @@ def make_tick_spec(schedule: Schedule, nominal: int, job_type: JobType, now: int
         enqueued_at=now,
         arguments=schedule.arguments,
         priority=schedule.priority,
-        lock_key=f"schedule:{schedule.uuid}" if schedule.overlap in _WAITING_OVERLAPS else None,
+        lock_key=schedule.lock_key if schedule.overlap in _WAITING_OVERLAPS else None,
         cause=Cause("schedule", schedule.uuid, nominal),
     )

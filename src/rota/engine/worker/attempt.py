@@ -5,7 +5,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.executors.executor import Run, checked
+from rota.engine.executors.executor import RETRY_BESIDE, Run, checked
 from rota.engine.executors.interpreter.isolated import run_isolated
 from rota.engine.executors.output import LogCap
 from rota.engine.executors.python.function import outcome_of_error
@@ -16,7 +16,7 @@ from rota.engine.store_thread import StoreThread
 from rota.engine.worker.log_stream import LogStream
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
-from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, timed_out
+from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, runs_on, timed_out
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import is_suspect
 from rota.store.records.unreadable import UNREADABLE
@@ -157,7 +157,8 @@ class Runner:
         run = attempt.run
         results = run.partial_results if run else None
         if attempt.reason is Stop.TIMEOUT and run:
-            return timed_out(_timeout_of(run) or 0, results)
+            may_retry = run.can_be_stopped or run.job_type.metadata.get(RETRY_BESIDE) is True
+            return timed_out(_timeout_of(run) or 0, results) if may_retry else runs_on(_timeout_of(run) or 0)
         return cancelled(results) if attempt.reason is Stop.CANCELLED else INTERRUPTED
 
     def retry_policy(self, claim: Claim) -> RetryPolicy:

@@ -6,11 +6,11 @@ from msgspec import Struct
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.observation.happenings import JobsClaimed, JobsSettled, SettlementRefused
+from rota.engine.observation.happenings import AttemptsFailed, JobsClaimed, JobsSettled, SettlementRefused
 from rota.engine.observation.observers import Observers
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.log_writer import LogWriter
-from rota.model.job import make_token
+from rota.model.job import JobState, make_token
 from rota.model.settlement import Settlement
 from rota.store.claims import Claims
 from rota.store.logs import LogBatch
@@ -116,6 +116,9 @@ class Exchange:
         if len(settlements) > len(answer.refused) and observers.wants(JobsSettled):
             settled = [one for one in settlements if one.claim.spec.id not in answer.refused]
             observers.tell(JobsSettled(self._queue, self._node, settled, self._names_of_types(settled)))
+        failed = [one for one in settlements if one.state is not JobState.SUCCEEDED and one.failure]
+        if failed and (told := [one for one in failed if one.claim.spec.id not in answer.refused]):
+            observers.tell(AttemptsFailed(told, self._names_of_types(told)))
         if answer.claims and observers.wants(JobsClaimed):
             observers.tell(JobsClaimed(self._queue, self._node, answer.claims))
 

@@ -2,13 +2,13 @@
 each stays valid; its rule says how they are combined."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from functools import lru_cache
 
 from msgspec import Struct
 
 from rota.model.events.event import FILE, Event, EventRef
+from rota.model.events.glob import glob_matcher
 
 MAX_DEPENDENCIES = 100
 MAX_NESTING = 8
@@ -165,7 +165,7 @@ def resource_matches(match: Match, wanted: str, resource: str) -> bool:
     if match is Match.EXACT:
         return resource == wanted
     if match is Match.GLOB:
-        return _glob(wanted).fullmatch(resource) is not None
+        return glob_matcher(wanted)(resource)
     return resource.startswith(literal_start(match, wanted))
 
 
@@ -174,31 +174,3 @@ def literal_start(match: Match, wanted: str) -> str:
     if match is Match.DIRECTORY and not wanted.endswith("/"):
         return wanted + "/"
     return re.split(r"[*?\[]", wanted, maxsplit=1)[0] if match is Match.GLOB else wanted
-
-
-@lru_cache(maxsize=4096)
-def _glob(pattern: str) -> "re.Pattern[str]":
-    return re.compile("".join(_glob_parts(pattern)), re.DOTALL)
-
-
-def _glob_parts(pattern: str) -> Iterator[str]:
-    at = 0
-    while at < len(pattern):
-        if pattern.startswith("**", at):
-            yield ".*"
-            at += 2
-            continue
-        closing = pattern.find("]", at + 2) if pattern[at] == "[" else -1
-        if closing > 0:
-            yield _character_class(pattern[at + 1 : closing])
-            at = closing + 1
-            continue
-        yield {"*": "[^/]*", "?": "[^/]"}.get(pattern[at]) or re.escape(pattern[at])
-        at += 1
-
-
-def _character_class(inner: str) -> str:
-    negated = inner[0] == "!"
-    members = inner[negated:]
-    escaped = re.sub(r"([\\\]\[^&~|])", r"\\\1", members)
-    return f"[{'^' if negated else ''}{escaped}]"

@@ -140,6 +140,14 @@ def _holds(group: Group, met: Sequence[bool]) -> bool:
     return any(holds) if group.any_of else all(holds)
 
 
+def lacking(group: Group, met: Sequence[bool]) -> list[int]:
+    """The dependencies that keep the rule from holding. Of `any_of`, where one suffices, all or none."""
+    if _holds(group, met):
+        return []
+    parts = (([part] if not met[part] else []) if isinstance(part, int) else lacking(part, met) for part in group.parts)
+    return [number for part in parts for number in part]
+
+
 def holds_at(configuration: Configuration, evidence: Sequence[Evidence], instant: int) -> list[bool]:
     """For each dependency whether what is stored meets it at an instant."""
     return _met(configuration, evidence, {}, instant, instant)

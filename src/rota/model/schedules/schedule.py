@@ -11,6 +11,9 @@ from rota.model.triggers.interval import Anchor
 from rota.model.triggers.make_trigger import check_trigger
 from rota.model.triggers.trigger import IntervalTrigger, Progress, Trigger
 
+LOCK_PREFIX = "schedule:"
+"""Locks that jobs of one schedule share begin so."""
+
 
 class Overlap(StrEnum):
     """What to do when a tick comes while jobs of earlier ticks are alive."""
@@ -69,6 +72,11 @@ class Schedule(Struct, frozen=True, omit_defaults=True, kw_only=True):
     def follows_jobs(self) -> bool:
         """Something depends on what became of its jobs, so it remembers which are alive."""
         return self.overlap is not Overlap.ALLOW or self.pause_on_failure or self.waits_for_end
+
+    @property
+    def lock_key(self) -> str:
+        """What its jobs hold while they run, where they are to wait for each other."""
+        return f"{LOCK_PREFIX}{self.uuid}"
 
     def progress(self, state: "ScheduleState") -> Progress:
         """What the trigger must know of this schedule."""

@@ -55,7 +55,7 @@ def _next_after(schedule: Schedule, state: ScheduleState, progress: Progress, no
 
 
 def _aimed_at(schedule: Schedule, state: ScheduleState, nominal: int | None, progress: Progress) -> ScheduleState:
-    if schedule.paused or (schedule.max_runs is not None and state.runs >= schedule.max_runs):
+    if schedule.paused or has_run_often_enough(schedule, state):
         nominal = None
     due = None if nominal is None else due_at(schedule.trigger, nominal, progress)
     return structs.replace(state, nominal=nominal, due=due)
@@ -143,6 +143,15 @@ class _Line:
             self.cancels = self._situation.live_jobs
         self._waiting += self._live > 0
         self._live += 1
+
+
+def reason_to_skip(schedule: Schedule, situation: Situation) -> str:
+    """Why a tick at this moment would make no job, for the jobs that are alive; empty if it would."""
+    return _Line(schedule.overlap, situation).reason_to_skip()
+
+
+def has_run_often_enough(schedule: Schedule, state: ScheduleState) -> bool:
+    return schedule.max_runs is not None and state.runs >= schedule.max_runs
 
 
 def is_excluded(schedule: Schedule, nominal: int) -> bool:

@@ -35,9 +35,11 @@ class Connection:
     def settings(self, flags: Mapping[str, object] | None = None) -> "Settings":
         """Those in force, with the app's own store. `flags` go before all others."""
         if self._settings is None or flags:
+            from rota.dialects import registry
             from rota.settings import load_settings
 
-            self._settings = load_settings({"store": self.url, **(flags or {})}, os.environ, None, Path.cwd())
+            found = {"store": self.url, **(flags or {})}
+            self._settings = load_settings(found, os.environ, None, Path.cwd(), registry.sections())
         return self._settings
 
     def use(self, settings: "Settings") -> None:

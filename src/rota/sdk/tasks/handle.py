@@ -63,7 +63,7 @@ class Handle(Generic[R]):
 
         watch = await asyncio.to_thread(self._watch, timeout)
         try:
-            while (job := await asyncio.to_thread(watch.ended)) is None:  # noqa: ASYNC110  a store wakes only nodes
+            while not (job := await asyncio.to_thread(watch.look)).state.is_final:  # noqa: ASYNC110  a store wakes only nodes
                 await asyncio.sleep(watch.next_pause_s())
         except WaitedTooLong:
             raise self._late(timeout) from None
@@ -72,6 +72,10 @@ class Handle(Generic[R]):
     def logs(self) -> Iterator[LogEntry]:
         """The lines of its log so far, of all attempts, oldest first."""
         return self._watch(None).new_entries()
+
+    def why(self) -> str:
+        """Why it is where it is, as a sentence."""
+        return self._connection.engine.why.job(self.id).sentence
 
     def cancel(self) -> bool:
         """Cancel it: one that waits at once, one that runs as soon as its node hears of it. False if it has ended."""

@@ -16,7 +16,7 @@ def hosted_tasks(registry: TaskRegistry, settings: Settings, *, burst: bool) -> 
     which would make new jobs."""
     registry.declare(removes=True)
     roles = frozenset({WORKER}) if burst else frozenset({WORKER, SCHEDULER})
-    with hosted(settings, roles, registry.connection.engine.store) as host:
+    with hosted(settings, roles, store=registry.connection.engine.store) as host:
         executor = host.engine.executors.get("python")
         assert isinstance(executor, PythonExecutor)
         for task in registry.tasks.values():

@@ -1,1 +1,1 @@
-"""The key that a request shows, and how often one may ask. Whose a key is, and what it may do, is in `engine/keys`."""
+"""The key that a request shows. Whose a key is, what it may do and how often one may ask is in `engine/keys`."""

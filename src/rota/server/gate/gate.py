@@ -1,5 +1,7 @@
 """The gate: every request passes it before it meets a route."""
 
+from urllib.parse import unquote_to_bytes
+
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rota.server.answers import error_answer
@@ -11,6 +13,8 @@ IS_DIRECT = "rota.is_direct"
 """Key in the scope: whether no proxy says that it passed the request on."""
 _READ = frozenset({b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"sec-fetch-dest", *FORWARDING})
 _MOST_SHOWN = 80
+_UNREADABLE = "\ufffd"
+"""What uvicorn puts in place of bytes that are no text."""
 
 
 class Gate:
@@ -22,8 +26,11 @@ class Gate:
         self._proxies = proxies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = [pair for pair in scope["headers"] if pair[0] in _READ] if scope["type"] == "http" else []
-        refusal = self._refusal(scope["method"], headers) if headers else None
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = [pair for pair in scope["headers"] if pair[0] in _READ]
+        refusal = self._refusal(scope, headers)
         if refusal is not None:
             status, message = refusal
             await error_answer(status, message, {"Connection": "close"})(scope, receive, send)
@@ -31,13 +38,15 @@ class Gate:
         self._tell_sender(scope, headers)
         await self._app(scope, receive, send)
 
-    def _refusal(self, method: str, pairs: list[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+    def _refusal(self, scope: Scope, pairs: list[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+        if _UNREADABLE in scope["path"] and not _is_text(scope.get("raw_path", b"")):
+            return 400, "the path is not valid UTF-8, percent-encoded"
         hosts = [value for name, value in pairs if name == b"host"]
         if len(hosts) > 1:
             return 400, "the request has more than one Host header"
         if hosts and not self._names.has(hosts[0]):
             return 421, _unknown(hosts[0])
-        if len(pairs) > len(hosts) and is_from_foreign_page(method, dict(pairs), self._names):
+        if len(pairs) > len(hosts) and is_from_foreign_page(scope["method"], dict(pairs), self._names):
             return 403, "the request comes from a page of another site; only this server's own pages may ask it"
         return None
 
@@ -49,6 +58,14 @@ class Gate:
             for name, value in pairs:
                 several[name] = b", ".join([several[name], value]) if name in several else value
             scope["client"] = (self._proxies.client_of(scope["client"][0], several), 0)
+
+
+def _is_text(raw_path: bytes) -> bool:
+    try:
+        unquote_to_bytes(raw_path).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _unknown(host: bytes) -> str:

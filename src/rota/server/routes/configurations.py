@@ -25,6 +25,7 @@ from rota.shapes.events import (
     preview_shape,
     validation_shape,
 )
+from rota.shapes.why import WhyShape, why_shape
 from rota.store.events import ConfigurationEntry
 
 routes = Routes("configurations")
@@ -147,6 +148,12 @@ def explain_configuration(api: Api, call: Call[None, None]) -> ExplanationShape:
     last = api.engine.store.list_evaluations(entry.configuration.uuid, limit=1)
     found = explain(entry.configuration, entry.state, last[0] if last else None, api.engine.clock.now() * 1_000)
     return explanation_shape(entry.configuration.name, found)
+
+
+@routes.get("/api/configurations/{name}/why", needs=Scope.EVENTS_READ, answer=WhyShape, errors=(404,))
+def why_configuration(api: Api, call: Call[None, None]) -> WhyShape:
+    """Why a configuration has not made a job."""
+    return why_shape(api.engine.why.configuration(call.path["name"]))
 
 
 @routes.get(

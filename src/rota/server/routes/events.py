@@ -73,7 +73,7 @@ async def post_events(api: Api, call: Call[object, EventQuery]) -> Response:
     if not isinstance(call.body, list):
         event = read_event(call.body, now, api.engine.event_types)
         return Json(answer_shape(await api.event_batcher.post([event])))
-    good, failed = read_events(call.body, now, api.engine.event_types)
+    good, failed = await api.in_thread(read_events, call.body, now, api.engine.event_types)
     answer = await api.event_batcher.post([event for _, event in good])
     shape = answers_shape(answer, [index for index, _ in good], failed)
     return Json(shape, status_code=400 if failed and not good else 200)

@@ -4,6 +4,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.keys.access import Scope
+from rota.engine.keys.rights import may_define
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.server.answers import DoneTo
@@ -71,8 +72,12 @@ class JobTypeList(Struct, frozen=True):
 
 @routes.get("/api/job_types", needs=Scope.TYPES_READ, answer=JobTypeList)
 def list_job_types(api: Api, call: Call[None, None]) -> JobTypeList:
-    """All job types."""
-    return JobTypeList([job_type_shape(one) for one in api.engine.definitions.job_types()])
+    """All job types.
+
+    Keys without the scope `types:w` see `***` in the place of what may be a secret.
+    """
+    masked = not may_define(call.caller)
+    return JobTypeList([job_type_shape(one, masked=masked) for one in api.engine.definitions.job_types()])
 
 
 @routes.post("/api/job_types", needs=Scope.TYPES_WRITE, body=NewJobType, answer=DoneTo, errors=(409,))
@@ -84,8 +89,12 @@ def create_job_type(api: Api, call: Call[NewJobType, None]) -> DoneTo:
 
 @routes.get("/api/job_types/{uuid}", needs=Scope.TYPES_READ, answer=JobTypeShape, errors=(404,))
 def show_job_type(api: Api, call: Call[None, None]) -> JobTypeShape:
-    """One job type."""
-    return job_type_shape(api.engine.definitions.job_type_by_uuid(call.path["uuid"]))
+    """One job type.
+
+    Keys without the scope `types:w` see `***` in the place of what may be a secret.
+    """
+    found = api.engine.definitions.job_type_by_uuid(call.path["uuid"])
+    return job_type_shape(found, masked=not may_define(call.caller))
 
 
 @routes.put("/api/job_types/{uuid}", needs=Scope.TYPES_WRITE, body=WholeJobType, answer=JobTypeShape, errors=(404, 409))

@@ -30,6 +30,7 @@ from rota.shapes.schedules import (
     schedule_shape,
     tick_shape,
 )
+from rota.shapes.why import WhyShape, why_shape
 from rota.store.schedules import MAX_TICKS, ScheduleEntry
 
 routes = Routes("schedules")
@@ -163,6 +164,12 @@ def resume_schedule(api: Api, call: Call[None, None]) -> ScheduleShape:
 def run_schedule(api: Api, call: Call[None, None]) -> DoneTo:
     """Make a job of a schedule now, beside its ticks. The uuid is the job's."""
     return DoneTo(uuid=api.engine.schedules.run_now(_find(api, call).schedule.uuid, by=call.caller).job_id)
+
+
+@routes.get("/api/schedules/{uuid}/why", needs=_READ, answer=WhyShape, errors=(404,))
+def why_schedule(api: Api, call: Call[None, None]) -> WhyShape:
+    """Why a schedule does not fire at this moment, and when it will."""
+    return why_shape(api.engine.why.schedule(_find(api, call).schedule.uuid))
 
 
 @routes.get("/api/schedules/{uuid}/ticks", needs=_READ, query=TickQuery, answer=TickList, errors=(404,))

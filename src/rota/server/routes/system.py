@@ -4,7 +4,7 @@ from msgspec import Struct
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from rota import __version__
-from rota.engine.keys.access import OPEN, Scope
+from rota.engine.keys.access import NOBODY, OPEN, Scope
 from rota.server import docs_page, metrics, openapi
 from rota.server.answers import Json
 from rota.server.api import Api
@@ -26,8 +26,10 @@ class About(Struct, frozen=True):
 
 @routes.get("/health", needs=OPEN, media=TEXT, errors=(503,))
 async def show_health(api: Api, call: Call[None, None]) -> Response:
-    """`ok`, or what is wrong in one line. Needs no key."""
+    """`ok` or `not ok`; with any key, what is wrong, in one line. Needs none."""
     trouble = api.health()
+    if trouble and call.caller is NOBODY:
+        trouble = "not ok"
     return PlainTextResponse(trouble or "ok", status_code=503 if trouble else 200)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rota.model.events.configuration import Configuration, ConfigurationState
 from rota.model.events.evaluation import Evaluation
 from rota.model.events.event import Event
-from rota.model.job import Ending, JobSpec
+from rota.model.job import Ending, JobSpec, PastAttempt
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
@@ -19,6 +19,7 @@ from rota.model.schedules.schedule import Schedule, ScheduleState, Tick
 encode = msgspec.json.Encoder().encode
 decode_spec = msgspec.json.Decoder(JobSpec).decode
 decode_ending = msgspec.json.Decoder(Ending).decode
+decode_past = msgspec.json.Decoder(tuple[PastAttempt, ...]).decode
 decode_log_entry = msgspec.json.Decoder(LogEntry).decode
 decode_job_type = msgspec.json.Decoder(JobType).decode
 decode_node_type = msgspec.json.Decoder(NodeType).decode

@@ -8,6 +8,7 @@ from typing import Self
 
 from rota.clock import SystemClock
 from rota.store.records.unreadable import Unreadable
+from rota.store.redis.audit import RedisAudit
 from rota.store.redis.claims.claims import RedisClaims
 from rota.store.redis.definitions import RedisDefinitions
 from rota.store.redis.events.events import RedisEvents
@@ -35,6 +36,7 @@ class RedisStore(
     RedisQueues,
     RedisSettings,
     RedisNodes,
+    RedisAudit,
 ):
     """See `rota.store.store.Store` for what each method promises."""
 

@@ -4,6 +4,7 @@
 from typing import Self
 
 from rota.store.records.unreadable import Unreadable
+from rota.store.sqlite.audit import SqliteAudit
 from rota.store.sqlite.claims.claims import SqliteClaims
 from rota.store.sqlite.database.database import Database, parse_url
 from rota.store.sqlite.definitions import SqliteDefinitions
@@ -28,6 +29,7 @@ class SqliteStore(
     SqliteNodes,
     SqliteSchedules,
     SqliteEvents,
+    SqliteAudit,
 ):
     """See `rota.store.store.Store` for what each method promises."""
 

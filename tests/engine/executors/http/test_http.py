@@ -109,11 +109,21 @@ def test_a_body_that_is_one_placeholder_is_the_value_as_json(runner: asyncio.Run
 
     _, [whole] = ask(runner, arguments=arguments, body="{{ arguments }}")
     _, [text] = ask(
-        runner, arguments=arguments, body="{{ arguments.text }}", headers={"Content-Type": "text/csv; charset=utf-8"}
+        runner,
+        arguments={"text": "plain"},
+        body="{{ arguments.text }}",
+        headers={"Content-Type": "text/csv; charset=utf-8"},
     )
 
     assert (json.loads(whole.body), whole.headers["content-type"]) == (arguments, "application/json")
     assert (text.body, text.headers["content-type"]) == (b"plain", "text/csv; charset=utf-8")
+
+
+def test_an_argument_that_no_placeholder_names_is_refused(runner: asyncio.Runner) -> None:
+    outcome, requests = ask(runner, arguments={"a": 1, "b": 2}, body={"x": "{{ arguments.a }}"})
+
+    assert (outcome.kind, requests) == (OutcomeKind.REFUSED, [])
+    assert "arguments.b: reaches nothing" in str(outcome.errors)
 
 
 def test_a_string_as_body_is_text_and_a_form_escapes_its_values(runner: asyncio.Runner) -> None:

@@ -16,8 +16,8 @@ from rota.cli.target import Target, takes_target
 from rota.engine.engine import store_file
 from rota.errors import StoreError
 from rota.host.terminal import coloured, visible
+from rota.model.masking import mask_url
 from rota.settings import Settings
-from rota.settings.settings import mask_url
 
 FOUND_PROBLEMS = 7
 

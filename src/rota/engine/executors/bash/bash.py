@@ -1,26 +1,36 @@
 """Executor `bash`: runs a command in a process group of its own.
 
-Metadata: `command` (a script, or an array run without a shell), `environment`, `cwd`, `raw_arguments`. A job may add
-its own `command` words and `environment`: whatever whoever may define job types hands in, and what `allow_words` and
-`allow_environment` open to everybody else; that is looked at when the job is handed in (`model/openings.py`).
+Metadata: `command` (a script, or an array run without a shell), `environment`, `cwd`, `raw_arguments` and
+`arguments_on_stdin`. How arguments reach the command is said in `arguments.py`. A job may add its own `command` words
+and `environment`: whatever whoever may define job types hands in, and what `allow_words` and `allow_environment` open
+to everybody else; that is looked at when the job is handed in (`model/openings.py`).
 
 The result is always `{stdout, stderr, exit_code}`; an exit code other than 0 makes the job fail, but is a result and no
 error. A signal that ended the command counts as minus its number.
 """
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from rota.engine.executors.bash.arguments import ON_STDIN, argument_variables, own_arguments
 from rota.engine.executors.bash.command import build_argv, build_raw_argv, check_command, check_dashes, job_words
-from rota.engine.executors.executor import Run
+from rota.engine.executors.executor import ExecutorOptions, Run
 from rota.engine.executors.metadata import check_flag, check_keys, check_text
 from rota.engine.executors.output import Stream, capped_log
 from rota.engine.executors.process.child import Child, run_child, start_child
 from rota.engine.executors.process.environment import base_environment, check_environment, job_variables
 from rota.engine.executors.process.keeper import retire_keeper
+from rota.engine.executors.process.nameless_file import open_input
+from rota.engine.executors.references import resolved_all
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType
 from rota.model.openings import AFTER_DASHES, ALLOW_ENVIRONMENT, ALLOW_WORDS, allowed_environment, allowed_words
 from rota.model.outcome import Outcome, failed, refused, succeeded
 
-_KEYS = (ALLOW_ENVIRONMENT, ALLOW_WORDS, "command", "cwd", "environment", "raw_arguments")
+_KEYS = (ALLOW_ENVIRONMENT, ALLOW_WORDS, ON_STDIN, "command", "cwd", "environment", "raw_arguments")
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 
@@ -28,8 +38,8 @@ _NOT_EXECUTABLE = 126
 class BashExecutor:
     """Runs commands."""
 
-    def __init__(self) -> None:
-        self._base = base_environment()
+    def __init__(self, options: ExecutorOptions = ExecutorOptions()) -> None:  # noqa: B008 a frozen value
+        self._base = base_environment(options.pass_environment)
 
     def check(self, job_type: JobType) -> None:
         metadata = job_type.metadata
@@ -41,6 +51,7 @@ class BashExecutor:
         allowed_environment(metadata)
         check_dashes(command, allowed_words(metadata))
         check_flag(metadata, "raw_arguments")
+        check_flag(metadata, ON_STDIN)
         _check_cwd(metadata)
 
     async def run(self, run: Run) -> Outcome:
@@ -53,13 +64,15 @@ class BashExecutor:
         log = capped_log(run)
         streams = Stream(log, "info"), Stream(log, "error")
         try:
-            child = start_child(
-                argv,
-                environment=environment,
-                stdout=streams[0].feed,
-                stderr=streams[1].feed,
-                cwd=_check_cwd(run.job_type.metadata),
-            )
+            with _input_of(run) as stdin:
+                child = start_child(
+                    argv,
+                    environment=environment,
+                    stdout=streams[0].feed,
+                    stderr=streams[1].feed,
+                    stdin=stdin,
+                    cwd=_check_cwd(run.job_type.metadata),
+                )
         except OSError as error:
             return _not_started(argv[0], error)
         return await _outcome_of(child, streams, run)
@@ -71,8 +84,10 @@ class BashExecutor:
     def _environment_of(self, run: Run) -> dict[str, str]:
         metadata = run.job_type.metadata
         own = check_environment("metadata.environment", metadata.get("environment"))
+        own = resolved_all("metadata.environment", own)
         added = check_environment("arguments.environment", run.spec.arguments.get("environment"))
-        return {**self._base, **own, **added, **job_variables(run)}
+        arguments = argument_variables(run.spec.arguments, on_stdin=check_flag(metadata, ON_STDIN))
+        return {**self._base, **own, **added, **arguments, **job_variables(run)}
 
 
 async def _outcome_of(child: Child, streams: tuple[Stream, Stream], run: Run) -> Outcome:
@@ -82,6 +97,19 @@ async def _outcome_of(child: Child, streams: tuple[Stream, Stream], run: Run) ->
         # Stopped from outside, this is what there is to show.
         run.partial_results = results = _results(streams[0].finish(), streams[1].finish(), child.exit_code)
     return succeeded(results) if exit_code == 0 else failed(None, results)
+
+
+@contextmanager
+def _input_of(run: Run) -> Iterator[int | None]:
+    """What the command reads as its standard input: nothing, or all arguments where its job type asks for that."""
+    if not check_flag(run.job_type.metadata, ON_STDIN):
+        yield None
+        return
+    stdin = open_input(msgspec.json.encode(own_arguments(run.spec.arguments)))
+    try:
+        yield stdin
+    finally:
+        os.close(stdin)
 
 
 def _argv_of(run: Run) -> list[str]:

@@ -15,6 +15,7 @@ from rota.engine.executors.http.answer import results_of
 from rota.engine.executors.http.client import Answer, HttpFailure, Request, connect
 from rota.engine.executors.http.plan import Plan, check_url, fill_request, read_plan
 from rota.engine.executors.http.target import AllowList, Resolve, Resolver, check_addresses, resolve, to_try
+from rota.engine.executors.http.template import refuse_unused
 from rota.engine.executors.http.url import TargetRefused, Url, join_url
 from rota.engine.executors.output import capped_log
 from rota.engine.executors.shortage import raise_if_no_descriptor
@@ -44,6 +45,7 @@ class HttpExecutor:
         except InvalidInput as error:
             return refused("job_type", str(error))
         try:
+            refuse_unused(run.job_type.metadata, run.spec.arguments)
             url, request = fill_request(plan, run)
         except InvalidInput as error:
             return refused("arguments", str(error))

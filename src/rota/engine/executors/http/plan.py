@@ -15,6 +15,7 @@ from rota.engine.executors.http.target import AllowList
 from rota.engine.executors.http.template import Budget, JsonTemplate, Template, Values, as_text, template_values
 from rota.engine.executors.http.url import TargetRefused, Url, parse_url
 from rota.engine.executors.metadata import check_keys
+from rota.engine.executors.references import resolved
 from rota.errors import InvalidInput
 from rota.model.limits import check_range
 
@@ -228,7 +229,10 @@ def _refuse_dots(url: Url) -> None:
 
 
 def _fill_header(name: str, template: Template, values: Values) -> str:
-    text = template.fill(values, Budget(f"metadata.headers.{name}", _MAX_HEADER_BYTES), as_text).strip(" \t")
+    field = f"metadata.headers.{name}"
+    text = template.fill(values, Budget(field, _MAX_HEADER_BYTES), as_text).strip(" \t")
+    if not template.has_places:  # what a job fills in is never looked up
+        text = resolved(field, text)
     if _CONTROL.search(text):
         raise InvalidInput(f"metadata.headers.{name}", "has a line break or another control character")
     return text

@@ -28,6 +28,17 @@ def template_values(run: Run) -> Values:
     return {"arguments": run.spec.arguments, "job": job}
 
 
+def refuse_unused(metadata: dict[str, object], arguments: dict[str, object]) -> None:
+    """An argument that no placeholder names would be dropped in silence."""
+    paths = [path.split(".") for path in _PLACE.findall(msgspec.json.encode(metadata).decode())]
+    if ["arguments"] in paths:
+        return
+    used = {path[1] for path in paths if path[0] == "arguments"}
+    for name in arguments:
+        if name not in used:
+            raise InvalidInput(f"arguments.{name}", "reaches nothing: no placeholder of the job type names it")
+
+
 class Budget:
     """How many bytes filling in one field may still produce."""
 

@@ -11,7 +11,7 @@ from rota.engine.executors.executor import ExecutorOptions, Run
 from rota.engine.executors.interpreter.messages import MessageReader, Request
 from rota.engine.executors.output import LineLog, capped_log
 from rota.engine.executors.process.child import Child, run_child, start_child
-from rota.engine.executors.process.environment import job_variables
+from rota.engine.executors.process.environment import base_environment, job_variables
 from rota.engine.executors.process.nameless_file import open_input
 from rota.errors import NodeStrained
 from rota.model.outcome import Outcome, OutcomeKind
@@ -76,7 +76,7 @@ class Interpreter:
         try:
             return start_child(
                 [sys.executable, "-c", _BOOT.format(module=self._module), *sys.path],
-                environment={**os.environ, **job_variables(run)},
+                environment={**base_environment(self._options.pass_environment), **job_variables(run)},
                 stdout=streams[0].feed,
                 stderr=streams[1].feed,
                 result=self._reader.feed,

@@ -7,6 +7,7 @@ in (`model/openings.py`): many programs obey some variable, so no list of danger
 
 import os
 import re
+from collections.abc import Sequence
 
 from rota.engine.executors.executor import Run
 from rota.engine.executors.metadata import check_text
@@ -15,12 +16,22 @@ from rota.errors import InvalidInput
 RESULT_FD = "ROTA_RESULT_FD"
 """The variable that tells a child process the number of its result pipe."""
 _OWN = re.compile(r"ROTA_|REDIS_|VALKEY_|KAFKA_|HTTP_API_KEY$|CLUSTER_ADMIN_TOKEN$")
+ALWAYS_PASSED = frozenset({"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE"})
+"""Without these hardly any program works; whatever `pass_environment` says, they are passed on."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def base_environment() -> dict[str, str]:
-    """What every command inherits from the node. Passing it on is no setting, so it does not come from `Settings`."""
-    return {name: value for name, value in os.environ.items() if not _OWN.match(name)}
+def base_environment(passed: Sequence[str] = ("*",)) -> dict[str, str]:
+    """What every child inherits from the node: what the setting `pass_environment` names, and is not Rota's own."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not _OWN.match(name) and (name in ALWAYS_PASSED or any(_fits(name, one) for one in passed))
+    }
+
+
+def _fits(name: str, pattern: str) -> bool:
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
 
 
 def job_variables(run: Run) -> dict[str, str]:

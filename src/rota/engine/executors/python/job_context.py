@@ -11,6 +11,7 @@ from contextvars import Context, ContextVar, copy_context
 
 from rota.engine.executors.executor import Run
 from rota.engine.executors.output import capped_log
+from rota.engine.executors.python.printing import stand_before_streams
 
 _current: ContextVar[Run] = ContextVar("rota_current_run")
 
@@ -86,6 +87,11 @@ def copy_logging_to_jobs() -> None:
     """Install the handler on the root logger, once. Levels stay as the node's logging has set them."""
     if _job_log_handler not in logging.root.handlers:
         logging.root.addHandler(_job_log_handler)
+
+
+def lead_prints_to_jobs() -> None:
+    """From now on what code of jobs prints is in their logs, and nowhere else."""
+    stand_before_streams(_current)
 
 
 def _level_of(record: logging.LogRecord) -> str:

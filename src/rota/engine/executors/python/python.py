@@ -1,9 +1,10 @@
 """Executor `python`: calls a function with the job's arguments as keyword arguments.
 
-Metadata: `function` (`package.module:name`), `process`. An `async def` is awaited on the node's loop and must not
-block it; a `def` runs in a thread. Neither can be killed: a cancelled coroutine may catch its cancellation, and a
-thread that is given up runs on with nobody listening. Use `process: true` for work that must be killable: it costs
-the start of an interpreter. Functions are imported once; changed code needs a new node.
+Metadata: `function` (`package.module:name`), `process`, `retry_beside`. An `async def` is awaited on the node's loop
+and must not block it; a `def` runs in a thread. Neither can be killed: a cancelled coroutine may catch its
+cancellation, and a thread that is given up runs on with nobody listening; unless `retry_beside` is true, no retry
+follows then. Use `process: true` for work that must be killable: it costs the start of an interpreter. Functions are
+imported once; changed code needs a new node.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context
 from functools import partial
 
-from rota.engine.executors.executor import ExecutorOptions, Run
+from rota.engine.executors.executor import RETRY_BESIDE, ExecutorOptions, Run
 from rota.engine.executors.interpreter.interpreter import Interpreter
 from rota.engine.executors.metadata import check_flag, check_keys
 from rota.engine.executors.process.keeper import retire_keeper
@@ -24,7 +25,14 @@ from rota.engine.executors.python.function import (
     outcome_of_error,
     outcome_of_value,
 )
-from rota.engine.executors.python.job_context import context_for, copy_logging_to_jobs, current_run, drive
+from rota.engine.executors.python.job_context import (
+    context_for,
+    copy_logging_to_jobs,
+    current_run,
+    drive,
+    lead_prints_to_jobs,
+)
+from rota.engine.executors.python.printing import finish_prints
 from rota.engine.executors.threads import Threads
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType
@@ -32,26 +40,28 @@ from rota.model.outcome import Outcome, failed, refused
 
 __all__ = ["PythonExecutor", "current_run"]
 
-_KEYS = ("function", "process")
+_KEYS = ("function", "process", RETRY_BESIDE)
 _CHILD = "rota.engine.executors.python.python_child"
 
 
 class PythonExecutor:
     """Calls functions."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: ExecutorOptions = ExecutorOptions()) -> None:  # noqa: B008 a frozen value
+        self._options = options
         self._functions: dict[object, Function] = {}
         self._threads = Threads()
 
     def provide(self, name: str, function: Callable[..., object]) -> None:
         """Call this function for a name, instead of importing one: the program that runs the node has it already."""
-        copy_logging_to_jobs()
+        _lead_output_to_jobs()
         self._functions[name] = Function(name, function)
 
     def check(self, job_type: JobType) -> None:
         check_keys(job_type.metadata, _KEYS)
         check_function_name("metadata.function", job_type.metadata.get("function"))
         check_flag(job_type.metadata, "process")
+        check_flag(job_type.metadata, RETRY_BESIDE)
 
     async def run(self, run: Run) -> Outcome:
         metadata = run.job_type.metadata
@@ -64,13 +74,12 @@ class PythonExecutor:
                 return found
             function = found
         context = context_for(run)
-        if not function.is_async:
-            return await self._run_in_thread(function, run, context)
         try:
-            coroutine = function.call(**run.spec.arguments)
-        except Exception as error:
-            return outcome_of_error(error, function, run.spec.arguments)
-        return await _run_coroutine(coroutine, context)  # type: ignore[arg-type]
+            if not function.is_async:
+                return await self._run_in_thread(function, run, context)
+            return await _run_function(function, run, context)
+        finally:
+            finish_prints(run)
 
     async def close(self) -> None:
         self._threads.close()
@@ -83,7 +92,7 @@ class PythonExecutor:
         except InvalidInput as error:
             return refused("function", str(error))
         name = str(run.job_type.metadata["function"])
-        copy_logging_to_jobs()
+        _lead_output_to_jobs()
         found = await self._threads.call(partial(find_function, name))
         if isinstance(found, Function):
             self._functions[name] = found
@@ -102,11 +111,24 @@ class PythonExecutor:
             self.check(run.job_type)
         except InvalidInput as error:
             return refused("function", str(error))
-        interpreter = Interpreter(run, _CHILD, ExecutorOptions())
+        interpreter = Interpreter(run, _CHILD, self._options)
         try:
             return await interpreter.run() or _died(interpreter)
         except OSError as error:
             return failed({"type": "spawn", "message": f"cannot start {sys.executable!r}: {error}"})
+
+
+def _lead_output_to_jobs() -> None:
+    copy_logging_to_jobs()
+    lead_prints_to_jobs()
+
+
+async def _run_function(function: Function, run: Run, context: Context) -> Outcome:
+    try:
+        coroutine = function.call(**run.spec.arguments)
+    except Exception as error:
+        return outcome_of_error(error, function, run.spec.arguments)
+    return await _run_coroutine(coroutine, context)  # type: ignore[arg-type]
 
 
 async def _run_coroutine(coroutine: Coroutine[object, object, object], context: Context) -> Outcome:

@@ -12,6 +12,7 @@ from rota.engine.executors.executor import Run
 from rota.engine.executors.metadata import check_keys, check_text
 from rota.errors import InvalidInput
 from rota.model.limits import check_range
+from rota.model.masking import is_reference
 
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 DEFAULT_POLL_MS = 1000
@@ -174,6 +175,8 @@ def _read_queue(value: object) -> str:
 
 def _read_redis(value: object) -> str:
     """The URL is not shown in the message, because it may hold a password."""
+    if is_reference(value):
+        return str(value)
     try:
         parts = urlsplit(check_text("metadata.redis", value))
         is_good = (parts.scheme in ("redis", "rediss") and parts.hostname) or (parts.scheme == "unix" and parts.path)

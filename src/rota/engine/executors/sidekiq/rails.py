@@ -6,12 +6,13 @@ result is that of a command: `{stdout, stderr, exit_code}`.
 
 import os
 
-from rota.engine.executors.executor import Run
+from rota.engine.executors.executor import ExecutorOptions, Run
 from rota.engine.executors.metadata import check_keys, check_text
 from rota.engine.executors.output import Stream, capped_log
 from rota.engine.executors.process.child import run_child, start_child
 from rota.engine.executors.process.environment import base_environment, check_environment, job_variables
 from rota.engine.executors.process.nameless_file import open_input
+from rota.engine.executors.references import resolved_all
 from rota.engine.executors.sidekiq.job import check_class, read_arguments
 from rota.errors import InvalidInput
 from rota.model.limits import MAX_PAYLOAD_BYTES, encode_json
@@ -36,12 +37,12 @@ def check_rails(metadata: dict[str, object]) -> None:
     allowed_environment(metadata)
 
 
-async def push_by_rails(run: Run) -> Outcome:
+async def push_by_rails(run: Run, options: ExecutorOptions) -> Outcome:
     """Start Ruby and await its end."""
     metadata = run.job_type.metadata
     try:
         args = read_arguments(run.spec.arguments, "environment")
-        environment = _environment_of(run)
+        environment = _environment_of(run, options)
         request = open_input(encode_json("arguments", args, MAX_PAYLOAD_BYTES))
     except InvalidInput as error:
         return refused("arguments", str(error))
@@ -74,7 +75,8 @@ def _check_path(key: str, value: object) -> None:
         raise InvalidInput(f"metadata.{key}", "is empty")
 
 
-def _environment_of(run: Run) -> dict[str, str]:
+def _environment_of(run: Run, options: ExecutorOptions) -> dict[str, str]:
     own = check_environment("metadata.environment", run.job_type.metadata.get("environment"))
+    own = resolved_all("metadata.environment", own)
     added = check_environment("arguments.environment", run.spec.arguments.get("environment"))
-    return {**base_environment(), **own, **added, **job_variables(run)}
+    return {**base_environment(options.pass_environment), **own, **added, **job_variables(run)}

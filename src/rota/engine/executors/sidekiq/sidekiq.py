@@ -11,9 +11,10 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rota.engine.executors.executor import Run
+from rota.engine.executors.executor import ExecutorOptions, Run
 from rota.engine.executors.output import LogCap, capped_log
 from rota.engine.executors.process.keeper import retire_keeper
+from rota.engine.executors.references import resolved
 from rota.engine.executors.shortage import raise_if_short
 from rota.engine.executors.sidekiq.job import (
     Completion,
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 class SidekiqExecutor:
     """Pushes jobs, and looks after them if asked to."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: ExecutorOptions = ExecutorOptions()) -> None:  # noqa: B008 a frozen value
+        self._options = options
         self._threads = Threads()
         self._connections: dict[str, SidekiqRedis] = {}
 
@@ -53,11 +55,11 @@ class SidekiqExecutor:
         except InvalidInput as error:
             return refused("job_type", str(error))
         if is_rails(run.job_type.metadata):
-            return await push_by_rails(run)
+            return await push_by_rails(run, self._options)
         plan = read_plan(run.job_type.metadata)
         try:
             args = read_arguments(run.spec.arguments)
-            connection = self._connect(plan.redis)
+            connection = self._connect(resolved("metadata.redis", plan.redis))
         except InvalidInput as error:
             return refused("arguments", str(error))
         except OSError as error:  # the driver is imported here

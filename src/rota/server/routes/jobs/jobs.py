@@ -10,8 +10,10 @@ from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.filters import JobFilter, job_query
+from rota.server.routes.jobs.pages import JobList, job_page
 from rota.shapes import fields
 from rota.shapes.jobs import JobShape
+from rota.shapes.why import WhyShape, why_shape
 from rota.store.jobs import CancelAnswer
 
 MAX_BULK = 10_000
@@ -82,13 +84,6 @@ class JobListQuery(JobFilter, frozen=True, forbid_unknown_fields=True, kw_only=T
     cursor: fields.Cursor | None = None
 
 
-class JobList(Struct, frozen=True):
-    """A page of jobs. It may be short, or empty, and still have a cursor."""
-
-    jobs: list[JobShape]
-    cursor: str | None
-
-
 class Cancelled(Struct, frozen=True, kw_only=True):
     """`cancelled`: it waited and now is; `requested`: it runs, and its node is told."""
 
@@ -128,14 +123,19 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
 def list_jobs(api: Api, call: Call[None, JobListQuery]) -> JobList:
     """List jobs: waiting ones in the order in which they will run, then running ones, then the latest that ended."""
     query = call.query
-    page = api.engine.store.list_jobs(job_query(api, query), limit=query.limit, cursor=query.cursor or None)
-    return JobList(api.describe(page.jobs), page.cursor)
+    return job_page(api, job_query(api, query), limit=query.limit, cursor=query.cursor or None)
 
 
 @routes.get("/api/jobs/{uuid}", needs=Scope.JOBS_READ, answer=JobShape, errors=(404,))
 def show_job(api: Api, call: Call[None, None]) -> JobShape:
     """One job, whatever its state."""
     return api.describe([api.engine.jobs.find(call.path["uuid"])])[0]
+
+
+@routes.get("/api/jobs/{uuid}/why", needs=Scope.JOBS_READ, answer=WhyShape, errors=(404,))
+def why_job(api: Api, call: Call[None, None]) -> WhyShape:
+    """Why a job does not run yet, or what it does instead."""
+    return why_shape(api.engine.why.job(call.path["uuid"]))
 
 
 @routes.delete("/api/jobs/{uuid}", needs=Scope.JOBS_WRITE, answer=DoneTo, errors=(404, 409))

@@ -1,5 +1,6 @@
 """Synchrony's lists of one queue's jobs, and its view of a finished one."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Meta, Struct, structs
@@ -9,7 +10,7 @@ from rota.errors import NotFound
 from rota.model.job import FINAL_STATES, JobState
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
-from rota.server.routes.jobs.jobs import JobList
+from rota.server.routes.jobs.pages import JobList, job_page
 from rota.shapes import fields
 from rota.shapes.jobs import JobShape
 from rota.store.jobs import JobQuery
@@ -48,8 +49,7 @@ def list_finished(api: Api, call: Call[None, PageQuery]) -> JobList:
 
     `results` and `errors` only say whether there are any.
     """
-    found = _list(api, call, FINAL_STATES)
-    return JobList([_without_results(job) for job in found.jobs], found.cursor)
+    return _list(api, call, FINAL_STATES, shown=_without_results)
 
 
 @routes.get("/api/jobs/{node_type_uuid}/{uuid}", needs=Scope.JOBS_READ, answer=JobShape, errors=(404,))
@@ -61,11 +61,15 @@ def show_finished(api: Api, call: Call[None, None]) -> JobShape:
     return api.describe([job])[0]
 
 
-def _list(api: Api, call: Call[None, PageQuery], states: frozenset[JobState]) -> JobList:
+def _list(
+    api: Api,
+    call: Call[None, PageQuery],
+    states: frozenset[JobState],
+    shown: Callable[[JobShape], JobShape] = lambda job: job,
+) -> JobList:
     queue = api.engine.definitions.node_type(call.path["node_type_uuid"]).uuid
     query = JobQuery(queue=queue, states=states)
-    page = api.engine.store.list_jobs(query, limit=call.query.limit, cursor=call.query.cursor or None)
-    return JobList(api.describe(page.jobs), page.cursor)
+    return job_page(api, query, limit=call.query.limit, cursor=call.query.cursor or None, shown=shown)
 
 
 def _without_results(job: JobShape) -> JobShape:

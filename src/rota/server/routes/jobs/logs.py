@@ -10,6 +10,7 @@ from starlette.responses import StreamingResponse
 from rota.engine.keys.access import Scope
 from rota.model.log import LEVELS, LogEntry
 from rota.server.api import Api
+from rota.server.auth.bearer import bearer_key
 from rota.server.log_feeds import Line
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
@@ -17,7 +18,11 @@ from rota.shapes.jobs import LogShape, log_shape
 
 EVENT_STREAM = "text/event-stream"
 HEARTBEAT_S = 15.0
+KEY_CHECK_S = 2.0
+"""A stream ends within this time after its key."""
 _PAGE = 1000
+_MAX_PAGE_SIZE = 8 * 1024 * 1024
+"""Letters of the messages in one page; then it is cut, and says that there is more."""
 
 routes = Routes("logs")
 
@@ -61,14 +66,15 @@ def read_logs(api: Api, call: Call[None, LogPageQuery]) -> LogList:
     """The log of a job, as far as it goes now."""
     uuid, query = api.engine.jobs.find(call.path["uuid"]).id, call.query
     wanted: list[LogShape] = []
-    position = query.after
+    position, size = query.after, 0
     while True:
         page = api.engine.store.read_logs(uuid, after=position, limit=_PAGE)
         for entry in page.entries:
             position += 1
             if query.wants(entry):
                 wanted.append(log_shape(entry))
-                if len(wanted) == query.limit:
+                size += len(entry.message)
+                if len(wanted) == query.limit or size >= _MAX_PAGE_SIZE:
                     return LogList(wanted, position, True)
         if len(page.entries) < _PAGE:
             return LogList(wanted, position, False)
@@ -83,7 +89,7 @@ async def stream_logs(api: Api, call: Call[None, LogQuery]) -> StreamingResponse
     """
     job = await api.in_thread(api.engine.jobs.find, call.path["uuid"])
     after = _last_event_id(call) or call.query.after
-    return StreamingResponse(_events(api, job.id, after, call.query), media_type=EVENT_STREAM)
+    return StreamingResponse(_events(api, job.id, after, call), media_type=EVENT_STREAM)
 
 
 def _last_event_id(call: Call[None, LogQuery]) -> int:
@@ -91,16 +97,30 @@ def _last_event_id(call: Call[None, LogQuery]) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 
 
-async def _events(api: Api, job_id: str, after: int, query: LogQuery) -> AsyncIterator[bytes]:
+async def _events(api: Api, job_id: str, after: int, call: Call[None, LogQuery]) -> AsyncIterator[bytes]:
     yield b": open\n\n"
-    async for lines in api.log_feeds.follow(job_id, after=after, idle_s=HEARTBEAT_S):
-        if lines is None:
-            yield b": still there\n\n"
-        elif chunk := b"".join(event_of(line) for line in lines if query.wants(line.entry)):
+    now = api.engine.clock.monotonic
+    said_at = asked_at = now()
+    async for lines in api.log_feeds.follow(job_id, after=after, idle_s=KEY_CHECK_S):
+        if now() - asked_at >= KEY_CHECK_S:
+            if not await _may_go_on(api, call):
+                return
+            asked_at = now()
+        chunk = b"".join(event_of(line) for line in lines or () if call.query.wants(line.entry))
+        if not chunk and now() - said_at >= HEARTBEAT_S:
+            chunk = b": still there\n\n"
+        if chunk:
+            said_at = now()
             yield chunk
     state = await api.log_feeds.final_state(job_id)
     if state is not None:
         yield b'event: end\ndata: {"state":"%s"}\n\n' % state.encode()
+
+
+async def _may_go_on(api: Api, call: Call[None, LogQuery]) -> bool:
+    """Whether the key that opened a stream is still good: a revoked one must not hear more."""
+    key = bearer_key(call.headers)
+    return key is not None and await api.in_thread(api.keys.still_good, key, call.caller)
 
 
 def event_of(line: Line) -> bytes:

@@ -72,7 +72,7 @@ class RedisHolds(RedisJobReading):
         (job,) = self._jobs_in(queue, [job_id])
         if job is None:
             return Claim(unreadable_spec(job_id, queue, "its record is gone"), token, whole_rank(rank), 0, 0)
-        return Claim(job.spec, token, whole_rank(rank), job.attempts - 1, job.deaths)
+        return Claim(job.spec, token, whole_rank(rank), job.attempts - 1, job.deaths, past=job.past)
 
     def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, tuple[str, bytes]]:
         """Token and rank of each job that the node holds. Read in pieces, so that nobody waits long for the server."""

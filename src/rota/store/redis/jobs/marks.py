@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from rota.model.job import Claim, Ending, Job, JobSpec, JobState, available_at_of_rank
+from rota.model.job import Claim, Ending, Job, JobSpec, JobState, PastAttempt, available_at_of_rank
 from rota.store.records.codec import decode_ending, decode_spec, encode
 from rota.store.records.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
@@ -20,6 +20,7 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     unique: str | None = None
     token: str = ""
     """Of the attempt that brought it back, so that repeating that settlement is recognised."""
+    past: tuple[PastAttempt, ...] = ()
 
 
 decode_mark = msgspec.json.Decoder(Mark).decode
@@ -52,7 +53,7 @@ def rank_of_blocked(text: bytes) -> float:
 def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes, fence: bytes = b"") -> Claim:
     past = decode_mark(mark) if mark else NO_MARK
     place = int(rank) if rank.isdigit() else whole_rank(rank)  # nearly all are digits, and this is done for every job
-    return Claim(decode_spec(spec), token, place, past.attempts, past.deaths, int(fence) if fence else 0)
+    return Claim(decode_spec(spec), token, place, past.attempts, past.deaths, int(fence) if fence else 0, past.past)
 
 
 def job_of(
@@ -67,6 +68,7 @@ def job_of(
         "attempts": past.attempts,
         "deaths": past.deaths,
         "token": past.token,
+        "past": past.past,
     }
     if place == b"ended":
         return _ended(base, there)
@@ -115,4 +117,5 @@ def _ended(base: dict[str, Any], there: bytes) -> Job:
         ended_at=ending.ended_at,
         results=ending.results,
         errors=ending.errors,
+        past=ending.past,
     )

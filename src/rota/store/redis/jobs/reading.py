@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from rota.model.job import Job, JobState
-from rota.store.jobs import JobPage, JobQuery
+from rota.store.jobs import JobPage, JobQuery, Wait
 from rota.store.records import listing
 from rota.store.redis.jobs.lookup import Lookup
 from rota.store.redis.jobs.marks import job_of, rank_of_blocked
@@ -33,6 +33,11 @@ class RedisJobReading(RedisQueues):
         parts = self._link.run_each([("find_jobs", keys, part) for part in parts_of(job_ids)])
         raw = [field for part in parts for field in part]
         return [job_of(queue, job_id, *raw[n * 5 : n * 5 + 5]) for n, job_id in enumerate(job_ids)]
+
+    def read_wait(self, queue: str, job_id: str) -> Wait | None:
+        k = self._keys_of(queue)
+        found = self._link.run("read_wait", [k.ready, k.held, k.locks, k.marks], [job_id])
+        return Wait(int(found[0]), found[1].decode() or None) if found else None
 
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         return listing.list_jobs(self, query, limit, cursor)

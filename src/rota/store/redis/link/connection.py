@@ -37,6 +37,7 @@ from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel
 
 from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, StoreUnavailable
+from rota.model.masking import mask_url
 from rota.store.redis.link.cluster import Cluster
 
 CONNECT_TIMEOUT_S = 5.0
@@ -192,12 +193,12 @@ def _host(text: str, default_port: int) -> tuple[str, int]:
     try:
         return parts.hostname or "127.0.0.1", parts.port or default_port
     except ValueError:
-        raise InvalidInput("store", f"{text!r} is not host:port") from None
+        raise InvalidInput("store", f"{mask_url(text)!r} is not host:port") from None
 
 
 def _count(url: str, name: str, text: str) -> int:
     if not text.isdigit():
-        raise InvalidInput("store", f"{url!r}: {name} must be a number, such as 1")
+        raise InvalidInput("store", f"{mask_url(url)!r}: {name} must be a number, such as 1")
     return int(text)
 
 
@@ -205,5 +206,5 @@ def _database(url: str, path: list[str]) -> int:
     if not path:
         return 0
     if len(path) > 1 or not path[0].isdigit():
-        raise InvalidInput("store", f"{url!r} must end in a database number, such as /0")
+        raise InvalidInput("store", f"{mask_url(url)!r} must end in a database number, such as /0")
     return int(path[0])

@@ -4,11 +4,12 @@ One connection writes, one reads, each behind a lock: SQLite has one writer at a
 not wait for it. An in-memory database has a single connection for both.
 """
 
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -46,6 +47,8 @@ class Database:
         """Connect, and bring an older file up to date."""
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise StoreRefused(f"SQLite {sqlite3.sqlite_version} is too old; Rota needs 3.35 or later")
+        if not self.in_memory:
+            _make_private_file(self.path)
         with translated_errors(self.path), ExitStack() as undoing:
             self._writer = self.connect()
             undoing.callback(self._writer.close)
@@ -189,6 +192,13 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _make_private_file(path: str) -> None:
+    """A new file is for its owner alone: whoever can read it has hashes of keys, and who can write it runs commands.
+    SQLite gives its other files the same rights. A file that is there keeps what its owner gave it."""
+    with suppress(OSError):  # it is there; or else SQLite says what is wrong
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def parse_url(url: str) -> tuple[str, str]:

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rota.model.job import Job, JobSpec
-from rota.store.jobs import Admission, CancelAnswer, JobPage, JobQuery
+from rota.store.jobs import MOST_AHEAD, Admission, CancelAnswer, JobPage, JobQuery, Wait
 from rota.store.records import listing
 from rota.store.sqlite.database.noun import SqliteNoun
+from rota.store.sqlite.database.queries import SQL
 from rota.store.sqlite.history import forget_jobs
 from rota.store.sqlite.jobs.admission import admit, insert_jobs
 from rota.store.sqlite.jobs.changes import cancel_job, retry_job
@@ -40,6 +41,11 @@ class SqliteJobs(SqliteNoun):
 
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         return listing.list_jobs(Sections(self._database), query, limit, cursor)
+
+    def read_wait(self, queue: str, job_id: str) -> Wait | None:
+        with self._database.read() as db:
+            row = db.execute(SQL["read_wait"], {"queue": queue, "id": job_id, "most": MOST_AHEAD}).fetchone()
+        return Wait(row["ahead"], row["lock_holder"]) if row else None
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         with self._database.write() as db:

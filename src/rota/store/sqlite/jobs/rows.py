@@ -2,9 +2,9 @@
 
 import sqlite3
 
-from rota.model.job import Claim, Ending, Job, JobSpec, JobState, available_at_of_rank, rank_of
+from rota.model.job import Claim, Ending, Job, JobSpec, JobState, PastAttempt, available_at_of_rank, rank_of
 from rota.model.settlement import Settlement, cancelled_ending
-from rota.store.records.codec import decode_ending, decode_spec, encode
+from rota.store.records.codec import decode_ending, decode_past, decode_spec, encode
 from rota.store.records.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
 
@@ -45,18 +45,20 @@ def returned_row(queue: str, one: Settlement, now: int) -> dict[str, object]:
         "rank": one.rank,
         "attempts": one.attempts,
         "deaths": one.deaths,
+        "past": encode(one.past) if one.past else None,
         "now": now,
         "cancelled_ending": encode(cancelled_ending(one, now)),
     }
 
 
 def claim_of(row: sqlite3.Row, token: str, fence: int = 0) -> Claim:
-    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"], fence)
+    past = decode_past(row["past"]) if row["past"] else ()
+    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"], fence, past)
 
 
 def readable_claim(row: sqlite3.Row, token: str, fence: int = 0) -> Claim:
     """As `claim_of`, from a whole row, also for a job whose record cannot be read."""
-    return Claim(spec_of(row), token, row["rank"], row["attempts"], row["deaths"], fence)
+    return Claim(spec_of(row), token, row["rank"], row["attempts"], row["deaths"], fence, _past_of(row))
 
 
 def spec_of(row: sqlite3.Row) -> JobSpec:
@@ -83,7 +85,16 @@ def job_of(row: sqlite3.Row) -> Job:
         results=ending.results if ending else None,
         errors=ending.errors if ending else None,
         cancel_requested=bool(row["cancel_requested"]),
+        past=ending.past if ending else _past_of(row),
     )
+
+
+def _past_of(row: sqlite3.Row) -> tuple[PastAttempt, ...]:
+    """The attempts before, or none if they cannot be read."""
+    try:
+        return decode_past(row["past"]) if row["past"] else ()
+    except UNREADABLE_ERRORS:
+        return ()
 
 
 def _ending_of(row: sqlite3.Row) -> Ending:

@@ -8,7 +8,7 @@ UPDATE jobs SET state = 'queued', due = NULL WHERE seq IN (
 
 -- name: claim_candidates
 -- The next ready jobs of a queue, in order.
-SELECT seq, spec, rank, attempts, deaths, lock_key FROM jobs
+SELECT seq, spec, rank, attempts, deaths, lock_key, past FROM jobs
 WHERE queue = :queue AND state = 'queued' AND held = 0 ORDER BY rank, id LIMIT :limit;
 
 -- name: claim_jobs
@@ -52,7 +52,7 @@ UPDATE jobs SET
   due = CASE cancel_requested WHEN 1 THEN NULL ELSE :due END,
   ended_at = CASE cancel_requested WHEN 1 THEN :now END,
   ending = CASE cancel_requested WHEN 1 THEN :cancelled_ending END,
-  rank = :rank, attempts = :attempts, deaths = :deaths, claimed_at = NULL, cancel_requested = 0
+  rank = :rank, attempts = :attempts, deaths = :deaths, past = :past, claimed_at = NULL, cancel_requested = 0
 WHERE id = :id AND queue = :queue AND token = :token AND state = 'running';
 
 -- name: held_claims
@@ -62,7 +62,7 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
 
 -- name: claims_of_node
 -- Claims of one node on a queue.
-SELECT seq, id, queue, token, spec, rank, attempts, deaths, lock_key, unique_key, cancel_requested FROM jobs
+SELECT seq, id, queue, token, spec, rank, attempts, deaths, past, lock_key, unique_key, cancel_requested FROM jobs
 WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high LIMIT :limit;
 
 -- name: cancelled_claims

@@ -20,6 +20,22 @@ SELECT * FROM jobs WHERE id = :id;
 -- Where some jobs are.
 SELECT id, state FROM jobs WHERE id IN (SELECT value FROM json_each(:ids));
 
+-- name: read_wait
+-- What a queued job waits behind: how many are given out before it, and who holds its lock.
+SELECT
+  CASE held WHEN 0
+    THEN (SELECT count(*) FROM (
+      SELECT 1 FROM jobs WHERE queue = job.queue AND state = 'queued' AND held = 0 AND (rank, id) < (job.rank, job.id)
+      LIMIT :most))
+    ELSE (SELECT count(*) FROM (
+      SELECT 1 FROM jobs
+      WHERE queue = job.queue AND lock_key = job.lock_key AND held = 1 AND (rank, id) < (job.rank, job.id)
+      LIMIT :most))
+  END AS ahead,
+  (SELECT id FROM jobs WHERE queue = job.queue AND lock_key = job.lock_key AND state = 'running') AS lock_holder
+FROM jobs AS job
+WHERE id = :id AND queue = :queue AND state = 'queued';
+
 -- name: cancel_waiting
 -- End a job that nobody runs.
 UPDATE jobs SET state = 'cancelled', due = NULL, held = 0, ended_at = :now, ending = :ending
@@ -31,7 +47,7 @@ UPDATE jobs SET cancel_requested = 1 WHERE id = :id AND state = 'running';
 
 -- name: retry_job
 -- Bring an ended job back as new.
-UPDATE OR IGNORE jobs SET state = 'queued', rank = :rank, attempts = 0, deaths = 0, token = '', ended_at = NULL,
+UPDATE OR IGNORE jobs SET state = 'queued', rank = :rank, attempts = 0, deaths = 0, past = NULL, token = '', ended_at = NULL,
   ending = NULL
 WHERE id = :id AND state IN ('failed', 'cancelled');
 

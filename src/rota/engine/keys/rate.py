@@ -2,6 +2,9 @@
 
 from rota.clock import Clock
 
+WRONG_KEYS_PER_S = 5.0
+WRONG_KEYS_AT_ONCE = 100.0
+"""How often one address may show a wrong key."""
 _MOST_BUCKETS = 10_000
 """Addresses are without number; those that did not ask for longest are forgotten when there are more than this."""
 

@@ -3,8 +3,8 @@
 import pytest
 
 from rota.clock import ManualClock
-from rota.server.auth import rate
-from rota.server.auth.rate import RateLimit
+from rota.engine.keys import rate
+from rota.engine.keys.rate import RateLimit
 
 
 def taken(limit: RateLimit, who: str, times: int) -> list[float]:

@@ -1,0 +1,165 @@
+"""The HTTP API of tasks: with and without a slash at the end, and also under `/api/v1`; never a redirect."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct, structs
+from starlette.responses import Response
+
+from rota.dialects.sync_tasks.admin_token import task_manner
+from rota.dialects.sync_tasks.task import LogLine, Task, task_id, task_of
+from rota.dialects.sync_tasks.tasks import TaskQuery, Tasks
+from rota.dialects.sync_tasks.times import read_micros
+from rota.engine.keys.access import Scope
+from rota.errors import InvalidInput
+from rota.model.job import Job
+from rota.model.limits import check_range
+from rota.server.answers import Done, Json
+from rota.server.api import Api
+from rota.server.operations import Call, Operation, Routes
+from rota.settings import Settings
+from rota.store import Store
+
+MAX_LIMIT = 1_000_000
+_SECOND = 1_000_000
+
+Show = Callable[[list[Job]], None]
+"""Brings what others see of tasks up to date, before an answer speaks of them."""
+
+
+class TaskListQuery(Struct, frozen=True):
+    """Which tasks. `source`, `start` and `end` are needed."""
+
+    source: str | None = None
+    start: str | None = None
+    """Created in this second or later, as ISO timestamp."""
+    end: str | None = None
+    """Created in this second or before, as ISO timestamp."""
+    status: str | None = None
+    collection: str | None = None
+    limit: str | None = None
+    """The latest so many; 0 for all."""
+    token: str | None = None
+
+
+class CollectionQuery(Struct, frozen=True):
+    """Which collection. Both are needed."""
+
+    source: str | None = None
+    collection: str | None = None
+    token: str | None = None
+
+
+class PeriodQuery(Struct, frozen=True):
+    """Said from the one to the other, both included, as ISO timestamps."""
+
+    start: str | None = None
+    end: str | None = None
+    token: str | None = None
+
+
+class TokenQuery(Struct, frozen=True):
+    """The admin token, if it is not in a header."""
+
+    token: str | None = None
+
+
+class TaskList(Struct, frozen=True):
+    tasks: list[Task]
+
+
+class TaskLog(Struct, frozen=True):
+    logs: list[LogLine]
+
+
+class TaskCreated(Struct, frozen=True):
+    task_id: str
+
+
+def make_operations(settings: Settings, store: Store) -> list[Operation]:
+    """All of them, in every spelling."""
+    from rota.dialects.sync_tasks.redis.opening import open_show
+
+    routes = Routes("sync tasks", manner=task_manner(settings.admin_token))
+    _declare(routes, open_show(settings, store))
+    return [
+        structs.replace(one, path=f"{prefix}{one.path}{slash}", is_alias=bool(prefix or slash))
+        for one in routes.operations
+        for prefix in ("", "/api/v1")
+        for slash in ("", "/")
+    ]
+
+
+def _declare(routes: Routes, show: Show) -> None:
+    @routes.get("/tasks", needs=Scope.JOBS_READ, query=TaskListQuery, answer=TaskList)
+    def list_tasks(api: Api, call: Call[None, TaskListQuery]) -> TaskList:
+        """Tasks of a source, oldest first."""
+        jobs = Tasks(api.engine).list(_task_query(call.query))
+        show([job for job in jobs if not job.state.is_final])
+        return TaskList([task_of(job) for job in jobs])
+
+    @routes.post("/tasks", needs=Scope.JOBS_WRITE, query=CollectionQuery, answer=TaskCreated, may_make=True)
+    def create_task(api: Api, call: Call[None, CollectionQuery]) -> Response:
+        """Synchronise a collection now.
+
+        201 with the id of the new task; 200 with the id of the one that waits or runs already.
+        """
+        query = call.query
+        source, collection = _needed("source", query.source), _needed("collection", query.collection)
+        job, is_new = Tasks(api.engine).create(source, collection)
+        show([job])
+        return Json(TaskCreated(task_id(job)), status_code=201 if is_new else 200)
+
+    @routes.get("/tasks/{task_id}", needs=Scope.JOBS_READ, query=TokenQuery, answer=Task, errors=(404,))
+    def show_task(api: Api, call: Call[None, TokenQuery]) -> Task:
+        """One task."""
+        job = Tasks(api.engine).find(call.path["task_id"])
+        show([job])
+        return task_of(job)
+
+    @routes.get("/tasks/{task_id}/logs", needs=Scope.JOBS_READ, query=PeriodQuery, answer=TaskLog, errors=(404,))
+    def read_task_log(api: Api, call: Call[None, PeriodQuery]) -> TaskLog:
+        """What a task has written so far."""
+        first, last = _period(call.query)
+        tasks = Tasks(api.engine)
+        job = tasks.find(call.path["task_id"])
+        show([job])
+        return TaskLog([line for micros, line in tasks.log(job) if first <= micros <= last])
+
+    @routes.post("/tasks/{task_id}/cancel", needs=Scope.JOBS_WRITE, query=TokenQuery, answer=Done, errors=(404, 409))
+    def cancel_task(api: Api, call: Call[None, TokenQuery]) -> Done:
+        """Cancel a task that waits or runs."""
+        tasks = Tasks(api.engine)
+        tasks.cancel(call.path["task_id"])
+        show([tasks.find(call.path["task_id"])])
+        return Done()
+
+
+def _task_query(query: TaskListQuery) -> TaskQuery:
+    return TaskQuery(
+        source=_needed("source", query.source),
+        since=read_micros("start", _needed("start", query.start)) // _SECOND,
+        until=read_micros("end", _needed("end", query.end)) // _SECOND,
+        status=query.status.strip().upper() if query.status else None,
+        collection=query.collection or None,
+        limit=_limit(query.limit),
+    )
+
+
+def _limit(text: str | None) -> int:
+    if not text:
+        return 0
+    if not text.isascii() or not text.isdigit():
+        raise InvalidInput("limit", f"must be a whole number, got {text!r:.100}")
+    return check_range("limit", int(text[:12]), 0, MAX_LIMIT)
+
+
+def _period(query: PeriodQuery) -> tuple[float, float]:
+    first = read_micros("start", query.start) if query.start else float("-inf")
+    return first, read_micros("end", query.end) if query.end else float("inf")
+
+
+def _needed(name: str, value: Any) -> str:
+    if not value:
+        raise InvalidInput(name, "is required")
+    return str(value)

@@ -1,0 +1,142 @@
+"""A job as a task, in the original's words, and its log as log entries."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from uuid import UUID, uuid5
+
+import msgspec
+from msgspec import Struct
+
+from rota.dialects.sync_tasks.names import COLLECTION, SOURCE, Collection
+from rota.dialects.sync_tasks.times import iso, iso_micros
+from rota.errors import InvalidInput
+from rota.model.job import Cause, Job, JobState
+from rota.model.log import LogEntry
+
+LOW_PRIORITY, CRON_PRIORITY, MANUAL_PRIORITY = 100, 200, 300
+MAX_BASE_PRIORITY = 9007
+"""Redis keeps scores as doubles, which are exact only up to 2^53."""
+_PRIORITY_STEP = 10**12
+SCHEDULED, RUNNING, FAILED, SUCCESS, CANCELED = STATUSES = ("SCHEDULED", "RUNNING", "FAILED", "SUCCESS", "CANCELED")
+_STATUS_OF = {
+    JobState.DELAYED: SCHEDULED,
+    JobState.QUEUED: SCHEDULED,
+    JobState.RUNNING: RUNNING,
+    JobState.SUCCEEDED: SUCCESS,
+    JobState.FAILED: FAILED,
+    JobState.CANCELLED: CANCELED,
+}
+FOREIGN_CAUSE = "sync_task"
+"""The cause of a task that another program made; its name is the id that this program gave to it."""
+_FOREIGN_IDS = UUID("5a0f2b0e-6f3c-5c38-8e0e-0d5f3c9a7b11")
+"""Fixed for ever: ids of adopted tasks are made with it."""
+_UUID_LENGTH = 36
+
+
+class Task(Struct, frozen=True):
+    """A task as the API and the keys show it."""
+
+    id: str
+    source: str
+    collection: str
+    priority: int
+    created_at: str
+    started_at: str
+    finished_at: str
+    status: str
+
+
+class LogLine(Struct, frozen=True):
+    """An entry of a task's log. The time comes first: within a second the keys sort by the text."""
+
+    time: str
+    message: str
+    level: str
+
+
+def task_of(job: Job) -> Task:
+    collection = collection_of_job(job)
+    return Task(
+        id=task_id(job),
+        source=collection.source,
+        collection=collection.name,
+        priority=score(job),
+        created_at=iso(job.spec.enqueued_at),
+        started_at=iso(job.started_at),
+        finished_at=iso(job.ended_at),
+        status=status_of(job),
+    )
+
+
+def collection_of_job(job: Job) -> Collection:
+    return Collection(str(job.spec.arguments.get(SOURCE, "")), str(job.spec.arguments.get(COLLECTION, "")))
+
+
+def status_of(job: Job) -> str:
+    return _STATUS_OF[job.state]
+
+
+def task_id(job: Job) -> str:
+    cause = job.spec.cause
+    if cause is not None and cause.kind == FOREIGN_CAUSE and cause.name:
+        return cause.name
+    collection = collection_of_job(job)
+    return f"{collection.source}_{collection.name}_{job.id}"
+
+
+def job_ids_of(task_id: str) -> list[str]:
+    """The ids that the job of a task may have: the end of its own, or one made of the whole."""
+    found = [foreign_job_id(task_id)]
+    with suppress(ValueError):  # the id is of another make
+        found.append(str(UUID(task_id[-_UUID_LENGTH:])))
+    return found
+
+
+def foreign_job_id(task_id: str) -> str:
+    """The id of the job that runs a task which another program made: always the same."""
+    return str(uuid5(_FOREIGN_IDS, task_id))
+
+
+def foreign_cause(task_id: str) -> Cause:
+    return Cause(FOREIGN_CAUSE, task_id)
+
+
+def score(job: Job) -> int:
+    """The larger, the sooner; in one class the older, the sooner."""
+    return job.spec.priority * _PRIORITY_STEP - job.spec.enqueued_at // 1000
+
+
+def base_priority(score: float) -> int:
+    """The class within a score."""
+    found = -int(-score // _PRIORITY_STEP)
+    if not 1 <= found <= MAX_BASE_PRIORITY:
+        raise InvalidInput("priority", f"the score {score:.0f} is of no priority from 1 to {MAX_BASE_PRIORITY}")
+    return found
+
+
+class LogLines:
+    """Makes log entries of the lines of one job, from the first on. Each has a time of its own: of lines in one
+    millisecond the next is a microsecond later, so that two equal lines are two members of a set."""
+
+    def __init__(self) -> None:
+        self._last = -1
+
+    def read(self, entries: Iterable[LogEntry]) -> Iterator[tuple[int, LogLine]]:
+        """With the time in microseconds."""
+        for entry in entries:
+            yield self._line(entry.time, entry.message, "info" if entry.level in ("debug", "info") else "error")
+
+    def last_words(self, job: Job) -> Iterator[tuple[int, LogLine]]:
+        """Why a task failed, where it could not say so itself: its node died, its time was over, it never began."""
+        if job.state is JobState.FAILED and job.ended_at is not None and job.errors is not None:
+            yield self._line(job.ended_at, _message(job.errors), "error")
+
+    def _line(self, millis: int, message: str, level: str) -> tuple[int, LogLine]:
+        self._last = micros = max(millis * 1000, self._last + 1)
+        return micros, LogLine(iso_micros(micros), message, level)
+
+
+def _message(errors: object) -> str:
+    if isinstance(errors, dict) and isinstance(errors.get("message"), str):
+        return str(errors["message"])
+    return msgspec.json.encode(errors).decode()

@@ -1,0 +1,27 @@
+"""Instants in the original's words: ISO 8601 in UTC with six digits, and whole seconds in scores."""
+
+from datetime import UTC, datetime, timedelta
+
+from rota.errors import InvalidInput
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def iso(millis: int | None) -> str:
+    """Empty while there is none."""
+    return "" if millis is None else iso_micros(millis * 1000)
+
+
+def iso_micros(micros: int) -> str:
+    return f"{_EPOCH + timedelta(microseconds=micros):%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def read_micros(field: str, text: str) -> int:
+    """An ISO timestamp; one without a zone is UTC. A `+` that was not escaped in a query arrives as a space."""
+    try:
+        found = datetime.fromisoformat(text.strip().replace(" ", "+") if "T" in text else text.strip())
+    except ValueError:
+        raise InvalidInput(field, f"{text!r} is not an ISO timestamp such as 2026-01-31T12:00:00.000000Z") from None
+    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // _MICROSECOND

@@ -1,0 +1,58 @@
+"""Looks whether the configuration file has changed, and brings its definitions into the store without a restart."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from rota.engine.definitions.file import FileDefinitions, Wanted
+from rota.errors import RotaError, StoreError
+from rota.settings import Settings
+
+EVERY_S = 1.0
+_AGAIN_S = 5.0
+_logger = logging.getLogger("rota.node")
+
+Mark = tuple[int, int, int] | None
+
+
+class FileWatch:
+    """A duty. A file that cannot be read, or asks for what cannot be, changes nothing: what was in force stays so."""
+
+    is_over = False
+
+    def __init__(self, file: str, definitions: FileDefinitions, read: Callable[[], Settings]) -> None:
+        self._file = file
+        self._definitions = definitions
+        self._read = read
+        self._seen = self._mark()
+        self._trouble: str | None = None
+
+    def run_once(self, now: int) -> float:
+        """One look; returns how many seconds the next one can wait."""
+        mark = self._mark()
+        if mark == self._seen and self._trouble is None:
+            return EVERY_S
+        try:
+            changes = self._definitions.apply(Wanted.of(self._read()))
+        except StoreError:
+            raise
+        except RotaError as error:
+            return self._tell(mark, str(error))
+        self._seen, self._trouble = mark, None
+        _logger.info("configuration file read again", extra={"file": self._file, "changes": len(changes)})
+        return EVERY_S
+
+    def _tell(self, mark: Mark, trouble: str) -> float:
+        """Once for each trouble. It is tried again: what stands in the way, such as running jobs, may pass."""
+        if (mark, trouble) != (self._seen, self._trouble):
+            extra = {"file": self._file, "error": trouble}
+            _logger.error("the configuration file cannot be used; what was in force stays so", extra=extra)
+        self._seen, self._trouble = mark, trouble
+        return EVERY_S if mark is None else _AGAIN_S
+
+    def _mark(self) -> Mark:
+        try:
+            found = Path(self._file).stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino

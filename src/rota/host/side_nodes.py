@@ -1,0 +1,58 @@
+"""Queues that a process serves beside that of its own node type, as soon as there are such."""
+
+import asyncio
+import logging
+
+from msgspec import structs
+
+from rota.engine.node.node import Node
+from rota.engine.node.options import WORKER, NodeOptions
+
+_LOOK_S = 1.0
+_logger = logging.getLogger("rota.node")
+
+
+class SideNode:
+    """A node for one more queue in this process. It begins when its node type is defined."""
+
+    def __init__(self, main: Node, options: NodeOptions, node_type: str, threads: int) -> None:
+        self._main = main
+        self._options = structs.replace(options, node_type=node_type, threads=threads, roles=frozenset({WORKER}))
+        self._node: Node | None = None
+        self._is_stopped = asyncio.Event()
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Live until it is stopped, or until `stopping` is set."""
+        watch = asyncio.create_task(self._stop_at(stopping))
+        try:
+            if await self._is_defined():
+                self._node = await asyncio.to_thread(self._main.beside, self._options)
+                if self._is_stopped.is_set():
+                    self._node.request_stop()
+                await self._node.run()
+        finally:
+            watch.cancel()
+
+    def request_stop(self, *, at_once: bool = False) -> None:
+        self._is_stopped.set()
+        if self._node is not None:
+            self._node.request_stop(at_once=at_once)
+
+    def give_up(self) -> None:
+        if self._node is not None:
+            self._node.give_up()
+
+    async def _is_defined(self) -> bool:
+        """Wait for the node type; the main node hears of new ones with its beats. False when it is stopped first."""
+        definitions = self._main.engine.definitions
+        while definitions.known_node_type(self._options.node_type) is None:
+            try:
+                await asyncio.wait_for(self._is_stopped.wait(), _LOOK_S)
+            except TimeoutError:
+                continue
+            return False
+        return True
+
+    async def _stop_at(self, stopping: asyncio.Event) -> None:
+        await stopping.wait()
+        self.request_stop()

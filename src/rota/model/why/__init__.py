@@ -1,0 +1,1 @@
+"""Why something does not run yet: from facts to an answer. The facts are gathered in `engine/why/`."""

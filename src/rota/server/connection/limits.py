@@ -1,0 +1,32 @@
+"""What one connection may do, and how many there may be. No proper client comes near any of these."""
+
+import sys
+
+MAX_URL = 16 * 1024
+MAX_HEAD = 64 * 1024
+"""Bytes of the request line and all headers."""
+MAX_HEADERS = 128
+MAX_WAITING = 16
+"""Requests on one connection that wait for the answer to an earlier one."""
+MAX_UNWANTED = 1024 * 1024
+"""Bytes of a body that is still being sent after it was refused."""
+
+HEAD_S = 10.0
+"""For the head of a request, and for the first one to begin."""
+BODY_S = 20.0
+SLOWEST_BODY_PER_S = 16 * 1024
+"""A body may take `BODY_S`, and longer as long as it comes at this rate."""
+UNREAD_S = 60.0
+"""After this long a client that reads nothing of its answer is let go."""
+
+MAX_CONNECTIONS = 1_000
+
+
+def most_connections(wanted: int) -> int:
+    """As many as are wanted, but never more than half the descriptors of this process: jobs need them too."""
+    if sys.platform == "win32":
+        return wanted
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return wanted if soft == resource.RLIM_INFINITY else max(1, min(wanted, soft // 2))

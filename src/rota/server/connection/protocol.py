@@ -1,0 +1,181 @@
+"""uvicorn's protocol, with bounds: on the size of a head, on time, on requests that wait, on connections.
+
+Times are looked at by one task for all connections, once a second, so they cost a request nothing.
+"""
+
+import asyncio
+from enum import IntEnum
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from rota.server.connection import limits
+from rota.server.connection.facts import CONNECTION
+
+
+class Phase(IntEnum):
+    """How far the client is with its request."""
+
+    SILENT = 0
+    """The connection is new, and nothing has come."""
+    HEAD = 1
+    BODY = 2
+    WHOLE = 3
+    """All of it has come. The next one begins with its head."""
+
+
+class _Refused(Exception):
+    """Ends the parsing; the client has been told already."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    phase = Phase.SILENT
+    since = 0.0
+    """When the phase began, by the loop's clock."""
+    _head_size = 0
+    _body_size = 0
+    _begun = 0
+    """Requests that have begun."""
+    _is_over = False
+    """Nothing more is read of it."""
+    _unread = 0
+    _unread_since = 0.0
+
+    # -- from the transport ----------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._facts: dict[str, object] = {}
+        self.since = self.loop.time()
+        if len(self.connections) > getattr(self.config, "most_connections", limits.MAX_CONNECTIONS):
+            self._make_room()
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            return
+        before = self.phase, self._begun
+        super().data_received(data)
+        # What neither began nor ended anything is head to the last byte: of a header that never ends, or empty lines.
+        if before == (self.phase, self._begun) and self.phase is not Phase.BODY:
+            self._count_head(len(data))
+
+    # -- from the parser -------------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope[CONNECTION] = self._facts  # type: ignore[literal-required]
+        self.phase, self.since = Phase.HEAD, self.loop.time()
+        self._head_size = 0
+        self._begun += 1
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        if len(self.url) > limits.MAX_URL:
+            self._refuse(414, f"the URL is longer than {limits.MAX_URL} bytes")
+            raise _Refused
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        self._head_size += len(name) + len(value)
+        if self._head_size > limits.MAX_HEAD or len(self.headers) > limits.MAX_HEADERS:
+            self._refuse_head()
+            raise _Refused
+
+    def on_headers_complete(self) -> None:
+        if len(self.pipeline) >= limits.MAX_WAITING:
+            # The newest of those that wait is the last to be answered; then the connection ends.
+            self.pipeline[0][0].keep_alive = False
+            self._is_over = True
+            raise _Refused
+        super().on_headers_complete()
+        self.phase, self.since = Phase.BODY, self.loop.time()
+        self._body_size = 0
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        self._body_size += len(body)
+        if self.cycle.response_complete and self._body_size > limits.MAX_UNWANTED:
+            self._end()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self.phase = Phase.WHOLE
+
+    def send_400_response(self, msg: str) -> None:
+        """The parser gave up. If that was our doing, the client knows."""
+        if not self._is_over:
+            self._refuse(400, "this is no valid HTTP request")
+
+    # -- time and number -------------------------------------------------------------------------------------------
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing of it is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def check_time(self, now: float) -> None:
+        """End it, if its client has been too slow."""
+        waited = now - self.since
+        if self.phase in (Phase.SILENT, Phase.HEAD) and waited > limits.HEAD_S and self.is_idle:
+            self._refuse(408, f"the head of the request did not come within {limits.HEAD_S:g} seconds")
+        elif self.phase is Phase.BODY and not self.flow.read_paused and waited > self._time_for_body():
+            self._refuse(408, "the body of the request comes too slowly")
+        elif self._is_unread(now) or self._is_forgotten(waited):
+            self._end()
+
+    def _time_for_body(self) -> float:
+        return limits.BODY_S + self._body_size / limits.SLOWEST_BODY_PER_S
+
+    def _is_unread(self, now: float) -> bool:
+        """Whether nothing of an answer was taken for too long."""
+        unread = self.transport.get_write_buffer_size()
+        if not unread or unread < self._unread or not self._unread:
+            self._unread_since = now
+        self._unread = unread
+        return now - self._unread_since > limits.UNREAD_S
+
+    def _is_forgotten(self, waited: float) -> bool:
+        """Whether it is kept for a next request without an end: empty lines stop uvicorn's own clock."""
+        is_kept = self.phase is Phase.WHOLE and self.is_idle and self.timeout_keep_alive_task is None
+        return is_kept and waited > limits.HEAD_S
+
+    def _make_room(self) -> None:
+        """One connection too many: the one goes that has been idle for longest, or this one if all are busy."""
+        others = [one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self]
+        if idle := [one for one in others if one.is_idle]:
+            min(idle, key=lambda one: one.since)._end()
+        else:
+            self._refuse(503, "the server has too many connections; try again later")
+
+    # -- refusing --------------------------------------------------------------------------------------------------
+
+    def _count_head(self, size: int) -> None:
+        self._head_size += size
+        if self._head_size > limits.MAX_HEAD:
+            self._refuse_head()
+
+    def _refuse_head(self) -> None:
+        most = f"{limits.MAX_HEADERS} headers or {limits.MAX_HEAD} bytes of them"
+        self._refuse(431, f"the request has more than {most}")
+
+    def _refuse(self, status: int, message: str) -> None:
+        """Say why, unless an answer is under way, and end the connection."""
+        if self._is_over:
+            return
+        is_answered = self.phase is Phase.BODY and self.cycle.response_started
+        if not is_answered and (self.phase is Phase.BODY or self.is_idle):
+            self.transport.write(_answer(status, message))
+        self._is_over = True
+        self.transport.close()
+
+    def _end(self) -> None:
+        self._is_over = True
+        self.connections.discard(self)
+        self.transport.abort()
+
+
+def _answer(status: int, message: str) -> bytes:
+    body = b'{"status":"error","error":"%s"}' % message.encode()
+    head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+    return STATUS_LINE[status] + head + body

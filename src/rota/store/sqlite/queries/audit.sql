@@ -1,0 +1,18 @@
+-- Who changed what.
+
+-- name: append_audit
+-- Add an entry; one that is there stays as it is.
+INSERT INTO audit (id, entry) VALUES (:id, :entry) ON CONFLICT (id) DO NOTHING;
+
+-- name: list_audit
+-- Entries before an id, the latest first.
+SELECT entry FROM audit WHERE :before IS NULL OR id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: trim_audit_by_age
+-- Forget some of the entries below an id, the oldest first.
+DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < :bound ORDER BY id LIMIT :limit);
+
+-- name: trim_audit_by_count
+-- Forget some of the oldest entries beyond those to keep.
+DELETE FROM audit WHERE id IN (
+  SELECT id FROM audit ORDER BY id LIMIT max(0, min(:limit, (SELECT count(*) FROM audit) - :keep)));

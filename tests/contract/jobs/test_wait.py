@@ -1,0 +1,75 @@
+"""What a queued job waits behind: those that are given out before it, and who holds its lock."""
+
+from rota.store import Store
+from rota.store.jobs import Wait
+from tests.contract.building import (
+    LATER,
+    NOW,
+    RETRY_DELAY_MS,
+    claim,
+    claim_one,
+    enqueue,
+    fail_and_retry,
+    finish,
+    new_queue,
+    spec,
+    succeed,
+)
+
+
+def test_the_jobs_that_are_given_out_before_a_queued_one_are_counted(store: Store) -> None:
+    queue = new_queue()
+    first, second = enqueue(store, spec(queue), spec(queue))
+    (urgent,) = enqueue(store, spec(queue, priority=5))
+    enqueue(store, spec(new_queue(), priority=9))
+
+    found = [store.read_wait(queue, one) for one in (urgent, first, second)]
+
+    assert found == [Wait(0), Wait(1), Wait(2)]
+
+
+def test_a_job_that_is_not_queued_waits_behind_nothing(store: Store) -> None:
+    queue = new_queue()
+    running, ended = enqueue(store, spec(queue), spec(queue))
+    claims = {one.spec.id: one for one in claim(store, queue)}
+    finish(store, succeed(claims[ended]))
+    (delayed,) = enqueue(store, spec(queue, run_at=LATER))
+    (elsewhere,) = enqueue(store, spec(new_queue()))
+
+    assert [store.read_wait(queue, one) for one in (running, ended, delayed, elsewhere, "none")] == [None] * 5
+
+
+def test_a_job_whose_lock_is_taken_names_the_holder_before_and_after_a_claim_sets_it_aside(store: Store) -> None:
+    queue = new_queue()
+    (holder,) = enqueue(store, spec(queue, lock_key="l"))
+    claim_one(store, queue)
+    first, second = enqueue(store, spec(queue, lock_key="l"), spec(queue, lock_key="l", priority=-3))
+
+    before = [store.read_wait(queue, one) for one in (first, second)]
+    assert claim(store, queue) == []
+    after = [store.read_wait(queue, one) for one in (first, second)]
+
+    assert before == [Wait(0, holder), Wait(1, holder)]
+    assert after == [Wait(0, holder), Wait(1, holder)]
+
+
+def test_only_jobs_of_the_same_lock_are_before_a_blocked_one(store: Store) -> None:
+    queue = new_queue()
+    a, b = enqueue(store, spec(queue, lock_key="a"), spec(queue, lock_key="ab"))
+    claim(store, queue)
+    waits_a, waits_b = enqueue(store, spec(queue, lock_key="a"), spec(queue, lock_key="ab"))
+    assert claim(store, queue) == []
+
+    assert store.read_wait(queue, waits_a) == Wait(0, a)
+    assert store.read_wait(queue, waits_b) == Wait(0, b)
+
+
+def test_a_blocked_job_that_was_tried_before_is_found(store: Store) -> None:
+    queue = new_queue()
+    (tried,) = enqueue(store, spec(queue, lock_key="l"))
+    finish(store, fail_and_retry(claim_one(store, queue)))
+    (holder,) = enqueue(store, spec(queue, lock_key="l"))
+    claim_one(store, queue)
+    assert claim(store, queue, now=NOW + RETRY_DELAY_MS) == []
+
+    assert store.read_wait(queue, tried) == Wait(0, holder)

@@ -1,0 +1,77 @@
+"""The audit log: appended to, read from its end, and kept within bounds."""
+
+import pytest
+
+from rota.model.audit import AuditEntry
+from rota.model.ids import numbered_id
+from rota.store import Store
+from tests.conftest import OpenStore
+
+NOW = 1_760_000_000_000
+
+
+def entry(number: int, *, time: int = NOW, **more: object) -> AuditEntry:
+    return AuditEntry(
+        id=numbered_id(time, "audit", number),
+        time=time,
+        who="shop",
+        origin="api 10.0.0.5",
+        action="create",
+        kind="job type",
+        name=f"t{number}",
+        after={"name": "é \x00 \n"},
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_entries_are_read_from_the_latest_on(store: Store) -> None:
+    entries = [entry(number) for number in range(5)]
+
+    store.append_audit(entries[2:])
+    store.append_audit(entries[:2])
+
+    assert store.list_audit(limit=10) == entries[::-1]
+    assert store.list_audit(limit=2) == [entries[4], entries[3]]
+    assert store.list_audit(limit=2, before=entries[3].id) == [entries[2], entries[1]]
+    assert store.list_audit(limit=2, before=entries[0].id) == []
+
+
+def test_an_entry_is_never_changed(store: Store) -> None:
+    store.append_audit([entry(1)])
+
+    store.append_audit([entry(1, key="another"), entry(2)])
+
+    assert store.list_audit(limit=10) == [entry(2), entry(1)]
+
+
+def test_nothing_was_changed_yet(store: Store) -> None:
+    store.append_audit([])
+
+    assert store.list_audit(limit=10) == []
+    assert store.trim_audit(older_than=NOW, keep=0, limit=10) == 0
+
+
+def test_old_entries_are_forgotten(store: Store) -> None:
+    old = [entry(number, time=NOW - 1_000) for number in range(3)]
+    new = [entry(number, time=NOW) for number in range(3)]
+    store.append_audit(old + new)
+
+    assert store.trim_audit(older_than=NOW, keep=100, limit=2) == 2
+    assert store.trim_audit(older_than=NOW, keep=100, limit=2) == 1
+    assert store.trim_audit(older_than=NOW, keep=100, limit=2) == 0
+    assert store.list_audit(limit=10) == new[::-1]
+
+
+@pytest.mark.parametrize(("keep", "limit", "gone"), [(4, 10, 1), (2, 10, 3), (2, 2, 2), (0, 10, 5), (9, 10, 0)])
+def test_the_oldest_are_forgotten_when_there_are_too_many(store: Store, keep: int, limit: int, gone: int) -> None:
+    entries = [entry(number) for number in range(5)]
+    store.append_audit(entries)
+
+    assert store.trim_audit(older_than=0, keep=keep, limit=limit) == gone
+    assert store.list_audit(limit=10) == entries[gone:][::-1]
+
+
+def test_entries_outlast_the_handle(store: Store, open_again: OpenStore) -> None:
+    store.append_audit([entry(1)])
+
+    assert open_again().list_audit(limit=1) == [entry(1)]
