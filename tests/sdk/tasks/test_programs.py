@@ -155,11 +155,13 @@ import os
 from shop import add, app
 
 add.enqueue(1, 1)
+parents = app.engine
 child = os.fork()
 if child == 0:
     add.enqueue(2, 2)
+    is_own = app.engine is not parents
     app.close()
-    os._exit(0)
+    os._exit(0 if is_own else 1)
 print(os.waitpid(child, 0)[1])
 add.enqueue(3, 3)
 app.run_worker(burst=True)

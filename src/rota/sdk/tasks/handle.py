@@ -75,7 +75,7 @@ class Handle(Generic[R]):
 
     def why(self) -> str:
         """Why it is where it is, as a sentence."""
-        return self._connection.engine.why.job(self.id).sentence
+        return self._connection.engine.why.job(self.id).lead.sentence
 
     def cancel(self) -> bool:
         """Cancel it: one that waits at once, one that runs as soon as its node hears of it. False if it has ended."""

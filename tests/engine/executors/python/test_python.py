@@ -28,6 +28,10 @@ def test_a_function_may_be_a_member_a_callable_or_decorated(runner: asyncio.Runn
     assert result_of(call(runner, "decorated")) == JOB_ID
 
 
+def test_a_task_is_called_as_the_function_that_it_stands_for(runner: asyncio.Runner) -> None:
+    assert result_of(call(runner, "task_on_loop")) is True
+
+
 @pytest.mark.parametrize("function", ["add", "add_in_thread"])
 @pytest.mark.parametrize("arguments", [{}, {"a": 1, "c": 2}])
 def test_arguments_that_do_not_fit_are_refused(
