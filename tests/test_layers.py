@@ -49,7 +49,8 @@ FREE_NAMES = {"rota.__version__"}
 """What everybody may take from the package itself."""
 
 WRITING = {
-    "append_audit", "append_logs", "apply_verdicts", "beat", "cancel_jobs", "claim_due_schedules", "claim_jobs",
+    "append_audit", "append_logs", "apply_verdicts", "beat", "begin_jobs", "cancel_jobs", "claim_due_schedules",
+    "claim_jobs",
     "clear_outbox",
     "delete_configurations", "delete_job_types", "delete_jobs", "delete_node_types", "delete_schedules",
     "delete_setting", "enqueue_jobs", "finish_and_claim_jobs", "finish_jobs", "fire_schedules", "forget_pulse",

@@ -70,6 +70,12 @@ async def pass_gate(text: str = "") -> None:
         stage.leave(name)
 
 
+async def nap() -> None:
+    """Takes longer than what is claimed ahead."""
+    stage.started.append(current_run().spec.id)
+    await asyncio.sleep(0.05)
+
+
 async def take_a_moment(text: str) -> None:
     """Gives the loop some chances to let another job run at the same time."""
     stage.enter(text)

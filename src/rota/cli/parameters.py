@@ -3,27 +3,24 @@
 Each is a callback of a click option, so that a bad value is a usage error that names the option.
 """
 
-import math
-import re
 from datetime import datetime
 
 import click
 import msgspec
 
 from rota.clock import as_millis
-
-_UNITS_MS = {"ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DURATION = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*(ms|s|m|h|d|)")
+from rota.errors import InvalidInput
+from rota.model.triggers.durations import parse_duration
 
 
 def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """500ms, 5s, 2m, 1h, 1d; a bare number is seconds. Gives milliseconds."""
+    """500ms, 5s, 1h30m, 1d, always with a unit. Gives milliseconds."""
     if value is None:
         return None
-    found = _DURATION.fullmatch(value.strip())
-    if not found:
-        raise click.BadParameter(f"{value!r} is not a duration; write 500ms, 5s, 2m, 1h or 1d", ctx, param)
-    return math.ceil(float(found[1]) * _UNITS_MS[found[2]])
+    try:
+        return parse_duration(param.name or "", value, least_ms=0)
+    except InvalidInput as error:
+        raise click.BadParameter(error.reason, ctx, param) from None
 
 
 def instant(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:

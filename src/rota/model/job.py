@@ -157,6 +157,8 @@ class Claim(Struct, frozen=True):
     fence: int = 0
     """For a job under a lock a number that is greater than that of any run before it; 0 for others."""
     past: tuple[PastAttempt, ...] = ()
+    is_begun: bool = True
+    """Whether it runs, as far as the store knows. One that was claimed ahead waits in its node's buffer first."""
 
     @property
     def attempt(self) -> int:

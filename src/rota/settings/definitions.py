@@ -65,7 +65,7 @@ _JOB_TYPE = _Shape(
         "executor": values.name,
         "metadata": _metadata,
         "node_type": values.name,
-        "timeout": values.whole(1, MAX_TIMEOUT_MS),
+        "timeout": values.duration(1, MAX_TIMEOUT_MS),
         "unique": _unique,
         "retries": _RETRIES,
         "on_node_death": _on_node_death,

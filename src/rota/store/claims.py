@@ -59,7 +59,7 @@ class Lifeline(Protocol):
 class ClaimStore(Protocol):
     """Which node has which job, and what became of it."""
 
-    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
+    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int, begin: int | None = None) -> Claims:
         """Hand up to `limit` ready jobs to the node of `token`: pop, token and pulse in one atomic step. Fewer may come
         than there are; only none means that there is none, unless `next_due` is not after `now`: then `MAX_SCANNED`
         jobs were looked at, all of them waiting for a lock, and the caller asks again at once.
@@ -71,9 +71,18 @@ class ClaimStore(Protocol):
         and names no time that has passed. When jobs are handed out, the node has a new pulse on the queue; a claim of
         nothing writes nothing.
 
+        The first `begin` of them begin at once, and run from now on; all of them, if it is not said. The others wait in
+        the node's buffer (`Claim.is_begun` is false): they are the node's, but everybody sees and counts them as
+        queued, until `begin_jobs` says that they have begun.
+
         A claim that comes late takes nothing: one whose serial is not above the floor that `recover_claims` set for
         its node. A store whose clock is its own makes nothing ready before that clock says so, whatever `now` is.
         """
+        ...
+
+    def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
+        """Jobs that waited in their node's buffer have begun: from now on they run, for everybody. What its token no
+        longer holds stays as it is. Need not be said of a job that ends soon; it can be settled without."""
         ...
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
@@ -91,7 +100,14 @@ class ClaimStore(Protocol):
         ...
 
     def finish_and_claim_jobs(
-        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
+        self,
+        queue: str,
+        settlements: Sequence[Settlement],
+        *,
+        token: str,
+        limit: int,
+        now: int,
+        begin: int | None = None,
     ) -> Claims:
         """`finish_jobs`, then `claim_jobs`, in one round trip where the store can."""
         ...

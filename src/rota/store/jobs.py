@@ -89,8 +89,8 @@ class JobStore(Protocol):
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         """A page of jobs, at most `limit`. A page may be short, or empty, and still have a cursor.
 
-        Order: delayed by due time, queued by rank, queued that wait for a lock by rank, running by claim time, then
-        ended ones, latest end first.
+        Order: delayed by due time, queued by rank, queued that wait for a lock by rank, running by the time they
+        began, then ended ones, latest end first.
         """
         ...
 

@@ -65,6 +65,7 @@ def test_replacing_a_job_type_keeps_its_uuid() -> None:
         (["a", "--attempts", "0", "--", "true"], "attempts"),
         (["a", "--timeout", "0", "--", "true"], "timeout"),
         (["a", "--timeout", "soon", "--", "true"], "is not a duration"),
+        (["a", "--timeout", "60000", "--", "true"], '"60000" has no unit'),
         (["a b", "--", "true"], "is not a name"),
     ],
 )

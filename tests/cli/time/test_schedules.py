@@ -59,6 +59,17 @@ def test_every_option_reaches_the_schedule() -> None:
     assert (shown["job_arguments"], shown["catch_up"]["window"]) == ({"n": 1}, 7_200_000)
 
 
+@pytest.mark.parametrize("words", [["--cron", "* * * * *"], ["--every", "5s"], ["--frequency", "5 MINUTES"]])
+def test_every_kind_of_times_has_the_same_defaults(words: list[str]) -> None:
+    shown = done("schedule", "create", "a", "-t", "report", *words, "--json").json
+
+    assert (shown["overlap"], shown["catch_up"]["mode"]) == ("skip", "last")
+
+
+def test_the_unit_of_an_interval_is_said() -> None:
+    assert done("schedule", "create", "a", "-t", "report", "--every", "5s").stderr.startswith("every 5 seconds")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -67,6 +78,10 @@ def test_every_option_reaches_the_schedule() -> None:
         ([], "give exactly one of cron"),
         (["--cron", "* * * * *", "--tz", "America/NewYork"], "America/New_York"),
         (["--every", "-5"], "interval"),
+        (["--every", "5"], 'interval: "5" has no unit; write 5s for seconds, 5ms for milliseconds'),
+        (["--delay", "5"], 'delay: "5" has no unit'),
+        (["--cron", "* * * * *", "--jitter", "5"], 'jitter: "5" has no unit'),
+        (["--cron", "* * * * *", "--catch-up-window", "5"], 'catch_up.window: "5" has no unit'),
         (["--every", "5m", "--max-runs", "0"], "max_runs"),
         (["--every", "5m", "--start", "2031-01-01", "--end", "2030-01-01"], "end: "),
         (["--frequency", "5"], "--frequency"),

@@ -14,10 +14,10 @@ from rota.model.job import Job, JobState
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.jobs import JobQuery
+from rota.store.jobs import CancelAnswer, JobQuery
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
-from tests.contract.building import succeed
+from tests.contract.building import interrupt, succeed
 from tests.dialects.synchrony.speaking import Speaker
 from tests.engine.working import Faults
 
@@ -55,6 +55,25 @@ def adopt_all(speaker: Speaker) -> None:
 def claim_all(speaker: Speaker) -> list[str]:
     claims = speaker.store.claim_jobs(QUEUE, token="n/1", limit=1000, now=speaker.clock.now()).claims
     return [claim.spec.id for claim in claims]
+
+
+@pytest.mark.parametrize("unique", [Unique.NONE, Unique.WHILE_RUNNING])
+def test_what_goes_back_keeps_its_place_to_the_last_digit(speaker: Speaker, unique: Unique) -> None:
+    speaker.definitions.define_job_type(job_type(unique))
+    uuids = push(speaker, 50)
+    adopt_all(speaker)
+    now = speaker.clock.now()
+
+    claims = speaker.store.claim_jobs(QUEUE, token="n/1", limit=20, now=now, begin=1).claims
+    speaker.store.finish_jobs(QUEUE, [interrupt(one, now) for one in reversed(claims)], now=now)
+    assert speaker.store.cancel_jobs([uuids[1]], now=now) == [CancelAnswer.CANCELLED]
+
+    left = [uuids[0], *uuids[2:]]
+    claimed = []
+    while some := speaker.store.claim_jobs(QUEUE, token="n/2", limit=100, now=now).claims:
+        claimed += [one.spec.id for one in some]
+        speaker.store.finish_jobs(QUEUE, [succeed(one, now) for one in some], now=now)
+    assert claimed == left
 
 
 @pytest.mark.parametrize("unique", [Unique.NONE, Unique.WHILE_RUNNING])

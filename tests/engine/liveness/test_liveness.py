@@ -502,11 +502,17 @@ class LateClaims(Faults):
         self.delivered: list[Claims] = []
 
     def finish_and_claim_jobs(
-        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
+        self,
+        queue: str,
+        settlements: Sequence[Settlement],
+        *,
+        token: str,
+        limit: int,
+        now: int,
+        begin: int | None = None,
     ) -> Claims:
-        deliver = partial(
-            self.real.finish_and_claim_jobs, queue, settlements, token=token, limit=limit, now=self.real.now()
-        )
+        claim = {"token": token, "limit": limit, "now": self.real.now(), "begin": begin}
+        deliver = partial(self.real.finish_and_claim_jobs, queue, settlements, **claim)  # type: ignore[arg-type]
         if self._late is None and limit and self.real.count_jobs(queue)[JobState.QUEUED]:
             self._late = deliver
             raise StoreUnavailable("the answer did not come")

@@ -211,7 +211,7 @@ def test_excluded_dates_are_skipped_with_a_row(installation: SchedulesInstallati
 
 
 def test_an_interval_keeps_its_least_distance_and_makes_up_for_nothing(installation: SchedulesInstallation) -> None:
-    uuid = installation.schedule(interval=10_000)
+    uuid = installation.schedule(interval=10_000, overlap="allow", catch_up="none")
 
     installation.tick()
     installation.pass_time(25_000)
@@ -517,6 +517,43 @@ def test_the_wait_is_short_enough_for_the_next_tick_and_long_enough_to_gather_so
     installation.schedule(at=START + due_in)
 
     assert installation.tick() == pytest.approx(seconds, abs=1e-9)
+
+
+def test_while_its_job_runs_an_interval_skips_one_tick_per_period(installation: SchedulesInstallation) -> None:
+    uuid = installation.schedule(interval=5_000)
+    installation.pass_time(33_000, step=100)
+
+    assert installation.fates(uuid) == ["fired"] + ["skipped:overlap"] * 6
+
+    installation.end(installation.claim()[0])
+    installation.pass_time(5_000, step=100)
+    assert installation.fates(uuid)[7:] == ["fired"]
+
+
+def test_after_downtime_an_interval_skips_one_tick_for_a_running_job(
+    installation: SchedulesInstallation,
+) -> None:
+    uuid = installation.schedule(interval=5_000)
+    installation.tick()
+    installation.clock.advance(3_600_000)
+    installation.pass_time(1_000, step=100)
+
+    assert installation.fates(uuid) == ["fired", "skipped:overlap"]
+
+
+@pytest.mark.parametrize("every_ms", [50, 300, 499])
+def test_a_schedule_that_has_just_fired_fires_again_when_it_says(
+    installation: SchedulesInstallation, every_ms: int
+) -> None:
+    uuid = installation.schedule(interval=every_ms, anchor="epoch")
+    installation.tick()
+
+    for _ in range(10):
+        installation.clock.advance(round(installation.tick() * 1000))
+
+    gaps = [tick.decided_at - tick.nominal for tick in installation.store.list_ticks(uuid, limit=100)]
+    assert len(gaps) >= 9
+    assert set(gaps) <= {0}
 
 
 def test_a_queue_without_schedules_is_looked_at_twice_a_second(installation: SchedulesInstallation) -> None:

@@ -20,7 +20,7 @@ def quick_demand(ahead: int) -> Demand:
     """Of a worker whose pace lets it claim so many ahead."""
     demand = new_demand()
     for _ in range(60):
-        demand.ended(ahead, AHEAD_S * 0.9999)
+        demand.ended(ahead, run_s=0.0, within_s=AHEAD_S * 0.9999)
     return demand
 
 
@@ -61,7 +61,7 @@ def test_exchanges_in_which_nothing_ended_say_nothing_of_the_pace() -> None:
     demand = quick_demand(96)
 
     for _ in range(10):
-        demand.ended(0, 60.0)
+        demand.ended(0, run_s=0.0, within_s=60.0)
 
     assert demand.room(0, AT) == SLOTS + 96
 

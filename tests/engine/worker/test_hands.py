@@ -1,6 +1,7 @@
 """The jobs that a worker has in hand."""
 
 import asyncio
+from typing import cast
 
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
@@ -11,8 +12,15 @@ from tests.contract.building import spec
 DONE = succeeded(None)
 
 
-def new_attempt(job_id: str | None = None, *, token: str = "node/1", claimed_at: float = 0.0) -> Attempt:
-    claim = Claim(spec("queue", job_id=job_id), token, rank=0, attempts=0, deaths=0)
+def new_attempt(
+    job_id: str | None = None,
+    *,
+    token: str = "node/1",
+    claimed_at: float = 0.0,
+    rank: int = 0,
+    is_begun: bool = True,
+) -> Attempt:
+    claim = Claim(spec("queue", job_id=job_id), token, rank=rank, attempts=0, deaths=0, is_begun=is_begun)
     return Attempt(claim, claimed_at)
 
 
@@ -144,3 +152,30 @@ def test_the_end_of_a_run_that_was_left_behind_comes_too_late() -> None:
     kept.hands.end(attempt, DONE)
 
     assert kept.ends == [(attempt, INTERRUPTED)]
+
+
+def test_the_buffer_is_kept_in_order_whatever_comes_when() -> None:
+    kept = Kept()
+    first, second, third = new_attempt(rank=1), new_attempt(rank=2), new_attempt(rank=3)
+
+    kept.hands.take_all([second, third])
+    kept.hands.take_all([first])
+
+    assert list(kept.hands.waiting) == [first, second, third]
+
+
+def test_of_what_was_claimed_ahead_and_runs_for_a_while_the_store_is_to_be_told() -> None:
+    async def scene() -> None:
+        kept = Kept()
+        ahead, known, waiting = new_attempt(is_begun=False), new_attempt(), new_attempt(is_begun=False)
+        for attempt in (ahead, known, waiting):
+            kept.hands.take(attempt)
+        for attempt in (ahead, known):
+            attempt.task, attempt.started_at = cast(asyncio.Task[None], asyncio.current_task()), 1_000
+
+        assert kept.hands.untold(started_before=999) == []
+        assert kept.hands.untold(started_before=1_000) == [ahead]
+        ahead.is_known_to_run = True
+        assert kept.hands.untold(started_before=1_000) == []
+
+    asyncio.run(scene())

@@ -323,6 +323,48 @@ def test_a_job_of_a_type_that_was_defined_after_the_node_started_runs_at_once(
     asyncio.run(scene())
 
 
+def test_jobs_begin_in_order_and_never_more_of_them_run_than_there_are_slots(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        installation = Installation(store)
+        installation.define_python("nap")
+        ids = [one.job_id for one in installation.intake.enqueue([JobRequest(job_type="nap") for _ in range(60)])]
+        most = 0
+        async with working(store, threads=4):
+            while (counts := installation.counts()).get(JobState.SUCCEEDED) != len(ids):
+                most = max(most, counts.get(JobState.RUNNING, 0))
+                await asyncio.sleep(0)
+
+        assert stage.started == ids
+        assert most <= 4
+
+    asyncio.run(scene())
+
+
+def test_what_a_node_claimed_ahead_is_queued_and_runs_once_it_has_begun(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        installation = Installation(store)
+        installation.define_python("nothing")
+        installation.define_python("pass_gate")
+        async with working(store, threads=2) as node:
+            # Quick jobs make the node claim ahead; then some come that hold its slots.
+            installation.intake.enqueue([JobRequest(job_type="nothing") for _ in range(1_000)])
+            slow = [installation.enqueue("pass_gate") for _ in range(10)]
+
+            expected = {JobState.SUCCEEDED: 1_000, JobState.RUNNING: 2, JobState.QUEUED: 8}
+            await until(lambda: installation.counts() == expected, "the two that run to be shown")
+
+            assert [installation.job(one).state for one in slow] == [JobState.RUNNING] * 2 + [JobState.QUEUED] * 8
+            assert {installation.job(one).node for one in slow[:2]} == {node.uuid}
+            stage.gate.set()
+            jobs = await installation.ended(*slow)
+            assert stage.started == slow
+            assert {(job.attempts, job.deaths) for job in jobs} == {(1, 0)}
+
+    asyncio.run(scene())
+
+
 def test_what_was_claimed_ahead_of_slots_that_are_stuck_goes_to_another_node(
     store: Store, installation: Installation
 ) -> None:

@@ -127,8 +127,8 @@ def test_each_kind_of_times_is_read(wish: dict[str, object], trigger: Trigger) -
     ("wish", "overlap", "mode"),
     [
         ({"cron": "* * * * *"}, "skip", "last"),
-        ({"interval": 5}, "allow", "none"),
-        ({"interval": 5, "anchor": "scheduled"}, "allow", "none"),
+        ({"interval": 5}, "skip", "last"),
+        ({"interval": 5, "anchor": "scheduled"}, "skip", "last"),
         ({"interval": 5, "anchor": "ended"}, "skip", "last"),
         ({"interval": 5, "anchor": "epoch"}, "skip", "last"),
         ({"interval": 5, "start": NOW + 5}, "skip", "last"),
@@ -138,7 +138,7 @@ def test_each_kind_of_times_is_read(wish: dict[str, object], trigger: Trigger) -
         ({"cron": "* * * * *", "emit": Emission()}, "allow", "last"),
     ],
 )
-def test_what_is_left_open_depends_on_the_kind(wish: dict[str, object], overlap: str, mode: str) -> None:
+def test_what_is_left_open_is_the_same_for_every_kind(wish: dict[str, object], overlap: str, mode: str) -> None:
     schedule = made(**wish)
 
     assert (schedule.overlap.value, schedule.catch_up.mode.value) == (overlap, mode)

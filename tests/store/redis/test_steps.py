@@ -7,6 +7,7 @@ import pytest
 from rota.model.job import JobState
 from rota.store import Store, open_store
 from rota.store.claims import MAX_SCANNED
+from rota.store.redis.jobs.marks import Hold
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.store import RedisStore
 from tests.contract.building import (
@@ -99,7 +100,7 @@ class SlowReader(RedisStore):
 
     meanwhile: Callable[[], object]
 
-    def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, tuple[str, bytes]]:
+    def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, Hold]:
         found = super()._holds_of(queue, node, limit)
         self.meanwhile()
         return found

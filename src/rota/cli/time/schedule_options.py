@@ -61,7 +61,7 @@ def request_fields(options: Fields, words: Fields) -> Fields:
     """The fields of a request that options and `key=value` words name. What was not given is left out."""
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     fields: Fields = {name: value for name, value in given.items() if name not in _TRANSLATED}
-    for name in ("interval", "delay", "jitter", "phase", "start", "end", "at"):
+    for name in ("start", "end", "at"):
         if name in fields:
             fields[name] = _number_or_text(str(fields[name]))
     if "exclude" in given:
@@ -80,7 +80,7 @@ _TRANSLATED = frozenset({"exclude", "frequency", "arguments", "catch_up", "catch
 
 
 def _number_or_text(text: str) -> int | str:
-    """Milliseconds, or what people write."""
+    """An instant in epoch milliseconds, or as people write it."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
 
 
@@ -93,7 +93,4 @@ def _frequency(text: str) -> Fields:
 
 def _catch_up(given: Fields) -> Fields:
     names = {"catch_up": "mode", "catch_up_window": "window", "catch_up_max": "max"}
-    found = {key: given[name] for name, key in names.items() if name in given}
-    if "window" in found:
-        found["window"] = _number_or_text(str(found["window"]))
-    return found
+    return {key: given[name] for name, key in names.items() if name in given}

@@ -167,7 +167,7 @@ class ScheduleItems:
                 job_type=check_id("job_type_uuid", record.job_type_uuid),
                 interval=record.interval,
                 job_arguments=record.job_arguments,
-            )
+            ).as_in_synchrony()
             last = record.last_scheduled_at
             self._schedules.define(uuid, request, managed_by=OWNER, last_scheduled_at=last)
             return

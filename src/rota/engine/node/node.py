@@ -29,6 +29,7 @@ from rota.engine.node.duty import Duty
 from rota.engine.node.health import Health
 from rota.engine.node.news import News
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
+from rota.engine.node.thread_count import ThreadCount
 from rota.engine.observation.happenings import (
     DrainRequested,
     DutyFailed,
@@ -136,6 +137,9 @@ class Node:
         background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
+        if self._worker is not None and not self._options.threads:
+            following = ThreadCount(self._definitions, self._worker, node_type=node_type.uuid)
+            background.append(asyncio.create_task(self._drive(following, news)))
         heart.start()
         self._observers.tell(NodeJoined(self.uuid, node_type.uuid, self._options.roles))
         try:
@@ -176,7 +180,7 @@ class Node:
     def _find_node_type(self) -> NodeType:
         """The node type this process serves. Only `default` is made when it is not there."""
         if self._options.node_type == DEFAULT_NODE_TYPE:
-            return self._definitions.ensure_node_type(NodeType(uuid=self.uuid, name=DEFAULT_NODE_TYPE))
+            return self._definitions.ensure_node_type(NodeType(uuid=new_id(self._clock.now()), name=DEFAULT_NODE_TYPE))
         return self._definitions.node_type(self._options.node_type)
 
     def _make_worker(self, node_type: NodeType) -> Worker:
@@ -293,7 +297,7 @@ class Node:
             pid=os.getpid(),
             version=__version__,
             roles=tuple(sorted(self._options.roles)),
-            slots=(self._options.threads or node_type.thread_count) if self._worker else 0,
+            slots=self._worker.slots if self._worker else 0,
             running=self._worker.running if self._worker else 0,
             draining=self._stop_requested.is_set(),
             trouble=self._health.trouble,

@@ -36,11 +36,13 @@ class Stop(Enum):
 class Attempt:
     """A claimed job in this worker's hands."""
 
-    __slots__ = ("claim", "claimed_at", "heir", "reason", "run", "started_at", "task")
+    __slots__ = ("claim", "claimed_at", "heir", "is_known_to_run", "reason", "run", "started_at", "task")
 
     def __init__(self, claim: Claim, claimed_at: float) -> None:
         self.claim = claim
         self.claimed_at = claimed_at
+        self.is_known_to_run = claim.is_begun
+        """Whether the store has it as running; it has what was claimed ahead as queued, until it is told."""
         self.started_at: int | None = None
         self.task: asyncio.Task[None] | None = None
         self.run: Run | None = None

@@ -36,6 +36,11 @@ class Demand:
         """The worker drains: nothing is wanted any more."""
         self._is_closed = True
 
+    def resize(self, slots: int) -> None:
+        """The worker has another number of slots."""
+        self._look_ahead.slots = slots
+        self._strain.resize(slots)
+
     # -- how much --------------------------------------------------------------------------------------------------
 
     def room(self, in_hand: int, at: float) -> int:
@@ -95,10 +100,11 @@ class Demand:
         """What came of a claim is not known: claim anew."""
         self._may_have_jobs = True
 
-    def ended(self, jobs: int, seconds: float) -> None:
-        """So many jobs ended in this time, while there was work. None ended: that says nothing of the pace."""
+    def ended(self, jobs: int, *, run_s: float, within_s: float) -> None:
+        """So many jobs ended in this time, while there was work; together they ran so long. None ended: that says
+        nothing of the pace."""
         if jobs:
-            self._look_ahead.ended(jobs, seconds)
+            self._look_ahead.ended(jobs, run_s=run_s, within_s=within_s)
 
     def rest(self) -> None:
         """There is nothing to do, or what there is takes long: claim nothing ahead."""

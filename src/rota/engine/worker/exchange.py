@@ -10,7 +10,7 @@ from rota.engine.observation.happenings import AttemptsFailed, JobsClaimed, Jobs
 from rota.engine.observation.observers import Observers
 from rota.engine.store_thread import StoreThread
 from rota.engine.worker.log_writer import LogWriter
-from rota.model.job import JobState, make_token
+from rota.model.job import Claim, JobState, make_token
 from rota.model.settlement import Settlement
 from rota.store.claims import Claims
 from rota.store.logs import LogBatch
@@ -23,15 +23,19 @@ class Request(Struct, frozen=True, kw_only=True):
     settlements: list[Settlement] = []
     batches: list[LogBatch] = []
     """The last log lines of the jobs that ended."""
+    begun: list[Claim] = []
+    """Jobs that were claimed ahead and run now."""
     wanted: int = 0
     """How many jobs to claim."""
+    begin: int = 0
+    """How many of them begin at once; the others are claimed ahead."""
     signals: bool = False
     """Whether another node is to be signalled if there are jobs that are not claimed here."""
     next_due: int | None = None
     """When the next delayed job is ready, as far as it is known. It is asked for where jobs are claimed."""
 
     def __bool__(self) -> bool:
-        return bool(self.settlements or self.batches or self.wanted or self.signals)
+        return bool(self.settlements or self.batches or self.begun or self.wanted or self.signals)
 
     def tokens(self) -> dict[str, str]:
         """The jobs that ended, id to token."""
@@ -97,10 +101,15 @@ class Exchange:
                 self._log_writer.write(request.batches)
             if request.wanted or request.signals:
                 # Even a claim of none signals another node, if there is something to be had.
-                return self._store.finish_and_claim_jobs(
-                    self._queue, request.settlements, token=token, limit=request.wanted, now=now
+                answer = self._store.finish_and_claim_jobs(
+                    self._queue, request.settlements, token=token, limit=request.wanted, now=now, begin=request.begin
                 )
-            return Claims([], request.next_due, self._finish(request.settlements, now))
+            else:
+                answer = Claims([], request.next_due, self._finish(request.settlements, now))
+            if request.begun:
+                # After the ends: at no time there are more running jobs than slots.
+                self._store.begin_jobs(self._queue, request.begun, now=now)
+            return answer
 
         return talk
 

@@ -1,5 +1,19 @@
 """The jobs that a worker has in hand, from their claim to their end, and the slots that take them.
 
+What was claimed ahead waits here, in the worker's *buffer*. To everybody else it is still queued, and this is why that
+holds, at no cost for jobs that are short:
+
+    claim    says how many of its jobs begin at once: as many as slots are left when each job in hand, and each whose
+             end is not told yet, has one. The store has the others as queued, though they are this node's.
+    begin    of a job that left the buffer and runs for longer than a moment the store is told (`untold`), in the
+             exchange that also tells the ends of those before it in the slots. Short ones end untold, so that they
+             cost nothing.
+    so       the store never has more running jobs of a worker than the worker has slots.
+    order    the buffer is kept by rank, and what goes back has the rank that it came with: its place is as it was.
+    death    of a node counts only for what the store has as running (`settle_death`). A job that kills its node in the
+             moment before it is told goes back to the head of the queue; there, it is among the first of the
+             next claim, which begin at once, and is counted.
+
 Used on the event loop only, except for `tokens`.
 """
 
@@ -20,7 +34,7 @@ class Hands:
         self._on_end = on_end
         self._on_change = on_change
         self._attempts: dict[str, Attempt] = {}
-        self._idle_slots: deque[asyncio.Future[Attempt]] = deque()
+        self._idle_slots: deque[asyncio.Future[Attempt | None]] = deque()
         self._is_closed = False
         self.waiting: deque[Attempt] = deque()
         """Claimed ahead; a slot that is done with its job takes the first of them."""
@@ -39,6 +53,14 @@ class Hands:
     @property
     def has_idle_slot(self) -> bool:
         return bool(self._idle_slots)
+
+    def untold(self, *, started_before: int) -> list[Attempt]:
+        """What was claimed ahead and runs, for a while already, without the store knowing."""
+        return [
+            one
+            for one in self._attempts.values()
+            if not one.is_known_to_run and one.task is not None and (one.started_at or 0) <= started_before
+        ]
 
     def find(self, job_id: str) -> Attempt | None:
         return self._attempts.get(job_id)
@@ -72,12 +94,30 @@ class Hands:
                 return
         self.waiting.append(attempt)
 
-    async def next_attempt(self) -> Attempt:
-        """For a slot, when nothing waits: what is handed over next."""
-        slot: asyncio.Future[Attempt] = asyncio.get_running_loop().create_future()
+    def take_all(self, attempts: list[Attempt]) -> None:
+        """Take the jobs of one claim, which are in order. Those that came back, or have a higher priority, may go
+        before what waits already."""
+        is_in_order = not (self.waiting and attempts and _rank(attempts[0]) < _rank(self.waiting[-1]))
+        for attempt in attempts:
+            self.take(attempt)
+        if not is_in_order:
+            self.waiting = deque(sorted(self.waiting, key=_rank))
+
+    async def next_attempt(self) -> Attempt | None:
+        """For a slot, when nothing waits: what is handed over next; None if the slot is to see whether it is one too
+        many."""
+        slot: asyncio.Future[Attempt | None] = asyncio.get_running_loop().create_future()
         self._idle_slots.append(slot)
         self._on_change()
         return await slot
+
+    def wake_slots(self, count: int) -> None:
+        """Let so many of the slots that wait, at most, see whether they are too many."""
+        while count and self._idle_slots:
+            slot = self._idle_slots.pop()
+            if not slot.done():
+                slot.set_result(None)
+                count -= 1
 
     # -- end -------------------------------------------------------------------------------------------------------
 
@@ -109,7 +149,8 @@ class Hands:
                 self.stop(attempt, Stop.CANCELLED)
 
     def give_back(self, *, claimed_before: float | None = None) -> int:
-        """What waits for a slot, or only what was claimed this long ago, goes back to the queue. Returns how many."""
+        """What waits for a slot, or only what was claimed this long ago, goes back to its place in the queue. Returns
+        how many."""
         stale = [one for one in self.waiting if claimed_before is None or one.claimed_at < claimed_before]
         for attempt in stale:
             self.waiting.remove(attempt)
@@ -120,3 +161,7 @@ class Hands:
         """Begin nothing more: what waits, or is taken later, goes back."""
         self._is_closed = True
         self.give_back()
+
+
+def _rank(attempt: Attempt) -> int:
+    return attempt.claim.rank

@@ -14,8 +14,8 @@ class PendingSettlements:
         self._held_back = 0
         """How many of them wait until the log lines of their jobs are written."""
 
-    def __bool__(self) -> bool:
-        return bool(self._pending)
+    def __len__(self) -> int:
+        return len(self._pending)
 
     @property
     def can_be_told(self) -> bool:

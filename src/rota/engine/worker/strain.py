@@ -24,6 +24,11 @@ class Strain:
         self.is_on = False
         """Whether there was a shortage that is not over."""
 
+    def resize(self, slots: int) -> None:
+        """The worker has another number of slots. A limit that was felt for holds on; without one, all may be used."""
+        self._limit = min(self._limit, slots) if self.is_on else slots
+        self._slots = slots
+
     def ran_short(self, running: int, now: float) -> None:
         """A job could not be started while so many others ran."""
         self.is_on = True

@@ -10,7 +10,7 @@ called through a store thread, and a listener thread waits for news from it.
 
 Its parts: `Demand` (how many jobs it wants, and when it asks), `Exchange` (a conversation with the store), `Hands` (the
 jobs it has), `Runner` (from an attempt to its outcome), `PendingSettlements` (what it has to tell), `HeldClaims` (what
-the heart renews), `Stopping` (how it comes to its end).
+the heart renews), `Slots` (the tasks that run jobs), `Stopping` (how it comes to its end).
 """
 
 import asyncio
@@ -32,6 +32,7 @@ from rota.engine.worker.held_claims import HeldClaims
 from rota.engine.worker.listener import Listener
 from rota.engine.worker.log_writer import LogWriter
 from rota.engine.worker.pending_settlements import PendingSettlements
+from rota.engine.worker.slots import Slots
 from rota.engine.worker.stopping import Stopping
 from rota.engine.worker.times import WorkerTimes
 from rota.errors import NodeStrained, StoreError
@@ -40,8 +41,12 @@ from rota.model.settlement import settle
 from rota.store.claims import Claims
 from rota.store.store import Store
 
-MAX_BUFFERED_S = 0.25
+MAX_BUFFERED_S = 0.1
 """A job that was claimed ahead and found no free slot for this long goes back, because others may be idle."""
+TOLD_AFTER_MS = 50
+"""Of a job that was claimed ahead and runs for this long, the store is told that it has begun."""
+_LOOK_S = 0.05
+"""What is in hand is looked after this often at most."""
 
 
 class Worker:
@@ -63,7 +68,7 @@ class Worker:
         dead_after_ms: int,
         times: WorkerTimes,
     ) -> None:
-        self._slots = slots
+        self._slots = Slots(slots, serve=self._serve)
         self._clock = clock
         self._health = health
         self._observers = observers
@@ -103,13 +108,31 @@ class Worker:
             on_change=self._on_stopping,
         )
         self._answered_at = clock.monotonic()
+        self._runs = self._run_ms = 0
+        """How many runs ended since the last exchange, and how long they took together."""
+        self._looked_at = self._answered_at
+        self._begun: list[Attempt] = []
+        """Claimed ahead, and running since a while; the store is to be told."""
 
     # -- what the node asks ----------------------------------------------------------------------------------------
 
     @property
     def running(self) -> int:
-        """Jobs in this worker's hands."""
-        return len(self._hands)
+        """Jobs that its slots run. What was claimed ahead is still queued."""
+        return self._hands.running
+
+    @property
+    def slots(self) -> int:
+        """How many jobs it may run at a time."""
+        return self._slots.count
+
+    def resize(self, slots: int) -> None:
+        """Run more jobs at a time, or fewer: those that are too many run to their end, and none follows them."""
+        self._slots.resize(slots)
+        self._demand.resize(slots)
+        self._hands.wake_slots(self._slots.surplus)
+        self._demand.unanswered()  # there may be jobs for which there was no room
+        self._changed.set()
 
     @property
     def serial(self) -> int:
@@ -118,18 +141,18 @@ class Worker:
 
     async def run(self) -> None:
         """Work until it is to stop (`stopping`) and nothing is left in hand."""
-        slots = [asyncio.create_task(self._serve(), name=f"rota-slot-{n}") for n in range(self._slots)]
-        slots.append(asyncio.create_task(self._log_writer.run(), name="rota-logs"))
+        self._slots.open()
+        log_writing = asyncio.create_task(self._log_writer.run(), name="rota-logs")
         self._listener.start()
         is_in_order = False
         try:
             is_in_order = await self._exchange_until_done()
         finally:
             self._listener.stop()
-            for slot in slots:
-                slot.cancel()
+            log_writing.cancel()
+            ending = {log_writing, *self._slots.close()}
             # A run that was left behind has a slot which never ends.
-            await asyncio.wait(slots, timeout=0 if self.stopping.has_abandoned else None)
+            await asyncio.wait(ending, timeout=0 if self.stopping.has_abandoned else None)
             if is_in_order:
                 await self._signal_others()
             self._thread.close()
@@ -145,7 +168,7 @@ class Worker:
             if not request:
                 continue
             asked_at = self._clock.monotonic()
-            self._demand.ended(len(request.settlements), asked_at - self._answered_at)
+            self._tell_pace(asked_at)
             try:
                 answer = await self._exchange.hold(request, held=self._held(request))
             except Exception as error:
@@ -164,19 +187,19 @@ class Worker:
     async def _wait_for_reason(self) -> None:
         """Wait until something ended or was logged, or jobs may be had."""
         demand, at, now = self._demand, self._clock.monotonic(), self._clock.now()
+        if at - self._looked_at >= _LOOK_S:
+            self._look_after_hands(at, now)
         if demand.is_relieved(at):
             self._health.strain_ended()
-        if self._pending.can_be_told or demand.must_signal or self._wanted(at):
+        if self._pending.can_be_told or demand.must_signal or self._wanted(at) or self._begun:
             self._changed.clear()
             return
         has_room = demand.room(len(self._hands), at) > 0
         if self._listener.listen(wants_jobs=has_room, timeout_s=demand.longest_wait_s(now)):
             self._thread.post(self._listener.nudge)
         is_busy = bool(self._hands) or self._logs.has_lines()
-        try:
+        with suppress(TimeoutError):  # it is time to look after what is in hand
             await asyncio.wait_for(self._changed.wait(), demand.pause_s(now, is_busy=is_busy))
-        except TimeoutError:
-            self._give_back_stale()
         self._changed.clear()
         demand.time_passed(self._clock.monotonic(), self._clock.now())
 
@@ -185,10 +208,15 @@ class Worker:
 
     def _make_request(self) -> Request:
         settlements, batches = self._pending.take(at_once=self.stopping.is_at_once)
+        begun, self._begun = [one for one in self._begun if one.task is not None], []
+        for attempt in begun:
+            attempt.is_known_to_run = True
         return Request(
             settlements=settlements,
             batches=batches,
+            begun=[one.claim for one in begun],
             wanted=self._wanted(self._clock.monotonic()),
+            begin=max(self._slots.count - len(self._hands) - len(self._pending), 0),
             signals=self._demand.take_signal(),
             next_due=self._demand.next_due,
         )
@@ -205,6 +233,9 @@ class Worker:
         if not isinstance(error, StoreError):
             self._observers.tell(Fault("worker", "exchange with the store failed", error))
         self._pending.put_back(request.settlements, request.batches)
+        for claim in request.begun:
+            if attempt := self._hands.find(claim.spec.id):
+                attempt.is_known_to_run = False
         self._demand.unanswered()
         self._health.store_failed(error)
         await asyncio.sleep(self._exchange.retry_s)
@@ -218,13 +249,19 @@ class Worker:
         if request.wanted:
             got, in_hand = len(answer.claims), len(self._hands)
             self._demand.answered(wanted=request.wanted, got=got, in_hand=in_hand, at=asked_at)
-        for claim in answer.claims:
-            self._hands.take(Attempt(claim, asked_at))
+        self._hands.take_all([Attempt(claim, asked_at) for claim in answer.claims])
 
-    def _give_back_stale(self) -> None:
-        """Return what was claimed ahead and found no slot in time."""
-        if self._hands.give_back(claimed_before=self._clock.monotonic() - MAX_BUFFERED_S):
+    def _look_after_hands(self, at: float, now: int) -> None:
+        """Return what was claimed ahead and found no slot in time; see which of it runs longer than it looked like."""
+        self._looked_at = at
+        if self._hands.give_back(claimed_before=at - MAX_BUFFERED_S):
             self._demand.rest()
+        self._begun = self._hands.untold(started_before=now - TOLD_AFTER_MS)
+
+    def _tell_pace(self, at: float) -> None:
+        """How many runs ended since the last answer, and how long they took."""
+        self._demand.ended(self._runs, run_s=self._run_ms / 1000, within_s=at - self._answered_at)
+        self._runs = self._run_ms = 0
 
     async def _signal_others(self) -> None:
         """The listener may have heard of jobs after the last exchange, such as those that were given back in it, and
@@ -235,10 +272,12 @@ class Worker:
     # -- run -------------------------------------------------------------------------------------------------------
 
     async def _serve(self) -> None:
-        """One slot: take the next job, run it, settle it, for ever."""
-        task, hands = asyncio.current_task(), self._hands
-        while True:
+        """One slot: take the next job, run it, settle it, until there are too many slots."""
+        task, hands, slots = asyncio.current_task(), self._hands, self._slots
+        while not slots.has_surplus:
             attempt = hands.waiting.popleft() if hands.waiting else await hands.next_attempt()
+            if attempt is None:
+                continue
             if self.claims.is_old(attempt):  # this process stood still between the claim and now
                 hands.end(attempt, INTERRUPTED)
                 continue
@@ -247,6 +286,7 @@ class Worker:
             outcome = self._runner.stopped(attempt) if attempt.reason else await self._runner.run(attempt)
             attempt.task = None
             hands.end(attempt, outcome)
+        slots.leave(task)
 
     def _ran_short(self, error: NodeStrained) -> None:
         """A job could not be started for want of something that is this process's. Those that wait would fare no
@@ -260,12 +300,16 @@ class Worker:
 
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
         """The outcome of an attempt becomes a settlement, to be told with the next exchange."""
+        now, started_at = self._clock.now(), attempt.started_at
+        if started_at is not None:
+            self._runs += 1
+            self._run_ms += now - started_at
         settlement = settle(
             attempt.claim,
             outcome,
             policy=self._runner.retry_policy(attempt.claim),
-            started_at=attempt.started_at,
-            now=self._clock.now(),
+            started_at=started_at,
+            now=now,
             chance=random.random(),
         )
         self._pending.add(settlement)

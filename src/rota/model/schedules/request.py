@@ -20,7 +20,7 @@ from rota.model.triggers.make_trigger import (
     parse_choice,
     read_bounds,
 )
-from rota.model.triggers.trigger import IntervalTrigger, Trigger
+from rota.model.triggers.trigger import Trigger
 
 KINDS = ("cron", "interval", "frequency", "at", "delay")
 MAX_EXCLUDED = 1_000
@@ -38,7 +38,7 @@ class CatchUpRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
     mode: str = CatchUpMode.LAST
     window: str | int | None = None
-    """A duration (`1d`) or milliseconds; `none` for no limit."""
+    """A duration (`1d`) or a number of milliseconds; `none` for no limit."""
     max: int | None = None
 
 
@@ -69,7 +69,7 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """When a cron line restricts day and weekday: `either` is enough, or `both` must match."""
     dst: str = "vixie"
     interval: int | str | None = None
-    """Milliseconds, or a duration such as `90s`."""
+    """A duration such as `90s`, or a number of milliseconds."""
     anchor: str | None = None
     """What an interval is counted from: `scheduled` (the last job, the default), `start`, `epoch` or `ended`."""
     phase: int | str = 0
@@ -91,6 +91,12 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     paused: bool = False
     note: str = ""
     pause_on_failure: bool = False
+
+    def as_in_synchrony(self) -> "ScheduleRequest":
+        """What Synchrony leaves unsaid: an interval makes its jobs whatever still runs, and catches up on nothing."""
+        if self.interval is None:
+            return self
+        return structs.replace(self, overlap=self.overlap or Overlap.ALLOW, catch_up=self.catch_up or CatchUpMode.NONE)
 
     def settled(self) -> "ScheduleRequest":
         """The request with its job type: to emit an event is to make a job that does."""
@@ -135,18 +141,18 @@ def _once(request: ScheduleRequest, bounds: Bounds) -> Trigger:
     return make_once(bounds, at=request.at, delay_ms=delay)
 
 
-def read_overlap(request: ScheduleRequest, trigger: Trigger) -> Overlap:
-    """Skip, unless said otherwise; an interval since the last scheduling just makes its jobs, as Synchrony has it."""
+def read_overlap(request: ScheduleRequest) -> Overlap:
+    """Skip, unless said otherwise. An event that is emitted stands in nobody's way."""
     if request.overlap is not None:
         return parse_choice("overlap", Overlap, request.overlap)
-    return Overlap.ALLOW if request.emit or _is_plain_interval(trigger) else Overlap.SKIP
+    return Overlap.ALLOW if request.emit else Overlap.SKIP
 
 
-def read_catch_up(request: ScheduleRequest, trigger: Trigger) -> CatchUp:
-    """The latest missed tick is made up for, unless said otherwise; Synchrony's intervals make up for nothing."""
+def read_catch_up(request: ScheduleRequest) -> CatchUp:
+    """The latest missed tick is made up for, unless said otherwise."""
     wanted = request.catch_up
     if wanted is None:
-        return CatchUp(mode=CatchUpMode.NONE if _is_plain_interval(trigger) else CatchUpMode.LAST)
+        return CatchUp()
     if isinstance(wanted, str):
         wanted = CatchUpRequest(mode=wanted)
     default = CatchUp()
@@ -180,12 +186,8 @@ def read_name(request: ScheduleRequest, uuid: str) -> str:
     return uuid if request.name is None else check_name("name", request.name)
 
 
-def _is_plain_interval(trigger: Trigger) -> bool:
-    return isinstance(trigger, IntervalTrigger) and trigger.anchor is Anchor.SCHEDULED
-
-
 def _millis(field: str, value: int | str) -> int:
-    return parse_duration(field, value) if isinstance(value, str) else value
+    return parse_duration(field, value, least_ms=0) if isinstance(value, str) else value
 
 
 def make_schedule(
@@ -209,8 +211,8 @@ def make_schedule(
         arguments=request.job_arguments,
         priority=request.priority,
         max_runs=request.max_runs,
-        overlap=read_overlap(request, trigger),
-        catch_up=read_catch_up(request, trigger),
+        overlap=read_overlap(request),
+        catch_up=read_catch_up(request),
         paused=request.paused,
         pause_note=request.note,
         pause_on_failure=request.pause_on_failure,

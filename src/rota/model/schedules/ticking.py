@@ -110,6 +110,9 @@ def _plan(schedule: Schedule, state: ScheduleState, progress: Progress, now: int
         policy=schedule.catch_up,
         live_after=cursor if watched else None,
     )
+    if plan.fires and not schedule.trigger.is_series:
+        # One tick stands for the whole time since the last job: if it is skipped, the next comes a period later.
+        return _Plan(plan.fires, plan.missed, max(plan.cursor, now))
     return _Plan(plan.fires, plan.missed, plan.cursor)
 
 

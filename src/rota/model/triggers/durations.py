@@ -1,4 +1,8 @@
-"""Lengths of time as people write them: `90s`, `1h30m`, and back."""
+"""Lengths of time as people write them: `90s`, `1h30m`, and back.
+
+One rule everywhere, on the command line, in files and in the API: text has a unit, and a bare number, which only JSON,
+YAML and TOML know, is milliseconds.
+"""
 
 import re
 
@@ -16,14 +20,20 @@ _DURATION = re.compile(r"(?:[0-9]{1,15}(?:\.[0-9]{1,6})?(?:ms|[smhdw]))+", re.AS
 _PIECE = re.compile(r"([0-9.]+)(ms|[smhdw])", re.ASCII)
 
 
-def parse_duration(field: str, text: str) -> int:
-    """Milliseconds, at least 1 and at most ten years."""
+def parse_duration(field: str, text: str, *, least_ms: int = 1) -> int:
+    """Milliseconds, at least so many and at most ten years. Text without a unit could be seconds or milliseconds, and
+    is refused; only zero needs none."""
     compact = text.strip().lower()
+    if compact == "0" and least_ms == 0:
+        return 0
+    if compact.isascii() and compact.isdigit():
+        number = compact[:15]
+        raise InvalidInput(field, f'"{number}" has no unit; write {number}s for seconds, {number}ms for milliseconds')
     if not _DURATION.fullmatch(compact):
         raise InvalidInput(field, f'"{text[:40]}" is not a duration; write 90s, 5m, 1h30m, 250ms, 2d or 1w')
     millis = sum(float(number) * _UNITS[unit] for number, unit in _PIECE.findall(compact))
-    if not 1 <= millis <= MAX_INTERVAL_MS:
-        raise InvalidInput(field, f'"{text[:40]}" must be from 1ms to ten years')
+    if not least_ms <= millis <= MAX_INTERVAL_MS:
+        raise InvalidInput(field, f'"{text[:40]}" must be from {least_ms}ms to ten years')
     return round(millis)
 
 

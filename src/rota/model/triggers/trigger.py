@@ -113,7 +113,7 @@ class IntervalTrigger(_Periodic, frozen=True, kw_only=True, tag="interval"):
         if self.is_series:
             return super().next_after(after, progress)
         due = self._due(progress)
-        return None if due is None else max(due, after + 1)
+        return None if due is None else next_in_series(due, self.every_ms, after)
 
     def _due(self, progress: Progress) -> int | None:
         scheduled, ended = progress.last_scheduled, progress.last_ended

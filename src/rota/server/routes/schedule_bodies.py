@@ -19,11 +19,13 @@ class NewSchedule(ScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fie
     job_type: str = ""
     """Name or uuid."""
     job_type_uuid: fields.Uuid | None = None
-    """The same, as Synchrony names it."""
+    """The same, as Synchrony names it. Its intervals make their jobs whatever still runs, and catch up on nothing,
+    unless `overlap` and `catch_up` say otherwise."""
 
     def request(self) -> ScheduleRequest:
         given = {name: getattr(self, name) for name in ScheduleRequest.__struct_fields__}
-        return ScheduleRequest(**given | {"job_type": self._job_type()})
+        request = ScheduleRequest(**given | {"job_type": self._job_type()})
+        return request if self.job_type_uuid is None else request.as_in_synchrony()
 
     def _job_type(self) -> str:
         if self.job_type and self.job_type_uuid is not None:

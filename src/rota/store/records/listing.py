@@ -1,7 +1,8 @@
 """Listing jobs page by page, the same for every store.
 
-A listing walks through sections: delayed, queued, blocked (queued, but waiting for a lock), running, ended. A store
-reads one section of one queue, in order, from behind a place; here the queues are merged, filtered and cut into pages.
+A listing walks through sections: delayed, buffered (queued, but claimed ahead by a node), queued, blocked (queued, but
+waiting for a lock), running, ended. A store reads one section of one queue, in order, from behind a place; here the
+queues are merged, filtered and cut into pages.
 """
 
 import base64
@@ -17,7 +18,7 @@ from rota.model.job import FINAL_STATES, Job, JobState
 from rota.store.jobs import JobPage, JobQuery
 
 Place = tuple[float, str]
-"""A position within a section: a number (due time, rank, claim time or end time) and the job's id."""
+"""A position within a section: a number (due time, rank, time of its begin or end) and the job's id."""
 
 _BEFORE_ALL: Place = (-(1 << 62), "")
 _AFTER_ALL: Place = (1 << 62, "~")
@@ -35,6 +36,7 @@ class Section(Struct, frozen=True):
 
 SECTIONS = (
     Section("delayed", frozenset({JobState.DELAYED})),
+    Section("buffered", frozenset({JobState.QUEUED})),
     Section("queued", frozenset({JobState.QUEUED})),
     Section("blocked", frozenset({JobState.QUEUED})),
     Section("running", frozenset({JobState.RUNNING})),

@@ -56,7 +56,7 @@ class QueueKeys:
         self.held = self._base + "held"
         """sorted set, by name: lock, rank and id of queued jobs that wait for a lock."""
         self.running = self._base + "running"
-        """hash: job id -> token, rank, claim time."""
+        """hash: job id -> token, rank, when it began (0: it waits in its node's buffer)."""
         self.cancelling = self._base + "cancelling"
         """hash: id of running jobs that are to be cancelled -> 1."""
         self.locks = self._base + "locks"

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from rota.model.job import Claim, node_of_token, serial_of_token
 from rota.model.settlement import Settlement, was_carried_out
 from rota.store.claims import MAX_PROMOTED, MAX_SCANNED, Claims
@@ -20,22 +22,30 @@ from rota.store.redis.queues.stats import stats_args, stats_keys
 class RedisClaims(RedisHolds, RedisAwaited):
     """See `rota.store.claims.ClaimStore` for what each method promises."""
 
-    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
-        keys, args = self._claim_call(queue, token, limit, now)
-        return self._claims(queue, self._link.run("claim_jobs", keys, args, repeats=False), token)
+    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int, begin: int | None = None) -> Claims:
+        begin = limit if begin is None else begin
+        keys, args = self._claim_call(queue, token, limit, now, begin=begin)
+        return self._claims(queue, self._link.run("claim_jobs", keys, args, repeats=False), token, begin)
 
-    def _claim_call(self, queue: str, token: str, limit: int, now: int) -> tuple[Sequence[str], Sequence[Value]]:
+    def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
+        for part in parts_of(claims):
+            args: list[Value] = [now, *(text for one in part for text in (one.spec.id, one.token))]
+            self._link.run("begin_jobs", [self._keys_of(queue).running], args)
+
+    def _claim_call(
+        self, queue: str, token: str, limit: int, now: int, *, begin: int
+    ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._keys_of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.pulses, k.paused, k.wake]
         most = min(limit, MOST_PER_CALL)
         node, serial = node_of_token(token), serial_of_token(token)
-        return [*keys, k.floors, k.fence], [now, token, node, serial, most, MAX_PROMOTED, MAX_SCANNED]
+        return [*keys, k.floors, k.fence], [now, token, node, serial, most, MAX_PROMOTED, MAX_SCANNED, begin]
 
-    def _claims(self, queue: str, raw: list[bytes], token: str) -> Claims:
+    def _claims(self, queue: str, raw: list[bytes], token: str, begin: int) -> Claims:
         try:
-            return claims(raw, token)
+            return claims(raw, token, begin)
         except UNREADABLE_ERRORS:
-            return Claims(self._claims_one_by_one(queue, raw, token), claims(raw[:1], token).next_due)
+            return Claims(self._claims_one_by_one(queue, raw, token), claims(raw[:1], token, begin).next_due)
 
     def _claims_one_by_one(self, queue: str, raw: list[bytes], token: str) -> list[Claim]:
         """The claims of one call, also those of jobs whose records cannot be read. Reads every running job of the
@@ -45,9 +55,11 @@ class RedisClaims(RedisHolds, RedisAwaited):
             with suppress(*UNREADABLE_ERRORS):
                 claim = claim_of(spec, token, rank, mark, fence)
                 found[claim.spec.id] = claim
-        for job_id, (its_token, rank) in self._holds_of(queue, node_of_token(token)).items():
-            if its_token == token and job_id not in found:
-                found[job_id] = self._stand_in(queue, job_id, token, rank)
+        for job_id, hold in self._holds_of(queue, node_of_token(token)).items():
+            if hold.token != token:
+                continue
+            claim = found[job_id] if job_id in found else self._stand_in(queue, job_id, hold)
+            found[job_id] = replace(claim, is_begun=hold.is_begun)
         return sorted(found.values(), key=lambda claim: (claim.rank, claim.spec.id))
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
@@ -101,18 +113,26 @@ class RedisClaims(RedisHolds, RedisAwaited):
         return frozenset(one.claim.spec.id for one, job in pairs if not was_carried_out(one, job))
 
     def finish_and_claim_jobs(
-        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
+        self,
+        queue: str,
+        settlements: Sequence[Settlement],
+        *,
+        token: str,
+        limit: int,
+        now: int,
+        begin: int | None = None,
     ) -> Claims:
+        begin = limit if begin is None else begin
         if not settlements:
-            return self.claim_jobs(queue, token=token, limit=limit, now=now)
+            return self.claim_jobs(queue, token=token, limit=limit, now=now, begin=begin)
         if self._link.is_cluster or len(settlements) > MOST_PER_CALL:
             refused = self.finish_jobs(queue, settlements, now=now)
-            answer = self.claim_jobs(queue, token=token, limit=limit, now=now)
+            answer = self.claim_jobs(queue, token=token, limit=limit, now=now, begin=begin)
             return Claims(answer.claims, answer.next_due, refused)
         finish = ("finish_jobs", *self._finish_call(queue, settlements, now))
-        claim = ("claim_jobs", *self._claim_call(queue, token, limit, now))
+        claim = ("claim_jobs", *self._claim_call(queue, token, limit, now, begin=begin))
         left_over, raw_claims = self._link.run_together([finish, claim])
-        answer = self._claims(queue, raw_claims, token)
+        answer = self._claims(queue, raw_claims, token, begin)
         if isinstance(left_over, int):
             self._read_awaited(left_over)
             left_over = self._finish_part(queue, settlements, now)

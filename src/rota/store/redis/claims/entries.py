@@ -1,5 +1,7 @@
 """Between claims and settlements and the arguments and answers of scripts."""
 
+from itertools import chain, repeat
+
 from rota.model.settlement import Settlement, cancelled_ending
 from rota.store.claims import Claims
 from rota.store.records.codec import encode
@@ -17,7 +19,9 @@ def settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:
     return spec.id, claim.token, one.state, score, encode(mark), encode(cancelled_ending(one, now))
 
 
-def claims(raw: list[bytes], token: str) -> Claims:
-    parts = zip(raw[1::4], raw[2::4], raw[3::4], raw[4::4], strict=True)
-    claims = [claim_of(spec, token, rank, mark, fence) for spec, rank, mark, fence in parts]
+def claims(raw: list[bytes], token: str, begin: int) -> Claims:
+    """From the answer of `claim_jobs`, in which the first `begin` begin at once."""
+    begun = chain(repeat(True, begin), repeat(False))
+    parts = zip(raw[1::4], raw[2::4], raw[3::4], raw[4::4], begun, strict=False)
+    claims = [claim_of(spec, token, rank, mark, fence, is_begun) for spec, rank, mark, fence, is_begun in parts]
     return Claims(claims, int(raw[0]) if raw[0] else None)

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from rota.model.job import Claim, node_of_token
+from rota.model.job import Claim, JobState, node_of_token
 from rota.model.settlement import cancelled_before_run
 from rota.store.records.codec import encode
 from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_spec
 from rota.store.redis.claims.lifeline import RedisLifeline
-from rota.store.redis.jobs.marks import claim_of, whole_rank
+from rota.store.redis.jobs.marks import Hold, claim_of, hold_of, whole_rank
 from rota.store.redis.jobs.reading import RedisJobReading
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import MOST_PER_CALL, parts_of
@@ -37,7 +37,9 @@ class RedisHolds(RedisJobReading):
         # The floor comes first: what is claimed under it was claimed before, and the scan meets it.
         self._link.run("raise_floor", [self._keys_of(queue).floors], [node, floor])
         found = self._holds_of(queue, node)
-        return self._put_back(queue, [(id, token) for id, (token, _) in found.items() if held.get(id) != token], now)
+        return self._put_back(
+            queue, [(id, hold.token) for id, hold in found.items() if held.get(id) != hold.token], now
+        )
 
     def _put_back(self, queue: str, claims: Sequence[tuple[str, str]], now: int) -> int:
         k = self._keys_of(queue)
@@ -60,28 +62,30 @@ class RedisHolds(RedisJobReading):
         claims: list[Claim] = []
         for some in parts_of(holds):
             raw = self._link.run("read_claims", [keys.jobs, keys.marks], [job_id for job_id, _ in some])
-            for (job_id, (token, rank)), spec, mark in zip(some, raw[::2], raw[1::2], strict=True):
+            for (job_id, hold), spec, mark in zip(some, raw[::2], raw[1::2], strict=True):
                 try:
-                    claims.append(claim_of(spec, token, rank, mark))
+                    claims.append(claim_of(spec, hold.token, hold.rank, mark, is_begun=hold.is_begun))
                 except UNREADABLE_ERRORS:
-                    claims.append(self._stand_in(queue, job_id, token, rank))
+                    claims.append(self._stand_in(queue, job_id, hold))
         return claims
 
-    def _stand_in(self, queue: str, job_id: str, token: str, rank: bytes) -> Claim:
+    def _stand_in(self, queue: str, job_id: str, hold: Hold) -> Claim:
         """The claim of a job whose record cannot be read."""
         (job,) = self._jobs_in(queue, [job_id])
+        rank, is_begun = whole_rank(hold.rank), hold.is_begun
         if job is None:
-            return Claim(unreadable_spec(job_id, queue, "its record is gone"), token, whole_rank(rank), 0, 0)
-        return Claim(job.spec, token, whole_rank(rank), job.attempts - 1, job.deaths, past=job.past)
+            spec = unreadable_spec(job_id, queue, "its record is gone")
+            return Claim(spec, hold.token, rank, 0, 0, is_begun=is_begun)
+        attempts = job.attempts - (job.state is JobState.RUNNING)
+        return Claim(job.spec, hold.token, rank, attempts, job.deaths, past=job.past, is_begun=is_begun)
 
-    def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, tuple[str, bytes]]:
-        """Token and rank of each job that the node holds. Read in pieces, so that nobody waits long for the server."""
+    def _holds_of(self, queue: str, node: str, limit: int | None = None) -> dict[str, Hold]:
+        """What is known of each job that the node holds. Read in pieces, so that nobody waits long for the server."""
         prefix = f"{node}/".encode()
-        found: dict[str, tuple[str, bytes]] = {}
+        found: dict[str, Hold] = {}
         for job_id, hold in self._holds(queue):
             if hold.startswith(prefix):
-                token, rank, _ = hold.rsplit(b" ", 2)
-                found[job_id.decode()] = (token.decode(), rank)
+                found[job_id.decode()] = hold_of(hold)
                 if limit is not None and len(found) >= limit:
                     break
         return found

@@ -50,10 +50,30 @@ def rank_of_blocked(text: bytes) -> float:
     return rank + int(part) / (1 << 15) if part else rank
 
 
-def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes, fence: bytes = b"") -> Claim:
+class Hold(Struct, frozen=True):
+    """What is known of a job in the hands of a node."""
+
+    token: str
+    rank: bytes
+    began_at: int
+    """0 while it waits in its node's buffer."""
+
+    @property
+    def is_begun(self) -> bool:
+        return self.began_at > 0
+
+
+def hold_of(text: bytes) -> Hold:
+    """From what `claim_jobs` and `begin_jobs` write."""
+    token, rank, began_at = text.rsplit(b" ", 2)
+    return Hold(token.decode(), rank, int(began_at))
+
+
+def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes, fence: bytes = b"", is_begun: bool = True) -> Claim:
     past = decode_mark(mark) if mark else NO_MARK
     place = int(rank) if rank.isdigit() else whole_rank(rank)  # nearly all are digits, and this is done for every job
-    return Claim(decode_spec(spec), token, place, past.attempts, past.deaths, int(fence) if fence else 0, past.past)
+    number = int(fence) if fence else 0
+    return Claim(decode_spec(spec), token, place, past.attempts, past.deaths, number, past.past, is_begun)
 
 
 def job_of(
@@ -73,12 +93,12 @@ def job_of(
     if place == b"ended":
         return _ended(base, there)
     if place == b"running":
-        token, rank, claimed_at = there.rsplit(b" ", 2)
+        hold = hold_of(there)
         return Job(
-            **base | {"token": token.decode(), "attempts": past.attempts + 1},
-            state=JobState.RUNNING,
-            started_at=int(claimed_at),
-            available_at=available_at_of_rank(whole_rank(rank)),
+            **base | {"token": hold.token, "attempts": past.attempts + hold.is_begun},
+            state=JobState.RUNNING if hold.is_begun else JobState.QUEUED,
+            started_at=hold.began_at or None,
+            available_at=available_at_of_rank(whole_rank(hold.rank)),
             cancel_requested=bool(cancelling),
         )
     if place == b"delayed":

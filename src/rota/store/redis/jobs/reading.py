@@ -6,7 +6,7 @@ from rota.model.job import Job, JobState
 from rota.store.jobs import JobPage, JobQuery, Wait
 from rota.store.records import listing
 from rota.store.redis.jobs.lookup import Lookup
-from rota.store.redis.jobs.marks import job_of, rank_of_blocked
+from rota.store.redis.jobs.marks import hold_of, job_of, rank_of_blocked, whole_rank
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.link import Link
 from rota.store.redis.link.scripts import MOST_PER_CALL, parts_of
@@ -66,9 +66,12 @@ class RedisJobReading(RedisQueues):
             sets = {"succeeded": keys.succeeded, "failed": keys.failed, "cancelled": keys.cancelled}
             places = [place for state in states for place in self._page(sets[state], after, limit, latest_first=True)]
             return sorted(places, reverse=True)[:limit]
-        if section == "running":
-            holds = self._redis.hgetall(keys.running).items()
-            places = [(int(hold.rsplit(b" ", 1)[1]), job_id.decode()) for job_id, hold in holds]
+        if section in ("buffered", "running"):
+            held = [(hold_of(text), id.decode()) for id, text in self._redis.hgetall(keys.running).items()]
+            if section == "running":
+                places = [(hold.began_at, job_id) for hold, job_id in held if hold.is_begun]
+            else:
+                places = [(whole_rank(hold.rank), job_id) for hold, job_id in held if not hold.is_begun]
         elif section == "blocked":
             members = [member.rsplit(b"\0", 2) for member in self._blocked(keys)]
             places = [(rank_of_blocked(rank), job_id.decode()) for _, rank, job_id in members]

@@ -12,8 +12,8 @@ from rota.store.sqlite.jobs.rows import claim_of, readable_claim
 from rota.store.sqlite.queues.lookup import is_paused, next_due
 
 
-def claim(db: sqlite3.Connection, queue: str, *, token: str, limit: int, now: int) -> Claims:
-    """Make due jobs ready, then give the first ready ones to the node of the token."""
+def claim(db: sqlite3.Connection, queue: str, *, token: str, limit: int, now: int, begin: int) -> Claims:
+    """Make due jobs ready, then give the first ready ones to the node of the token; so many of them begin now."""
     due = next_due(db, queue)
     if due is not None and due <= now:
         db.execute(SQL["promote_due_jobs"], {"queue": queue, "now": now, "limit": MAX_PROMOTED})
@@ -32,7 +32,9 @@ def claim(db: sqlite3.Connection, queue: str, *, token: str, limit: int, now: in
         candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": wanted}).fetchall()
         scanned += len(candidates)
         free, blocked = split_by_lock(db, queue, candidates, locks)
-        claims += _take(db, queue, free, token, now)
+        to_begin = max(begin - len(claims), 0)
+        claims += _take(db, queue, free[:to_begin], token, now, is_begun=True)
+        claims += _take(db, queue, free[to_begin:], token, now, is_begun=False)
         if not blocked:
             break
         block_jobs(db, blocked)
@@ -46,13 +48,17 @@ def nothing_but(due: int | None, now: int) -> Claims:
     return Claims([], due if due is not None and due > now else None)
 
 
-def _take(db: sqlite3.Connection, queue: str, rows: list[sqlite3.Row], token: str, now: int) -> list[Claim]:
+def _take(
+    db: sqlite3.Connection, queue: str, rows: list[sqlite3.Row], token: str, now: int, *, is_begun: bool
+) -> list[Claim]:
     """Hand out rows; those with a lock get a fencing number."""
+    if not rows:
+        return []
     seqs = json_array([row["seq"] for row in rows])
-    db.execute(SQL["claim_jobs"], {"token": token, "now": now, "seqs": seqs})
+    db.execute(SQL["claim_jobs"], {"token": token, "begins_at": now if is_begun else 0, "seqs": seqs})
     fences = fences_of(db, queue, rows, now)
     try:
-        return [claim_of(row, token, fence) for row, fence in zip(rows, fences, strict=True)]
+        return [claim_of(row, token, fence, is_begun) for row, fence in zip(rows, fences, strict=True)]
     except UNREADABLE_ERRORS:
         whole = db.execute(SQL["claimed_jobs"], {"seqs": seqs}).fetchall()
         return [readable_claim(row, token, fence) for row, fence in zip(whole, fences, strict=True)]

@@ -27,13 +27,18 @@ class SqliteClaims(SqliteNoun):
     _awaited = Awaited(-1)
     """Which ends were to be told in the last step that ended jobs."""
 
-    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int) -> Claims:
+    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int, begin: int | None = None) -> Claims:
         with self._database.read() as db:
             # Idle nodes ask often; without anything to take there is no need to write.
             if not has_ready_jobs(db, queue, now):
                 return nothing_but(next_due(db, queue), now)
         with self._database.write() as db:
-            return claim(db, queue, token=token, limit=limit, now=now)
+            return claim(db, queue, token=token, limit=limit, now=now, begin=limit if begin is None else begin)
+
+    def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
+        rows = [{"id": one.spec.id, "queue": queue, "token": one.token, "now": now} for one in claims]
+        with self._database.write() as db:
+            db.executemany(SQL["begin_jobs"], rows)
 
     def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
         with self._database.write() as db:
@@ -42,13 +47,21 @@ class SqliteClaims(SqliteNoun):
         return frozenset() if all_done else self._refused(settlements)
 
     def finish_and_claim_jobs(
-        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, now: int
+        self,
+        queue: str,
+        settlements: Sequence[Settlement],
+        *,
+        token: str,
+        limit: int,
+        now: int,
+        begin: int | None = None,
     ) -> Claims:
+        begin = limit if begin is None else begin
         if not settlements:
-            return self.claim_jobs(queue, token=token, limit=limit, now=now)
+            return self.claim_jobs(queue, token=token, limit=limit, now=now, begin=begin)
         with self._database.write() as db:
             all_done = self._finish(db, queue, settlements, now)
-            answer = claim(db, queue, token=token, limit=limit, now=now)
+            answer = claim(db, queue, token=token, limit=limit, now=now, begin=begin)
         self._announce_returns(settlements)
         return answer if all_done else Claims(answer.claims, answer.next_due, self._refused(settlements))
 

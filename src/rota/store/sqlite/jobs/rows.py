@@ -51,14 +51,15 @@ def returned_row(queue: str, one: Settlement, now: int) -> dict[str, object]:
     }
 
 
-def claim_of(row: sqlite3.Row, token: str, fence: int = 0) -> Claim:
+def claim_of(row: sqlite3.Row, token: str, fence: int, is_begun: bool) -> Claim:
     past = decode_past(row["past"]) if row["past"] else ()
-    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"], fence, past)
+    return Claim(decode_spec(row["spec"]), token, row["rank"], row["attempts"], row["deaths"], fence, past, is_begun)
 
 
 def readable_claim(row: sqlite3.Row, token: str, fence: int = 0) -> Claim:
     """As `claim_of`, from a whole row, also for a job whose record cannot be read."""
-    return Claim(spec_of(row), token, row["rank"], row["attempts"], row["deaths"], fence, _past_of(row))
+    is_begun = row["claimed_at"] > 0
+    return Claim(spec_of(row), token, row["rank"], row["attempts"], row["deaths"], fence, _past_of(row), is_begun)
 
 
 def spec_of(row: sqlite3.Row) -> JobSpec:
@@ -72,7 +73,7 @@ def spec_of(row: sqlite3.Row) -> JobSpec:
 
 def job_of(row: sqlite3.Row) -> Job:
     ending = _ending_of(row) if row["ending"] is not None else None
-    state = JobState(row["state"])
+    state = JobState.QUEUED if row["claimed_at"] == 0 else JobState(row["state"])
     return Job(
         spec=spec_of(row),
         state=state,
@@ -80,7 +81,7 @@ def job_of(row: sqlite3.Row) -> Job:
         deaths=row["deaths"],
         token=row["token"],
         available_at=row["due"] or available_at_of_rank(row["rank"]),
-        started_at=ending.started_at if ending else row["claimed_at"],
+        started_at=ending.started_at if ending else row["claimed_at"] or None,
         ended_at=row["ended_at"],
         results=ending.results if ending else None,
         errors=ending.errors if ending else None,

@@ -34,6 +34,7 @@ class Sections:
 
 _PAGES = {
     "delayed": "page_delayed",
+    "buffered": "page_buffered",
     "queued": "page_queued",
     "blocked": "page_blocked",
     "running": "page_running",

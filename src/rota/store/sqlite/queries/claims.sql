@@ -1,5 +1,5 @@
 -- Jobs in the hands of nodes, their locks, and the pulses of nodes. `:ids` and `:seqs` are JSON arrays. The column `held`
--- says that a job is blocked: it waits for a lock.
+-- says that a job is blocked: it waits for a lock. A `claimed_at` of 0 says that a job waits in its node's buffer.
 
 -- name: promote_due_jobs
 -- Make delayed jobs ready whose time has come.
@@ -12,8 +12,12 @@ SELECT seq, spec, rank, attempts, deaths, lock_key, past FROM jobs
 WHERE queue = :queue AND state = 'queued' AND held = 0 ORDER BY rank, id LIMIT :limit;
 
 -- name: claim_jobs
--- Hand candidates to a node.
-UPDATE jobs SET state = 'running', token = :token, claimed_at = :now WHERE seq IN (SELECT value FROM json_each(:seqs));
+-- Hand candidates to a node. They begin now, or wait in its buffer: then the time is 0.
+UPDATE jobs SET state = 'running', token = :token, claimed_at = :begins_at WHERE seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: begin_jobs
+-- A job that waited in its node's buffer has begun.
+UPDATE jobs SET claimed_at = :now WHERE id = :id AND queue = :queue AND token = :token AND state = 'running';
 
 -- name: claimed_jobs
 -- Jobs by their numbers, whole, in order: for the rare claim with a record that cannot be read.
@@ -62,7 +66,9 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'running';
 
 -- name: claims_of_node
 -- Claims of one node on a queue.
-SELECT seq, id, queue, token, spec, rank, attempts, deaths, past, lock_key, unique_key, cancel_requested FROM jobs
+SELECT
+    seq, id, queue, token, spec, rank, attempts, deaths, past, lock_key, unique_key, cancel_requested, claimed_at
+FROM jobs
 WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high LIMIT :limit;
 
 -- name: cancelled_claims

@@ -56,6 +56,12 @@ WHERE id = :id AND state IN ('failed', 'cancelled');
 SELECT due AS place, * FROM jobs
 WHERE queue = :queue AND state = 'delayed' AND (due, id) > (:place, :id) ORDER BY due, id LIMIT :limit;
 
+-- name: page_buffered
+-- Jobs that wait in their node's buffer, in order; few enough to be sorted.
+SELECT rank AS place, * FROM jobs
+WHERE queue = :queue AND state = 'running' AND claimed_at = 0 AND (rank, id) > (:place, :id)
+ORDER BY rank, id LIMIT :limit;
+
 -- name: page_queued
 -- Ready jobs in the order of their claim.
 SELECT rank AS place, * FROM jobs
@@ -67,9 +73,10 @@ SELECT rank AS place, * FROM jobs
 WHERE queue = :queue AND held = 1 AND (rank, id) > (:place, :id) ORDER BY rank, id LIMIT :limit;
 
 -- name: page_running
--- Running jobs by the time of their claim; few enough to be sorted.
+-- Running jobs by the time at which they began; few enough to be sorted.
 SELECT claimed_at AS place, * FROM jobs
-WHERE queue = :queue AND state = 'running' AND (claimed_at, id) > (:place, :id) ORDER BY claimed_at, id LIMIT :limit;
+WHERE queue = :queue AND state = 'running' AND claimed_at > 0 AND (claimed_at, id) > (:place, :id)
+ORDER BY claimed_at, id LIMIT :limit;
 
 -- name: page_ended
 -- Jobs that ended in one state, latest first.

@@ -47,8 +47,9 @@ SELECT COUNT(*) FROM jobs WHERE queue = :queue AND held = 1;
 SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'delayed';
 
 -- name: count_running
--- Jobs in the hands of nodes.
-SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'running';
+-- Jobs in the hands of nodes: all, and those that wait in their node's buffer.
+SELECT COUNT(*) AS held, COALESCE(SUM(claimed_at = 0), 0) AS buffered
+FROM jobs WHERE queue = :queue AND state = 'running';
 
 -- name: count_up
 -- So many more jobs of a kind in a minute, or in all; tells how many there are now.

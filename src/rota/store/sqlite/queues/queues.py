@@ -54,10 +54,11 @@ class SqliteQueues(SqliteNoun):
             def count(query: str) -> int:
                 return int(db.execute(SQL[query], {"queue": queue}).fetchone()[0])
 
+            held, buffered = db.execute(SQL["count_running"], {"queue": queue}).fetchone()
             return {
                 JobState.DELAYED: count("count_delayed"),
-                JobState.QUEUED: count("count_ready") + count("count_blocked"),
-                JobState.RUNNING: count("count_running"),
+                JobState.QUEUED: count("count_ready") + count("count_blocked") + buffered,
+                JobState.RUNNING: held - buffered,
                 **count_ended(db, queue),
             }
 

@@ -4,7 +4,7 @@
 -- KEYS[2]  ready    sorted set: queued jobs by rank
 -- KEYS[3]  delayed  sorted set: delayed jobs by due time
 -- KEYS[4]  held     sorted set: blocked jobs, which wait for a lock
--- KEYS[5]  running  hash: job id -> token, rank, claim time
+-- KEYS[5]  running  hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[6]  locks    hash: lock key -> id of the running job that holds it
 -- KEYS[7]  marks    hash: job id -> mark
 -- KEYS[8]  pulses   hash: node -> its last sign of life
@@ -19,6 +19,7 @@
 -- ARGV[5] limit     most jobs to hand out
 -- ARGV[6] most_due  most delayed jobs to make ready
 -- ARGV[7] most_scanned  most ready jobs to look at
+-- ARGV[8] begin     how many of them begin at once
 -- Returns the next due time or '', then per job: spec, rank, mark or '', fencing number or ''. The time is
 --   `now` if jobs were set aside only, and others are left.
 -- include: although_full
@@ -30,7 +31,7 @@ local jobs, ready, delayed, blocked, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4
 local locks, marks, pulses, paused, wake = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local floors, fence = KEYS[11], KEYS[12]
 local now, token, node, serial = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local limit, most_due, most_scanned = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])
+local limit, most_due, most_scanned, begin = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 
 local function promote_due_jobs()
   local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', not_ahead(now), 'LIMIT', 0, most_due)
@@ -61,7 +62,7 @@ local function take(id, rank, mark, lock)
   taken_marks[#taken_marks + 1] = mark or ''
   fences[#fences + 1] = lock and next_fence() or ''
   new_running[#new_running + 1] = id
-  new_running[#new_running + 1] = token .. ' ' .. rank .. ' ' .. now
+  new_running[#new_running + 1] = token .. ' ' .. rank .. ' ' .. (#taken <= begin and now or '0')
 end
 
 -- A job whose lock is taken is set aside; whoever frees the lock brings it back.

@@ -1,6 +1,6 @@
 -- Carry out settlements of claimed jobs, each only if its token holds the job.
 --
--- KEYS[1]  running     hash: job id -> token, rank, claim time
+-- KEYS[1]  running     hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[2]  ended       hash: job id -> ending
 -- KEYS[3]  succeeded   sorted set: ended jobs by end time
 -- KEYS[4]  failed      sorted set: the same
@@ -59,6 +59,13 @@ local function is_held(hold, token)
   return is_allowed and hold and string.sub(hold, 1, #token + 1) == token .. ' '
 end
 
+-- A job that goes back has the place that it had. Only its hold knows that exactly: the caller has whole ranks, and those of
+-- adopted jobs have a part behind the point.
+local function as_it_came(hold, mark)
+  local rank = string.match(hold, ' (%S+) %S+$')
+  return rank, (string.gsub(mark, '"rank":"[^"]*"', '"rank":"' .. rank .. '"', 1))
+end
+
 local left, over, freed_marks, freed_locks, refused = {}, {}, {}, {}, {}
 local places = {succeeded = {}, failed = {}, cancelled = {}, queued = {}, delayed = {}}
 
@@ -94,6 +101,7 @@ for n, id in ipairs(ids) do
     elseif to_cancel then
       finish(id, 'cancelled', now, if_cancelled, mark)
     else
+      if state == 'queued' then score, body = as_it_came(holds[n], body) end
       put(state, score, id)
       redis.call('HSET', marks, id, body)
     end

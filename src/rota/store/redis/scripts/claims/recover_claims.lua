@@ -1,6 +1,6 @@
 -- Put back claims of which their node knows nothing, each if it is still the one that was seen.
 --
--- KEYS[1] running     hash: job id -> token, rank, claim time
+-- KEYS[1] running     hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[2] ready       sorted set: queued jobs by rank
 -- KEYS[3] held        sorted set: blocked jobs, which wait for a lock
 -- KEYS[4] locks       hash: lock key -> id of the running job that holds it

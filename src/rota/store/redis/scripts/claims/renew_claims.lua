@@ -1,6 +1,6 @@
 -- Give a node a new pulse and tell it which of its claims are lost or to be cancelled.
 --
--- KEYS[1] running     hash: job id -> token, rank, claim time
+-- KEYS[1] running     hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[2] cancelling  hash: running jobs that are to be cancelled
 -- KEYS[3] pulses      hash: node -> its last sign of life
 -- ARGV[1] node

@@ -4,7 +4,7 @@
 -- KEYS[2]  ready       sorted set: queued jobs by rank
 -- KEYS[3]  delayed     sorted set: delayed jobs by due time
 -- KEYS[4]  held        sorted set: blocked jobs, which wait for a lock
--- KEYS[5]  running     hash: job id -> token, rank, claim time
+-- KEYS[5]  running     hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[6]  locks       hash: lock key -> id of the running job that holds it
 -- KEYS[7]  unique      hash: unique key -> id of the live job that has it
 -- KEYS[8]  marks       hash: job id -> mark

@@ -3,7 +3,7 @@
 -- KEYS[1] jobs        hash: job id -> spec
 -- KEYS[2] ready       sorted set: queued jobs by rank
 -- KEYS[3] delayed     sorted set: delayed jobs by due time
--- KEYS[4] running     hash: job id -> token, rank, claim time
+-- KEYS[4] running     hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[5] ended       hash: job id -> ending
 -- KEYS[6] marks       hash: job id -> mark
 -- KEYS[7] cancelling  hash: running jobs that are to be cancelled

@@ -1,6 +1,6 @@
 -- Add log lines of running jobs of one queue.
 --
--- KEYS[1] running    hash: job id -> token, rank, claim time
+-- KEYS[1] running    hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[2...] logs    one list per job
 -- ARGV[1...] batches  per job: id, token, number of entries, the entries
 -- Returns the ids whose token no longer holds the job.

@@ -4,7 +4,7 @@
 -- KEYS[1] schedules  hash: schedule uuid -> schedule
 -- KEYS[2] states     hash: schedule uuid -> version, a space, state
 -- KEYS[3] due        sorted set: schedule uuid by the time at which it is to be decided
--- KEYS[4] running    hash: job id -> token, rank, claim time
+-- KEYS[4] running    hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[5] ended      hash: job id -> ending
 -- KEYS[6] jobs       hash: job id -> spec
 -- ARGV[1] now       epoch milliseconds

@@ -2,7 +2,7 @@
 --
 -- KEYS[1] schedules  hash: schedule uuid -> schedule
 -- KEYS[2] states     hash: schedule uuid -> version, a space, state
--- KEYS[3] running    hash: job id -> token, rank, claim time
+-- KEYS[3] running    hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[4] ended      hash: job id -> ending
 -- KEYS[5] jobs       hash: job id -> spec
 -- ARGV[1...] uuids

@@ -11,7 +11,7 @@
 -- KEYS[8] wake     list: signal for a waiting node
 -- KEYS[9] stats    hash: minute and word -> how many jobs, of an hour
 -- KEYS[10] totals  hash: word -> how many jobs in all
--- KEYS[11] running    hash: job id -> token, rank, claim time
+-- KEYS[11] running    hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[12] ended      hash: job id -> ending
 -- KEYS[13] locks      hash: lock key -> id of the running job that holds it
 -- KEYS[14] held       sorted set: blocked jobs, which wait for a lock

@@ -1,0 +1,53 @@
+"""The slots of a worker: lasting tasks, each of which runs one job at a time.
+
+Their number may change while they work. New ones begin at once; a slot that is one too many ends when its job has.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+
+
+class Slots:
+    """Used on the event loop only."""
+
+    def __init__(self, count: int, *, serve: Callable[[], Coroutine[None, None, None]]) -> None:
+        """`serve` works until `has_surplus`, or for ever."""
+        self.count = count
+        """How many there are to be."""
+        self._serve = serve
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_open = False
+
+    def open(self) -> None:
+        self._is_open = True
+        self._fill()
+
+    def resize(self, count: int) -> None:
+        self.count = count
+        if self._is_open:
+            self._fill()
+
+    @property
+    def has_surplus(self) -> bool:
+        """Whether a slot that is between two jobs is to leave; it does so with `leave`."""
+        return len(self._tasks) > self.count
+
+    @property
+    def surplus(self) -> int:
+        return max(len(self._tasks) - self.count, 0)
+
+    def leave(self, slot: asyncio.Task[None] | None) -> None:
+        """Called by a slot, as the last thing that it does."""
+        if slot is not None:
+            self._tasks.discard(slot)
+
+    def close(self) -> set[asyncio.Task[None]]:
+        """End all of them, now; returns those that are to be waited for."""
+        self._is_open = False
+        for task in self._tasks:
+            task.cancel()
+        return set(self._tasks)
+
+    def _fill(self) -> None:
+        while len(self._tasks) < self.count:
+            self._tasks.add(asyncio.create_task(self._serve(), name="rota-slot"))
