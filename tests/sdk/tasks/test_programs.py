@@ -9,7 +9,7 @@ import pytest
 import rota as rota_package
 from rota import Rota
 from rota.store.jobs import JobQuery
-from tests.cli.calling import DEADLINE_S, RotaProcess, environment
+from tests.cli.calling import DEADLINE_S, Answer, RotaProcess, environment
 from tests.cli.test_help import HEAVY
 from tests.servers import RedisServer
 
@@ -55,8 +55,8 @@ def python(folder: Path, *words: str) -> str:
     return ended.stdout
 
 
-def rota(folder: Path, *words: str) -> tuple[int, str]:
-    """Exit code and standard error of a command."""
+def rota(folder: Path, *words: str) -> Answer:
+    """What a command says."""
     ended = subprocess.run(
         [sys.executable, "-m", "rota", *words],
         cwd=folder,
@@ -65,7 +65,7 @@ def rota(folder: Path, *words: str) -> tuple[int, str]:
         env=environment(),
         timeout=DEADLINE_S,
     )
-    return ended.returncode, ended.stderr
+    return Answer(ended.returncode, ended.stdout, ended.stderr)
 
 
 def test_a_worker_of_an_app_runs_its_tasks_and_fires_their_schedules(folder: Path) -> None:
@@ -88,16 +88,18 @@ def ticks(app: Rota) -> int:
 def test_a_worker_of_an_app_ends_with_its_jobs_in_a_burst(folder: Path) -> None:
     python(folder, "-c", "from shop import add; print(add.enqueue(2, b=3).id)")
 
-    assert rota(folder, "worker", "shop", "--burst") == (0, "")  # `app` is the name that is looked for
+    answer = rota(folder, "worker", "shop", "--burst", "--json")  # `app` is the name that is looked for
+
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert answer.json["roles"] == ["worker"]  # a scheduler would make new jobs
     assert python(folder, "-c", RESULTS) == "5\n"
 
 
 def test_the_store_of_the_command_goes_before_the_app_s_own(folder: Path, redis_server: RedisServer) -> None:
     redis_server.flush()
 
-    exit_code, _ = rota(folder, "worker", "shop:app", "--burst", "--store", redis_server.url)
+    assert rota(folder, "worker", "shop:app", "--burst", "--store", redis_server.url).exit_code == 0
 
-    assert exit_code == 0
     assert not (folder / "rota.db").exists()
     with Rota(redis_server.url) as app:
         assert {one.name for one in app.engine.definitions.job_types()} == {"shop.add", "shop.tick"}
@@ -112,16 +114,16 @@ def test_the_store_of_the_command_goes_before_the_app_s_own(folder: Path, redis_
     ],
 )
 def test_an_app_that_is_not_there_is_an_error_that_says_so(folder: Path, name: str, message: str) -> None:
-    exit_code, said = rota(folder, "worker", name)
+    answer = rota(folder, "worker", name)
 
-    assert exit_code == 2
-    assert message in said
+    assert answer.exit_code == 2
+    assert message in answer.stderr
 
 
 def test_any_worker_finds_the_function_of_a_task(folder: Path) -> None:
     python(folder, "-c", "from shop import add; add.enqueue(2, b=3)")
 
-    assert rota(folder, "worker", "--burst")[0] == 0
+    assert rota(folder, "worker", "--burst").exit_code == 0
 
     assert python(folder, "-c", RESULTS) == "5\n"
 

@@ -130,6 +130,5 @@ class Rota:
         """A worker that is ready to run, on the store that the settings name: for whoever starts processes."""
         from rota.sdk.tasks.worker import hosted_tasks
 
-        if settings.store != self.url:
-            self._connection.use(settings)
+        self._connection.use(settings)
         return hosted_tasks(self._registry, settings, burst=burst)

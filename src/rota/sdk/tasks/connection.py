@@ -44,7 +44,8 @@ class Connection:
 
     def use(self, settings: "Settings") -> None:
         """Use these settings from now on, as the command that starts a worker has them."""
-        self.close()
+        if settings.store != (self.url if self._settings is None else self._settings.store):
+            self.close()
         self.url = settings.store
         self._settings = settings
 
