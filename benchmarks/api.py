@@ -38,7 +38,7 @@ class Load:
     def request(self, method: str, path: str, body: object = None) -> bytes:
         content = b"" if body is None else msgspec.json.encode(body)
         head = (
-            f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n"
+            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {KEY}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
         )
         return head.encode() + content

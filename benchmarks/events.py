@@ -107,7 +107,9 @@ def server(url: str, folder: Path) -> Iterator[Served]:
 
 def request(event: dict[str, str]) -> bytes:
     body = json.dumps(event).encode()
-    head = f"POST /events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nContent-Type: application/json\r\n"
+    head = (
+        f"POST /events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {KEY}\r\nContent-Type: application/json\r\n"
+    )
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 

@@ -60,18 +60,18 @@ WRITING = {
 }  # fmt: skip
 """Operations of a store, and of a lifeline, that change something. `lifeline` opens the way to two of them."""
 READING = {
-    "claims_of_node", "close", "configuration_uuid", "count_jobs", "definitions_version", "find_configurations",
-    "find_jobs", "find_schedules", "get_setting", "list_audit", "list_configurations", "list_evaluations",
-    "list_job_types",
-    "list_jobs", "list_node_types", "list_nodes", "list_queues", "list_schedules", "list_settings", "list_ticks",
-    "list_validations", "listening_configurations", "load_configurations", "match_events", "now", "paused_queues",
-    "problems", "read_job_rules", "read_logs", "read_outbox", "read_pulses", "read_stats", "read_totals",
-    "read_wait", "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
+    "claims_of_node", "close", "configuration_uuid", "count_jobs", "count_series", "definitions_version",
+    "find_configurations", "find_jobs", "find_schedules", "get_setting", "list_audit", "list_configurations",
+    "list_evaluations", "list_job_types", "list_jobs", "list_node_types", "list_nodes", "list_queues",
+    "list_schedules", "list_series", "list_settings", "list_ticks", "list_validations",
+    "listening_configurations", "load_configurations", "match_events", "now", "paused_queues", "problems",
+    "read_job_rules", "read_logs", "read_outbox", "read_pulses", "read_stats", "read_totals", "read_wait",
+    "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store"}
 JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}
 """Where a `JobSpec` is made: the door of all jobs, and the stand-in for the record of one that nobody can read."""
-OWNERSHIP = {"refuse_declared", "refuse_for_owner"}
+OWNERSHIP = {"refuse_file_owned", "refuse_for_file"}
 """Who may change what a file or an app owns is decided in the engine."""
 
 
@@ -433,7 +433,7 @@ def test_a_second_maker_of_jobs_is_found(tmp_path: Path) -> None:
 
 
 def test_a_surface_that_judges_ownership_is_found(tmp_path: Path) -> None:
-    rule = "from rota.engine.ownership import refuse_declared"
+    rule = "from rota.engine.ownership import refuse_file_owned"
     tree = made_up(tmp_path, {"cli/a.py": rule, "engine/b.py": rule, "engine/ownership.py": ""})
 
-    assert judges_of_ownership(tree) == ["rota.cli.a:1 imports rota.engine.ownership.refuse_declared"]
+    assert judges_of_ownership(tree) == ["rota.cli.a:1 imports rota.engine.ownership.refuse_file_owned"]

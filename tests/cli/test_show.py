@@ -27,6 +27,8 @@ def record(message: str, *args: object, level: int = logging.INFO, **fields: obj
 
 def test_text_from_jobs_cannot_steer_the_terminal() -> None:
     assert visible(f"a{CLEAR_SCREEN}\x9b\r\x07b\tc\nd") == "a\\x1b[2J\\x9b\\x0d\\x07b\tc\nd"
+    assert visible("rm \u202egpj\u2066x\u200f\u061c\u2028") == "rm \\u202egpj\\u2066x\\u200f\\u061c\\u2028"
+    assert visible("שלום, Привет, 你好, é") == "שלום, Привет, 你好, é"
 
 
 @pytest.mark.parametrize(

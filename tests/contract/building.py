@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from rota.model.ids import new_id
 from rota.model.job import Cause, Claim, Job, JobSpec, JobState, make_token, node_of_token
 from rota.model.job_type import OnNodeDeath
@@ -47,6 +49,7 @@ def spec(
     unique_key: str | None = None,
     lock_key: str | None = None,
     cause: Cause | None = None,
+    series: tuple[str, ...] = (),
 ) -> JobSpec:
     """What is asked for: a job that was enqueued at `now`."""
     return JobSpec(
@@ -60,6 +63,7 @@ def spec(
         unique_key=unique_key,
         lock_key=lock_key,
         cause=cause,
+        series=series,
     )
 
 
@@ -156,8 +160,9 @@ def beat(store: Store, *records: Node) -> None:
 
 
 def claims_of(store: Store, queue: str, node: str) -> list[Claim]:
-    """Everything that a node holds."""
-    return store.claims_of_node(queue, node, limit=100_000)
+    """Everything that a node holds, as it was given."""
+    found = store.claims_of_node(queue, node, limit=100_000)
+    return [structs.replace(one, began_at=None) for one in found]
 
 
 def finish(store: Store, *settlements: Settlement, now: int = NOW) -> frozenset[str]:

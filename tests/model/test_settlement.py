@@ -1,6 +1,7 @@
 """What becomes of a job after a run, or after the death of its node."""
 
 import pytest
+from msgspec import structs
 
 from rota.model.job import FINAL_STATES, Claim, Ending, Job, JobSpec, JobState, rank_of
 from rota.model.job_type import OnNodeDeath
@@ -80,10 +81,13 @@ def test_a_death_counts_as_death_and_not_as_attempt() -> None:
 
 
 def test_a_job_type_may_ask_to_fail_when_the_node_dies() -> None:
-    settlement = settle_death(claim(), on_node_death=OnNodeDeath.FAIL, now=NOW)
+    lost = structs.replace(claim(), began_at=NOW - 5)
+
+    settlement = settle_death(lost, on_node_death=OnNodeDeath.FAIL, now=NOW)
 
     assert settlement.state is JobState.FAILED
     assert settlement.ending is not None
+    assert settlement.ending.started_at == NOW - 5
     assert isinstance(settlement.ending.errors, dict)
     assert settlement.ending.errors["type"] == "node_lost"
 

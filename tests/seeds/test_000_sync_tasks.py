@@ -1,6 +1,7 @@
 """Seed 000 from top to bottom, with curl and redis-cli against a real node, on SQLite and on Redis."""
 
 import re
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,6 +52,10 @@ class Site:
         if self._curl is None:
             self._curl = Curl(str(self.node.banner()["address"]), None)
         return self._curl
+
+    def move_to(self, node: RotaProcess) -> None:
+        """Speak to another node from now on."""
+        self.node, self._curl = node, None
 
     def call(self, method: str, path: str, token: str | None = TOKEN, **query: str) -> Answer:
         words = {**query, **({"token": token} if token else {})}
@@ -271,3 +276,48 @@ def test_changes_of_the_file_are_picked_up_without_a_restart(site: Site) -> None
     site.node.until(lambda: len(site.tasks(source="source_id", collection="sample_collection", **ALWAYS)) > 1, "a tick")
     ticked = site.tasks(source="source_id", collection="sample_collection", **ALWAYS)[1]
     assert ticked["priority"] == 200 * 10**12 - unix(ticked["created_at"])
+
+
+def test_any_number_of_requests_on_two_nodes_make_one_task(site: Site) -> None:
+    """The document's double lock: 1,000 requests at once, half of them on another node."""
+    address = str(site.node.banner()["address"])
+    store = str(site.node.banner()["store"])
+    with RotaProcess(["up", "--port", "0", "--no-demo", "--json", "--store", store], site.folder) as other:
+        addresses = [address, str(other.banner()["address"])]
+        query = urlencode({"source": "source_id", "collection": "other", "token": TOKEN})
+        words = ["curl", "-sS", "--parallel", "--parallel-max", "50", "-X", "POST", "-w", "\n%{http_code}\n"]
+        urls = [f"{addresses[number % 2]}/tasks/?{query}" for number in range(1000)]
+        said = subprocess.run([*words, *urls], capture_output=True, text=True, timeout=300, check=True).stdout
+
+        assert sorted(re.findall(r"^20\d$", said, re.MULTILINE)) == ["200"] * 999 + ["201"]
+        (task,) = site.tasks(source="source_id", **ALWAYS)
+        assert set(re.findall(r'"task_id":"(.*?)"', said)) == {task["id"]}
+        site.go()
+        site.until(task["id"], "SUCCESS")
+        assert other.stop() == 0
+
+
+def test_a_task_whose_node_dies_fails_and_says_so(site: Site) -> None:
+    """A second node runs it, and is killed."""
+    store = str(site.node.banner()["store"])
+    (site.folder / "none.yaml").write_text(YAML + "\nsync_tasks: {threads: 0}\n")
+    assert site.node.stop() == 0
+    words = ["up", "--port", "0", "--no-demo", "--json", "--store", store]
+    with (
+        RotaProcess([*words, "--config", "none.yaml"], site.folder) as watcher,
+        RotaProcess(words, site.folder) as victim,
+    ):
+        site.move_to(watcher)
+        _, id = site.post("source_id", "other")
+        site.until(id, "RUNNING")  # not on the watcher, which runs none
+        victim.process.kill()
+
+        failed = site.until(id, "FAILED")
+        assert failed["finished_at"] > failed["started_at"] > ""
+        last = site.logs(id)[-1]
+        assert (last["level"], "node" in last["message"], "died" in last["message"]) == ("error", True, True)
+        status, second = site.post("source_id", "other")
+        assert (status, second == id) == (201, False)
+        assert site.task(second)["status"] == "SCHEDULED"
+        assert site.task(id)["status"] == "FAILED"
+        assert watcher.stop() == 0

@@ -1,15 +1,19 @@
 """The socket of the server, and serving on it."""
 
 import asyncio
+import http.client
 import signal
 import socket
+import ssl
+import subprocess
 import urllib.request
+from pathlib import Path
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
 from rota.errors import InvalidInput
-from rota.server.listen import address_of, is_loopback, listen, serve
+from rota.server.listen import Tls, address_of, is_loopback, listen, serve
 
 
 async def hello(scope: Scope, receive: Receive, send: Send) -> None:
@@ -17,8 +21,8 @@ async def hello(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"hello"})
 
 
-def fetch(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=60) as answer:
+def fetch(url: str, context: ssl.SSLContext | None = None) -> bytes:
+    with urllib.request.urlopen(url, timeout=60, context=context) as answer:
         return bytes(answer.read())
 
 
@@ -94,3 +98,51 @@ def test_ipv6_works_too() -> None:
     with listen("::1", 0) as listener:
         assert is_loopback(listener)
         assert address_of(listener) == f"http://[::1]:{listener.getsockname()[1]}"
+
+
+def test_a_server_with_a_certificate_speaks_https_only(tmp_path: Path) -> None:
+    certificate, key = make_certificate(tmp_path)
+    trusting = ssl.create_default_context(cafile=certificate)
+
+    async def scene() -> bytes:
+        stopping = asyncio.Event()
+        listener = listen("127.0.0.1", 0)
+        tls = Tls(certificate, key)
+        tls.check()
+        serving = asyncio.create_task(serve(hello, listener, stopping, tls=tls))
+        said = await asyncio.to_thread(fetch, address_of(listener, has_tls=True), trusting)
+        with pytest.raises((ConnectionError, http.client.HTTPException)):
+            await asyncio.to_thread(fetch, address_of(listener))
+        stopping.set()
+        await serving
+        return said
+
+    assert asyncio.run(scene()) == b"hello"
+
+
+def test_files_that_are_no_certificate_are_told_before_the_start(tmp_path: Path) -> None:
+    certificate, key = make_certificate(tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    (tmp_path / "text").write_text("canary")
+
+    for one in (
+        Tls(str(tmp_path / "none"), key),
+        Tls(str(tmp_path / "text"), key),
+        Tls(certificate, make_certificate(other)[1]),
+        Tls(certificate),
+    ):
+        with pytest.raises(InvalidInput, match=r"tls_certificate: .* cannot be used: ") as refused:
+            one.check()
+        assert "canary" not in str(refused.value)
+
+
+def make_certificate(folder: Path) -> tuple[str, str]:
+    """A certificate for 127.0.0.1 that signs itself, and its key."""
+    certificate, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(
+        [*command, "-keyout", key, "-out", certificate, "-days", "2", *names], check=True, capture_output=True
+    )
+    return certificate, key

@@ -505,3 +505,42 @@ def test_secrets_are_masked_wherever_settings_are_shown(tmp_path: Path) -> None:
 def test_a_refused_secret_is_not_repeated(tmp_path: Path) -> None:
     assert "12345" not in refusal(tmp_path, "server: {api_key: 12345}")
     assert "hunter2" not in environment_refusal(tmp_path, {"ROTA_STORE": "me:hunter2@host"})
+
+
+def test_aliases_that_mean_a_billion_values_are_refused_and_a_few_are_not(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [" + ", ".join(["x"] * 10) + "]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    metadata = "".join(f"      {line}\n" for line in lines)
+    bomb = f"job_types:\n  - name: a\n    executor: log\n    metadata:\n{metadata}"
+    shared = "job_types: [{name: a, executor: log, metadata: &m {x: [1, 2]}}, {name: b, executor: log, metadata: *m}]"
+
+    assert "rota.yaml:10: is more than 1,000,000 values, as its aliases repeat them" in refusal(tmp_path, bomb)
+    assert [one.metadata for one in load_yaml(tmp_path, shared).job_types] == [{"x": [1, 2]}] * 2
+
+
+def test_names_and_proxies_of_a_server_are_checked(tmp_path: Path) -> None:
+    good = load_yaml(
+        tmp_path, "server: {allowed_hosts: [rota.example.com, '*.internal', '*'], trusted_proxies: [10.0.0.0/8]}"
+    )
+
+    assert good.allowed_hosts == ("rota.example.com", "*.internal", "*")
+    assert good.trusted_proxies == ("10.0.0.0/8",)
+    for wrong in ("rota.example.com:80", "http://rota", "a b", "a.*.b"):
+        assert "is not a host name" in refusal(tmp_path, f"server: {{allowed_hosts: ['{wrong}']}}")
+    assert "no address or network" in refusal(tmp_path, "server: {trusted_proxies: [proxy]}")
+    assert "from 1 to" in refusal(tmp_path, "server: {max_connections: 0}")
+
+
+def test_a_file_is_owned_by_its_folder_its_project_or_by_whom_it_says(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "rota.yaml").write_text("node_types: [{name: big}]")
+    by_folder = load_settings({}, {}, None, folder)
+    (folder / "rota.yaml").write_text("owner: bank")
+    by_word = load_settings({}, {}, None, folder)
+    (folder / "rota.yaml").unlink()
+    (folder / "pyproject.toml").write_text('[project]\nname = "market"\n[tool.rota]\notel = false\n')
+    by_project = load_settings({}, {}, None, folder)
+
+    assert [one.owner for one in (by_folder, by_word, by_project)] == ["shop", "bank", "market"]
+    assert load_settings({}, {}, None, tmp_path).owner == ""

@@ -5,7 +5,6 @@ from pathlib import Path
 from rota.clock import Clock, NodeClock, SystemClock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.file import FileDefinitions
-from rota.engine.definitions.ownership import MANAGED_BY_FILE
 from rota.engine.events.configurations import Configurations
 from rota.engine.events.events import RETENTION_MS, Events
 from rota.engine.executors.registry import ExecutorRegistry
@@ -53,12 +52,8 @@ class Engine:
         self.backfills = Backfills(store, self.definitions, self.schedules, clock)
         self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
         self.configurations = Configurations(store, self.definitions, clock)
-        self.file = self.declared_by(MANAGED_BY_FILE)
+        self.file = FileDefinitions(store, self.definitions, self.schedules, self.configurations)
         self.why = Why(store, self.definitions, self.jobs, self.schedules, self.configurations, clock)
-
-    def declared_by(self, owner: str) -> FileDefinitions:
-        """What a file, or an app, has in the store."""
-        return FileDefinitions(self.store, self.definitions, self.schedules, self.configurations, owner=owner)
 
     @classmethod
     def open(

@@ -39,6 +39,7 @@ from rota.store import Store, open_store
 
 if TYPE_CHECKING:
     from rota.server.api import Api
+    from rota.server.listen import Tls
     from rota.server.operations import Operation
 
 SERVER = "server"
@@ -87,7 +88,7 @@ class Host:
             return None
         from rota.server.listen import address_of
 
-        return address_of(self.listener)
+        return address_of(self.listener, has_tls=self.settings.tls_certificate is not None)
 
     @classmethod
     def open(cls, settings: Settings, store: Store, roles: frozenset[str]) -> "Host":
@@ -199,9 +200,9 @@ class Host:
 
         api = self.make_api(plan)
         try:
-            most = self.settings.max_connections
-            app = make_app(api, self._operations())
-            await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most)
+            app, most = make_app(api, self._operations()), self.settings.max_connections
+            tls = _tls(self.settings)
+            await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most, tls=tls)
         finally:
             await asyncio.to_thread(api.close)
 
@@ -264,9 +265,21 @@ def hosted(
         yield host
 
 
+def _tls(settings: Settings) -> "Tls | None":
+    from rota.server.listen import Tls
+
+    if settings.tls_certificate is None:
+        if settings.tls_key is not None:
+            raise InvalidInput("tls_key", "needs tls_certificate beside it")
+        return None
+    return Tls(settings.tls_certificate, settings.tls_key)
+
+
 def _listen(settings: Settings, opened: ExitStack) -> socket.socket:
     from rota.server.listen import listen
 
+    if (tls := _tls(settings)) is not None:
+        tls.check()
     listener = listen(settings.host, settings.port)
     opened.callback(listener.close)
     return listener

@@ -6,12 +6,18 @@ from typing import TextIO
 
 import click
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, and those that change the direction of text, so that it reads as something else."""
 
 
 def visible(text: str) -> str:
     """Text in which no character steers the terminal; tabs and line ends stay."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _CONTROL.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
 
 
 def coloured(text: str, colour: str | None, stream: TextIO) -> str:

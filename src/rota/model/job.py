@@ -75,6 +75,8 @@ class JobSpec(Struct, frozen=True, omit_defaults=True, kw_only=True):
     retry: RetryPolicy | None = None
     """Overrides the job type's."""
     cause: Cause | None = None
+    series: tuple[str, ...] = ()
+    """Lists of its queue in which it is found, by the time of its making, for as long as it is remembered."""
 
     @property
     def available_at(self) -> int:
@@ -159,6 +161,8 @@ class Claim(Struct, frozen=True):
     past: tuple[PastAttempt, ...] = ()
     is_begun: bool = True
     """Whether it runs, as far as the store knows. One that was claimed ahead waits in its node's buffer first."""
+    began_at: int | None = None
+    """When it began; told only of claims that are looked up later."""
 
     @property
     def attempt(self) -> int:

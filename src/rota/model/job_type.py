@@ -45,6 +45,10 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
     on_node_death: OnNodeDeath = OnNodeDeath.REQUEUE
     managed_by: str = ""
     """`file` when it is defined in a configuration file, which then owns it."""
+    series: tuple[str, ...] = ()
+    """Lists in which its jobs are found, by the time of their making; the last one is its own."""
+    history_max_count: int | None = None
+    """How many jobs its last series keeps; the oldest ended ones go first. Absent means as many as the queue."""
     labels: dict[str, str] = {}
     """What it is to whoever defined it, by name: a dialect finds its own again by these."""
 

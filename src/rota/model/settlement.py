@@ -135,6 +135,7 @@ def settle_death(claim: Claim, *, on_node_death: OnNodeDeath, now: int) -> Settl
         token=claim.token,
         attempts=claim.attempts,
         deaths=deaths,
+        started_at=claim.began_at,
         errors=errors,
         past=claim.past,
     )

@@ -4,10 +4,12 @@ import asyncio
 import errno
 import ipaddress
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from msgspec import Struct
 from starlette.types import ASGIApp
 
 from rota.errors import InvalidInput
@@ -53,11 +55,33 @@ def is_loopback(listener: socket.socket) -> bool:
     return (mapped or address).is_loopback
 
 
-def address_of(listener: socket.socket) -> str:
+class Tls(Struct, frozen=True):
+    """The PEM files with which a server speaks HTTPS."""
+
+    certificate: str
+    key: str | None = None
+
+    def check(self) -> None:
+        """Refuse files that no server could use, before it starts."""
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key, password=_no_password)
+        except (OSError, ValueError) as error:  # an `SSLError` is an `OSError`
+            why = error.strerror if isinstance(error, FileNotFoundError | PermissionError) else error
+            files = self.certificate if self.key is None else f"{self.certificate} with {self.key}"
+            raise InvalidInput("tls_certificate", f"{files} cannot be used: {why}; both must be PEM files") from None
+
+
+def _no_password() -> str:
+    """OpenSSL would ask on the terminal."""
+    raise ValueError("the key needs a password; write it to the file without one, and keep that to yourself")
+
+
+def address_of(listener: socket.socket, *, has_tls: bool = False) -> str:
     """The URL at which the server can be reached. Of a server on all addresses it is the one on this machine."""
+    scheme = "https" if has_tls else "http"
     host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 class _Server(uvicorn.Server):
@@ -75,9 +99,13 @@ async def serve(
     *,
     before_end: Callable[[], None] | None = None,
     max_connections: int = MAX_CONNECTIONS,
+    tls: Tls | None = None,
 ) -> None:
     """Serve until `stopping` is set; then call `before_end`, answer what is under way and close the socket."""
-    server = _Server(BoundedConfig(app, max_connections=max_connections))
+    config = BoundedConfig(app, max_connections=max_connections)
+    if tls is not None:
+        config.ssl_certfile, config.ssl_keyfile = tls.certificate, tls.key
+    server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     watching = asyncio.create_task(watch_connections(server))
     stop = asyncio.create_task(stopping.wait())

@@ -85,6 +85,9 @@ def _read_yaml(text: str, name: str) -> Document:
         raise InvalidInput(name, "is nested too deeply") from None
 
 
+_MAX_VALUES = 1_000_000
+
+
 class _StrictLoader(yaml.CSafeLoader):
     """PyYAML's fast loader with the scalars of YAML 1.2."""
 
@@ -102,6 +105,7 @@ class _YamlReader:
         self._loader = _StrictLoader(text)
         self._name = name
         self._values: dict[yaml.Node, object] = {}
+        self._sizes: dict[yaml.Node, int] = {}
         self._open: set[yaml.Node] = set()
         self._lines: dict[tuple[int, str | int], int] = {}
 
@@ -124,7 +128,18 @@ class _YamlReader:
             self._open.add(node)
             self._values[node] = self._made(node)
             self._open.discard(node)
+            self._sizes[node] = self._size(node)
         return self._values[node]
+
+    def _size(self, node: yaml.Node) -> int:
+        """How many values it is, each counted as often as an alias repeats it: ten lines can mean a billion."""
+        parts = node.value if isinstance(node, yaml.SequenceNode) else []
+        if isinstance(node, yaml.MappingNode):
+            parts = [value for _, value in node.value]
+        size = 1 + sum(self._sizes[part] for part in parts)
+        if size > _MAX_VALUES:
+            raise self._refusal(node, f"is more than {_MAX_VALUES:,} values, as its aliases repeat them")
+        return size
 
     def _made(self, node: yaml.Node) -> object:
         if isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map":

@@ -26,6 +26,7 @@ class Field(Struct, frozen=True):
 
 FIELDS: dict[str, Field] = {
     "store": Field(values.url),
+    "owner": Field(values.short_text),
     "sqlite_synchronous": Field(values.one_of(["NORMAL", "FULL"])),
     "history_max_age_days": Field(values.number(0, 36_500), values.read_number),
     "history_max_count": Field(values.whole(0, 10**12), values.read_whole),
@@ -39,6 +40,8 @@ FIELDS: dict[str, Field] = {
     "metrics_open": Field(values.flag, values.read_flag),
     "allowed_hosts": Field(values.host_names, values.read_words),
     "trusted_proxies": Field(values.networks, values.read_words),
+    "tls_certificate": Field(values.text),
+    "tls_key": Field(values.text),
     "max_connections": Field(values.whole(1, 1_000_000), values.read_whole),
     "event_types": Field(values.event_types, values.read_words),
     "roles": Field(values.some_of(ROLES), values.read_words),
@@ -64,6 +67,8 @@ SERVER_KEYS = {"enabled": "server_enabled"} | {
         "metrics_open",
         "allowed_hosts",
         "trusted_proxies",
+        "tls_certificate",
+        "tls_key",
         "max_connections",
     )
 }

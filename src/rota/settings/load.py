@@ -12,6 +12,7 @@ from rota.settings import values
 from rota.settings.environment import Found, read_environment
 from rota.settings.fields import FIELDS, SERVER_KEYS, TOP_KEYS
 from rota.settings.settings import Settings
+from rota.settings.values import MAX_OWNER
 
 if TYPE_CHECKING:
     from rota.settings.document import Document
@@ -52,6 +53,8 @@ def load_settings(
     }
     sources = {key: document.place(document.content, key) for key in _DEFINITIONS if document.content.get(key)}
     settings = _merged(cli, environ, from_file, sources)
+    if not settings.owner:
+        settings = msgspec.structs.replace(settings, owner=_project_of(path))
     configurations = read_configurations(document, settings.event_types)
     found = msgspec.structs.replace(settings, config_file=document.name, configurations=configurations, **definitions)
     for section in sections:
@@ -115,14 +118,25 @@ def _named_file(path: Path, where: str) -> Path:
 
 
 def _has_table(toml_file: Path) -> bool:
+    tool = _toml_of(toml_file).get("tool")
+    return isinstance(tool, dict) and "rota" in tool
+
+
+def _toml_of(toml_file: Path) -> dict[str, object]:
     import tomllib
 
     try:
-        tool = tomllib.loads(toml_file.read_bytes().decode()).get("tool")
+        return tomllib.loads(toml_file.read_bytes().decode())
     except ValueError:
         # Not ours to judge: whoever reads this file for its own sake will say what is wrong with it.
-        return False
-    return isinstance(tool, dict) and "rota" in tool
+        return {}
+
+
+def _project_of(path: Path) -> str:
+    """The name of the project that a file belongs to."""
+    project = _toml_of(path).get("project") if path.name == _TOML_NAME else None
+    name = project.get("name") if isinstance(project, dict) else None
+    return name if isinstance(name, str) and name else path.resolve().parent.name[:MAX_OWNER] or "root"
 
 
 def _shown_name(path: Path, cwd: Path) -> str:

@@ -23,6 +23,9 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     store: str = "sqlite:///rota.db"
     """URL of the store. A relative file is relative to the working directory."""
+    owner: str = ""
+    """Whose the definitions of the file are. By default the name of its project: that of `pyproject.toml`, or of the
+    folder in which the file is. Without a file it is empty."""
     sqlite_synchronous: str = "FULL"
     """With `FULL` a power cut costs nothing, at the price of a disk flush per commit; with `NORMAL` the last second."""
     history_max_age_days: float = 30.0
@@ -48,6 +51,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Names under which the server answers beside those of loopback and of its address; `*` for any."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks of proxies that are believed when they say for whom they ask."""
+    tls_certificate: str | None = None
+    """A PEM file with the certificate of the server and those between it and its root; then it speaks HTTPS only."""
+    tls_key: str | None = None
+    """A PEM file with its private key; absent means that it is in the file of the certificate."""
     max_connections: int = 1_000
     """Connections that the server holds; never more than half the descriptors of its process."""
 

@@ -28,6 +28,16 @@ def text(where: str, value: object) -> str:
     return value
 
 
+MAX_OWNER = 128
+
+
+def short_text(where: str, value: object) -> str:
+    found = text(where, value).strip()
+    if len(found) > MAX_OWNER:
+        raise InvalidInput(where, f"must have at most {MAX_OWNER} characters, got {len(found)}")
+    return found
+
+
 def secret(where: str, value: object) -> str:
     """Text whose value no message repeats."""
     if not isinstance(value, str) or not value.strip():

@@ -49,6 +49,7 @@ class BackfillPlanShape(BackfillShape, frozen=True, kw_only=True):
     first: int | None
     last: int | None
     already_fired: int
+    already_made: int
     excluded: int
     known_from: int | None
     """Of older instants nobody knows whether they fired."""
@@ -178,6 +179,7 @@ def backfill_plan_shape(plan: BackfillPlan) -> BackfillPlanShape:
         first=instants[0] if instants else None,
         last=instants[-1] if instants else None,
         already_fired=plan.already_fired,
+        already_made=plan.already_made,
         excluded=plan.excluded,
         known_from=plan.known_from,
     )

@@ -136,7 +136,8 @@ class ClaimStore(Protocol):
         ...
 
     def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
-        """What the node holds. Costs as much as the queue has running jobs, so it is read for dead nodes only."""
+        """What the node holds, and since when. Costs as much as the queue has running jobs, so it is read for dead
+        nodes only."""
         ...
 
     def reclaim_jobs(

@@ -94,6 +94,26 @@ class JobStore(Protocol):
         """
         ...
 
+    def list_series(
+        self,
+        queue: str,
+        series: str,
+        *,
+        since: int = 0,
+        until: int | None = None,
+        limit: int,
+        after: Job | None = None,
+        latest_first: bool = False,
+    ) -> list[Job]:
+        """Jobs of a series, whatever their state, by the time at which they were enqueued: from `since` on and before
+        `until`, the oldest first or the latest. A page goes on behind the job `after`, the last of the page before,
+        also when that is forgotten. Costs as much as it gives."""
+        ...
+
+    def count_series(self, queue: str, series: str) -> int:
+        """How many jobs of a series are remembered."""
+        ...
+
     def read_wait(self, queue: str, job_id: str) -> Wait | None:
         """What a queued job waits behind; None if no such job is queued there."""
         ...

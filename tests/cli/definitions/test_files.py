@@ -49,6 +49,15 @@ def test_what_the_file_owns_is_changed_there_only(file: Path) -> None:
     assert done("apply", "-f", "jobs.yaml").stdout == "- job type report\n- schedule nightly\n"
 
 
+def test_what_looks_like_a_slip_is_said_once_it_is_new(file: Path) -> None:
+    file.write_text(FILE.replace('cron: "30 2 * * *"', 'at: "2020-01-01T00:00"'))
+
+    first, again = done("apply", "-f", "jobs.yaml"), done("apply", "-f", "jobs.yaml")
+
+    assert "warning: schedule nightly: its time is over, so it never fires" in first.stderr
+    assert "warning" not in again.stderr
+
+
 def test_an_error_names_the_line(file: Path) -> None:
     file.write_text(FILE.replace("30 2", "30 25"))
 

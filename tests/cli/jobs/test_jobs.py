@@ -180,6 +180,15 @@ def test_the_log_of_a_job_is_bare_text_for_other_programs(opened: Store) -> None
     assert done("logs", job_id, "--level", "error").stdout == "two\n"
 
 
+def test_the_log_of_a_job_steers_no_terminal_behind_a_pipe_unless_it_is_wanted(opened: Store) -> None:
+    job_id = enqueue()
+    run_next(opened, succeeded(), [LogEntry(1_000, "\x1b[2Jone\u202e")])
+
+    assert done("logs", job_id).stdout == "\\x1b[2Jone\\u202e\n"
+    assert done("logs", job_id, "--raw").stdout == "\x1b[2Jone\u202e\n"
+    assert done("logs", job_id, "--raw", "-f").stdout == "\x1b[2Jone\u202e\n"
+
+
 def test_the_log_of_a_job_can_be_had_as_json(opened: Store) -> None:
     job_id = enqueue()
     run_next(opened, succeeded(), LINES)

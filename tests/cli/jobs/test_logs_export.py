@@ -185,3 +185,23 @@ def test_what_cannot_be_meant_is_refused(store: Store, url: str, folder: Path) -
 def test_help_shows_it(folder: Path) -> None:
     assert "JSON lines" in done("logs", "export", "--help").stdout
     assert "rota logs export" in done("logs", "--help").stdout
+
+
+def test_an_export_follows_no_link(store: Store, url: str, folder: Path) -> None:
+    run_jobs(store, range(3))
+    victim = folder / "victim"
+    victim.write_text("precious")
+    for name in ("out.jsonl", "new.jsonl.state.new"):
+        (folder / name).symlink_to(victim)
+    (folder / "dangling.jsonl").symlink_to(folder / "nowhere")
+
+    for name in ("out.jsonl", "dangling.jsonl", "new.jsonl"):
+        assert rota("logs", "export", "--store", url, "--output", name).exit_code != 0, name
+    done("logs", "export", "--store", url, "--output", "mine.jsonl")
+    (folder / "mine.jsonl").unlink()
+    (folder / "mine.jsonl").symlink_to(victim)
+    again = rota("logs", "export", "--store", url, "--resume-from", "mine.jsonl.state")
+
+    assert again.exit_code == 2
+    assert victim.read_text() == "precious"
+    assert not (folder / "nowhere").exists()

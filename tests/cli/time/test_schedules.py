@@ -66,6 +66,14 @@ def test_every_kind_of_times_has_the_same_defaults(words: list[str]) -> None:
     assert (shown["overlap"], shown["catch_up"]["mode"]) == ("skip", "last")
 
 
+def test_what_looks_like_a_slip_is_said_when_a_schedule_is_made_or_changed() -> None:
+    made = done("schedule", "create", "a", "-t", "report", "--cron", "0 0 13 * 5")
+    changed = done("schedule", "edit", "a", "--cron", "0 0 * * *", "--catch-up", "all")
+
+    assert 'warning: day "13" and weekday "5" are both restricted' in made.stderr
+    assert "warning: after downtime catch_up: all fires the first missed time" in changed.stderr
+
+
 def test_the_unit_of_an_interval_is_said() -> None:
     assert done("schedule", "create", "a", "-t", "report", "--every", "5s").stderr.startswith("every 5 seconds")
 

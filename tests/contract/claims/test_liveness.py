@@ -160,6 +160,16 @@ def test_no_more_claims_are_named_than_asked_for(store: Store) -> None:
     assert some < set(ids)
 
 
+def test_a_claim_that_is_looked_up_knows_since_when_it_is_held(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    enqueue(store, spec(queue))
+    claim(store, queue, node=node, now=NOW + 7)
+
+    (found,) = store.claims_of_node(queue, node, limit=4)
+
+    assert found.began_at == NOW + 7
+
+
 def test_a_claim_knows_attempts_and_deaths_before_it(store: Store) -> None:
     queue, node = new_queue(), new_node()
     enqueue(store, spec(queue, priority=4))

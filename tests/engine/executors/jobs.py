@@ -8,6 +8,7 @@ import functools
 import json
 import logging
 import os
+import resource
 import sys
 import threading
 import uuid
@@ -276,6 +277,11 @@ def forge() -> str:
 def variables() -> dict[str, str]:
     """What this process has in its environment."""
     return dict(os.environ)
+
+
+def open_files_limit() -> list[int]:
+    """How many files this process may have open."""
+    return list(resource.getrlimit(resource.RLIMIT_NOFILE))
 
 
 def print_some() -> None:

@@ -121,6 +121,19 @@ def test_the_well_known_key_ends_for_good_when_a_person_makes_or_sets_a_key(kept
     assert not ring_for(kept).identify("dev_key", by_own_program=True)
 
 
+def test_the_well_known_key_that_was_accepted_is_good_until_a_person_makes_a_key(kept: Store) -> None:
+    clock = ManualClock()
+    ring = KeyRing(kept, plan_for(kept), clock)
+    caller = ring.identify("dev_key", by_own_program=True)
+    assert caller is not None
+    assert ring.still_good("dev_key", caller)
+
+    make_viewer(kept, "grafana")
+    clock.advance(100)
+
+    assert not ring.still_good("dev_key", caller)
+
+
 def test_the_well_known_key_does_not_work_beside_keys_that_an_older_version_made(kept: Store) -> None:
     make_viewer(kept, "grafana")
     assert kept.delete_setting("dev_key_ended")

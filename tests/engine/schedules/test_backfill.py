@@ -8,6 +8,7 @@ from rota.engine.schedules.backfill import BackfillRequest
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.job import Cause, Job, JobSpec, JobState
 from rota.model.job_type import Unique
+from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import Backfill, Overlap, Tick, TickStatus
 from rota.store import Store
 from rota.store.jobs import JobQuery
@@ -90,6 +91,33 @@ def test_a_job_says_which_backfill_made_it(installation: SchedulesInstallation) 
 
     causes = {(job.spec.cause.kind, job.spec.cause.name) for job in jobs(installation) if job.spec.cause}
     assert causes == {("backfill", f"{uuid}:{made.id}")}
+
+
+def test_a_longer_range_makes_only_the_new_instants(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    installation.backfills.start("s", RANGE)
+
+    longer = installation.backfills.start("s", structs.replace(RANGE, start=FULL - 12 * MINUTE))
+    repeated = installation.backfills.start("s", structs.replace(RANGE, start=FULL - 12 * MINUTE))
+    within = installation.backfills.start("s", structs.replace(RANGE, end=FULL - 5 * MINUTE))
+
+    assert [at - FULL for _, at in longer.instants] == [-11 * MINUTE, -10 * MINUTE]
+    assert [(len(one.instants), one.already_made) for one in (longer, repeated, within)] == [(2, 10), (0, 12), (0, 5)]
+    assert instants(installation) == [n * MINUTE for n in range(-11, 1)]
+
+
+def test_each_backfill_counts_and_cancels_only_what_it_made(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="* * * * *")
+    first = installation.backfills.start("s", RANGE).backfill
+    longer = installation.backfills.start("s", structs.replace(RANGE, start=FULL - 12 * MINUTE)).backfill
+    edited = ScheduleRequest(job_type="report", name="s", cron="0 0 1 1 *")
+    installation.schedules.replace("s", edited)
+
+    made = [sum(installation.backfills.progress("s", one.id).values()) for one in (first, longer)]
+
+    assert made == [10, 2]
+    assert installation.backfills.cancel("s", longer.id) == 2
+    assert installation.backfills.cancel("s", first.id) == 10
 
 
 def test_repeating_it_makes_no_job_twice(installation: SchedulesInstallation) -> None:
@@ -303,6 +331,7 @@ def test_a_job_has_all_that_its_schedule_says_and_the_record_all_that_was_asked_
         overlap=Overlap.ALLOW,
         priority=-100,
         force=True,
+        trigger=installation.schedules.find("s").schedule.trigger,
     )
     first = jobs(installation)[0].spec
     assert first == JobSpec(

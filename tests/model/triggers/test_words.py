@@ -36,6 +36,10 @@ from tests.model.triggers.instants import ms
         ("0 0 1 * *", "at 0:00 on day 1 of the month"),
         ("0 0 L * *", "at 0:00 on the last day of the month"),
         ("0 0 L-3 * *", "at 0:00 on the day 3 days before the last day of the month"),
+        (
+            "0 0 L-3W * *",
+            "at 0:00 on the working day (Monday to Friday) nearest 3 days before the last day of the month",
+        ),
         ("0 0 LW * *", "at 0:00 on the last working day (Monday to Friday) of the month"),
         ("0 0 15W * *", "at 0:00 on the working day (Monday to Friday) nearest day 15 of the month"),
         ("0 0 * * 5L", "at 0:00 on the last Friday of the month"),
@@ -97,7 +101,7 @@ from tests.model.triggers.instants import ms
         ("0 0 1-31 * 5", "at 0:00 every day"),
         ("30 4 1,15 * 5", "at 4:30 on days 1 and 15 of the month or on Friday"),
         ("0 0 * * 1-5/2", "at 0:00 on Monday, Wednesday and Friday"),
-        ("0 9 ? * 2-6", "at 9:00 on Monday to Friday"),
+        ("0 0 9 ? * 2-6", "at 9:00 on Monday to Friday"),
         ("0 0 0 1 1 ? 2030,2032", "at 0:00 on day 1 of January in 2030 and 2032"),
         ("0 30 10-13 ? * WED,FRI", "every hour from 10:30 to 13:30 on Wednesday and Friday"),
         (

@@ -74,7 +74,7 @@ def test_apps_leave_each_other_alone(make_app: MakeApp) -> None:
     bank.run_worker(burst=True)
 
     assert (job_types(shop), schedules(shop)) == ({"report": "app:shop"}, {"report": "app:shop"})
-    with pytest.raises(Conflict, match="'report' stands in the code of the app 'bank', but was defined in another way"):
+    with pytest.raises(Conflict, match="'report' stands in the code of the app 'bank', but the job type was"):
         bank.task(name="report")(functions.report).enqueue()
 
 
@@ -83,7 +83,7 @@ def test_what_somebody_else_defined_is_not_taken(app: Rota) -> None:
     app.task(name="add")(functions.add).enqueue(1)
     app.engine.definitions.create_job_type(mine)
 
-    with pytest.raises(Conflict, match="delete that one, or choose another name"):
+    with pytest.raises(Conflict, match="delete that one, or give one of them another name"):
         app.task(name="report")(functions.report).enqueue()
 
     assert job_types(app)["report"] == ""

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from starlette.testclient import TestClient
 
-from rota.engine.keys.access import Role, Scope, read_scopes
+from rota.engine.keys.access import SCOPES_OF, Role, Scope, read_scopes
 from rota.engine.keys.admin_key import KeyPlan
 from rota.engine.keys.key_ring import KeyRing
-from rota.engine.keys.named_keys import make_key
+from rota.engine.keys.named_keys import NamedKey, make_key
 from rota.server.api import Api
 from rota.server.app import make_app
 from rota.store import Store
@@ -217,10 +217,16 @@ def test_a_key_that_had_all_of_its_role_has_what_the_role_got_since(kept: Store)
     before = frozenset(Scope) - {Scope.TYPES_WRITE, Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ}
     some = frozenset({Scope.JOBS_READ})
 
-    _, operator = make_key(kept, "o", role=Role.OPERATOR, scopes=before, expires_at=None, now=1)
-    _, narrow = make_key(kept, "n", role=Role.OPERATOR, scopes=some, expires_at=None, now=1)
+    def of_older_version(scopes: frozenset[Scope]) -> NamedKey:
+        return NamedKey(id="1", name="o", role=Role.OPERATOR, scopes=scopes, hash="", made_at=1)
+
+    operator, narrow = of_older_version(before), of_older_version(some)
+    _, exact = make_key(kept, "e", role=Role.OPERATOR, scopes=before, expires_at=None, now=1)
+    _, whole = make_key(kept, "w", role=Role.OPERATOR, scopes=SCOPES_OF[Role.OPERATOR], expires_at=None, now=1)
 
     assert operator.caller.may(Scope.CONFIGURATIONS_WRITE)
     assert not operator.caller.may(Scope.TYPES_WRITE)
     assert not operator.caller.may(Scope.AUDIT_READ)
     assert narrow.caller.scopes == some
+    assert exact.caller.scopes == before, "it was made with these names, and there were more"
+    assert whole.caller.scopes == SCOPES_OF[Role.OPERATOR]

@@ -19,6 +19,8 @@ LATEST = 4_102_444_800_000
 """The beginning of the year 2100."""
 
 NUMBERS: dict[str, tuple[int, int, int | None]] = {
+    "/api/audit limit": (1, 1000, 100),
+    "/api/audit since": (0, 4102444800000, None),
     "/api/jobs limit": (1, 1_000, 100),
     "/api/jobs since": (0, LATEST, None),
     "/api/jobs until": (0, LATEST, None),

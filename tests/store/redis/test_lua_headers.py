@@ -337,7 +337,7 @@ def test_a_script_agrees_with_its_header_and_builds_no_key(path: Path) -> None:
     assert faults_of(path.read_text(), _texts(SCRIPTS / "includes")) == []
 
 
-@pytest.mark.parametrize("path", sorted(DIALECTS.glob("*/scripts/*.lua")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(DIALECTS.glob("**/scripts/*.lua")), ids=lambda path: path.stem)
 def test_a_script_of_a_dialect_does_so_too_and_may_use_the_same_includes(path: Path) -> None:
     assert faults_of(path.read_text(), _texts(SCRIPTS / "includes")) == []
 

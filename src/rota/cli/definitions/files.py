@@ -9,6 +9,7 @@ from rota.cli.show import Shape, answer, compact, talk
 from rota.cli.target import Target, takes_target
 from rota.dialects import registry
 from rota.engine.definitions.file import Difference, Wanted
+from rota.model.schedules.hints import request_hints
 from rota.settings import Settings, load_settings
 
 _MARKS = {"create": "+", "change": "~", "delete": "-"}
@@ -16,30 +17,36 @@ _FILE = click.option(
     "-f", "--file", "file", metavar="FILE", type=click.Path(path_type=Path), required=True, help="Like rota.yaml."
 )
 
+_PRUNE = click.option("--prune", is_flag=True, help="Remove also what other files own and this one does not have.")
+
 
 @click.command(short_help="Make the store agree with a file of definitions.")
 @_FILE
+@_PRUNE
 @takes_target
-def apply(target: Target, *, file: Path) -> None:
+def apply(target: Target, *, file: Path, prune: bool) -> None:
     """Make node types, job types and schedules of the file, change them, and remove those it no longer has.
 
-    Only what is defined in a file is touched; what was made in another way stays as it is.
+    Only what the file owns is removed, by its `owner`; what other files own or was made in another way stays as it is.
     """
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
-        changes = rota.file.apply(Wanted.of(settings))
-    answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes))
+        changes = rota.file.apply(Wanted.of(settings, prunes=prune))
+        hints = _hints(settings, changes, rota.clock.now())
+    answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes, hints))
 
 
 @click.command(short_help="Show what apply would change.")
 @_FILE
+@_PRUNE
 @takes_target
-def diff(target: Target, *, file: Path) -> None:
+def diff(target: Target, *, file: Path, prune: bool) -> None:
     """Show what `rota apply` would change, field by field; change nothing."""
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
-        changes = rota.file.diff(Wanted.of(settings))
-    answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes))
+        changes = rota.file.diff(Wanted.of(settings, prunes=prune))
+        hints = _hints(settings, changes, rota.clock.now())
+    answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes, hints))
 
 
 def _read(target: Target, file: Path) -> tuple[Target, Settings]:
@@ -54,11 +61,20 @@ def _shape(one: Difference) -> Shape:
     return {"kind": one.kind, "name": one.name, "action": one.action, "before": one.before, "after": one.after}
 
 
-def _show(changes: list[Difference]) -> None:
+def _hints(settings: Settings, changes: list[Difference], now: int) -> list[str]:
+    """What looks like a slip in the schedules that are new or changed."""
+    changed = {one.name for one in changes if one.kind == "schedule" and one.action != "delete"}
+    requests = [one for one in settings.schedules if one.name in changed]
+    return [f"schedule {one.name}: {hint}" for one in requests for hint in request_hints(one, now)]
+
+
+def _show(changes: list[Difference], hints: list[str]) -> None:
     for one in changes:
         click.echo(f"{_MARKS[one.action]} {one.kind} {one.name}")
         if one.action == "change":
             for field in one.after:
                 click.echo(f"    {field}: {compact(one.before[field])} -> {compact(one.after[field])}")
+    for hint in hints:
+        talk(f"warning: {hint}")
     if not changes:
         talk("No differences.")

@@ -5,6 +5,7 @@ that end meanwhile do not shift anything. Progress is kept after whole jobs, tog
 export that is taken up again cuts off what was written behind that, and so neither loses nor repeats a line.
 """
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -25,8 +26,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 def private(path: str, flags: int) -> int:
-    """An opener of files that only their owner may read: logs may say anything."""
-    return os.open(path, flags, 0o600)
+    """An opener of files that only their owner may read: logs may say anything. A link is not followed: who may write
+    to the folder could lead what is written elsewhere."""
+    try:
+        return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InvalidInput(path, "is a symbolic link, which is not followed; name the file itself") from None
+        raise
 
 
 class Progress(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,6 +1,7 @@
 """`rota logs`: what a job said."""
 
 import sys
+from functools import partial
 from typing import Any
 
 import click
@@ -36,8 +37,9 @@ class _LogsCommand(click.Command):
 @click.argument("job_id", metavar="ID")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
 @click.option("--level", type=click.Choice(LEVELS), default=LEVELS[0], help="Only this level and above.")
+@click.option("--raw", is_flag=True, help="To a file or a pipe: every character as it was written.")
 @takes_target
-def logs(target: Target, *, job_id: str, follow: bool, level: str) -> None:
+def logs(target: Target, *, job_id: str, follow: bool, level: str, raw: bool) -> None:
     """Show the log of a job, all attempts, oldest first. ID may be cut to its beginning or end.
 
     With --follow and --json there is one document per line.
@@ -46,7 +48,7 @@ def logs(target: Target, *, job_id: str, follow: bool, level: str) -> None:
     with target.open() as rota:
         watch = Watch(rota.store, find_job(rota.store, job_id).id, rota.clock)
         if follow:
-            show = print_entry_json if target.as_json else print_entry
+            show = print_entry_json if target.as_json else partial(print_entry, raw=raw)
             watch.until_ended(lambda entry: show(entry) if entry.level in wanted else None)
             return
         entries = [entry for entry in watch.new_entries() if entry.level in wanted]
@@ -54,13 +56,14 @@ def logs(target: Target, *, job_id: str, follow: bool, level: str) -> None:
         print_json([log_shape(entry) for entry in entries])
         return
     for entry in entries:
-        print_entry(entry)
+        print_entry(entry, raw=raw)
 
 
-def print_entry(entry: LogEntry) -> None:
-    """A line for people; bare text when it goes to a file or another program."""
+def print_entry(entry: LogEntry, *, raw: bool = False) -> None:
+    """A line for people; bare text when it goes to a file or another program. That too may end on a terminal, so what
+    would steer one is made visible, unless it is wanted `raw`."""
     if not sys.stdout.isatty():
-        click.echo(entry.message)
+        click.echo(entry.message if raw else visible(entry.message), color=raw)  # else click removes what it knows
         return
     time = as_datetime(entry.time).astimezone().strftime("%H:%M:%S.%f")[:-3]
     colour = {"error": "red", "warning": "yellow", "debug": "bright_black"}.get(entry.level)

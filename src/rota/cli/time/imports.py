@@ -9,6 +9,7 @@ from msgspec import structs
 from rota.cli.show import Shape, answer, print_table, talk
 from rota.cli.target import Target, takes_target
 from rota.cli.time.crontab import CronLine, Crontab, read_crontab
+from rota.clock import SystemClock
 from rota.engine.definitions.built_in import ensure_default_node_type
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
@@ -16,6 +17,7 @@ from rota.errors import InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.limits import check_name
+from rota.model.schedules.hints import request_hints
 from rota.model.schedules.request import ScheduleRequest, read_trigger
 from rota.model.triggers.trigger import Progress
 from rota.model.triggers.words.words import trigger_words
@@ -61,8 +63,9 @@ def crontab(
     if not dry_run:
         with target.open(may_create=True) as rota:
             _make(rota, found, node_type, paused=paused)
-    shape = {"lines": [_shape(line) for line in found.lines], "notes": found.notes, "dry_run": dry_run}
-    answer(shape, as_json=target.as_json, show=lambda: _show(found))
+    notes = [*found.notes, *(hint for line in found.lines for hint in _hints(line))]
+    shape = {"lines": [_shape(line) for line in found.lines], "notes": notes, "dry_run": dry_run}
+    answer(shape, as_json=target.as_json, show=lambda: _show(found, notes))
 
 
 def _is_system(file: Path) -> bool:
@@ -130,8 +133,12 @@ def _words(line: CronLine) -> str:
     return trigger_words(read_trigger(_request(line), None), Progress(schedule=line.name))
 
 
-def _show(found: Crontab) -> None:
+def _hints(line: CronLine) -> list[str]:
+    return [f"line {line.number}: {hint}" for hint in request_hints(_request(line), SystemClock().now())]
+
+
+def _show(found: Crontab, notes: list[str]) -> None:
     rows = [(line.number, line.name, _words(line), line.script.split("\n")[0]) for line in found.lines]
     print_table(("LINE", "NAME", "WHEN", "COMMAND"), rows, nothing="There is nothing to take over.")
-    for note in found.notes:
+    for note in notes:
         talk(note)

@@ -80,6 +80,7 @@ def _show_plan(plan: BackfillPlan, *, is_preview: bool) -> None:
             ("first", moment(instants[0]) if instants else None),
             ("last", moment(instants[-1]) if instants else None),
             ("already fired", plan.already_fired or None),
+            ("already made", plan.already_made or None),
             ("excluded", plan.excluded or None),
         ]
     )

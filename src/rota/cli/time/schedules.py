@@ -22,6 +22,7 @@ from rota.cli.time.schedule_backfill import backfill
 from rota.cli.time.schedule_options import request_fields, takes_schedule_options
 from rota.engine.engine import Engine
 from rota.model.schedules.edits import FIELDS, changed_request, request_from, request_of
+from rota.model.schedules.hints import schedule_hints
 from rota.model.schedules.schedule import Tick
 from rota.shapes.schedules import schedule_shape, tick_shape
 from rota.store.schedules import ScheduleEntry
@@ -54,14 +55,17 @@ def create(target: Target, *, name: str, words: dict[str, object], **options: ob
     """
     request = request_from({"name": name, **request_fields(options, words)})
     with target.open() as rota:
-        shape = _shape(rota, rota.schedules.create(request))
-    answer(shape, as_json=target.as_json, show=lambda: _show_made(shape))
+        entry = rota.schedules.create(request)
+        shape, hints = _shape(rota, entry), schedule_hints(entry.schedule, rota.clock.now())
+    answer(shape, as_json=target.as_json, show=lambda: _show_made(shape, hints))
 
 
-def _show_made(shape: Shape) -> None:
+def _show_made(shape: Shape, hints: Sequence[str]) -> None:
     click.echo(shape["uuid"])
     due = shape["next_due"]
     talk(f"{shape['words']}; {f'next {moment(due)}' if isinstance(due, int) else 'it will not fire'}")
+    for hint in hints:
+        talk(f"warning: {hint}")
 
 
 @schedule.command()
@@ -91,8 +95,9 @@ def edit(
         entry = rota.schedules.find(name)
         request = changed_request(request_of(entry.schedule), changes)
         version = entry.state.version if if_version is None else if_version
-        shape = _shape(rota, rota.schedules.replace(entry.schedule.uuid, request, expected=version))
-    answer(shape, as_json=target.as_json, show=lambda: _show_made(shape))
+        changed = rota.schedules.replace(entry.schedule.uuid, request, expected=version)
+        shape, hints = _shape(rota, changed), schedule_hints(changed.schedule, rota.clock.now())
+    answer(shape, as_json=target.as_json, show=lambda: _show_made(shape, hints))
 
 
 @schedule.command(name="list")

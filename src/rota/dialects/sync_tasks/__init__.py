@@ -7,6 +7,8 @@ task.py        a job as a task, and its log as log entries
 tasks.py       what can be asked of tasks, and how one is made
 routes.py      the HTTP API   (admin_token.py: who may ask)
 verbs.py       `rota sources`, `rota sync`, `rota tasks`
+notices.py     the duty that tells when a collection's status changes
+opening.py     its duties for a node
 redis/         the Redis keys of the original
 """
 
@@ -15,7 +17,7 @@ from rota.dialects.manifest import Manifest
 _HERE = "rota.dialects.sync_tasks"
 MANIFEST = Manifest(
     "sync_tasks",
-    f"{_HERE}.redis.opening:open_dialect",
+    f"{_HERE}.opening:open_dialect",
     keys=("sources", "sync_tasks"),
     reader=f"{_HERE}.section:read_section",
     operations=f"{_HERE}.routes:make_operations",

@@ -12,6 +12,8 @@ from rota.model.job_type import JobType
 NODE_TYPE = "sync_tasks"
 """The node type, and with it the queue, of all sync tasks."""
 SOURCE, COLLECTION = "source", "collection"
+NOTIFY = "notify"
+"""The label that names the job type which posts notices of a collection."""
 MAX_LENGTH = 128
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
@@ -35,9 +37,24 @@ class Collection(Struct, frozen=True, order=True):
         return {SOURCE: self.source, COLLECTION: self.name}
 
     @property
+    def series(self) -> tuple[str, str]:
+        """Where its tasks are found, by their creation: with those of the whole source, and by themselves."""
+        return source_series(self.source), f"sync/{self.source}/{self.name}"
+
+    @property
     def job_type_name(self) -> str:
         """Readable, and another one for each collection."""
         return f"sync:{_plain(self.source)}/{_plain(self.name)}"
+
+
+def notice_job_type_name(url: str) -> str:
+    """Of the job type that posts notices to a URL."""
+    return f"sync:notify-{blake2b(url.encode(), digest_size=6).hexdigest()}"
+
+
+def source_series(source: str) -> str:
+    """The series of all tasks of a source."""
+    return f"sync/{source}"
 
 
 def check_part(where: str, name: object) -> str:

@@ -1,18 +1,17 @@
 """The HTTP API of tasks: with and without a slash at the end, and also under `/api/v1`; never a redirect."""
 
-from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct, structs
 from starlette.responses import Response
 
 from rota.dialects.sync_tasks.admin_token import task_manner
+from rota.dialects.sync_tasks.redis.opening import Shown, open_shown
 from rota.dialects.sync_tasks.task import LogLine, Task, task_id, task_of
 from rota.dialects.sync_tasks.tasks import TaskQuery, Tasks
 from rota.dialects.sync_tasks.times import read_micros
 from rota.engine.keys.access import Scope
 from rota.errors import InvalidInput
-from rota.model.job import Job
 from rota.model.limits import check_range
 from rota.server.answers import Done, Json
 from rota.server.api import Api
@@ -22,9 +21,6 @@ from rota.store import Store
 
 MAX_LIMIT = 1_000_000
 _SECOND = 1_000_000
-
-Show = Callable[[list[Job]], None]
-"""Brings what others see of tasks up to date, before an answer speaks of them."""
 
 
 class TaskListQuery(Struct, frozen=True):
@@ -78,10 +74,8 @@ class TaskCreated(Struct, frozen=True):
 
 def make_operations(settings: Settings, store: Store) -> list[Operation]:
     """All of them, in every spelling."""
-    from rota.dialects.sync_tasks.redis.opening import open_show
-
     routes = Routes("sync tasks", manner=task_manner(settings.admin_token))
-    _declare(routes, open_show(settings, store))
+    _declare(routes, open_shown(settings, store))
     return [
         structs.replace(one, path=f"{prefix}{one.path}{slash}", is_alias=bool(prefix or slash))
         for one in routes.operations
@@ -90,13 +84,13 @@ def make_operations(settings: Settings, store: Store) -> list[Operation]:
     ]
 
 
-def _declare(routes: Routes, show: Show) -> None:
+def _declare(routes: Routes, shown: Shown) -> None:
     @routes.get("/tasks", needs=Scope.JOBS_READ, query=TaskListQuery, answer=TaskList)
     def list_tasks(api: Api, call: Call[None, TaskListQuery]) -> TaskList:
         """Tasks of a source, oldest first."""
         jobs = Tasks(api.engine).list(_task_query(call.query))
-        show([job for job in jobs if not job.state.is_final])
-        return TaskList([task_of(job) for job in jobs])
+        live = iter(shown.show([job for job in jobs if not job.state.is_final]))
+        return TaskList([task_of(job if job.state.is_final else next(live)) for job in jobs])
 
     @routes.post("/tasks", needs=Scope.JOBS_WRITE, query=CollectionQuery, answer=TaskCreated, may_make=True)
     def create_task(api: Api, call: Call[None, CollectionQuery]) -> Response:
@@ -107,23 +101,22 @@ def _declare(routes: Routes, show: Show) -> None:
         query = call.query
         source, collection = _needed("source", query.source), _needed("collection", query.collection)
         job, is_new = Tasks(api.engine).create(source, collection)
-        show([job])
+        job = shown.show([job])[0]
         return Json(TaskCreated(task_id(job)), status_code=201 if is_new else 200)
 
     @routes.get("/tasks/{task_id}", needs=Scope.JOBS_READ, query=TokenQuery, answer=Task, errors=(404,))
     def show_task(api: Api, call: Call[None, TokenQuery]) -> Task:
         """One task."""
         job = Tasks(api.engine).find(call.path["task_id"])
-        show([job])
-        return task_of(job)
+        return task_of(shown.show([job])[0])
 
     @routes.get("/tasks/{task_id}/logs", needs=Scope.JOBS_READ, query=PeriodQuery, answer=TaskLog, errors=(404,))
     def read_task_log(api: Api, call: Call[None, PeriodQuery]) -> TaskLog:
         """What a task has written so far."""
         first, last = _period(call.query)
         tasks = Tasks(api.engine)
-        job = tasks.find(call.path["task_id"])
-        show([job])
+        job = shown.show([tasks.find(call.path["task_id"])])[0]
+        shown.show_log(job, call.path["task_id"])
         return TaskLog([line for micros, line in tasks.log(job) if first <= micros <= last])
 
     @routes.post("/tasks/{task_id}/cancel", needs=Scope.JOBS_WRITE, query=TokenQuery, answer=Done, errors=(404, 409))
@@ -131,7 +124,7 @@ def _declare(routes: Routes, show: Show) -> None:
         """Cancel a task that waits or runs."""
         tasks = Tasks(api.engine)
         tasks.cancel(call.path["task_id"])
-        show([tasks.find(call.path["task_id"])])
+        shown.show([tasks.find(call.path["task_id"])])
         return Done()
 
 

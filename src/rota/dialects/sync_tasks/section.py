@@ -1,15 +1,16 @@
 """`sources:` and `sync_tasks:` of the configuration file, as job types and schedules that the file owns."""
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from rota.dialects.sync_tasks.names import NODE_TYPE, Collection, check_part
+from rota.dialects.sync_tasks.names import NODE_TYPE, NOTIFY, Collection, check_part, notice_job_type_name
 from rota.dialects.sync_tasks.options import SECTION, SyncOptions
 from rota.dialects.sync_tasks.task import CRON_PRIORITY
 from rota.errors import InvalidInput
 from rota.model.job_type import MAX_TIMEOUT_MS, JobType, OnNodeDeath, Unique
 from rota.model.limits import check_name, check_payload, check_range
 from rota.model.node import MAX_THREADS, NodeType
+from rota.model.retry import RetryPolicy
 from rota.model.schedules.request import ScheduleRequest, make_schedule
 from rota.settings import values
 from rota.settings.definition_ids import definition_uuid
@@ -18,11 +19,18 @@ from rota.settings.document import Document
 from rota.settings.section import SectionContent
 
 SOURCES = "sources"
-_HOW = ("executor", "metadata", "timeout", "tz")
+_HOW = ("executor", "metadata", "timeout", "tz", "notify")
 """What a source says for all of its collections, and each collection for itself."""
 _SOURCE_KEYS = ["collections", *_HOW]
 _COLLECTION_KEYS = ["name", "schedule", *_HOW]
 _NAMES = {"ROTA_SOURCE": "source", "ROTA_COLLECTION": "name"}
+_NOTHING_TO_RUN: dict[str, object] = {
+    "executor": "log",
+    "metadata": {
+        "message": "{arguments}: this collection has no executor in the configuration file, so nothing was run"
+    },
+}
+"""The document's own sample says when, and not how."""
 MAX_LAST_RUNS = 1_000_000
 
 Entry = dict[str, object]
@@ -38,14 +46,15 @@ class _Found(Struct, frozen=True):
 def read_section(document: Document) -> SectionContent:
     """Both keys, checked as far as that can be done without asking executors."""
     options = _read_options(document)
-    found = [one for source in _sources(document) for one in _read_source(document, *source)]
+    sources = _sources(document)
+    found = [one for source in sources for one in _read_source(document, *source, options=options)]
     threads = max(options.threads, 1)
     node_type = NodeType(
         uuid=definition_uuid("node_types", NODE_TYPE), name=NODE_TYPE, thread_count=threads, managed_by=FILE_OWNER
     )
     return SectionContent(
         node_types=(node_type,),
-        job_types=tuple(one.job_type for one in found),
+        job_types=_with_notices([one.job_type for one in found]),
         schedules=tuple(one.schedule for one in found if one.schedule is not None),
         value=options,
     )
@@ -60,6 +69,7 @@ def _read_options(document: Document) -> SyncOptions:
         "threads": values.whole(0, MAX_THREADS),
         "keys": values.flag,
         "last_runs": values.whole(1, MAX_LAST_RUNS),
+        "notify": values.url,
     }
     document.refuse_unknown(section, list(checks), f"{SECTION}.")
     found = {
@@ -87,7 +97,7 @@ def _sources(document: Document) -> list[tuple[str, Entry, str]]:
     return found
 
 
-def _read_source(document: Document, source: str, entry: Entry, path: str) -> list[_Found]:
+def _read_source(document: Document, source: str, entry: Entry, path: str, *, options: SyncOptions) -> list[_Found]:
     path = f"{path}.collections"
     if entry.get("collections") is None:
         raise InvalidInput(f"{document.name}: {path}", "is missing: a list of collections, each with a name")
@@ -96,7 +106,8 @@ def _read_source(document: Document, source: str, entry: Entry, path: str) -> li
     places: dict[str, str] = {}
     for index in range(len(listed)):
         where = document.where(listed, index, f"{path}[{index}]")
-        one = _read_collection(document, source, entry, values.mapping(where, listed[index]), f"{path}[{index}]", where)
+        own = values.mapping(where, listed[index])
+        one = _read_collection(document, source, entry, own, f"{path}[{index}]", where, options)
         name = one.job_type.labels["collection"]
         if name in places:
             raise InvalidInput(where, f"has the same name as {places[name]}; a collection has one schedule")
@@ -105,7 +116,9 @@ def _read_source(document: Document, source: str, entry: Entry, path: str) -> li
     return found
 
 
-def _read_collection(document: Document, source: str, above: Entry, own: Entry, path: str, where: str) -> _Found:
+def _read_collection(
+    document: Document, source: str, above: Entry, own: Entry, path: str, where: str, options: SyncOptions
+) -> _Found:
     document.refuse_unknown(own, _COLLECTION_KEYS, f"{path}.")
     if own.get("name") is None:
         raise InvalidInput(where, "needs the key 'name'")
@@ -117,25 +130,56 @@ def _read_collection(document: Document, source: str, above: Entry, own: Entry, 
         if how[key] is not None
     }
     if how["executor"] is None:
-        raise InvalidInput(where, f"needs the key 'executor', here or at the source {source!r}: how it is synchronised")
+        how |= _NOTHING_TO_RUN
     schedule = _read_schedule(document, collection, own, how, path)
-    return _Found(_job_type(collection, how, places), schedule)
+    return _Found(_job_type(collection, how, places, options), schedule)
 
 
-def _job_type(collection: Collection, how: Entry, places: dict[str, str]) -> JobType:
+def _job_type(collection: Collection, how: Entry, places: dict[str, str], options: SyncOptions) -> JobType:
     timeout = how["timeout"]
     name = collection.job_type_name
     return JobType(
         uuid=definition_uuid("job_types", name),
         name=name,
-        executor=check_name(places["executor"], how["executor"]),
+        executor=check_name(places.get("executor", ""), how["executor"]),
         metadata=_metadata(collection, how, places.get("metadata", "")),
         unique=Unique.WHILE_PENDING,
         node_type=NODE_TYPE,
         timeout_ms=None if timeout is None else check_range(places["timeout"], timeout, 1, MAX_TIMEOUT_MS),
         on_node_death=OnNodeDeath.FAIL,
         managed_by=FILE_OWNER,
-        labels=collection.labels,
+        series=collection.series,
+        history_max_count=options.last_runs,
+        labels=collection.labels | _notify_label(how, places, options),
+    )
+
+
+def _notify_label(how: Entry, places: dict[str, str], options: SyncOptions) -> dict[str, str]:
+    url = options.notify if how["notify"] is None else values.url(places["notify"], how["notify"])
+    return {} if url is None else {NOTIFY: url}
+
+
+def _with_notices(job_types: list[JobType]) -> tuple[JobType, ...]:
+    """The job types, and one for each URL that is told; labels name that one instead of the URL."""
+    urls = {one.labels[NOTIFY] for one in job_types if NOTIFY in one.labels}
+    named = [
+        structs.replace(one, labels={**one.labels, NOTIFY: notice_job_type_name(one.labels[NOTIFY])})
+        if NOTIFY in one.labels
+        else one
+        for one in job_types
+    ]
+    return (*named, *map(_notice_job_type, sorted(urls)))
+
+
+def _notice_job_type(url: str) -> JobType:
+    name = notice_job_type_name(url)
+    return JobType(
+        uuid=definition_uuid("job_types", name),
+        name=name,
+        executor="http",
+        metadata={"url": url, "method": "POST", "body": {"text": "{{ arguments.text }}"}},
+        retry=RetryPolicy(attempts=5, delay_ms=1_000, max_delay_ms=60_000),
+        managed_by=FILE_OWNER,
     )
 
 

@@ -61,7 +61,7 @@ def task_of(job: Job) -> Task:
         source=collection.source,
         collection=collection.name,
         priority=score(job),
-        created_at=iso(job.spec.enqueued_at),
+        created_at=iso(created_at(job)),
         started_at=iso(job.started_at),
         finished_at=iso(job.ended_at),
         status=status_of(job),
@@ -97,13 +97,21 @@ def foreign_job_id(task_id: str) -> str:
     return str(uuid5(_FOREIGN_IDS, task_id))
 
 
-def foreign_cause(task_id: str) -> Cause:
-    return Cause(FOREIGN_CAUSE, task_id)
+def foreign_cause(task_id: str, created_at: int) -> Cause:
+    return Cause(FOREIGN_CAUSE, task_id, created_at)
+
+
+def created_at(job: Job) -> int:
+    """When it was handed in, here or by another program."""
+    cause = job.spec.cause
+    if cause is not None and cause.kind == FOREIGN_CAUSE and cause.instant is not None:
+        return cause.instant
+    return job.spec.enqueued_at
 
 
 def score(job: Job) -> int:
     """The larger, the sooner; in one class the older, the sooner."""
-    return job.spec.priority * _PRIORITY_STEP - job.spec.enqueued_at // 1000
+    return job.spec.priority * _PRIORITY_STEP - created_at(job) // 1000
 
 
 def base_priority(score: float) -> int:
@@ -118,8 +126,12 @@ class LogLines:
     """Makes log entries of the lines of one job, from the first on. Each has a time of its own: of lines in one
     millisecond the next is a microsecond later, so that two equal lines are two members of a set."""
 
-    def __init__(self) -> None:
-        self._last = -1
+    def __init__(self, last: int = -1) -> None:
+        self._last = last
+
+    def copy(self) -> "LogLines":
+        """Another one that goes on from here."""
+        return LogLines(self._last)
 
     def read(self, entries: Iterable[LogEntry]) -> Iterator[tuple[int, LogLine]]:
         """With the time in microseconds."""

@@ -1,16 +1,16 @@
 """What can be asked of tasks, and how one is made. Making one is the same for the API, the command line and others."""
 
+from collections import deque
 from collections.abc import Iterator
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from rota.dialects.sync_tasks.names import NODE_TYPE, SOURCE, Collection, collection_of
+from rota.dialects.sync_tasks.names import NODE_TYPE, SOURCE, Collection, collection_of, source_series
 from rota.dialects.sync_tasks.task import (
     MANUAL_PRIORITY,
     STATUSES,
     LogLine,
     LogLines,
-    collection_of_job,
     job_ids_of,
     status_of,
     task_id,
@@ -20,7 +20,6 @@ from rota.engine.jobs.intake import JobRequest
 from rota.errors import InvalidInput, NotFound
 from rota.model.job import Cause, Job
 from rota.model.job_type import JobType
-from rota.store.jobs import JobQuery
 
 _PAGE = 1_000
 
@@ -53,9 +52,9 @@ class Tasks:
 
     def create(self, source: str, collection: str, *, priority: int = MANUAL_PRIORITY) -> tuple[Job, bool]:
         """The task of a collection and whether it is new: while one waits or runs, there is no other."""
-        job_type = self._job_type(source, collection)
-        arguments = Collection(source, collection).arguments
-        request = JobRequest(job_type=job_type.uuid, arguments=arguments, priority=priority, cause=Cause("sync"))
+        wanted = Collection(source, collection)
+        job_type = self.job_type_of(wanted)
+        request = JobRequest(job_type=job_type.uuid, arguments=wanted.arguments, priority=priority, cause=Cause("sync"))
         admission = self._engine.intake.enqueue([request])[0]
         return self._engine.jobs.find(admission.job_id), admission.is_new
 
@@ -68,20 +67,19 @@ class Tasks:
     def list(self, query: TaskQuery) -> list[Job]:
         """Oldest first, those of collections that are no longer defined too."""
         self._check(query)
-        # By id: a task that moves on meanwhile is met twice.
-        found = {job.id: job for job in self._walk(query)}.values()
-        jobs = [job for job in found if query.status in (None, status_of(job))]
-        jobs.sort(key=lambda job: (job.spec.enqueued_at, job.id))
-        return jobs[-query.limit :] if query.limit else jobs
+        found: deque[Job] = deque(maxlen=query.limit or None)
+        for job in self._walk(query):
+            if query.status in (None, status_of(job)):
+                found.appendleft(job)
+                if len(found) == query.limit:
+                    break
+        return list(found)
 
-    def latest(self) -> dict[Collection, Job]:
-        """The task of each collection that was created last."""
-        found: dict[Collection, Job] = {}
-        for job in self._walk_queue(JobQuery()):
-            before = found.get(collection_of_job(job))
-            if before is None or (job.spec.enqueued_at, job.id) > (before.spec.enqueued_at, before.id):
-                found[collection_of_job(job)] = job
-        return found
+    def latest(self, collection: Collection) -> Job | None:
+        """The task that was created last."""
+        queue = queue_of_tasks(self._engine)
+        found = self._store.list_series(queue, collection.series[-1], limit=1, latest_first=True) if queue else []
+        return found[0] if found else None
 
     def cancel(self, id: str) -> None:
         self._engine.jobs.cancel(self.find(id).id)
@@ -99,13 +97,15 @@ class Tasks:
                 break
         yield from lines.last_words(job)
 
-    def _job_type(self, source: str, collection: str) -> JobType:
+    def job_type_of(self, collection: Collection) -> JobType:
+        """What synchronises a collection; `InvalidInput` if nothing does."""
         known = self.collections()
-        found = known.get(Collection(source, collection))
+        found = known.get(collection)
         if found is None:
+            source = collection.source
             self._refuse_source(source, known)
-            names = sorted(one.name for one in known if one.source == source)
-            raise InvalidInput("collection", f"the source {source!r} has no {collection!r}; it has {', '.join(names)}")
+            names = ", ".join(sorted(one.name for one in known if one.source == source))
+            raise InvalidInput("collection", f"the source {source!r} has no {collection.name!r}; it has {names}")
         return found
 
     def _check(self, query: TaskQuery) -> None:
@@ -126,26 +126,33 @@ class Tasks:
             raise InvalidInput("source", f"there is no source {source!r}; {hint}")
 
     def _has_history(self, source: str, collection: str | None) -> bool:
-        everything = TaskQuery(source=source, since=0, until=1 << 40, collection=collection)
-        return next(self._walk(everything), None) is not None
+        queue = queue_of_tasks(self._engine)
+        return queue is not None and self._store.count_series(queue, _series(source, collection)) > 0
 
     def _walk(self, query: TaskQuery) -> Iterator[Job]:
-        for job in self._walk_queue(JobQuery(since=query.since * 1000, until=(query.until + 1) * 1000)):
-            collection = collection_of_job(job)
-            if collection.source == query.source and query.collection in (None, collection.name):
-                yield job
-
-    def _walk_queue(self, query: JobQuery) -> Iterator[Job]:
-        """Tasks by their states; one that moves on meanwhile may come twice."""
+        """The latest first, so that a page costs as much as it shows."""
         queue = queue_of_tasks(self._engine)
-        cursor: str | None = None
+        series = _series(query.source, query.collection)
+        limit = min(query.limit, _PAGE) if query.limit and query.status is None else _PAGE
+        last: Job | None = None
         while queue is not None:
-            wanted = structs.replace(query, queue=queue)
-            page = self._store.list_jobs(wanted, limit=_PAGE, cursor=cursor)
-            yield from page.jobs
-            cursor = page.cursor
-            if cursor is None:
+            page = self._store.list_series(
+                queue,
+                series,
+                since=query.since * 1000,
+                until=(query.until + 1) * 1000,
+                limit=limit,
+                after=last,
+                latest_first=True,
+            )
+            yield from page
+            if not page:
                 return
+            last = page[-1]
+
+
+def _series(source: str, collection: str | None) -> str:
+    return source_series(source) if collection is None else Collection(source, collection).series[-1]
 
 
 def queue_of_tasks(engine: Engine) -> str | None:

@@ -14,7 +14,7 @@ def iso(millis: int | None) -> str:
 
 
 def iso_micros(micros: int) -> str:
-    return f"{_EPOCH + timedelta(microseconds=micros):%Y-%m-%dT%H:%M:%S.%fZ}"
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def read_micros(field: str, text: str) -> int:

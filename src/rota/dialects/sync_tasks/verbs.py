@@ -7,7 +7,7 @@ from rota.cli.parameters import duration, instant
 from rota.cli.show import answer, print_facts, print_foreign, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
 from rota.dialects.sync_tasks.names import Collection
-from rota.dialects.sync_tasks.redis.opening import open_show
+from rota.dialects.sync_tasks.redis.opening import open_shown
 from rota.dialects.sync_tasks.task import STATUSES, SUCCESS, LogLine, Task, status_of, task_id, task_of
 from rota.dialects.sync_tasks.tasks import TaskQuery, Tasks
 from rota.engine.engine import Engine
@@ -27,8 +27,7 @@ def sources(target: Target) -> None:
     """List sources and their collections, each with its schedule and its latest task."""
     with target.open() as rota:
         tasks = Tasks(rota)
-        latest = tasks.latest()
-        found = [_collection_shape(rota, one, latest.get(one)) for one in sorted(tasks.collections())]
+        found = [_collection_shape(rota, one, tasks.latest(one)) for one in sorted(tasks.collections())]
     rows = [list(one.values()) for one in found]
     headers = ("source", "collection", "schedule", "status", "latest task")
     nothing = "No sources yet: `sources:` in rota.yaml names them."
@@ -59,7 +58,7 @@ def sync(target: Target, *, source: str, collection: str, wait: bool, follow: bo
     settings = target.settings()
     with target.open() as rota:
         job, is_new = Tasks(rota).create(source, collection)
-        open_show(settings, rota.store)([job])
+        open_shown(settings, rota.store).show([job])
         if not target.as_json:
             click.echo(task_id(job))
         if not is_new:

@@ -97,7 +97,7 @@ class Adoption:
     def _adopt(self, key: str, queue: str | None, verdicts: Sequence[Verdict], now: int) -> int:
         k = QueueKeys(queue or "")
         names = [key, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, QUEUES, keys.ORDER, keys.DEAD]
-        names += stats_keys(k, now)
+        names += [*stats_keys(k, now), k.series]
         args: list[Value] = [queue or "", rank_of(0, now), MOST_DEAD, *stats_args(now)]
         for one in verdicts:
             args += _entry(key, one, now)
@@ -118,6 +118,6 @@ def _entry(key: str, one: Verdict, now: int) -> tuple[Value, ...]:
     spec = one.spec
     if spec is None:
         return one.entry, "", dead_letter(key, one.entry, one.reason, now), "", ""
-    has_mark = spec.lock_key is not None or spec.unique_key is not None
+    has_mark = spec.lock_key is not None or spec.unique_key is not None or spec.series
     mark = encode(Mark(_RANK_HERE, lock=spec.lock_key, unique=spec.unique_key)) if has_mark else b""
     return one.entry, spec.id, encode(spec), mark, spec.unique_key or ""

@@ -65,7 +65,7 @@ class NodeTypes:
         else:
             made = structs.replace(there, name=record.name, thread_count=record.thread_count)
         if made != there:
-            _refuse_if_declared(there)
+            _refuse_if_of_file(there)
             self._definitions.define_node_type(made)
 
     def remove(self, field: str) -> None:
@@ -109,7 +109,7 @@ class JobTypes:
         made = self._made(record, there or JobType(uuid=uuid, name="", executor="", managed_by=OWNER))
         if made == there:
             return
-        _refuse_if_declared(there)
+        _refuse_if_of_file(there)
         self._definitions.define_job_type(made)
 
     def _made(self, record: JobTypeRecord, base: JobType) -> JobType:
@@ -171,7 +171,7 @@ class ScheduleItems:
             last = record.last_scheduled_at
             self._schedules.define(uuid, request, managed_by=OWNER, last_scheduled_at=last)
             return
-        _refuse_if_declared(there.schedule)
+        _refuse_if_of_file(there.schedule)
         self._schedules.retarget(
             uuid, every_ms=record.interval, job_type=record.job_type_uuid, arguments=record.job_arguments
         )
@@ -195,9 +195,9 @@ def _same_uuid(field: str, uuid: str) -> str:
     return check_id("uuid", uuid)
 
 
-def _refuse_if_declared(there: NodeType | JobType | Schedule | None) -> None:
+def _refuse_if_of_file(there: NodeType | JobType | Schedule | None) -> None:
     if there is not None and is_declared(there):
-        raise NotTheirs(f"{there.name!r} stands in a configuration file or in the code of an app; change it there")
+        raise NotTheirs(f"{there.name!r} stands in a configuration file or an app; change it there")
 
 
 def _refuse_if_not_ours(there: NodeType | JobType | Schedule) -> None:

@@ -7,7 +7,7 @@ from msgspec import structs
 from rota.engine.audit.record import record_change
 from rota.engine.definitions.known import Definition, KnownDefinitions
 from rota.engine.definitions.moves import move_configurations, move_schedules
-from rota.engine.definitions.ownership import kind_of, refuse_declared
+from rota.engine.definitions.ownership import kind_of, refuse_file_owned
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.job_type import JobType
@@ -103,7 +103,7 @@ class Definitions(KnownDefinitions):
         self.refresh()
         found = self.known_node_type(node_type.uuid)
         if found is not None:
-            refuse_declared(found)
+            refuse_file_owned(found)
             if found.name != node_type.name:
                 self._refuse_used(found)
             node_type = _of_same_owner(node_type, found)
@@ -113,7 +113,7 @@ class Definitions(KnownDefinitions):
         """Change the job type of this uuid, which must be there. Its owner stays."""
         self.refresh()
         found = self.job_type(job_type.uuid)
-        refuse_declared(found)
+        refuse_file_owned(found)
         changed = _of_same_owner(job_type, found)
         self.define_job_type(changed)
         return changed
@@ -123,7 +123,7 @@ class Definitions(KnownDefinitions):
         is removed."""
         found = [self.node_type(name) for name in names]
         for one in found:
-            refuse_declared(one)
+            refuse_file_owned(one)
         for one in found:
             self._remove_node_type(one)
         return found
@@ -144,7 +144,7 @@ class Definitions(KnownDefinitions):
         are run."""
         found = [self.job_type(name) for name in names]
         for one in found:
-            refuse_declared(one)
+            refuse_file_owned(one)
         self.remove_job_types(found)
         self.refresh()
         return found
@@ -183,7 +183,7 @@ class Definitions(KnownDefinitions):
 def _in_place_of(found: Definition | None, made: Definition, kind: str, *, replace: bool) -> Definition:
     if found is None:
         return made
-    refuse_declared(found)
+    refuse_file_owned(found)
     if not replace:
         hint = "choose another name, or change it with PUT or --replace"
         raise Conflict(f"there is a {kind} {found.name!r} already; {hint}")

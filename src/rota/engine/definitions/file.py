@@ -1,8 +1,7 @@
-"""What is declared in a configuration file, or in the code of an app, is owned by it: brought into the store, changed
-there, removed when it is gone. "The file" stands for both here. What came by another way is never touched; a name that
-somebody else's definition has is a conflict."""
+"""What is defined in a configuration file is owned by it: brought into the store, changed there, removed when it is
+gone. What came by another way is never touched; a name that somebody else's definition has is a conflict."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -13,7 +12,7 @@ from rota.engine.definitions.definitions import Definitions, is_default_node_typ
 from rota.engine.definitions.file_configurations import FileConfigurations
 from rota.engine.definitions.file_schedules import FileSchedules
 from rota.engine.definitions.file_types import FileTypes
-from rota.engine.definitions.ownership import MANAGED_BY_FILE
+from rota.engine.definitions.ownership import MANAGED_BY_FILE, Owned, is_app, is_of, is_of_file
 from rota.engine.events.configurations import Configurations
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import Conflict
@@ -32,16 +31,33 @@ Fields = dict[str, object]
 
 
 class Wanted(Struct, frozen=True):
-    """What is in a file."""
+    """What is in a file, or in the code of an app, which owns it in the same way."""
 
     node_types: Sequence[NodeType] = ()
     job_types: Sequence[JobType] = ()
     schedules: Sequence[ScheduleRequest] = ()
     configurations: Sequence[ConfigurationRequest] = ()
+    owner: str = ""
+    """The name of the file, by which it owns what it has; without one it is the only file."""
+    prunes: bool = False
+    """Whether what other files own goes too."""
+    keeps: bool = False
+    """Whether what is no longer in it stays all the same: for a program that has only some of an app's tasks."""
 
     @classmethod
-    def of(cls, settings: Settings) -> "Wanted":
-        return cls(settings.node_types, settings.job_types, settings.schedules, settings.configurations)
+    def of(cls, settings: Settings, *, prunes: bool = False) -> "Wanted":
+        found = settings.node_types, settings.job_types, settings.schedules, settings.configurations
+        return cls(*found, owner=settings.owner, prunes=prunes)
+
+    def may_remove(self, found: Owned) -> bool:
+        """Whether a definition that is not in the file goes."""
+        if self.keeps:
+            return False
+        return is_of_file(found) if self.prunes else is_of(found, self.owner)
+
+    def has_before(self, found: Owned, names: Collection[str]) -> bool:
+        """Whether a definition is one to compare the file with: its own, or one that it takes over."""
+        return self.may_remove(found) or (found.managed_by == MANAGED_BY_FILE and found.name in names)
 
 
 class Difference(Struct, frozen=True):
@@ -61,83 +77,68 @@ class FileDefinitions:
     """Compares a file with the store, and makes the store agree with it."""
 
     def __init__(
-        self,
-        store: Store,
-        definitions: Definitions,
-        schedules: Schedules,
-        configurations: Configurations,
-        *,
-        owner: str = MANAGED_BY_FILE,
+        self, store: Store, definitions: Definitions, schedules: Schedules, configurations: Configurations
     ) -> None:
         self._store = store
         self._definitions = definitions
-        self._owner = owner
-        self._types = FileTypes(definitions, owner)
-        self._schedules = FileSchedules(store, schedules, owner)
-        self._configurations = FileConfigurations(store, configurations, owner)
+        self._types = FileTypes(definitions)
+        self._schedules = FileSchedules(store, schedules)
+        self._configurations = FileConfigurations(store, configurations)
 
     def diff(self, wanted: Wanted) -> list[Difference]:
         """What `apply` would change."""
-        node_types, job_types = self._types.owned(wanted.node_types, wanted.job_types)
-        found = _differences("node type", self._owned(self._definitions.node_types()), node_types)
-        found += _differences("job type", self._owned(self._definitions.job_types()), job_types)
-        before = [entry.schedule for entry in self._schedules.owned()]
+        node_types, job_types = self._types.owned(wanted.node_types, wanted.job_types, wanted.owner)
+        found = _differences("node type", _before(wanted, self._definitions.node_types(), node_types), node_types)
+        found += _differences("job type", _before(wanted, self._definitions.job_types(), job_types), job_types)
         uuids = {one.name: one.uuid for one in (*self._definitions.job_types(), *job_types)}
-        requests = self._schedules.checked(wanted.schedules, self._job_types_then(wanted))
-        found += _differences("schedule", before, [self._schedules.made(request, uuids) for request in requests])
-        self._configurations.check(wanted.configurations, uuids)
-        return found + [Difference("configuration", *one) for one in self._configurations.diff(wanted.configurations)]
+        requests = self._schedules.checked(wanted.schedules, self._job_types_then(wanted), wanted.owner)
+        made = [self._schedules.made(request, uuids) for request in requests]
+        there = self._schedules.compared(wanted.schedules, wanted.owner, prunes=wanted.prunes)
+        found += _differences("schedule", [entry.schedule for entry in there], made)
+        self._configurations.check(wanted.configurations, uuids, wanted.owner)
+        told = self._configurations.diff(wanted.configurations, wanted.owner, prunes=wanted.prunes)
+        return found + [Difference("configuration", *one) for one in told]
 
     def apply(self, wanted: Wanted) -> list[Difference]:
-        """Make the store agree with the file; returns what changed. Bad input changes nothing."""
-        with acting_here(self._owner):
-            return self._agree(wanted, self._carry_out)
-
-    def add(self, wanted: Wanted) -> None:
-        """Bring what is wanted into the store, and remove nothing: for a program that knows a part of an app."""
-        with acting_here(self._owner):
-            self._agree(wanted, self._carry_in)
-
-    def _agree(self, wanted: Wanted, carry_out: Callable[[Wanted], object]) -> list[Difference]:
-        """Carry a change out.
+        """Make the store agree with the file; returns what changed. Bad input changes nothing.
 
         Others may do the same at the same time, as nodes that start together do. Whoever finds that another was faster
         begins again; there is one difference less each time.
         """
+        with acting_here(wanted.owner if is_app(wanted.owner) else MANAGED_BY_FILE):
+            return self._apply(wanted)
+
+    def _apply(self, wanted: Wanted) -> list[Difference]:
         differences = self.diff(wanted)
         for _ in differences:
             try:
-                carry_out(wanted)
+                self._carry_out(wanted)
             except Conflict:
                 self.diff(wanted)  # which raises if it is a conflict with something else
             else:
                 return differences
-        carry_out(wanted)
+        self._carry_out(wanted)
         return differences
 
-    def _carry_in(self, wanted: Wanted) -> None:
-        self._put_types(wanted)
-        self._schedules.add(wanted.schedules)
-        self._configurations.add(wanted.configurations)
-
-    def _put_types(self, wanted: Wanted) -> frozenset[str]:
+    def _carry_out(self, wanted: Wanted) -> None:
         if not any(map(is_default_node_type, wanted.node_types)):
             ensure_default_node_type(self._definitions, self._store.now())
-        return self._types.put(wanted.node_types, wanted.job_types)
-
-    def _carry_out(self, wanted: Wanted) -> None:
-        kept = self._put_types(wanted)
-        self._schedules.apply(wanted.schedules)
-        self._configurations.apply(wanted.configurations)
-        self._types.drop(kept)
+        kept = self._types.put(wanted.node_types, wanted.job_types, wanted.owner)
+        self._schedules.apply(wanted.schedules, wanted.owner, prunes=wanted.prunes, keeps=wanted.keeps)
+        self._configurations.apply(wanted.configurations, wanted.owner, prunes=wanted.prunes, keeps=wanted.keeps)
+        self._types.drop(kept, wanted.may_remove)
 
     def _job_types_then(self, wanted: Wanted) -> set[str]:
         """Names of the job types that there are when the file has been applied."""
-        there = {one.name for one in self._definitions.job_types() if one.managed_by != self._owner}
+        there = {one.name for one in self._definitions.job_types() if not wanted.may_remove(one)}
         return there | {one.name for one in wanted.job_types} | {EMIT_JOB_TYPE}
 
-    def _owned(self, definitions: Iterable[NodeType | JobType]) -> list[NodeType | JobType]:
-        return [one for one in definitions if one.managed_by == self._owner]
+
+def _before(
+    wanted: Wanted, there: Iterable[NodeType | JobType], made: Sequence[NodeType | JobType]
+) -> list[NodeType | JobType]:
+    names = {one.name for one in made}
+    return [one for one in there if wanted.has_before(one, names)]
 
 
 def _differences(

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from rota.engine.definitions.file_kind import FileKind
-from rota.engine.definitions.ownership import MANAGED_BY_FILE
+from rota.engine.definitions.ownership import managed_by_file
 from rota.engine.events.configurations import Configurations
 from rota.errors import InvalidInput
 from rota.model.events.configuration import Configuration
@@ -18,22 +18,24 @@ Told = tuple[str, str]
 class FileConfigurations(FileKind[ConfigurationRequest, ConfigurationEntry]):
     """See the module."""
 
-    def __init__(self, store: Store, configurations: Configurations, owner: str = MANAGED_BY_FILE) -> None:
-        super().__init__(store, "configurations", owner)
+    def __init__(self, store: Store, configurations: Configurations) -> None:
+        super().__init__(store, "file_configurations")
         self._configurations = configurations
 
-    def check(self, requests: Sequence[ConfigurationRequest], job_types: Collection[str]) -> None:
+    def check(self, requests: Sequence[ConfigurationRequest], job_types: Collection[str], owner: str = "") -> None:
         """Refuse what cannot be stored: bad input changes nothing."""
         for number, request in enumerate(requests):
             wanted = request.job.job_type if request.job else None
             if wanted is not None and wanted not in job_types:
                 raise InvalidInput(f"configurations[{number}].job.job_type", f"no job type {wanted!r}")
-            self.refuse_taken(request)
+            self.refuse_taken(request, owner)
             self._configurations.check_possible(request)
 
-    def diff(self, requests: Sequence[ConfigurationRequest]) -> Iterator[Told]:
+    def diff(
+        self, requests: Sequence[ConfigurationRequest], owner: str = "", *, prunes: bool = False
+    ) -> Iterator[Told]:
         """What `apply` would do, as far as it can be told before the job types of the file are there."""
-        before = {entry.configuration.name: entry for entry in self.owned()}
+        before = {entry.configuration.name: entry for entry in self.compared(requests, owner, prunes=prunes)}
         for request in requests:
             there = before.pop(request.name, None)
             if there is None:
@@ -43,8 +45,8 @@ class FileConfigurations(FileKind[ConfigurationRequest, ConfigurationEntry]):
         for name in sorted(before):
             yield name, "delete"
 
-    def _put(self, request: ConfigurationRequest, there: ConfigurationEntry | None) -> None:
-        self._configurations.put_from_file(request, there)
+    def _put(self, request: ConfigurationRequest, there: ConfigurationEntry | None, owner: str) -> None:
+        self._configurations.put_from_file(request, there, managed_by=managed_by_file(owner))
 
     def _remove(self, entries: Sequence[ConfigurationEntry]) -> None:
         self._configurations.remove(entries)

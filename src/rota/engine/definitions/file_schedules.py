@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import structs
 
 from rota.engine.definitions.file_kind import FileKind
+from rota.engine.definitions.ownership import managed_by_file
 from rota.engine.schedules.schedules import PAUSED_BY_FILE, Schedules
 from rota.errors import InvalidInput
 from rota.model.schedules.request import ScheduleRequest, make_schedule
@@ -18,18 +19,20 @@ from rota.store.store import Store
 class FileSchedules(FileKind[ScheduleRequest, ScheduleEntry]):
     """See the module."""
 
-    def __init__(self, store: Store, schedules: Schedules, owner: str) -> None:
-        super().__init__(store, "schedules", owner)
+    def __init__(self, store: Store, schedules: Schedules) -> None:
+        super().__init__(store, "file_schedules")
         self._schedules = schedules
 
-    def checked(self, requests: Sequence[ScheduleRequest], job_types: Collection[str]) -> list[ScheduleRequest]:
+    def checked(
+        self, requests: Sequence[ScheduleRequest], job_types: Collection[str], owner: str = ""
+    ) -> list[ScheduleRequest]:
         """The schedules of the file, if their job types are among these and their names are free."""
         settled = [request.settled() for request in requests]
         for number, request in enumerate(settled):
             if request.job_type not in job_types:
                 hint = f"known: {', '.join(sorted(job_types)[:10])}" if job_types else "none is defined"
                 raise InvalidInput(f"schedules[{number}].job_type", f"no job type {request.job_type!r}; {hint}")
-            self.refuse_taken(request)
+            self.refuse_taken(request, owner)
         return settled
 
     def made(self, request: ScheduleRequest, job_types: Mapping[str, str]) -> Schedule:
@@ -39,13 +42,14 @@ class FileSchedules(FileKind[ScheduleRequest, ScheduleEntry]):
         )
         return _with_pause(made, self.find(request))
 
-    def _put(self, request: ScheduleRequest, there: ScheduleEntry | None) -> None:
+    def _put(self, request: ScheduleRequest, there: ScheduleEntry | None, owner: str) -> None:
+        managed_by = managed_by_file(owner)
         if there is None:
-            self._schedules.create(request, uuid=self._first_uuid(request), managed_by=self._owner)
+            self._schedules.create(request, uuid=self._first_uuid(request), managed_by=managed_by)
             return
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
-            made = self._schedules.make(request, entry.schedule.uuid, now, managed_by=self._owner)
+            made = self._schedules.make(request, entry.schedule.uuid, now, managed_by=managed_by)
             return structs.replace(_with_pause(made, entry), created_at=entry.schedule.created_at)
 
         self._schedules.change(there.schedule.uuid, change)

@@ -10,7 +10,7 @@ from rota.clock import Clock
 from rota.engine.audit.record import record_change
 from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.definitions.ownership import MANAGED_BY_FILE, MANAGED_BY_ROTA, refuse_declared
+from rota.engine.definitions.ownership import MANAGED_BY_ROTA, refuse_file_owned
 from rota.engine.events.job_cycles import find_cycle
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_define, check_may_make, check_may_trigger
@@ -50,7 +50,7 @@ class Configurations:
     def _find_changeable(self, name: str) -> ConfigurationEntry:
         """One that no file owns."""
         entry = self.find(name)
-        refuse_declared(entry.configuration)
+        refuse_file_owned(entry.configuration)
         return entry
 
     def create(self, request: ConfigurationRequest, *, by: Caller | None = None) -> ConfigurationEntry:
@@ -88,15 +88,17 @@ class Configurations:
         self.remove([entry])
         return entry
 
-    def put_from_file(self, request: ConfigurationRequest, entry: ConfigurationEntry | None) -> None:
+    def put_from_file(
+        self, request: ConfigurationRequest, entry: ConfigurationEntry | None, *, managed_by: str
+    ) -> None:
         """Bring a configuration of a file into the store; one that did not change keeps its state untouched."""
         for _ in range(_TRIES):
             rules_version = self._check(request, instead_of=request.name)
             if entry is None:
-                done = self._create(request, managed_by=MANAGED_BY_FILE, rules_version=rules_version)
+                done = self._create(request, managed_by=managed_by, rules_version=rules_version)
             else:
                 entry = self.find(entry.configuration.uuid)
-                done = self._replace(entry, request, managed_by=MANAGED_BY_FILE, rules_version=rules_version)
+                done = self._replace(entry, request, managed_by=managed_by, rules_version=rules_version)
             if done:
                 return
         raise Conflict(f"configuration {request.name!r} changes too often; try again")

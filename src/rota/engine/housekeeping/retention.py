@@ -4,6 +4,7 @@ history, what else is left of their queues goes."""
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.observation.happenings import HistoryTrimmed, QueueForgotten
 from rota.engine.observation.observers import Observers
+from rota.model.job_type import JobType
 from rota.store.store import Store
 
 EVERY_S = 60.0
@@ -41,6 +42,7 @@ class Retention:
         queues = self._store.list_queues()
         defined = {node_type.uuid for node_type in self._definitions.node_types()}
         trimmed = [self._trim(queue, now) for queue in queues]
+        trimmed += [self._trim_series(one, one.history_max_count) for one in self._bounded_types()]
         for queue in queues:
             if queue not in defined and self._store.forget_queue(queue):
                 self._observers.tell(QueueForgotten(queue))
@@ -48,6 +50,24 @@ class Retention:
         if any(count >= _PER_ROUND for count in trimmed):
             return 0.0
         return AGAIN_S if any(trimmed) else EVERY_S
+
+    def _bounded_types(self) -> list[JobType]:
+        return [one for one in self._definitions.known_job_types() if one.series and one.history_max_count is not None]
+
+    def _trim_series(self, job_type: JobType, most: int | None) -> int:
+        """Forget the oldest ended jobs of a type's own series that are too many."""
+        node_type = self._definitions.known_node_type(job_type.node_type)
+        if node_type is None or most is None:
+            return 0
+        queue, series = node_type.uuid, job_type.series[-1]
+        surplus = min(self._store.count_series(queue, series) - most, _PER_ROUND)
+        if surplus <= 0:
+            return 0
+        oldest = self._store.list_series(queue, series, limit=surplus)
+        count = sum(self._store.delete_jobs([job.id for job in oldest if job.state.is_final]))
+        if count:
+            self._observers.tell(HistoryTrimmed(queue, count))
+        return count
 
     def _trim_audit(self, now: int) -> int:
         return self._store.trim_audit(

@@ -35,4 +35,5 @@ def make_spec(
         timeout_ms=timeout_ms,
         retry=retry,
         cause=cause,
+        series=job_type.series,
     )

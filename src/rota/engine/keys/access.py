@@ -53,7 +53,7 @@ SCOPES_OF: dict[Role, frozenset[Scope]] = {
     Role.ADMIN: frozenset(Scope),
 }
 _ADDED = frozenset({Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ})
-"""Scopes that are younger than the first keys."""
+"""Scopes that are younger than the keys which do not say whether they have a whole role."""
 OPEN = None
 """The need of a route that answers everybody."""
 
@@ -74,9 +74,10 @@ ADMIN = Caller("admin", SCOPES_OF[Role.ADMIN])
 NOBODY = Caller("", frozenset())
 
 
-def scopes_of_key(role: Role, named: frozenset[Scope]) -> frozenset[Scope]:
-    """What a kept key may do. One that has all that its role had when it was made has all that the role has now."""
-    return SCOPES_OF[role] if named >= SCOPES_OF[role] - _ADDED else named
+def scopes_of_old_key(role: Role, named: frozenset[Scope]) -> frozenset[Scope]:
+    """What a key may do that was made when there were fewer scopes: one that had all of its role's has all of them now.
+    Younger keys say whether they have a whole role."""
+    return SCOPES_OF[role] if named == SCOPES_OF[role] - _ADDED else named
 
 
 def read_role(word: str) -> Role:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from rota.engine.audit.record import record
-from rota.engine.keys.access import Caller, Role, Scope, scopes_of_key
+from rota.engine.keys.access import SCOPES_OF, Caller, Role, Scope, scopes_of_old_key
 from rota.engine.keys.dev_key import end_dev_key
 from rota.engine.keys.hashes import hash_made_key, matches_hash
 from rota.errors import Conflict, NotFound
@@ -32,13 +32,20 @@ class NamedKey(Struct, frozen=True, kw_only=True):
     hash: str
     made_at: int
     expires_at: int | None = None
+    has_whole_role: bool | None = None
+    """Whether it may do all that its role may, also what the role gets later; keys of older versions do not say."""
 
     def is_good(self, now: int) -> bool:
         return self.expires_at is None or now < self.expires_at
 
     @property
     def caller(self) -> Caller:
-        return Caller(self.name, scopes_of_key(self.role, self.scopes), self.id)
+        return Caller(self.name, self._all_scopes(), self.id)
+
+    def _all_scopes(self) -> frozenset[Scope]:
+        if self.has_whole_role is None:
+            return scopes_of_old_key(self.role, self.scopes)
+        return SCOPES_OF[self.role] if self.has_whole_role else self.scopes
 
 
 _decode = msgspec.json.Decoder(NamedKey).decode
@@ -62,6 +69,7 @@ def make_key(
         hash=hash_made_key(key),
         made_at=now,
         expires_at=expires_at,
+        has_whole_role=scopes == SCOPES_OF[role],
     )
     store.put_setting(_SETTING + key_id, msgspec.json.encode(kept).decode())
     shown = {"role": role, "scopes": sorted(scopes), "expires_at": expires_at}

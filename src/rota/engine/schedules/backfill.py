@@ -1,7 +1,8 @@
 """Backfill: jobs for instants of a schedule that lie in the past, made on purpose.
 
 They have a place of their own beside the ticks: they move no cursor and count as no run. The id of each job follows
-from the backfill and the instant's number in it, so whoever repeats a backfill that was cut short makes no job twice.
+from the schedule and the instant, so no instant is made up for twice: not by repeating a backfill that was cut short,
+not by a range that overlaps an earlier one, not by two people at once. `force` gives the jobs ids of their own.
 The schedule's state keeps the latest backfills; all that is told about one follows from its record.
 """
 
@@ -22,7 +23,7 @@ from rota.model.limits import check_range
 from rota.model.schedules.schedule import Backfill, Overlap, Schedule, TickStatus
 from rota.model.schedules.ticking import is_excluded
 from rota.model.triggers.make_trigger import parse_choice
-from rota.model.triggers.trigger import count_nominals, nominals_between
+from rota.model.triggers.trigger import Progress, count_nominals, nominals_between
 from rota.model.triggers.zones.dates import parse_instant
 from rota.store.schedules import MAX_TICKS, ScheduleChange, ScheduleEntry
 from rota.store.store import Store
@@ -58,6 +59,8 @@ class BackfillPlan(Struct, frozen=True):
     instants: tuple[tuple[int, int], ...]
     """Number within the range, and nominal instant, for each job."""
     already_fired: int
+    already_made: int
+    """Instants for which an earlier backfill made a job that is still known."""
     excluded: int
     known_from: int | None
     """Rows of ticks reach back to here; of older instants nobody knows whether they fired. None if all are there."""
@@ -77,7 +80,7 @@ class Backfills:
         return self._plan(self._schedules.find(name), request)
 
     def start(self, name: str, request: BackfillRequest, *, by: Caller | None = None) -> BackfillPlan:
-        """Make the jobs. Doing it again makes none twice, unless `force` says so."""
+        """Make the jobs. No instant gets a second one, unless `force` says so."""
         for _ in range(_TRIES):
             entry = self._schedules.find(name)
             self._schedules.check_may_trigger(by, entry.schedule)
@@ -98,9 +101,9 @@ class Backfills:
 
     def progress(self, name: str, backfill_id: str) -> dict[str, int]:
         """How many of its jobs are in each state."""
-        _, backfill = self.find(name, backfill_id)
+        schedule, backfill = self.find(name, backfill_id)
         counts = dict.fromkeys((state.value for state in JobState), 0)
-        for job in self._jobs(backfill):
+        for job in self._jobs(schedule, backfill):
             counts[job.state.value] += 1
         return counts
 
@@ -111,7 +114,7 @@ class Backfills:
             _, backfill = self.find(name, backfill_id)
             if backfill.cancelled or self._record(entry, structs.replace(backfill, cancelled=True)):
                 self._tell("cancel backfill", entry.schedule, backfill)
-                return self._cancel_jobs(backfill)
+                return self._cancel_jobs(entry.schedule, backfill)
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
     def _tell(self, action: str, schedule: Schedule, backfill: Backfill) -> None:
@@ -129,9 +132,24 @@ class Backfills:
         instants = list(nominals_between(schedule.trigger, backfill.start, backfill.end, progress))
         fired, known_from = (set(), None) if request.force else self._fired(schedule, backfill)
         excluded = {nominal for nominal in instants if is_excluded(schedule, nominal)}
-        wanted = tuple((n, at) for n, at in enumerate(instants) if at not in fired and at not in excluded)
-        already = sum(nominal in fired for nominal in instants)
-        return BackfillPlan(structs.replace(backfill, count=count), wanted, already, len(excluded), known_from)
+        left_out = fired | excluded
+        made = self._made(schedule, backfill, [at for at in instants if at not in left_out])
+        wanted = tuple((n, at) for n, at in enumerate(instants) if at not in left_out and at not in made)
+        return BackfillPlan(
+            structs.replace(backfill, count=count),
+            wanted,
+            already_fired=sum(nominal in fired for nominal in instants),
+            already_made=len(made),
+            excluded=len(excluded),
+            known_from=known_from,
+        )
+
+    def _made(self, schedule: Schedule, backfill: Backfill, instants: list[int]) -> set[int]:
+        """Those for which there is a job of a backfill already."""
+        if backfill.force:
+            return set()
+        ids = {_id_of_instant(schedule, nominal): nominal for nominal in instants}
+        return {ids[job.id] for job in self._found(list(ids))}
 
     def _fired(self, schedule: Schedule, backfill: Backfill) -> tuple[set[int], int | None]:
         """Instants in the range that fired, and where the knowledge of that begins."""
@@ -160,13 +178,13 @@ class Backfills:
         for start in range(0, len(specs), _BATCH):
             self._store.enqueue_jobs(specs[start : start + _BATCH], now=now)
         if self.find(schedule.uuid, plan.backfill.id)[1].cancelled:
-            self._cancel_jobs(plan.backfill)  # by somebody who did not see all of them
+            self._cancel_jobs(schedule, plan.backfill)  # by somebody who did not see all of them
 
     def _spec(self, schedule: Schedule, backfill: Backfill, number: int, nominal: int) -> JobSpec:
         job_type = self._definitions.job_type(schedule.job_type)
         return make_spec(
             job_type,
-            id=_job_id(backfill, number),
+            id=_job_id(schedule, backfill, number, nominal),
             queue=schedule.queue,
             enqueued_at=backfill.made_at,
             arguments=schedule.arguments,
@@ -175,13 +193,18 @@ class Backfills:
             cause=Cause("backfill", f"{schedule.uuid}:{backfill.id}", nominal),
         )
 
-    def _jobs(self, backfill: Backfill) -> list[Job]:
-        ids = [_job_id(backfill, number) for number in range(backfill.count)]
+    def _jobs(self, schedule: Schedule, backfill: Backfill) -> list[Job]:
+        """The jobs that this backfill made. Others may have made some of its instants before."""
+        cause = f"{schedule.uuid}:{backfill.id}"
+        found = self._found(_job_ids(schedule, backfill))
+        return [job for job in found if job.spec.cause is not None and job.spec.cause.name == cause]
+
+    def _found(self, ids: list[str]) -> list[Job]:
         batches = (ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH))
         return [job for batch in batches for job in self._store.find_jobs(batch) if job]
 
-    def _cancel_jobs(self, backfill: Backfill) -> int:
-        live = [job.id for job in self._jobs(backfill) if not job.state.is_final]
+    def _cancel_jobs(self, schedule: Schedule, backfill: Backfill) -> int:
+        live = [job.id for job in self._jobs(schedule, backfill) if not job.state.is_final]
         for start in range(0, len(live), _BATCH):
             self._store.cancel_jobs(live[start : start + _BATCH], now=self._clock.now())
         return len(live)
@@ -212,8 +235,26 @@ def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
         overlap=overlap,
         priority=check_range("priority", priority, -MAX_PRIORITY, MAX_PRIORITY),
         force=request.force,
+        trigger=schedule.trigger,
     )
 
 
-def _job_id(backfill: Backfill, number: int) -> str:
+def _job_ids(schedule: Schedule, backfill: Backfill) -> list[str]:
+    """Of all jobs that the backfill may have made."""
+    if backfill.force or backfill.trigger is None:
+        return [_own_id(backfill, number) for number in range(backfill.count)]
+    progress = Progress(schedule=schedule.uuid, created_at=schedule.created_at)
+    instants = nominals_between(backfill.trigger, backfill.start, backfill.end, progress)
+    return [_id_of_instant(schedule, nominal) for nominal in instants]
+
+
+def _job_id(schedule: Schedule, backfill: Backfill, number: int, nominal: int) -> str:
+    return _own_id(backfill, number) if backfill.force else _id_of_instant(schedule, nominal)
+
+
+def _id_of_instant(schedule: Schedule, nominal: int) -> str:
+    return numbered_id(max(nominal, 0), f"backfill {schedule.uuid} {nominal}", 0)
+
+
+def _own_id(backfill: Backfill, number: int) -> str:
     return numbered_id(backfill.end, f"backfill {backfill.id}", number)

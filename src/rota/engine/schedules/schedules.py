@@ -8,7 +8,7 @@ from rota.clock import Clock
 from rota.engine.audit.record import record, record_change
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.definitions.ownership import refuse_declared
+from rota.engine.definitions.ownership import refuse_file_owned
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_make, check_may_trigger
@@ -121,7 +121,7 @@ class Schedules:
         count from now on. Arguments that somebody else may give and that stay as they are, stay."""
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
-            refuse_declared(entry.schedule)
+            refuse_file_owned(entry.schedule)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
             made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
@@ -150,7 +150,7 @@ class Schedules:
         """Give an interval another length, job type or arguments, unless a file owns it; all else stays as it is."""
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
-            refuse_declared(entry.schedule)
+            refuse_file_owned(entry.schedule)
             target, queue = self._target(job_type)
             if not isinstance(entry.schedule.trigger, IntervalTrigger):
                 raise Conflict(f"schedule {name!r} does not go by an interval")
@@ -167,7 +167,7 @@ class Schedules:
         """Remove schedules with their ticks, if no file owns any of them. Their jobs stay."""
         found = [self.find(name).schedule for name in names]
         for one in found:
-            refuse_declared(one)
+            refuse_file_owned(one)
         self.remove(found)
         return found
 

@@ -101,6 +101,9 @@ class Backfill(Struct, frozen=True, omit_defaults=True, kw_only=True):
     priority: int = 0
     force: bool = False
     cancelled: bool = False
+    trigger: Trigger | None = None
+    """As it was then: its instants, which name the jobs, stay the same whatever becomes of the schedule. None in
+    records of versions that numbered the jobs instead."""
 
 
 class ScheduleState(Struct, frozen=True, omit_defaults=True, kw_only=True):

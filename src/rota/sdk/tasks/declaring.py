@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rota.engine.definitions.file import Wanted
-from rota.engine.definitions.ownership import managed_by_app
+from rota.engine.definitions.ownership import owner_of_app
 from rota.engine.engine import Engine
 from rota.model.ids import new_id
 from rota.model.node import NodeType
@@ -14,10 +14,10 @@ def declare(engine: Engine, app: str, plans: Sequence[Plan], *, removes: bool) -
     """Make job types and schedules of the tasks. A queue that nobody defined is made with them, and is nobody's."""
     for queue in sorted({plan.queue for plan in plans}):
         engine.definitions.ensure_node_type(NodeType(uuid=new_id(engine.clock.now()), name=queue))
-    schedules = [request for plan in plans if (request := plan.schedule())]
-    wanted = Wanted(job_types=[plan.job_type() for plan in plans], schedules=schedules)
-    declared = engine.declared_by(managed_by_app(app))
-    if removes:
-        declared.apply(wanted)
-    else:
-        declared.add(wanted)
+    wanted = Wanted(
+        job_types=[plan.job_type() for plan in plans],
+        schedules=[request for plan in plans if (request := plan.schedule())],
+        owner=owner_of_app(app),
+        keeps=not removes,
+    )
+    engine.file.apply(wanted)

@@ -35,6 +35,7 @@ class QueueKeys:
         "schedule_due",
         "schedule_states",
         "schedules",
+        "series",
         "succeeded",
         "synced",
         "totals",
@@ -65,6 +66,8 @@ class QueueKeys:
         """hash: unique key -> id of the live job that has it."""
         self.ended = self._base + "ended"
         """hash: job id -> ending (JSON)."""
+        self.series = self._base + "series"
+        """sorted set, by name: series, when it was enqueued and id of each job that is in one."""
         self.succeeded = self._base + "succeeded"
         """sorted set: id by end time; the same for the next two."""
         self.failed = self._base + "failed"

@@ -205,7 +205,7 @@ class RedisSchedules(RedisQueues):
     def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
         k = self._keys_of(queue)
         keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
-        keys += [*stats_keys(k, now), k.running, k.ended, k.locks, k.held, k.cancelled, k.cancelling]
+        keys += [*stats_keys(k, now), k.running, k.ended, k.locks, k.held, k.cancelled, k.cancelling, k.series]
         keys += [k.ticks(firing.schedule.uuid) for firing in firings]
         cancels = [(number, job_id) for number, firing in enumerate(firings, 1) for job_id in firing.cancels]
         ending = encode(cancelled_before_run(now)) if cancels else b""

@@ -89,6 +89,7 @@ def _forget_step(database: Database, job_ids: Sequence[str], ended_until: int) -
         is_done = _delete_lines(db, ids)
         if is_done:
             db.execute(SQL["delete_jobs"], {"ids": ids})
+            db.execute(SQL["delete_from_series"], {"ids": ids})
             count_forgotten(db, ((row["queue"], row["state"]) for row in ended))
     return {row["id"] for row in ended} if is_done else None
 

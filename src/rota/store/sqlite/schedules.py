@@ -167,7 +167,8 @@ def _move_on(db: sqlite3.Connection, firing: Firing) -> bool:
 
 def _make_jobs(db: sqlite3.Connection, specs: Sequence[JobSpec], now: int) -> set[str]:
     """Accept jobs; returns the ids of those whose unique key is taken. The others, nearly all, go in together."""
-    insert_jobs(db, [new_row(spec, now) for spec in specs if spec.unique_key is None])
+    plain = [spec for spec in specs if spec.unique_key is None]
+    insert_jobs(db, plain, [new_row(spec, now) for spec in plain])
     return {spec.id for spec in specs if spec.unique_key is not None and not insert_job(db, spec, now)}
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+from typing import Any
 
 import pytest
 
@@ -384,6 +385,23 @@ def test_only_harmless_headers_follow_to_another_host(runner: asyncio.Runner) ->
     assert "canary" not in repr(elsewhere)
     assert elsewhere["accept"] == "text/html"
     assert repr(here).count("canary") == 3
+
+
+@pytest.mark.parametrize("status", [307, 308, 302])
+def test_no_body_follows_to_another_origin(runner: asyncio.Runner, status: int) -> None:
+    async def visit() -> Any:
+        async with (
+            WebServer() as other,
+            WebServer(lambda seen: answer(status, Location=f"{other.url}/x")) as first,
+        ):
+            await fetch(first.url, method="PUT", body={"password": "canary"})
+            return first.seen[0], other.seen[0]
+
+    first, other = runner.run(visit())
+
+    assert b"canary" in first.body
+    assert (other.line.split()[0], other.body) == ("PUT", b"")
+    assert "content-type" not in other.headers
 
 
 # -- job types and logs ----------------------------------------------------------------------------------------------

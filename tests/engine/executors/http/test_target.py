@@ -8,6 +8,7 @@ import pytest
 
 from rota.engine.executors.http.target import AllowList, check_addresses, is_public
 from rota.engine.executors.http.url import TargetRefused, join_url, parse_url
+from rota.errors import InvalidInput
 from rota.model.outcome import Outcome, OutcomeKind
 from tests.engine.executors.http.web import WebServer, answer, fetch_by_name
 from tests.engine.executors.runs import errors_of, results_of
@@ -343,10 +344,10 @@ def test_a_name_admits_private_addresses_and_a_network_all_of_its_own(
     allowed = AllowList("allow", [entry])
 
     if is_allowed:
-        check_addresses(host, [address], [allowed])
+        check_addresses(host, [address], [allowed], port=443)
     else:
         with pytest.raises(TargetRefused, match=r"not public; list it in metadata\.allow_private"):
-            check_addresses(host, [address], [allowed])
+            check_addresses(host, [address], [allowed], port=443)
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "172.32.0.1", "100.128.0.1", "2606:4700::1111"])
@@ -360,3 +361,28 @@ def test_nothing_that_python_calls_private_is_public_here() -> None:
         address = ipaddress.ip_address(number)
         if address.is_private or address.is_multicast or address.is_reserved or address.is_link_local:
             assert not is_public(address), address
+
+
+@pytest.mark.parametrize(
+    ("entry", "host", "address"),
+    [
+        ("127.0.0.1:8080", "127.0.0.1", "127.0.0.1"),
+        ("[::1]:8080", "::1", "::1"),
+        ("intern.example:8080", "intern.example", "10.0.0.1"),
+        ("10.0.0.0/8:8080", "any.example", "10.9.9.9"),
+        ("[fd00::]/8:8080", "any.example", "fd12::1"),
+    ],
+)
+def test_an_entry_with_a_port_admits_that_port_alone(entry: str, host: str, address: str) -> None:
+    allowed = AllowList("allow", [entry])
+
+    check_addresses(host, [address], [allowed], port=8080)
+    for port in (80, 443, 8081):
+        with pytest.raises(TargetRefused, match="not public"):
+            check_addresses(host, [address], [allowed], port=port)
+
+
+@pytest.mark.parametrize("entry", ["127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "a:b", "a:1:2", "[::1]:x", ":80"])
+def test_an_entry_with_an_odd_port_is_refused(entry: str) -> None:
+    with pytest.raises(InvalidInput, match="no host name, address or network"):
+        AllowList("allow", [entry])

@@ -130,20 +130,29 @@ def slow_fires(line: Line, zone: ZoneInfo, *, start: datetime, end: datetime, ru
         once = rule is Dst.SKIP or (rule is Dst.VIXIE and line.is_fixed)
         if line.matches(local) and not (is_second_time and once):
             fires.add(instant)
-    if rule is Dst.VIXIE and line.is_fixed:
+    if rule is Dst.VIXIE:
         fires.update(made_up_fires(line, zone, start, end))
     return sorted(round(fire.timestamp()) * 1000 for fire in fires)
 
 
 def made_up_fires(line: Line, zone: ZoneInfo, start: datetime, end: datetime) -> Iterator[datetime]:
-    """For each change forward in the range: its instant, if a local time that it leaves out matches."""
+    """For each change forward in the range: its instant, if a local time that it leaves out matches; for lines that are
+    not fixed only if it leaves out all of a day."""
     before = (start - timedelta(minutes=1)).astimezone(zone).replace(tzinfo=None)
     for instant in minutes_between(start, end):
         after = instant.astimezone(zone).replace(tzinfo=None)
-        left_out = minutes_between(before + timedelta(minutes=1), after - timedelta(minutes=1))
-        if any(line.matches(local) for local in left_out):
+        left_out = list(minutes_between(before + timedelta(minutes=1), after - timedelta(minutes=1)))
+        matches = [local for local in left_out if line.matches(local)]
+        if matches and (line.is_fixed or any(is_whole_day(line, local, matches) for local in matches)):
             yield instant
         before = after
+
+
+def is_whole_day(line: Line, local: datetime, matches: list[datetime]) -> bool:
+    """Whether these are all matches of their day."""
+    midnight = local.replace(hour=0, minute=0)
+    day = minutes_between(midnight, midnight + timedelta(hours=23, minutes=59))
+    return {one for one in day if line.matches(one)} <= set(matches)
 
 
 def minutes_between(start: datetime, end: datetime) -> Iterator[datetime]:

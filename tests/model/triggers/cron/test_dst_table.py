@@ -79,12 +79,22 @@ GAPS: list[Case] = [
         every_rule("2026-03-08T01:30-05:00", "2026-03-08T03:30-04:00"),
     ),
     (NEW_YORK, "*/19 */2 * * *", "2026-03-08T01:00-05:00", "2026-03-08T03:59-04:00", every_rule()),
-    (  # A step in the minutes is enough: the line is not a fixed time, though its hour is.
+    *(  # The gap takes all that such a line has on the day, and no day's work is lost, however the line is spelled.
+        (
+            NEW_YORK,
+            line,
+            "2026-03-08T00:00-05:00",
+            "2026-03-08T23:00-04:00",
+            by_rule(vixie=["2026-03-08T03:00-04:00"], literal=[], skip=[]),
+        )
+        for line in ("*/20 2 * * *", "0-59/20 2 * * *", "0,30 2-2 * * *", "* 2 * * *", "0/20 0/20 2 * * *")
+    ),
+    (  # It has other times on the day, so it just goes on.
         NEW_YORK,
-        "*/20 2 * * *",
+        "*/30 2,5 * * *",
         "2026-03-08T00:00-05:00",
         "2026-03-08T23:00-04:00",
-        every_rule(),
+        every_rule("2026-03-08T05:00-04:00", "2026-03-08T05:30-04:00"),
     ),
     (
         LORD_HOWE,

@@ -62,13 +62,14 @@ def test_a_field_holds_the_values_its_text_names(text: str, field: str, values: 
     ("text", "dialect"),
     [
         ("0 0 * * 1", Dialect.UNIX),
-        ("0 0 ? * 1", Dialect.QUARTZ),
+        ("0 0 ? * 1", Dialect.UNIX),
+        ("0 9 * * ?", Dialect.UNIX),
         ("0 0 0 * * 1", Dialect.UNIX),
         ("0 0 0 * * ?", Dialect.QUARTZ),
         ("0 0 0 * * 1 *", Dialect.QUARTZ),
     ],
 )
-def test_auto_is_quartz_with_a_question_mark_or_seven_fields(text: str, dialect: Dialect) -> None:
+def test_auto_is_quartz_with_seven_fields_or_six_and_a_question_mark(text: str, dialect: Dialect) -> None:
     assert parse_cron(text).dialect is dialect
 
 
@@ -87,6 +88,12 @@ def test_a_named_dialect_wins_over_the_shape_of_the_line() -> None:
         ("0 0 L-30 * *", "2026-05", 31, [1]),
         ("0 0 LW * *", "2026-05", 31, [29]),  # The 31st is a Sunday.
         ("0 0 LW * *", "2026-06", 30, [30]),
+        ("0 0 L-1W * *", "2026-05", 31, [29]),  # The 30th is a Saturday.
+        ("0 0 L-6W * *", "2026-05", 31, [25]),
+        ("0 0 L-7W * *", "2026-05", 31, [25]),  # The 24th is a Sunday.
+        ("0 0 L-30W * *", "2026-05", 31, [1]),
+        ("0 0 L-30W * *", "2026-06", 30, []),
+        ("0 0 * * MONL", "2026-05", 31, [25]),
         ("0 0 15W * *", "2026-08", 31, [14]),  # A Saturday: the Friday before.
         ("0 0 15W * *", "2026-11", 30, [16]),  # A Sunday: the Monday after.
         ("0 0 1W * *", "2026-08", 31, [3]),  # A Saturday, and the day before is in July.
@@ -231,6 +238,12 @@ def test_a_line_is_interval_like_by_its_star_range_or_step(text: str, is_interva
         ("0 0 * * 5#6", 'cron: field 5 (weekday) "5#6": the number after # must be 1-5'),
         ("0 0 * * 9#1", 'cron: field 5 (weekday) "9#1": must be 0-7 (0 and 7 are Sunday) or SUN-SAT'),
         ("0 0 L-31 * *", 'cron: field 3 (day) "L-31": days before the last one must be 1-30'),
+        ("0 0 L-31W * *", 'cron: field 3 (day) "L-31W": days before the last one must be 1-30'),
+        (
+            "0 0 * * MON-FRI#1",
+            'cron: field 5 (weekday) "MON-FRI#1": # takes one weekday; list them, such as MON#1,FRI#1',
+        ),
+        ("0 0 * * 1-5#1", 'cron: field 5 (weekday) "1-5#1": # takes one weekday; list them, such as 1#1,5#1'),
         ("0 0 32W * *", 'cron: field 3 (day) "32W": must be 1-31'),
         ("L * * * *", 'cron: field 1 (minute) "L": must be 0-59'),
         ("H * * * * * H", 'cron: field 7 (year) "H": a year cannot be hashed; must be 1970-2099'),

@@ -18,6 +18,12 @@ from rota.model.triggers.cron.warnings import cron_warnings
         ("*/7 * * * *", '"*/7" begins anew each hour, so its last wait is shorter; for an even rhythm use `@every 7m`'),
         ("0 */5 * * *", '"*/5" begins anew each day, so its last wait is shorter; for an even rhythm use `@every 5h`'),
         ("*/90 * * * *", '"*/90" begins anew each hour, so fires once in it; for an even rhythm use `@every 90m`'),
+        ("0 0 29 2 *", "29 February comes in leap years only; L is the last day of every February"),
+        (
+            "0 0 1-31 * 5",
+            'day "1-31" is every day, so it fires every day, whatever the weekday "5" says; '
+            "write * for the day to let the weekday decide",
+        ),
         ("0 0 30 * *", "day 30 does not exist in February; L is the last day of every month"),
         (
             "0 0 31 4-6 *",
@@ -32,6 +38,16 @@ from rota.model.triggers.cron.warnings import cron_warnings
             "0 0 12 * * 5",
             'weekday "5" is counted from Sunday = 0; Quartz counts from Sunday = 1: '
             "write names such as FRI, or ? for the day, to be sure",
+        ),
+        (
+            "0 0 9 ? * 1",
+            'weekday "1" is counted from Sunday = 1, as in Quartz, because of the ?; Unix counts from Sunday = 0: '
+            "write names such as FRI, or say dialect: quartz, to be sure",
+        ),
+        (
+            "0 0 9 * * 2-6 2030",
+            'weekday "2-6" is counted from Sunday = 1, as in Quartz, because of its 7 fields; Unix counts from '
+            "Sunday = 0: write names such as FRI, or say dialect: quartz, to be sure",
         ),
         (
             "15 0 12 * * *",

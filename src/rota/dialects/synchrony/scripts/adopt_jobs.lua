@@ -13,6 +13,7 @@
 -- KEYS[10] dead    list: entries that are no jobs
 -- KEYS[11] stats   hash: minute and word -> how many jobs, of an hour
 -- KEYS[12] totals  hash: word -> how many jobs in all
+-- KEYS[13] series  sorted set, by name: series, time and id of each job that is in one
 -- ARGV[1] queue
 -- ARGV[2] rank       of a job that is ready now
 -- ARGV[3] most_dead  dead letters that are kept
@@ -24,11 +25,12 @@
 --   jobs that were there already.
 -- include: wake
 -- include: chunks
+-- include: series
 -- include: admit
 -- include: stats
 local waiting, jobs, ready, delayed, unique = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local marks, wake, queues, order, dead = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local stats, totals, minute, expiry = KEYS[11], KEYS[12], ARGV[4], ARGV[5]
+local stats, totals, series, minute, expiry = KEYS[11], KEYS[12], KEYS[13], ARGV[4], ARGV[5]
 local queue, now_rank, most_dead = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 -- Equal ranks are in the order of ids, and these ids are not ours: where they would turn the order, the rank goes up. It does
@@ -65,6 +67,6 @@ if letters > 0 then redis.call('LTRIM', dead, -most_dead, -1) end
 if #entries == 0 then return {taken} end
 redis.call('SADD', queues, queue)
 redis.call('HSET', order, queue, string.format('%.17g', last_rank) .. ' ' .. last_id)
-local refused = admit(jobs, ready, delayed, unique, marks, wake, entries, 1, #entries)
+local refused = admit(jobs, ready, delayed, unique, marks, wake, series, entries, 1, #entries)
 count_up(stats, totals, minute, expiry, 'enqueued', #entries / 6 - #refused / 2)
 return {taken, unpack(refused)}

@@ -23,6 +23,7 @@ from rota.engine.executors.output import Stream, capped_log
 from rota.engine.executors.process.child import Child, run_child, start_child
 from rota.engine.executors.process.environment import base_environment, check_environment, job_variables
 from rota.engine.executors.process.keeper import retire_keeper
+from rota.engine.executors.process.limits import LIMITS, limited, read_limits
 from rota.engine.executors.process.nameless_file import open_input
 from rota.engine.executors.references import resolved_all
 from rota.errors import InvalidInput
@@ -30,7 +31,7 @@ from rota.model.job_type import JobType
 from rota.model.openings import AFTER_DASHES, ALLOW_ENVIRONMENT, ALLOW_WORDS, allowed_environment, allowed_words
 from rota.model.outcome import Outcome, failed, refused, succeeded
 
-_KEYS = (ALLOW_ENVIRONMENT, ALLOW_WORDS, ON_STDIN, "command", "cwd", "environment", "raw_arguments")
+_KEYS = (ALLOW_ENVIRONMENT, ALLOW_WORDS, ON_STDIN, "command", "cwd", "environment", LIMITS, "raw_arguments")
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 
@@ -53,11 +54,12 @@ class BashExecutor:
         check_flag(metadata, "raw_arguments")
         check_flag(metadata, ON_STDIN)
         _check_cwd(metadata)
+        read_limits(metadata)
 
     async def run(self, run: Run) -> Outcome:
         try:
             self.check(run.job_type)
-            argv = _argv_of(run)
+            argv = limited(_argv_of(run), read_limits(run.job_type.metadata))
             environment = self._environment_of(run)
         except InvalidInput as error:
             return refused("arguments", str(error))

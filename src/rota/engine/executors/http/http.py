@@ -121,7 +121,7 @@ class _Visit:
         except OSError as error:
             raise_if_no_descriptor()
             raise HttpFailure("connect", f"cannot find the host {url.host!r}: {error.strerror or error}") from None
-        check_addresses(url.host, addresses, self._allow_lists)
+        check_addresses(url.host, addresses, self._allow_lists, port=url.port)
         return to_try(addresses)
 
     def _location_of(self, answer: Answer) -> str | None:
@@ -165,14 +165,16 @@ def tls_context(verify: bool) -> ssl.SSLContext:
 
 
 def _redirected(request: Request, status: int, *, is_same_origin: bool) -> Request:
-    """As browsers do it: 303 asks with GET, and so do 301 and 302 after a POST."""
+    """As browsers do it: 303 asks with GET, and so do 301 and 302 after a POST. To another origin no body goes: it was
+    meant for the first one alone, and may hold secrets."""
     method, headers, body = request.method, request.headers, request.body
+    asks_anew = (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST")
     if not is_same_origin:
         headers = {name: value for name, value in headers.items() if name.lower() in _GOES_ANYWHERE}
-    if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):
+    if asks_anew or not is_same_origin:
         headers = {name: value for name, value in headers.items() if not name.lower().startswith("content-")}
-        method, body = "GET", None
-    return Request(method, headers, body)
+        body = None
+    return Request("GET" if asks_anew else method, headers, body)
 
 
 def _described(url: Url, request: Request) -> str:

@@ -6,6 +6,7 @@ checked, and the connection goes to a checked address; asking the resolver again
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -19,6 +20,8 @@ Network = IPv4Network | IPv6Network
 Resolve = Callable[[str], list[str]]
 """From a host name to its addresses; `OSError` when there are none. It may block."""
 
+_WITH_PORT = re.compile(r"(?P<place>\[[^\]]*\](?:/[0-9]+)?|[^:]*):(?P<port>[0-9]{1,5})")
+_MAX_PORT = 65_535
 _MAX_ADDRESSES = 8
 _MAX_RESOLVING = 32
 
@@ -48,6 +51,7 @@ class AllowList:
     """Names and networks that may be reached although they are not public.
 
     A name admits private and loopback addresses; anything else, such as a link-local address, only a network admits.
+    With a port (`127.0.0.1:8080`, `[::1]:8080`, `intern.example:443`, `10.0.0.0/8:443`) an entry admits that one alone.
     """
 
     __slots__ = ("_names", "_networks")
@@ -55,34 +59,44 @@ class AllowList:
     def __init__(self, field: str, entries: object) -> None:
         if not isinstance(entries, list | tuple):
             raise InvalidInput(field, "must be an array of host names, addresses and networks")
-        self._names: set[str] = set()
-        self._networks: list[Network] = []
+        self._names: set[tuple[str, int | None]] = set()
+        self._networks: list[tuple[Network, int | None]] = []
         for entry in entries:
             self._add(field, entry)
 
-    def admits(self, host: str, address: Address) -> bool:
-        if any(address in network for network in self._networks):
+    def admits(self, host: str, address: Address, port: int) -> bool:
+        if any(address in network and only in (None, port) for network, only in self._networks):
             return True
-        return host in self._names and _is_in(address, _PRIVATE) and not _is_in(address, _METADATA)
+        is_named = not self._names.isdisjoint({(host, None), (host, port)})
+        return is_named and _is_in(address, _PRIVATE) and not _is_in(address, _METADATA)
 
     def _add(self, field: str, entry: object) -> None:
         if not isinstance(entry, str):
             raise InvalidInput(field, f"must be an array of strings, got {entry!r}")
+        place, port = _split_port(entry)
         try:
-            self._networks.append(ipaddress.ip_network(entry.strip("[]")))
+            self._networks.append((ipaddress.ip_network(place.replace("[", "", 1).replace("]", "", 1)), port))
         except ValueError:
             try:
-                self._names.add(read_host(entry))
+                self._names.add((read_host(place), port))
             except TargetRefused:
                 raise InvalidInput(field, f"{entry!r} is no host name, address or network") from None
 
 
-def check_addresses(host: str, addresses: Iterable[str], allow_lists: Iterable[AllowList]) -> None:
+def _split_port(entry: str) -> tuple[str, int | None]:
+    """An entry and its port, if it has one. Of an IPv6 address without brackets the last part is none."""
+    found = _WITH_PORT.fullmatch(entry)
+    if found is None or not 1 <= int(found["port"]) <= _MAX_PORT:
+        return entry, None
+    return found["place"], int(found["port"])
+
+
+def check_addresses(host: str, addresses: Iterable[str], allow_lists: Iterable[AllowList], *, port: int) -> None:
     """Refuse a host if any of its addresses may not be reached: `TargetRefused`."""
     allow_lists = tuple(allow_lists)
     for text in addresses:
         address = ipaddress.ip_address(text)
-        if not is_public(address) and not any(allowed.admits(host, address) for allowed in allow_lists):
+        if not is_public(address) and not any(allowed.admits(host, address, port) for allowed in allow_lists):
             name = f"{host!r} has the address {text}, which" if host != text else f"{text}"
             raise TargetRefused(f"{name} is not public; list it in metadata.allow_private if it may be reached")
 

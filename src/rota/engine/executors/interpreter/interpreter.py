@@ -12,6 +12,7 @@ from rota.engine.executors.interpreter.messages import MessageReader, Request
 from rota.engine.executors.output import LineLog, capped_log
 from rota.engine.executors.process.child import Child, run_child, start_child
 from rota.engine.executors.process.environment import base_environment, job_variables
+from rota.engine.executors.process.limits import NONE, Limits, limited
 from rota.engine.executors.process.nameless_file import open_input
 from rota.errors import NodeStrained
 from rota.model.outcome import Outcome, OutcomeKind
@@ -25,14 +26,15 @@ _INNER_GRACE = 0.8
 class Interpreter:
     """One process for one run. After `run` it tells how it ended, if there was no outcome."""
 
-    def __init__(self, run: Run, module: str, options: ExecutorOptions) -> None:
-        """`module` has a `main()` that does the work."""
+    def __init__(self, run: Run, module: str, options: ExecutorOptions, *, limits: Limits = NONE) -> None:
+        """`module` has a `main()` that does the work. `InvalidInput` says which limit this node cannot set."""
         self._run = run
         self._module = module
         self._options = options
         self._log = capped_log(run)
         self._reader = MessageReader(self._log)
         self.exit_code = 0
+        self._prefix = limited([], limits)
 
     @property
     def died_in_job(self) -> bool:
@@ -75,7 +77,7 @@ class Interpreter:
         request = open_input(msgspec.json.encode(call))
         try:
             return start_child(
-                [sys.executable, "-c", _BOOT.format(module=self._module), *sys.path],
+                [*self._prefix, sys.executable, "-c", _BOOT.format(module=self._module), *sys.path],
                 environment={**base_environment(self._options.pass_environment), **job_variables(run)},
                 stdout=streams[0].feed,
                 stderr=streams[1].feed,

@@ -17,6 +17,7 @@ from rota.engine.executors.executor import RETRY_BESIDE, ExecutorOptions, Run
 from rota.engine.executors.interpreter.interpreter import Interpreter
 from rota.engine.executors.metadata import check_flag, check_keys
 from rota.engine.executors.process.keeper import retire_keeper
+from rota.engine.executors.process.limits import LIMITS, NONE, read_limits
 from rota.engine.executors.python.function import (
     SUCCEEDED,
     Function,
@@ -40,7 +41,7 @@ from rota.model.outcome import Outcome, failed, refused
 
 __all__ = ["PythonExecutor", "current_run"]
 
-_KEYS = ("function", "process", RETRY_BESIDE)
+_KEYS = ("function", LIMITS, "process", RETRY_BESIDE)
 _CHILD = "rota.engine.executors.python.python_child"
 
 
@@ -60,7 +61,11 @@ class PythonExecutor:
     def check(self, job_type: JobType) -> None:
         check_keys(job_type.metadata, _KEYS)
         check_function_name("metadata.function", job_type.metadata.get("function"))
-        check_flag(job_type.metadata, "process")
+        is_process = check_flag(job_type.metadata, "process")
+        if read_limits(job_type.metadata) != NONE and not is_process:
+            raise InvalidInput(
+                f"metadata.{LIMITS}", "needs process: true; a function in the node has the node's limits"
+            )
         check_flag(job_type.metadata, RETRY_BESIDE)
 
     async def run(self, run: Run) -> Outcome:
@@ -109,9 +114,10 @@ class PythonExecutor:
     async def _run_in_process(self, run: Run) -> Outcome:
         try:
             self.check(run.job_type)
+            limits = read_limits(run.job_type.metadata)
+            interpreter = Interpreter(run, _CHILD, self._options, limits=limits)
         except InvalidInput as error:
             return refused("function", str(error))
-        interpreter = Interpreter(run, _CHILD, self._options)
         try:
             return await interpreter.run() or _died(interpreter)
         except OSError as error:

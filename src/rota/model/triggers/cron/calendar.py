@@ -142,7 +142,7 @@ def _day_of_rule(rule: DayRule, length: int, first: int) -> int:
     if rule.kind is RuleKind.LAST_DAY:
         return max(0, length - rule.number)
     if rule.kind is RuleKind.LAST_WORKDAY:
-        return _nearest_workday(length, length, first)
+        return _nearest_workday(length - rule.number, length, first) if rule.number < length else 0
     return _nearest_workday(rule.number, length, first) if rule.number <= length else 0
 
 

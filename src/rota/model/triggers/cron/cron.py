@@ -49,6 +49,8 @@ class Cron(Struct, frozen=True, kw_only=True):
     year: Field | None
     times: TimesOfDay
     calendar: Calendar
+    takes_itself_for_quartz: bool
+    """Whether nobody said that it is Quartz; the form of the line decided."""
     is_interval_like: bool
     """Second, minute or hour has a `*`, a range or a step: the line follows real time through a clock change. Otherwise
     it names times of day, and fires once for each."""

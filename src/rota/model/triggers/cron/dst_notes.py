@@ -51,7 +51,7 @@ def _gap_note(cron: Cron, segment: Segment, zone: str, dst: Dst) -> str | None:
         return None
     verb = "does" if cron.count_local(segment.gap, segment.local_start) == 1 else "do"
     note = f"{_date(segment.gap)}: {times} {verb} not exist → "
-    if makes_up(cron, dst):
+    if makes_up(cron, dst, segment):
         return note + _moment(segment.local_start, segment.gap)
     if not cron.is_interval_like:
         return note + "no fire"

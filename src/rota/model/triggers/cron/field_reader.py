@@ -14,8 +14,12 @@ _SPAN = re.compile(
     r"(?:/(?P<step>\w*))?",
     re.ASCII,
 )
-_DAY_RULE = re.compile(r"(?P<last>L)(?:-(?P<before>\w+))?|(?P<last_workday>LW)|(?P<near>\d+)W", re.ASCII)
+_DAY_RULE = re.compile(
+    r"(?P<last>L)(?:-(?P<before>\w+?))?(?P<workday>W)?|(?P<near>\d+)W",
+    re.ASCII,
+)
 _WEEKDAY_RULE = re.compile(r"(?P<nth_of>\w+)#(?P<nth>\w+)|(?P<last_of>\w+)L|L(?P<last_of_too>\w+)", re.ASCII)
+_SEVERAL_NTH = re.compile(r"(?P<first>\w+)-(?P<last>\w+?)(?:#(?P<nth>\w+))", re.ASCII)
 _MAX_DIGITS = 6
 _HASHED_DAYS = 28
 """`H` in the day field stays within the days that every month has."""
@@ -72,14 +76,11 @@ class FieldReader(Struct, frozen=True):
         return None
 
     def _day_rule(self, text: str, found: re.Match[str]) -> DayRule:
-        if found["last_workday"]:
-            return DayRule(RuleKind.LAST_WORKDAY)
         if found["near"]:
             return DayRule(RuleKind.NEAREST_WORKDAY, self._number(text, found["near"]))
+        kind = RuleKind.LAST_WORKDAY if found["workday"] else RuleKind.LAST_DAY
         before = found["before"]
-        if before is None:
-            return DayRule(RuleKind.LAST_DAY)
-        return DayRule(RuleKind.LAST_DAY, self._bounded(text, before, 1, 30, "days before the last one"))
+        return DayRule(kind, 0 if before is None else self._bounded(text, before, 1, 30, "days before the last one"))
 
     def _weekday_rule(self, text: str, found: re.Match[str]) -> DayRule:
         if found["nth_of"]:
@@ -98,6 +99,9 @@ class FieldReader(Struct, frozen=True):
 
     def _read_span(self, text: str) -> Span:
         found = _SPAN.fullmatch(text.upper())
+        if not found and self._is_weekday and (several := _SEVERAL_NTH.fullmatch(text.upper())):
+            each = f"{several['first']}#{several['nth']},{several['last']}#{several['nth']}"
+            raise self._error(text, f"# takes one weekday; list them, such as {each}")
         if not found:
             raise self._error(text, f"must be {self.kind.allowed}, or *, a-b, a/n, a-b/n, or a list of these")
         step = self._step(text, found["step"])

@@ -64,7 +64,7 @@ class RuleKind(StrEnum):
     LAST_DAY = "L"
     """`L`, or `L-3`: so many days before the last day."""
     LAST_WORKDAY = "LW"
-    """`LW`: the last day of the month from Monday to Friday."""
+    """`LW`: the last day of the month from Monday to Friday. `L-3W`: the one nearest to 3 days before the last day."""
     NEAREST_WORKDAY = "W"
     """`15W`: the day from Monday to Friday nearest to the 15th, within the month."""
     LAST_OF_WEEKDAY = "nL"

@@ -8,13 +8,16 @@ Matches are sought in local time, one segment of constant offset after another. 
 | `literal` | nothing fires                            | everything fires each time                        |
 | `skip`    | nothing fires                            | everything fires the first time only              |
 
-A line is *interval-like*, not *fixed*, if its second, minute or hour has a `*`, a range or a step.
+A line is *interval-like*, not *fixed*, if its second, minute or hour has a `*`, a range or a step. With `vixie` no
+day's work is lost, however a line is spelled: if a gap takes all times that an interval-like line has on a day, as of
+`*/30 2 * * *`, it fires once too, when the gap ends. One that has other times on that day just goes on.
 """
 
 from collections.abc import Iterator
 from enum import StrEnum
 
 from rota.model.triggers.cron.cron import Cron
+from rota.model.triggers.cron.times import DAY_SECONDS
 from rota.model.triggers.zones.offsets import MAX_SECONDS, MIN_SECONDS, Segment, ZoneOffsets, offsets_of
 
 _TWO_DAYS = 2 * 86_400
@@ -36,9 +39,21 @@ def fires_once(cron: Cron, dst: Dst) -> bool:
     return dst == "skip" or (dst == "vixie" and not cron.is_interval_like)
 
 
-def makes_up(cron: Cron, dst: Dst) -> bool:
-    """Whether local times that are left out fire when the clock goes on."""
-    return dst == "vixie" and not cron.is_interval_like
+def makes_up(cron: Cron, dst: Dst, segment: Segment) -> bool:
+    """Whether local times that are left out on entering a segment fire once, when it begins."""
+    gap, end = segment.gap, segment.local_start
+    if dst != "vixie" or gap >= end:
+        return False
+    if cron.is_interval_like:
+        return any(_takes_all_of_day(cron, day, gap, end) for day in range(gap // DAY_SECONDS, end // DAY_SECONDS + 1))
+    left_out = cron.next_local(gap)
+    return left_out is not None and left_out < end
+
+
+def _takes_all_of_day(cron: Cron, day: int, gap: int, end: int) -> bool:
+    """Whether a gap in local time takes everything that a line has on a day."""
+    first, last = day * DAY_SECONDS + cron.times.first, day * DAY_SECONDS + cron.times.last
+    return gap <= first and last < end and cron.next_local(first) == first
 
 
 def next_fire(cron: Cron, after_ms: int, zone: str = "UTC", dst: Dst = Dst.VIXIE) -> int | None:
@@ -69,7 +84,7 @@ class _Search:
         self._cron = cron
         self._offsets = offsets
         self._once = fires_once(cron, dst)
-        self._makes_up = makes_up(cron, dst)
+        self._dst = dst
         self._sought_from = 0
         self._match: int | None = None
         self._is_fresh = False
@@ -91,10 +106,8 @@ class _Search:
 
     def _first_in(self, segment: Segment, instant: int) -> int | None:
         local = instant + segment.offset
-        if self._makes_up and instant == segment.start and segment.gap < local:
-            left_out = self._next_local(segment.gap)
-            if left_out is not None and left_out < local:
-                return instant
+        if instant == segment.start and makes_up(self._cron, self._dst, segment):
+            return instant
         match = self._next_local(max(local, segment.fresh) if self._once else local)
         if match is None or match >= segment.local_end:
             return None
@@ -111,10 +124,10 @@ def fires_between(
     cron: Cron, after_ms: int, until_ms: int, *, zone: str = "UTC", dst: Dst = Dst.VIXIE
 ) -> Iterator[int]:
     """Every fire after the first instant up to the second, which is included; made as they are asked for."""
-    offsets, once, making_up = offsets_of(zone), fires_once(cron, dst), makes_up(cron, dst)
+    offsets, once = offsets_of(zone), fires_once(cron, dst)
     for segment, start, end in _pieces(offsets, after_ms, until_ms):
         local = start + segment.offset
-        if making_up and _is_made_up(cron, segment, start):
+        if start == segment.start and makes_up(cron, dst, segment):
             yield start * 1000
             local += 1
         if once:
@@ -128,25 +141,17 @@ def count_between(cron: Cron, after_ms: int, until_ms: int, *, zone: str = "UTC"
 
     Exact, and counted by the month and by the clock change, not by the fire: a century of seconds takes milliseconds.
     """
-    offsets, once, making_up = offsets_of(zone), fires_once(cron, dst), makes_up(cron, dst)
+    offsets, once = offsets_of(zone), fires_once(cron, dst)
     count = 0
     for segment, start, end in _pieces(offsets, after_ms, until_ms):
         local = start + segment.offset
-        if making_up and _is_made_up(cron, segment, start):
+        if start == segment.start and makes_up(cron, dst, segment):
             count += 1
             local += 1
         if once:
             local = max(local, segment.fresh)
         count += cron.count_local(local, end + segment.offset)
     return count
-
-
-def _is_made_up(cron: Cron, segment: Segment, start: int) -> bool:
-    """Whether matches that were left out on entering the segment fire at its beginning."""
-    if start != segment.start or segment.gap >= segment.local_start:
-        return False
-    left_out = cron.next_local(segment.gap)
-    return left_out is not None and left_out < segment.local_start
 
 
 def _pieces(offsets: ZoneOffsets, after_ms: int, until_ms: int) -> Iterator[tuple[Segment, int, int]]:

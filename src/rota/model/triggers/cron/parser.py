@@ -118,19 +118,21 @@ def _macro_hint(name: str) -> str:
 
 def _parse(line: str, dialect: Dialect, seed: str, days: Days, uses_hash: bool) -> Cron:
     texts = line.split(" ")
+    is_said = dialect != Dialect.AUTO
     dialect = _resolve(dialect, texts)
     kinds = _kinds_for(line, len(texts), dialect)
     fields = {
         kind.name: FieldReader(kind, position, seed, "cron").read(text)
         for position, (kind, text) in enumerate(zip(kinds, texts, strict=True), 1)
     }
-    return _assemble(line, fields, dialect=dialect, days=days, uses_hash=uses_hash)
+    return _assemble(line, fields, dialect=dialect, is_said=is_said, days=days, uses_hash=uses_hash)
 
 
 def _resolve(dialect: Dialect, texts: list[str]) -> Dialect:
+    """Five fields are always Unix, whatever is in them: Quartz has no such lines."""
     if dialect != Dialect.AUTO:
         return Dialect(dialect)
-    return Dialect.QUARTZ if "?" in texts or len(texts) == 7 else Dialect.UNIX
+    return Dialect.QUARTZ if len(texts) == 7 or (len(texts) == 6 and "?" in texts) else Dialect.UNIX
 
 
 def _kinds_for(line: str, count: int, dialect: Dialect) -> tuple[FieldKind, ...]:
@@ -143,12 +145,15 @@ def _kinds_for(line: str, count: int, dialect: Dialect) -> tuple[FieldKind, ...]
     raise InvalidInput("cron", f'{count} field{"s" * (count != 1)} in "{shown}"; must be {_SHAPES}')
 
 
-def _assemble(line: str, fields: dict[str, Field], *, dialect: Dialect, days: Days, uses_hash: bool) -> Cron:
+def _assemble(
+    line: str, fields: dict[str, Field], *, dialect: Dialect, is_said: bool, days: Days, uses_hash: bool
+) -> Cron:
     second, year = fields.get("second", _ZERO), fields.get("year")
     minute, hour, day, month, weekday = (fields[name] for name in ("minute", "hour", "day", "month", "weekday"))
     return Cron(
         text=line,
         dialect=dialect,
+        takes_itself_for_quartz=dialect is Dialect.QUARTZ and not is_said,
         days=days,
         field_count=len(fields),
         second=second,

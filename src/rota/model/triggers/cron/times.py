@@ -20,6 +20,7 @@ class TimesOfDay(Struct, frozen=True):
     next_minute: tuple[int, ...]
     next_second: tuple[int, ...]
     first: int
+    last: int
     per_day: int
 
     def at_or_after(self, second: int) -> int:
@@ -81,6 +82,7 @@ def times_of_day(hours: tuple[int, ...], minutes: tuple[int, ...], seconds: tupl
         next_minute=next_table(minutes, 60),
         next_second=next_table(seconds, 60),
         first=hours[0] * 3600 + minutes[0] * 60 + seconds[0],
+        last=hours[-1] * 3600 + minutes[-1] * 60 + seconds[-1],
         per_day=len(hours) * len(minutes) * len(seconds),
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rota.model.triggers.cron.cron import Cron, Dialect
+from rota.model.triggers.cron.cron import Cron, Days, Dialect
 from rota.model.triggers.cron.fields import Field
 from rota.model.triggers.words.days import takes_either
 from rota.model.triggers.words.lists import MONTHS, join_words
@@ -19,9 +19,12 @@ def cron_warnings(cron: Cron) -> tuple[str, ...]:
         *_too_often(cron),
         *_every_minute_of_an_hour(cron),
         *_six_fields(cron),
+        *_quartz_by_itself(cron),
         *_either_day(cron),
+        *_every_day_after_all(cron),
         *_uneven_steps(cron),
         *_missing_days(cron),
+        *_leap_day(cron),
     )
 
 
@@ -60,11 +63,33 @@ def _six_fields(cron: Cron) -> Iterator[str]:
         )
 
 
+def _quartz_by_itself(cron: Cron) -> Iterator[str]:
+    """Digits mean other days in Quartz, and nobody said that it is."""
+    if not cron.takes_itself_for_quartz or cron.weekday.is_full:
+        return
+    if any(map(str.isdigit, cron.weekday.text.partition("#")[0])):
+        form = "of its 7 fields" if cron.field_count == 7 else "of the ?"
+        yield (
+            f'weekday "{cron.weekday.text}" is counted from Sunday = 1, as in Quartz, because {form}; Unix counts from '
+            "Sunday = 0: write names such as FRI, or say dialect: quartz, to be sure"
+        )
+
+
 def _either_day(cron: Cron) -> Iterator[str]:
     if takes_either(cron):
         yield (
             f'day "{cron.day.text}" and weekday "{cron.weekday.text}" are both restricted: it fires when either '
             "matches; say days: both to ask for both"
+        )
+
+
+def _every_day_after_all(cron: Cron) -> Iterator[str]:
+    """`0 0 1-31 * 5`: either is enough, and one of them is every day."""
+    day, weekday = cron.day, cron.weekday
+    if day.is_full and not day.is_open and not weekday.is_full and not weekday.is_open and cron.days == Days.EITHER:
+        yield (
+            f'day "{day.text}" is every day, so it fires every day, whatever the weekday "{weekday.text}" says; '
+            "write * for the day to let the weekday decide"
         )
 
 
@@ -93,3 +118,9 @@ def _missing_days(cron: Cron) -> Iterator[str]:
     missing = [MONTHS[month - 1] for month in cron.month.values if _MONTH_LENGTHS[month - 1] < first]
     if missing:
         yield f"day {first} does not exist in {join_words(missing, 'or')}; L is the last day of every month"
+
+
+def _leap_day(cron: Cron) -> Iterator[str]:
+    """29 February and nothing else."""
+    if cron.day.values == (29,) and cron.month.values == (2,) and not cron.day.rules and not takes_either(cron):
+        yield "29 February comes in leap years only; L is the last day of every February"

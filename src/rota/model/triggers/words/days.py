@@ -78,6 +78,9 @@ def _rule(rule: DayRule, month: str = "the month") -> str:
             return f"the day {rule.number} day{'' if rule.number == 1 else 's'} before the last day of {month}"
         case RuleKind.LAST_DAY:
             return f"the last day of {month}"
+        case RuleKind.LAST_WORKDAY if rule.number:
+            days = f"{rule.number} day{'' if rule.number == 1 else 's'}"
+            return f"the working day (Monday to Friday) nearest {days} before the last day of {month}"
         case RuleKind.LAST_WORKDAY:
             return f"the last working day (Monday to Friday) of {month}"
         case RuleKind.NEAREST_WORKDAY:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import structs
+
 from rota.model.job import Claim, JobState, node_of_token
 from rota.model.settlement import cancelled_before_run
 from rota.store.records.codec import encode
@@ -64,9 +66,10 @@ class RedisHolds(RedisJobReading):
             raw = self._link.run("read_claims", [keys.jobs, keys.marks], [job_id for job_id, _ in some])
             for (job_id, hold), spec, mark in zip(some, raw[::2], raw[1::2], strict=True):
                 try:
-                    claims.append(claim_of(spec, hold.token, hold.rank, mark, is_begun=hold.is_begun))
+                    claim = claim_of(spec, hold.token, hold.rank, mark, is_begun=hold.is_begun)
                 except UNREADABLE_ERRORS:
-                    claims.append(self._stand_in(queue, job_id, hold))
+                    claim = self._stand_in(queue, job_id, hold)
+                claims.append(structs.replace(claim, began_at=hold.began_at or None))
         return claims
 
     def _stand_in(self, queue: str, job_id: str, hold: Hold) -> Claim:

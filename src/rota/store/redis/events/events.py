@@ -56,7 +56,17 @@ class RedisEvents(RedisConfigurations, RedisOutbox):
 
     def _apply(self, queue: str, verdicts: Sequence[Verdicts], now: int) -> list[Applied]:
         k = self._keys_of(queue)
-        keys = [k.configuration_states, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now)]
+        keys = [
+            k.configuration_states,
+            k.jobs,
+            k.ready,
+            k.delayed,
+            k.unique,
+            k.marks,
+            k.wake,
+            *stats_keys(k, now),
+            k.series,
+        ]
         args: list[Value] = [MAX_EVALUATIONS, MAX_VALIDATIONS, *stats_args(now)]
         for one in verdicts:
             keys += histories_of(k, one.configuration.uuid)

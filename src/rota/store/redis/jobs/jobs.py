@@ -67,7 +67,7 @@ class RedisJobs(RedisJobReading):
         args = stats_args(now)
         for spec in specs:
             args += new_entry(spec, now)
-        keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now)]
+        keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now), k.series]
         answer, was_repeated = self._link.run_and_tell("enqueue_jobs", keys, args)
         own = self._accepted_before(k, specs, answer) if was_repeated else set()
         self._link.await_replicas(k.synced)
@@ -142,6 +142,31 @@ class RedisJobs(RedisJobReading):
                 found.setdefault(job.spec.queue, []).append(job)
         return found
 
+    def list_series(
+        self,
+        queue: str,
+        series: str,
+        *,
+        since: int = 0,
+        until: int | None = None,
+        limit: int,
+        after: Job | None = None,
+        latest_first: bool = False,
+    ) -> list[Job]:
+        key = self._keys_of(queue).series
+        first, last = f"[{series}\t{since:015d}", f"({series}\n" if until is None else f"({series}\t{until:015d}"
+        behind = f"({series}\t{after.spec.enqueued_at:015d}\t{after.id}" if after else ""
+        if latest_first:
+            members = self._redis.zrevrangebylex(key, behind or last, first, start=0, num=limit)
+        else:
+            members = self._redis.zrangebylex(key, behind or first, last, start=0, num=limit)
+        ids = [member.rpartition(b"\t")[2].decode() for member in members]
+        found = [job for part in parts_of(ids) for job in self._jobs_in(queue, part)]
+        return [job for job in found if job is not None]
+
+    def count_series(self, queue: str, series: str) -> int:
+        return int(self._redis.zlexcount(self._keys_of(queue).series, f"[{series}\t", f"({series}\n"))
+
     def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
         deleted: set[str] = set()
         for queue, jobs in self._known_by_queue(job_ids).items():
@@ -153,7 +178,7 @@ class RedisJobs(RedisJobReading):
         """Forget those of some jobs that have ended. All of them were there a moment ago, so those that a repeated call
         does not find it deleted itself."""
         k = self._keys_of(queue)
-        keys = [k.jobs, k.ended, k.succeeded, k.failed, k.cancelled, k.marks, *map(k.log, job_ids)]
+        keys = [k.jobs, k.ended, k.succeeded, k.failed, k.cancelled, k.marks, k.series, *map(k.log, job_ids)]
         answers, was_repeated = self._link.run_and_tell("delete_jobs", keys, job_ids)
         deleted = {job_id for job_id, done in zip(job_ids, answers, strict=True) if done}
         return deleted | self._gone_of(k, job_ids) if was_repeated else deleted

@@ -29,7 +29,7 @@ NO_MARK = Mark("")
 
 def mark_of(spec: JobSpec, rank: int, *, waits: bool) -> bytes:
     """The mark of a new job, or nothing if it needs none."""
-    if not waits and spec.lock_key is None and spec.unique_key is None:
+    if not waits and spec.lock_key is None and spec.unique_key is None and not spec.series:
         return b""
     return encode(Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key))
 

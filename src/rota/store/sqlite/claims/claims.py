@@ -3,6 +3,8 @@
 import sqlite3
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from rota.model.job import Claim
 from rota.model.settlement import Settlement, was_carried_out
 from rota.store.claims import Claims
@@ -102,7 +104,7 @@ class SqliteClaims(SqliteNoun):
     def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
         with self._database.read() as db:
             rows = claims_of_node(db, queue, node, limit)
-        return [readable_claim(row, row["token"]) for row in rows]
+        return [structs.replace(readable_claim(row, row["token"]), began_at=row["claimed_at"] or None) for row in rows]
 
     def reclaim_jobs(
         self, queue: str, settlements: Sequence[Settlement], *, node: str, pulse: str, now: int

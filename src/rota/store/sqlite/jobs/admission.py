@@ -13,19 +13,24 @@ from rota.store.sqlite.jobs.rows import new_row
 Row = dict[str, object]
 
 
-def insert_jobs(db: sqlite3.Connection, rows: Sequence[Row]) -> int:
-    """Take in all that may be, with few statements; returns how many these were."""
-    return insert_rows(db, SQL["enqueue_jobs"], rows)
+def insert_jobs(db: sqlite3.Connection, specs: Sequence[JobSpec], rows: Sequence[Row]) -> int:
+    """Take in all that may be, with few statements; returns how many these were. Unless these are all, the caller takes
+    it back."""
+    inserted = insert_rows(db, SQL["enqueue_jobs"], rows)
+    for spec in specs:
+        if spec.series:
+            _insert_series(db, spec)
+    return inserted
 
 
 def insert_job(db: sqlite3.Connection, spec: JobSpec, now: int) -> bool:
     """Take in one job; False if its id is known or its unique key is taken."""
-    return _insert(db, new_row(spec, now))
+    return _insert(db, spec, new_row(spec, now))
 
 
 def admit(db: sqlite3.Connection, spec: JobSpec, row: Row) -> Admission:
     """Take in one job, or tell which one there is instead."""
-    if _insert(db, row):
+    if _insert(db, spec, row):
         return Admission(spec.id, True)
     if spec.unique_key is None or find_row(db, spec.id):
         return Admission(spec.id, False)
@@ -38,5 +43,15 @@ def holder_of_unique_key(db: sqlite3.Connection, spec: JobSpec) -> str | None:
     return str(found["id"]) if found else None
 
 
-def _insert(db: sqlite3.Connection, row: Row) -> bool:
-    return db.execute(SQL["enqueue_jobs"], row).rowcount == 1
+def _insert(db: sqlite3.Connection, spec: JobSpec, row: Row) -> bool:
+    is_new = db.execute(SQL["enqueue_jobs"], row).rowcount == 1
+    if is_new and spec.series:
+        _insert_series(db, spec)
+    return is_new
+
+
+def _insert_series(db: sqlite3.Connection, spec: JobSpec) -> None:
+    rows = [
+        {"queue": spec.queue, "name": name, "enqueued_at": spec.enqueued_at, "job_id": spec.id} for name in spec.series
+    ]
+    db.executemany(SQL["insert_series"], rows)

@@ -12,9 +12,11 @@ from rota.store.sqlite.history import forget_jobs
 from rota.store.sqlite.jobs.admission import admit, insert_jobs
 from rota.store.sqlite.jobs.changes import cancel_job, retry_job
 from rota.store.sqlite.jobs.lookup import find_jobs
-from rota.store.sqlite.jobs.rows import new_row
+from rota.store.sqlite.jobs.rows import job_of, new_row
 from rota.store.sqlite.jobs.sections import Sections
 from rota.store.sqlite.queues.stats import count_up
+
+_EVER = 1 << 62
 
 
 class SqliteJobs(SqliteNoun):
@@ -23,7 +25,7 @@ class SqliteJobs(SqliteNoun):
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         rows = [new_row(spec, now) for spec in specs]
         with self._database.write() as db:
-            if insert_jobs(db, rows) == len(rows):
+            if insert_jobs(db, specs, rows) == len(rows):
                 admissions = [Admission(spec.id, True) for spec in specs]
             else:
                 # Some were left out; which ones is told one by one, in a second pass over the untouched table.
@@ -41,6 +43,29 @@ class SqliteJobs(SqliteNoun):
 
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         return listing.list_jobs(Sections(self._database), query, limit, cursor)
+
+    def list_series(
+        self,
+        queue: str,
+        series: str,
+        *,
+        since: int = 0,
+        until: int | None = None,
+        limit: int,
+        after: Job | None = None,
+        latest_first: bool = False,
+    ) -> list[Job]:
+        query = SQL["list_series_latest_first" if latest_first else "list_series"]
+        conditions: dict[str, object] = {"queue": queue, "name": series, "since": since, "limit": limit}
+        conditions["until"] = _EVER if until is None else until
+        place = (after.spec.enqueued_at, after.id) if after else ((_EVER, "") if latest_first else (-1, ""))
+        conditions["at"], conditions["id"] = place
+        with self._database.read() as db:
+            return [job_of(row) for row in db.execute(query, conditions)]
+
+    def count_series(self, queue: str, series: str) -> int:
+        with self._database.read() as db:
+            return int(db.execute(SQL["count_series"], {"queue": queue, "name": series}).fetchone()["jobs"])
 
     def read_wait(self, queue: str, job_id: str) -> Wait | None:
         with self._database.read() as db:

@@ -12,6 +12,10 @@ SELECT id, queue, state FROM jobs WHERE id IN (SELECT value FROM json_each(:ids)
 -- Forget jobs, which are over.
 DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(:ids));
 
+-- name: delete_from_series
+-- Take jobs out of their series.
+DELETE FROM series WHERE job_id IN (SELECT value FROM json_each(:ids));
+
 -- name: first_lines
 -- The first lines of the logs of some jobs, and how long they are.
 SELECT job_id, position, length(entry) AS bytes FROM logs

@@ -83,3 +83,25 @@ ORDER BY claimed_at, id LIMIT :limit;
 SELECT ended_at AS place, * FROM jobs
 WHERE queue = :queue AND state = :state AND ended_at IS NOT NULL AND (ended_at, id) < (:place, :id)
 ORDER BY ended_at DESC, id DESC LIMIT :limit;
+
+-- name: insert_series
+-- Put a job into a series. One that is handed in again is in it already.
+INSERT OR IGNORE INTO series (queue, name, enqueued_at, job_id) VALUES (:queue, :name, :enqueued_at, :job_id);
+
+-- name: list_series
+-- Jobs of a series from an instant on, oldest first.
+SELECT jobs.* FROM series JOIN jobs ON jobs.id = series.job_id
+WHERE series.queue = :queue AND series.name = :name AND series.enqueued_at >= :since
+  AND series.enqueued_at < :until AND (series.enqueued_at, series.job_id) > (:at, :id)
+ORDER BY series.enqueued_at, series.job_id LIMIT :limit;
+
+-- name: list_series_latest_first
+-- The same, from the other end.
+SELECT jobs.* FROM series JOIN jobs ON jobs.id = series.job_id
+WHERE series.queue = :queue AND series.name = :name AND series.enqueued_at >= :since
+  AND series.enqueued_at < :until AND (series.enqueued_at, series.job_id) < (:at, :id)
+ORDER BY series.enqueued_at DESC, series.job_id DESC LIMIT :limit;
+
+-- name: count_series
+-- How many jobs a series has.
+SELECT COUNT(*) AS jobs FROM series WHERE queue = :queue AND name = :name;

@@ -10,7 +10,8 @@
 -- KEYS[7] wake     list: signal for a waiting node
 -- KEYS[8] stats    hash: minute and word -> how many jobs, of an hour
 -- KEYS[9] totals   hash: word -> how many jobs in all
--- KEYS[10...] histories  per configuration: evaluations, validations, event ids
+-- KEYS[10] series  sorted set, by name: series, time and id of each job that is in one
+-- KEYS[11...] histories  per configuration: evaluations, validations, event ids
 -- ARGV[1] most_evaluations  kept for each configuration
 -- ARGV[2] most_validations  kept for each configuration
 -- ARGV[3] minute            epoch milliseconds
@@ -23,11 +24,12 @@
 -- Returns per configuration a list: 0, or 1 and pairs of the number of a job that was not made and the surviving one.
 -- include: wake
 -- include: chunks
+-- include: series
 -- include: admit
 -- include: stats
 local states, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local unique, marks, wake = KEYS[5], KEYS[6], KEYS[7]
-local stats, totals, minute, expiry = KEYS[8], KEYS[9], ARGV[3], ARGV[4]
+local stats, totals, series, minute, expiry = KEYS[8], KEYS[9], KEYS[10], ARGV[3], ARGV[4]
 local most_evaluations, most_validations = tonumber(ARGV[1]), tonumber(ARGV[2])
 
 local function write_evaluations(evaluations, at, count, refused)
@@ -58,7 +60,7 @@ end
 local answer, at, made = {}, 5, 0
 while at <= #ARGV do
   local n = #answer
-  local evaluations, validations, event_ids = KEYS[10 + n * 3], KEYS[11 + n * 3], KEYS[12 + n * 3]
+  local evaluations, validations, event_ids = KEYS[11 + n * 3], KEYS[12 + n * 3], KEYS[13 + n * 3]
   local uuid, expected, version, state = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local is_time_to_trim, forget_before = ARGV[at + 4] == '1', ARGV[at + 5]
   local evaluation_count, validation_count = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
@@ -69,7 +71,7 @@ while at <= #ARGV do
   local there = redis.call('HGET', states, uuid)
   if there and string.match(there, '^%d+') == expected then
     redis.call('HSET', states, uuid, version .. ' ' .. state)
-    local refused = admit(jobs, ready, delayed, unique, marks, wake, ARGV, jobs_at, at - 1)
+    local refused = admit(jobs, ready, delayed, unique, marks, wake, series, ARGV, jobs_at, at - 1)
     write_evaluations(evaluations, evaluations_at, evaluation_count, refused)
     write_validations(validations, event_ids, validations_at, validation_count)
     if is_time_to_trim then trim(evaluations, validations, event_ids, forget_before) end

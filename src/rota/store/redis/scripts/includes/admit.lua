@@ -1,7 +1,7 @@
 -- Accept jobs into one queue, each once. `entries` from `first` to `last` has per job: id, spec, rank, due time or '', mark
 -- or '', unique key or ''. Returns pairs of a job's number (from 0) and the id of the surviving job, for jobs that were not
--- accepted. Tells a waiting node.
-local function admit(jobs, ready, delayed, unique, marks, wake, entries, first, last)
+-- accepted. Tells a waiting node. Only jobs with a mark may be in a series.
+local function admit(jobs, ready, delayed, unique, marks, wake, series, entries, first, last)
   local ids = {}
   for i = first, last, 6 do ids[#ids + 1] = entries[i] end
   if #ids == 0 then return {} end
@@ -34,6 +34,7 @@ local function admit(jobs, ready, delayed, unique, marks, wake, entries, first, 
       if mark ~= '' then
         new_marks[#new_marks + 1] = id
         new_marks[#new_marks + 1] = mark
+        for _, member in ipairs(series_members(entries[at + 2], id)) do redis.call('ZADD', series, 0, member) end
       end
     end
   end

@@ -17,7 +17,8 @@
 -- KEYS[14] held       sorted set: blocked jobs, which wait for a lock
 -- KEYS[15] cancelled  sorted set: ended jobs by end time
 -- KEYS[16] cancelling  hash: running jobs that are to be cancelled
--- KEYS[17...] ticks  one sorted set per firing
+-- KEYS[17] series     sorted set, by name: series, time and id of each job that is in one
+-- KEYS[18...] ticks  one sorted set per firing
 -- ARGV[1] minute   epoch milliseconds
 -- ARGV[2] expiry   of the stats, in seconds
 -- ARGV[3] most_ticks  rows kept for each schedule
@@ -31,6 +32,7 @@
 -- Returns per firing 1 or 0, then per running job that gives way: id, token that holds it.
 -- include: wake
 -- include: chunks
+-- include: series
 -- include: admit
 -- include: stats
 -- include: locks
@@ -39,9 +41,10 @@
 local states, schedule_due, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local unique, marks, wake, stats, totals = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local running, ended, locks, blocked, cancelled, cancelling = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local series = KEYS[17]
 local minute, expiry, oldest_kept = ARGV[1], ARGV[2], -1 - tonumber(ARGV[3])
 local now, ending, cancels_end = ARGV[4], ARGV[5], 6 + ARGV[6] * 2
-local FIXED, HEAD, ROW, JOB = 16, 7, 4, 6
+local FIXED, HEAD, ROW, JOB = 17, 7, 4, 6
 
 -- Where each firing begins, and the state of its schedule.
 local starts, uuids = {}, {}
@@ -87,7 +90,7 @@ for i = 7, cancels_end, 2 do
 end
 count_up(stats, totals, minute, expiry, 'cancelled', cancelled_count)
 
-local refused, is_refused = admit(jobs, ready, delayed, unique, marks, wake, entries, 1, #entries), {}
+local refused, is_refused = admit(jobs, ready, delayed, unique, marks, wake, series, entries, 1, #entries), {}
 count_up(stats, totals, minute, expiry, 'enqueued', #entries / JOB - #refused / 2)
 for i = 1, #refused, 2 do is_refused[entries[refused[i] * JOB + 1]] = true end
 

@@ -1,0 +1,88 @@
+"""Takes tasks that other programs put into the queue key, each once.
+
+What lies there and is not shown by Rota is somebody else's. Its fields say what it is; its id is never taken apart. It
+stays where it is until its collection has no other task, and becomes a job under an id that is made of its own, so that
+of any number of nodes that take it one makes it.
+"""
+
+import logging
+
+import msgspec
+
+from rota.dialects.sync_tasks.names import Collection
+from rota.dialects.sync_tasks.redis import keys
+from rota.dialects.sync_tasks.redis.mirror import Mirror
+from rota.dialects.sync_tasks.task import base_priority, foreign_cause, foreign_job_id
+from rota.dialects.sync_tasks.tasks import Tasks
+from rota.dialects.sync_tasks.times import iso, read_micros
+from rota.engine.engine import Engine
+from rota.engine.jobs.intake import JobRequest
+from rota.errors import InvalidInput, NotFound
+from rota.store.redis.link.access import RedisAccess
+from rota.store.redis.link.scripts import load_scripts
+
+BATCH = 100
+MOST_DEAD = 10_000
+PATIENCE_MS = 5_000
+"""Whoever writes the queue before the fields has this long to come with them."""
+_REFUSE = load_scripts("rota.dialects.sync_tasks.redis")["refuse_task"]
+_logger = logging.getLogger("rota.sync_tasks")
+
+Fields = dict[str, str]
+
+
+class Adoption:
+    """Takes tasks for one node."""
+
+    def __init__(self, access: RedisAccess, engine: Engine, mirror: Mirror) -> None:
+        self._access = access
+        self._engine = engine
+        self._mirror = mirror
+        self._tasks = Tasks(engine)
+        self._seen: dict[str, int] = {}
+        """When something without fields was first seen."""
+
+    def run_once(self, now: int) -> None:
+        """Look once at what waits there, the first of it first."""
+        waiting = self._access.ask("zrevrange", keys.QUEUE, 0, -1, withscores=True)
+        ids = [id.decode("utf-8", "replace") for id, _ in waiting]
+        shown = self._access.ask("hmget", keys.SHOWN, ids) if ids else []
+        foreign = [(id, score) for id, (_, score), mine in zip(ids, waiting, shown, strict=True) if mine is None]
+        self._seen = {id: self._seen.get(id, now) for id, _ in foreign}
+        for id, score in foreign[:BATCH]:
+            self._take(id, score, now)
+
+    def _take(self, id: str, score: float, now: int) -> None:
+        raw = self._access.ask("hgetall", keys.task(id))
+        fields = {name.decode("utf-8", "replace"): text.decode("utf-8", "replace") for name, text in raw.items()}
+        if not fields and now - self._seen[id] < PATIENCE_MS:
+            return
+        try:
+            request = self._request(id, score, fields)
+        except (InvalidInput, NotFound) as error:
+            self._refuse(id, str(error), now)
+            return
+        admission = self._engine.intake.enqueue([request])[0]
+        if admission.job_id == request.id:
+            self._mirror.show([self._engine.jobs.find(admission.job_id)])
+            _logger.debug("task adopted", extra={"task": id})
+
+    def _request(self, id: str, score: float, fields: Fields) -> JobRequest:
+        if not fields:
+            raise InvalidInput("task", f"there is no hash {keys.task(id)}")
+        collection = Collection(fields.get("source", ""), fields.get("collection", ""))
+        job_type = self._tasks.job_type_of(collection)
+        created = read_micros("created_at", fields.get("created_at", "")) // 1000
+        return JobRequest(
+            id=foreign_job_id(id),
+            job_type=job_type.uuid,
+            arguments=collection.arguments,
+            priority=base_priority(score),
+            cause=foreign_cause(id, created),
+        )
+
+    def _refuse(self, id: str, reason: str, now: int) -> None:
+        letter = msgspec.json.encode({"id": id, "reason": reason, "time": now})
+        names = [keys.QUEUE, keys.DEAD, keys.task(id)]
+        if self._access.run(_REFUSE, names, [id, letter, MOST_DEAD, iso(now)]):
+            _logger.warning("an entry is no task", extra={"task": id, "reason": reason, "kept_in": keys.DEAD})

@@ -1,0 +1,114 @@
+"""The dialect as a node speaks it: the duty that shows tasks in the keys and takes what others put there."""
+
+from collections.abc import Sequence
+
+from rota.dialects.sync_tasks.redis import keys
+from rota.dialects.sync_tasks.redis.adoption import Adoption
+from rota.dialects.sync_tasks.redis.mirror import Mirror
+from rota.dialects.sync_tasks.task import task_id
+from rota.dialects.sync_tasks.tasks import queue_of_tasks
+from rota.engine.dialect import DialectContext
+from rota.engine.engine import Engine
+from rota.engine.node.duty import Duty
+from rota.engine.node.options import SCHEDULER, WORKER
+from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
+from rota.store.jobs import JobQuery
+from rota.store.redis.link.access import RedisAccess
+from rota.store.redis.link.scripts import load_scripts
+
+EVERY_S = 0.25
+_WITHOUT_SOURCES_S = 1.0
+_TURN_MS = 3_000
+_PAGE = 500
+_MOST_PAGES = 200
+_LOOK_BACK_MS = 3_000
+"""Ends are told by nodes, whose reports may arrive in another order."""
+_PER_SWEEP = 200
+_TAKE_TURN = load_scripts("rota.dialects.sync_tasks.redis")["take_turn"]
+
+
+class SyncTaskKeys:
+    """The keys for one node."""
+
+    def __init__(self, access: RedisAccess) -> None:
+        self._access = access
+
+    def join(self, context: DialectContext) -> Sequence[Duty]:
+        """A node that neither runs jobs nor looks after them has nothing to do here."""
+        if not context.roles & {WORKER, SCHEDULER}:
+            return []
+        return [KeyKeeper(self._access, context.engine, context.node)]
+
+    def leave(self) -> None:
+        """Nothing was begun that goes on."""
+
+
+class KeyKeeper:
+    """A duty: `run_once` brings the keys up to date, if it is this node's turn."""
+
+    def __init__(self, access: RedisAccess, engine: Engine, node: str) -> None:
+        self._access = access
+        self._engine = engine
+        self._node = node
+        self._mirror = Mirror(engine.store, access)
+        self._adoption = Adoption(access, engine, self._mirror)
+        self._shown: dict[str, tuple[JobState, str]] = {}
+        """State and token of each task that was live or ended lately, as it is shown."""
+        self._sweep_at = 0
+
+    def run_once(self, now: int) -> float:
+        queue = queue_of_tasks(self._engine)
+        if queue is None:
+            return _WITHOUT_SOURCES_S
+        if self._access.run(_TAKE_TURN, [keys.TURN], [self._node, _TURN_MS]):
+            live = self._live(queue)
+            ended = self._ended(queue)
+            self._show(live + ended)
+            self._adoption.run_once(now)
+            self._sweep(queue)
+        return EVERY_S
+
+    def _show(self, jobs: list[Job]) -> None:
+        """Those that changed, and what those have written that run or ended lately."""
+        shown = {}
+        for job in jobs:
+            if self._shown.get(job.id) != (job.state, job.token):
+                job = self._mirror.show([job])[0]
+            if job.state not in (JobState.QUEUED, JobState.DELAYED):
+                self._mirror.show_log(job, task_id(job))
+            shown[job.id] = (job.state, job.token)
+        self._shown = shown
+
+    def _live(self, queue: str) -> list[Job]:
+        found: list[Job] = []
+        cursor: str | None = None
+        while True:
+            page = self._engine.store.list_jobs(JobQuery(queue=queue, states=LIVE_STATES), limit=_PAGE, cursor=cursor)
+            found += page.jobs
+            cursor = page.cursor
+            if cursor is None:
+                return found
+
+    def _ended(self, queue: str) -> list[Job]:
+        """Those that ended since the last round, oldest first. Of a long absence only the latest are made up for."""
+        until = int(self._access.ask("get", keys.SHOWN_UNTIL) or 0)
+        found: list[Job] = []
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = self._engine.store.list_jobs(JobQuery(queue=queue, states=FINAL_STATES), limit=_PAGE, cursor=cursor)
+            new = [job for job in page.jobs if (job.ended_at or 0) > until - _LOOK_BACK_MS]
+            found += new
+            cursor = page.cursor
+            if cursor is None or len(new) < len(page.jobs):
+                break
+        latest = max((job.ended_at or 0 for job in found), default=until)
+        if latest > until:
+            self._access.ask("set", keys.SHOWN_UNTIL, latest)
+        return found[::-1]
+
+    def _sweep(self, queue: str) -> None:
+        """Look at some that are shown, in turn, whether history has forgotten them."""
+        self._sweep_at, some = self._access.ask("hscan", keys.SHOWN, self._sweep_at, count=_PER_SWEEP)
+        if some:
+            ids = [id.decode() for id in some]
+            self._mirror.hide_forgotten(ids, [job.decode() for job in some.values()], queue)

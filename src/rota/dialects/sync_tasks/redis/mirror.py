@@ -1,0 +1,122 @@
+"""Shows tasks in the original's keys.
+
+A task is written as it was read only if it is still so, which one script sees to; otherwise it is read again. So of any
+number of processes that show one task none can overwrite what is newer. Log lines have times of their own, the same
+whoever counts them, so adding them twice changes nothing.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from rota.dialects.sync_tasks.names import Collection
+from rota.dialects.sync_tasks.redis import keys
+from rota.dialects.sync_tasks.task import LogLine, LogLines, collection_of_job, created_at, task_of
+from rota.model.job import Job, JobState
+from rota.store.redis.keys import QueueKeys
+from rota.store.redis.link.access import RedisAccess
+from rota.store.redis.link.commands import Value
+from rota.store.redis.link.scripts import load_scripts
+from rota.store.store import Store
+
+_SCRIPTS = load_scripts("rota.dialects.sync_tasks.redis")
+_TRIES = 20
+_PAGE = 1_000
+_MOST_FOLLOWED = 1_000
+"""Logs whose place is remembered; others are read from their beginning again."""
+_PLACES = {JobState.RUNNING: "running", JobState.DELAYED: "waiting", JobState.QUEUED: "waiting"}
+_encode = msgspec.json.Encoder().encode
+
+
+class _Place(Struct):
+    """How far a log is shown."""
+
+    lines: LogLines
+    position: int = 0
+    is_over: bool = False
+
+
+class Mirror:
+    """Shows tasks and their logs. Used by several threads; what one of them shows twice does no harm."""
+
+    def __init__(self, store: Store, access: RedisAccess) -> None:
+        self._store = store
+        self._access = access
+        self._places: OrderedDict[str, _Place] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def show(self, jobs: Sequence[Job]) -> list[Job]:
+        """Bring the keys of these tasks up to date; returns the jobs as they are shown. One that history forgot
+        meanwhile is shown no more, and returned as it was."""
+        return [self._show(job) for job in jobs]
+
+    def _show(self, job: Job) -> Job:
+        for _ in range(_TRIES):
+            if self._write(job):
+                break
+            found = self._store.find_jobs([job.id])[0]
+            if found is None:
+                break
+            job = found
+        return job
+
+    def _write(self, job: Job) -> bool:
+        task = task_of(job)
+        queue = QueueKeys(job.spec.queue)
+        names = [keys.QUEUE, keys.index(collection_of_job(job)), keys.task(task.id), keys.SHOWN]
+        names += [queue.jobs, queue.running, queue.ended]
+        created = created_at(job) // 1000
+        args: list[Value] = [_PLACES.get(job.state, "ended"), job.id, task.id, task.priority, created]
+        for name in task.__struct_fields__:
+            args += [name, str(getattr(task, name))]
+        return bool(self._access.run(_SCRIPTS["show_task"], names, args))
+
+    def show_log(self, job: Job, task_id: str) -> None:
+        """Bring the log of a task up to date. `job` was read before: then an ended one's log is whole."""
+        place = self._place_of(job.id)
+        if place.is_over:
+            return
+        lines, position = place.lines, place.position
+        while True:
+            page = self._store.read_logs(job.id, after=position, limit=_PAGE)
+            self._add(task_id, list(lines.read(page.entries)))
+            position = page.next
+            if len(page.entries) < _PAGE:
+                break
+        self._remember(job.id, _Place(lines.copy(), position, job.state.is_final))
+        self._add(task_id, list(lines.last_words(job)))
+
+    def _place_of(self, job_id: str) -> _Place:
+        """A copy: another thread may be at the same log, and each counts from where it read."""
+        with self._lock:
+            place = self._places.get(job_id, _Place(LogLines()))
+            return _Place(place.lines.copy(), place.position, place.is_over)
+
+    def _remember(self, job_id: str, place: _Place) -> None:
+        with self._lock:
+            self._places[job_id] = place
+            self._places.move_to_end(job_id)
+            while len(self._places) > _MOST_FOLLOWED:
+                self._places.popitem(last=False)
+
+    def _add(self, task_id: str, lines: list[tuple[int, LogLine]]) -> None:
+        if lines:
+            mapping = {_encode(line): micros // 1_000_000 for micros, line in lines}
+            self._access.ask("zadd", keys.logs(task_id), mapping)
+
+    def hide_forgotten(self, task_ids: Sequence[str], job_ids: Sequence[str], queue: str) -> None:
+        """Remove those of these tasks that history has forgotten."""
+        jobs = self._store.find_jobs(job_ids)
+        for task_id, job_id, job in zip(task_ids, job_ids, jobs, strict=True):
+            if job is None:
+                self._hide(task_id, job_id, queue)
+
+    def _hide(self, task_id: str, job_id: str, queue: str) -> None:
+        fields = self._access.ask("hmget", keys.task(task_id), "source", "collection")
+        source, name = ((one or b"").decode() for one in fields)
+        names = [keys.QUEUE, keys.index(Collection(source, name)), keys.task(task_id), keys.logs(task_id)]
+        names += [keys.SHOWN, QueueKeys(queue).jobs]
+        self._access.run(_SCRIPTS["hide_task"], names, [task_id, job_id])

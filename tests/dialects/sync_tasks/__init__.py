@@ -1,0 +1,1 @@
+"""Sync tasks, as a dialect."""

@@ -1,0 +1,90 @@
+"""`sources:` in the configuration file: what it means, and how mistakes are told."""
+
+from pathlib import Path
+
+import pytest
+
+from rota.dialects import registry
+from rota.dialects.sync_tasks.names import Collection, collection_of
+from rota.dialects.sync_tasks.options import side_queues
+from rota.errors import InvalidInput
+from rota.model.job_type import OnNodeDeath, Unique
+from rota.settings import load_settings
+from tests.dialects.sync_tasks.source import read
+
+TEXT = """
+sources:
+  shop:
+    executor: bash
+    metadata: {command: sync, environment: {A: b}}
+    timeout: 5000
+    collections:
+      - name: orders
+        schedule: "0/1 * 0 ? * * *"
+      - name: "we ird:#_"
+        executor: http
+        metadata: {url: "https://example.org"}
+sync_tasks: {threads: 3, last_runs: 7}
+"""
+
+
+def test_a_collection_is_a_job_type_and_a_schedule(tmp_path: Path) -> None:
+    settings = read(tmp_path, TEXT)
+    orders, other = settings.job_types
+    (schedule,) = settings.schedules
+
+    assert (orders.name, orders.executor, orders.timeout_ms) == ("sync:shop/orders", "bash", 5000)
+    assert orders.metadata["environment"] == {"A": "b", "ROTA_SOURCE": "shop", "ROTA_COLLECTION": "orders"}
+    assert (orders.unique, orders.on_node_death) == (Unique.WHILE_PENDING, OnNodeDeath.FAIL)
+    assert (orders.node_type, orders.history_max_count) == ("sync_tasks", 7)
+    assert (other.executor, other.metadata, other.timeout_ms) == ("http", {"url": "https://example.org"}, 5000)
+    assert collection_of(other) == Collection("shop", "we ird:#_")
+    assert (schedule.cron, schedule.priority, schedule.catch_up) == ("0/1 * 0 ? * * *", 200, "none")
+    assert schedule.job_arguments == {"source": "shop", "collection": "orders"}
+    assert side_queues(settings) == {"sync_tasks": 3}
+
+
+def test_names_that_look_alike_are_different_job_types() -> None:
+    pairs = [("a", "b_c"), ("a_b", "c"), ("a b", "c"), ("a:b", "c"), ("a-b", "c"), ("a#b", "c")]
+
+    assert len({Collection(*pair).job_type_name for pair in pairs}) == len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("collections:", "colections:", r"rota.yaml:7: sources.shop.colections: .* did you mean 'collections'"),
+        ("- name: orders", "- nam: orders", r"rota.yaml:8: .*nam: .* did you mean 'name'"),
+        ("0/1 * 0 ? * * *", "every now and then", r"rota.yaml:9: sources.shop.collections\[0\].schedule: "),
+        ('"we ird:#_"', "orders", r"rota.yaml:10: sources.shop.collections\[1\]: has the same name as rota.yaml:8"),
+        ('"we ird:#_"', "a/b", r"rota.yaml:10: .*name: 'a/b' must not have '/'"),
+        ("threads: 3", "threads: -1", r"rota.yaml:13: sync_tasks.threads: must be from 0"),
+        ("timeout: 5000", "timeout: soon", r"rota.yaml:6: .*timeout: must be a whole number"),
+        ("  shop:", "  shop: 5\n  other:", r"rota.yaml:3: sources.shop: must be a mapping"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(tmp_path: Path, old: str, new: str, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        read(tmp_path, TEXT.replace(old, new, 1))
+
+
+def test_the_document_s_own_sample_is_good_and_says_what_it_lacks(tmp_path: Path) -> None:
+    sample = """
+sources:
+  source_id:
+    collections:
+      - name: "sample_collection"
+        schedule: "0/1 * 0 ? * * *" #cron expression, every minute
+"""
+
+    (job_type,) = read(tmp_path, sample).job_types
+
+    assert job_type.executor == "log"
+    assert "has no executor" in str(job_type.metadata["message"])
+
+
+def test_the_example_is_good() -> None:
+    example = Path(__file__).parents[3] / "examples" / "sync.yaml"
+
+    found = load_settings({}, {}, example, example.parent, registry.sections())
+    assert [one.name for one in found.job_types] == ["sync:machine/disks", "sync:machine/users", "sync:broken/orders"]

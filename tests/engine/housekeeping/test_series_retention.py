@@ -1,0 +1,37 @@
+"""A job type may bound its own history: the oldest ended jobs of its last series go first."""
+
+from msgspec import structs
+
+from rota.clock import ManualClock
+from rota.engine.engine import Engine
+from rota.engine.housekeeping.retention import Retention
+from rota.engine.jobs.intake import JobRequest
+from rota.model.ids import new_id
+from rota.model.job_type import JobType
+from rota.model.node import NodeType
+from rota.store import Store
+from tests.contract.building import claim_one, finish, succeed
+
+_FOR_EVER = 10**12
+
+
+def test_only_the_latest_of_a_bounded_type_are_kept(store: Store) -> None:
+    clock = ManualClock(store.now())
+    engine = Engine(store, clock)
+    queue = new_id(clock.now())
+    bounded = JobType(uuid=new_id(1), name="bounded", executor="log", series=("all", "own"), history_max_count=3)
+    other = structs.replace(bounded, uuid=new_id(2), name="other", series=("all", "other"), history_max_count=None)
+    engine.definitions.define([NodeType(uuid=queue, name="default")], [bounded, other])
+    ids = []
+    for name in ["bounded"] * 5 + ["other"] * 5:
+        clock.advance(100)
+        ids.append(engine.intake.enqueue([JobRequest(job_type=name)])[0].job_id)
+        finish(store, succeed(claim_one(store, queue, now=clock.now())), now=clock.now())
+    waiting = engine.intake.enqueue([JobRequest(job_type="bounded")])[0].job_id
+    retention = Retention(store, engine.definitions, max_age_ms=_FOR_EVER, max_count=1_000)
+
+    retention.run_once(clock.now())
+
+    assert [job.id for job in store.list_series(queue, "own", limit=10)] == [*ids[3:5], waiting]
+    assert store.count_series(queue, "other") == 5
+    assert store.count_series(queue, "all") == 8
