@@ -32,16 +32,16 @@ SURFACES: dict[str, set[str]] = {
     "dialects": {"server", "cli"},
     "server": set(),
     "dashboard": set(),
-    "sdk": {"dialects"},
+    "sdk": {"dialects", "host"},
     "host": {"dialects", "server", "dashboard"},
-    "cli": {"host", "dialects"},
+    "cli": {"host", "dialects", "sdk"},
     "": {"sdk"},
     "__main__": {"cli"},
 }
-"""What a surface may import beside the layers below: a host puts a process together, and the command starts it. A
-dialect declares operations and verbs as those of the server and the command are, and whoever reads the file asks
-dialects for their part of it. What two of them need is in `shapes` or below. The empty name is `rota` itself, which
-shows users what they import."""
+"""What a surface may import beside the layers below: a host puts a process together, and the command starts it, or
+an app does, which the command may start too. A dialect declares operations and verbs as those of the server and the
+command are, and whoever reads the file asks dialects for their part of it. What two of them need is in `shapes` or
+below. The empty name is `rota` itself, which shows users what they import."""
 MAY_IMPORT = BELOW | {surface: {*BELOW, *others} for surface, others in SURFACES.items()}
 
 MODEL_LIBRARIES = {"msgspec"}
@@ -72,7 +72,7 @@ MAY_WRITE = {"engine", "store"}
 JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}
 """Where a `JobSpec` is made: the door of all jobs, and the stand-in for the record of one that nobody can read."""
 OWNERSHIP = {"refuse_file_owned", "refuse_for_file"}
-"""Who may change what a file owns is decided in the engine."""
+"""Who may change what a file or an app owns is decided in the engine."""
 
 
 class Import(NamedTuple):

@@ -1,3 +1,41 @@
-"""Rota: one scheduler for everything that has to run: at a time, on a rhythm, when data arrives, or now."""
+"""Rota: one scheduler for everything that has to run: at a time, on a rhythm, when data arrives, or now.
+
+What a program imports from here is loaded when it is first used, so that `import rota` costs nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rota.errors import InvalidInput, JobFailed, RotaError
+    from rota.model.retry import RetryPolicy
+    from rota.sdk.tasks.app import Rota
+    from rota.sdk.tasks.current_job import current_job
+    from rota.sdk.tasks.handle import Handle
 
 __version__ = "0.1.0"
+__all__ = ["Handle", "InvalidInput", "JobFailed", "RetryPolicy", "Rota", "RotaError", "__version__", "current_job"]
+
+_HOMES = {
+    "Handle": "rota.sdk.tasks.handle",
+    "InvalidInput": "rota.errors",
+    "JobFailed": "rota.errors",
+    "RetryPolicy": "rota.model.retry",
+    "Rota": "rota.sdk.tasks.app",
+    "RotaError": "rota.errors",
+    "current_job": "rota.sdk.tasks.current_job",
+}
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if not TYPE_CHECKING:  # type checkers would take every misspelt name for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'rota' has no attribute {name!r}")
+        from importlib import import_module
+
+        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return found

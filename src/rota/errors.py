@@ -4,6 +4,7 @@ RotaError
 ├── InvalidInput          a value that cannot be accepted; names the field
 ├── NotFound              no such thing
 ├── Conflict              the thing is there, but not in a state that allows this
+├── JobFailed             the job that was waited for did not succeed
 ├── AuthError             no key, or a wrong one
 │   └── NotAllowed        a good key, but not for this
 ├── NodeStrained          this process lacks descriptors, processes or memory to begin a job
@@ -46,6 +47,21 @@ class Conflict(RotaError):
     """The thing is there, but not in a state that allows this."""
 
     exit_code = 4
+
+
+class JobFailed(RotaError):
+    """The job whose result was asked for failed, or was cancelled."""
+
+    def __init__(self, job_id: str, state: str, errors: object) -> None:
+        reason = errors.get("message") if isinstance(errors, dict) else errors
+        kind = errors.get("type") if isinstance(errors, dict) else None
+        why = ": ".join(str(part) for part in (kind, reason) if part)
+        super().__init__(f"job {job_id} {state}{f': {why}' if why else ''}; `rota logs {job_id}` shows its log")
+        self.job_id = job_id
+        self.state = state
+        """`failed` or `cancelled`."""
+        self.errors = errors
+        """What is kept of the failure: of an exception its `type`, `message` and `traceback`."""
 
 
 class AuthError(RotaError):

@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,7 +31,6 @@ from rota.engine.worker.times import ABANDON_S
 from rota.errors import InvalidInput, RotaError, StoreError
 from rota.host.file_watch import FileWatch
 from rota.host.last_resort import LEAVE_S, LastResort
-from rota.host.log_format import set_up_logging
 from rota.host.side_nodes import SideNode
 from rota.host.signals import heard_signals
 from rota.model.job import LIVE_STATES
@@ -76,6 +75,9 @@ class Host:
         self.duties: list[Duty] = []
         self._side_nodes = [SideNode(node, *one) for one in _side_queues(settings, roles)]
         self.stops_when_empty = False
+        self.may_end_process = True
+        """Whether the process is the node's own, and ends when a job's code would hold it."""
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._signals = 0
         self._last_resort = LastResort()
 
@@ -113,7 +115,8 @@ class Host:
             exit_code = 0
         finally:
             # The node is gone. A loop waits until every task and thread has ended, and some of a job's never do.
-            self._last_resort.set(LEAVE_S, exit_code)
+            if self.may_end_process:
+                self._last_resort.set(LEAVE_S, exit_code)
             runner.close()
             self._last_resort.cancel()
 
@@ -121,7 +124,7 @@ class Host:
         stopping = asyncio.Event()
         # First of all: a request to stop is heard only by a node that has begun.
         node = asyncio.create_task(self.node.run())
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
         with heard_signals(lambda number: self._on_signal(number, loop)):
             announce()
             beside = self._beside(stopping)
@@ -159,6 +162,12 @@ class Host:
         if self._signals == 2:
             self._last_resort.set(LAST_S, 1, before=self._give_up)
         loop.call_soon_threadsafe(self._stop, self._signals > 1)
+
+    def request_stop(self) -> None:
+        """From any thread: let running jobs end, and end. As the first signal does."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it has ended meanwhile
+                self._loop.call_soon_threadsafe(self._stop, False)
 
     def _stop(self, at_once: bool) -> None:
         _logger.info("stopping now" if at_once else "stopping; a second signal interrupts running jobs")
@@ -230,16 +239,21 @@ class Host:
 
 @contextmanager
 def hosted(
-    settings: Settings, roles: frozenset[str], *, read_again: Callable[[], Settings] | None = None
+    settings: Settings,
+    roles: frozenset[str],
+    *,
+    store: Store | None = None,
+    read_again: Callable[[], Settings] | None = None,
 ) -> Iterator[Host]:
-    """Everything that a node needs, opened; closed afterwards. With `read_again` a changed file is noticed."""
-    set_up_logging(settings.log_level)
+    """Everything that a node needs, opened; closed afterwards. A store that is given is used, and stays open. With
+    `read_again` a changed file is noticed."""
     with ExitStack() as opened:
         listener = _listen(settings, opened) if SERVER in roles else None
-        store = open_store(store_url(settings))
-        opened.callback(store.close)
+        if store is None:
+            store = open_store(store_url(settings))
+            opened.callback(store.close)
         if WORKER in roles:
-            _make_cwd_importable()
+            make_cwd_importable()
         host = Host.open(settings, store, roles)
         _apply_file(host)
         _require_node_type(host)
@@ -277,7 +291,7 @@ def _prepare_key(settings: Settings, store: Store, listener: socket.socket) -> K
     return prepare_key(store, configured=settings.api_key, is_loopback=is_loopback(listener))
 
 
-def _make_cwd_importable() -> None:
+def make_cwd_importable() -> None:
     """Python jobs may name modules of the project in which the worker was started."""
     folder = str(Path.cwd())
     if folder not in sys.path:

@@ -18,7 +18,11 @@ _before_fork = threading.local()
 
 @contextmanager
 def heard_signals(on_signal: Callable[[int], None]) -> Iterator[None]:
-    """Call `on_signal` in a thread for each TERM, INT and HUP. A HUP that is ignored, as `nohup` has it, stays so."""
+    """Call `on_signal` in a thread for each TERM, INT and HUP. A HUP that is ignored, as `nohup` has it, stays so.
+    Only the main thread of a program may ask for signals: in another one nothing is heard."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     numbers = [signal.SIGTERM, signal.SIGINT]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         numbers.append(signal.SIGHUP)

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NoReturn
 
+from rota import Rota
 from rota.engine.executors.python.python import current_run
 
 seen: contextvars.ContextVar[str] = contextvars.ContextVar("seen", default="nothing")
@@ -23,6 +24,11 @@ gate = threading.Event()
 """Blocks `wait_at_gate` until a test opens it."""
 
 not_a_function = 5
+
+
+@Rota("sqlite://:memory:").task
+async def task_on_loop() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 async def nothing() -> None:

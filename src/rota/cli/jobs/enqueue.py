@@ -6,7 +6,6 @@ import click
 from msgspec import structs
 
 from rota.cli import parameters
-from rota.cli.jobs.follow import WaitedTooLong, Watch
 from rota.cli.jobs.jobs import show_job, took
 from rota.cli.jobs.logs import print_entry
 from rota.cli.jobs.why import Teller
@@ -14,6 +13,7 @@ from rota.cli.show import compact, print_json, span, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
+from rota.engine.jobs.watch import WaitedTooLong, Watch
 from rota.host.terminal import visible
 from rota.model.job import JobState
 from rota.model.log import LogEntry

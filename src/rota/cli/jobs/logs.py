@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from rota.cli.jobs.follow import Watch
 from rota.cli.jobs.job_ids import find_job
 from rota.cli.show import print_json
 from rota.cli.target import Target, takes_target
 from rota.clock import as_datetime
+from rota.engine.jobs.watch import Watch
 from rota.host.terminal import coloured, visible
 from rota.model.log import LEVELS, LogEntry
 from rota.shapes.jobs import log_shape

@@ -2,7 +2,6 @@
 
 import click
 
-from rota.cli.jobs.follow import WaitedTooLong, Watch
 from rota.cli.jobs.logs import print_entry
 from rota.cli.parameters import duration, instant
 from rota.cli.show import answer, print_facts, print_foreign, print_json, print_table, talk
@@ -12,6 +11,7 @@ from rota.dialects.sync_tasks.redis.opening import open_shown
 from rota.dialects.sync_tasks.task import STATUSES, SUCCESS, LogLine, Task, status_of, task_id, task_of
 from rota.dialects.sync_tasks.tasks import TaskQuery, Tasks
 from rota.engine.engine import Engine
+from rota.engine.jobs.watch import WaitedTooLong, Watch
 from rota.errors import InvalidInput
 from rota.model.job import Job
 from rota.model.log import LogEntry

@@ -22,7 +22,7 @@ from rota.dialects.synchrony.shapes import (
     schedule_text,
 )
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
-from rota.engine.definitions.ownership import is_of_file
+from rota.engine.definitions.ownership import is_declared
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import check_id
@@ -196,8 +196,8 @@ def _same_uuid(field: str, uuid: str) -> str:
 
 
 def _refuse_if_of_file(there: NodeType | JobType | Schedule | None) -> None:
-    if there is not None and is_of_file(there):
-        raise NotTheirs(f"{there.name!r} stands in a configuration file; change it there")
+    if there is not None and is_declared(there):
+        raise NotTheirs(f"{there.name!r} stands in a configuration file or an app; change it there")
 
 
 def _refuse_if_not_ours(there: NodeType | JobType | Schedule) -> None:

@@ -12,7 +12,7 @@ from rota.engine.definitions.definitions import Definitions, is_default_node_typ
 from rota.engine.definitions.file_configurations import FileConfigurations
 from rota.engine.definitions.file_schedules import FileSchedules
 from rota.engine.definitions.file_types import FileTypes
-from rota.engine.definitions.ownership import MANAGED_BY_FILE, Owned, is_of, is_of_file
+from rota.engine.definitions.ownership import MANAGED_BY_FILE, Owned, is_app, is_of, is_of_file
 from rota.engine.events.configurations import Configurations
 from rota.engine.schedules.schedules import Schedules
 from rota.errors import Conflict
@@ -31,7 +31,7 @@ Fields = dict[str, object]
 
 
 class Wanted(Struct, frozen=True):
-    """What is in a file."""
+    """What is in a file, or in the code of an app, which owns it in the same way."""
 
     node_types: Sequence[NodeType] = ()
     job_types: Sequence[JobType] = ()
@@ -41,6 +41,8 @@ class Wanted(Struct, frozen=True):
     """The name of the file, by which it owns what it has; without one it is the only file."""
     prunes: bool = False
     """Whether what other files own goes too."""
+    keeps: bool = False
+    """Whether what is no longer in it stays all the same: for a program that has only some of an app's tasks."""
 
     @classmethod
     def of(cls, settings: Settings, *, prunes: bool = False) -> "Wanted":
@@ -49,6 +51,8 @@ class Wanted(Struct, frozen=True):
 
     def may_remove(self, found: Owned) -> bool:
         """Whether a definition that is not in the file goes."""
+        if self.keeps:
+            return False
         return is_of_file(found) if self.prunes else is_of(found, self.owner)
 
     def has_before(self, found: Owned, names: Collection[str]) -> bool:
@@ -101,7 +105,7 @@ class FileDefinitions:
         Others may do the same at the same time, as nodes that start together do. Whoever finds that another was faster
         begins again; there is one difference less each time.
         """
-        with acting_here("file"):
+        with acting_here(wanted.owner if is_app(wanted.owner) else MANAGED_BY_FILE):
             return self._apply(wanted)
 
     def _apply(self, wanted: Wanted) -> list[Difference]:
@@ -120,8 +124,8 @@ class FileDefinitions:
         if not any(map(is_default_node_type, wanted.node_types)):
             ensure_default_node_type(self._definitions, self._store.now())
         kept = self._types.put(wanted.node_types, wanted.job_types, wanted.owner)
-        self._schedules.apply(wanted.schedules, wanted.owner, prunes=wanted.prunes)
-        self._configurations.apply(wanted.configurations, wanted.owner, prunes=wanted.prunes)
+        self._schedules.apply(wanted.schedules, wanted.owner, prunes=wanted.prunes, keeps=wanted.keeps)
+        self._configurations.apply(wanted.configurations, wanted.owner, prunes=wanted.prunes, keeps=wanted.keeps)
         self._types.drop(kept, wanted.may_remove)
 
     def _job_types_then(self, wanted: Wanted) -> set[str]:

@@ -36,13 +36,15 @@ class FileKind(ABC, Generic[Request, Entry]):
         self._store = store
         self._setting = setting
 
-    def apply(self, requests: Sequence[Request], owner: str = "", *, prunes: bool = False) -> None:
+    def apply(self, requests: Sequence[Request], owner: str = "", *, prunes: bool = False, keeps: bool = False) -> None:
         """Bring what is in the file into the store, and remove what the file owned and no longer has. One that prunes
-        also removes what other files own."""
+        also removes what other files own, one that keeps removes nothing."""
         before = self.owned(owner)
         self._remember(before, requests, owner)
         for request in requests:
             self._put(request, self.find(request), owner)
+        if keeps:
+            return
         names = {request.name for request in requests}
         gone = self.of_files() if prunes else before
         self._remove([entry for entry in gone if self._value(entry).name not in names])

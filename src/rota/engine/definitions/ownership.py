@@ -1,4 +1,5 @@
-"""Who may change what: a definition in a configuration file is the file's, whatever its kind."""
+"""Who may change what: a definition in a configuration file is the file's, and one in the code of an app is the app's,
+whatever its kind. An app owns as a file does, by a name that no file has."""
 
 from typing import Protocol
 
@@ -10,6 +11,7 @@ from rota.model.schedules.schedule import Schedule
 
 MANAGED_BY_FILE = "file"
 MANAGED_BY_ROTA = "rota"
+_APP = "app:"
 _KINDS: dict[type, str] = {
     NodeType: "node type",
     JobType: "job type",
@@ -30,7 +32,18 @@ class Owned(Protocol):
 
 def managed_by_file(owner: str) -> str:
     """What a definition says that is owned by the file of this name; a file without a name is any file."""
+    if is_app(owner):
+        return owner
     return f"{MANAGED_BY_FILE}:{owner}" if owner else MANAGED_BY_FILE
+
+
+def owner_of_app(name: str) -> str:
+    """The owner that the app of this name is."""
+    return f"{_APP}{name}"
+
+
+def is_app(owner: str) -> bool:
+    return owner.startswith(_APP)
 
 
 def kind_of(one: Owned) -> str:
@@ -48,8 +61,16 @@ def is_of(found: Owned, owner: str) -> bool:
     return found.managed_by == managed_by_file(owner)
 
 
+def is_declared(found: Owned) -> bool:
+    """Whether a file or an app owns it."""
+    return is_of_file(found) or is_app(found.managed_by)
+
+
 def refuse_file_owned(found: Owned) -> None:
-    """What a file defines would come back, or be changed back, at the next start."""
+    """What a file or an app defines would come back, or be changed back, at the next start."""
+    if is_app(found.managed_by):
+        kind, app = kind_of(found), _owner_of(found)
+        raise Conflict(f"the {kind} {found.name!r} stands in the code of the app {app!r}; change it there")
     if is_of_file(found):
         of = f" of {_owner_of(found)!r}" if _owner_of(found) else ""
         kind = kind_of(found)
@@ -58,6 +79,9 @@ def refuse_file_owned(found: Owned) -> None:
 
 def refuse_for_file(found: Owned, owner: str = "") -> None:
     """A file takes nothing from somebody else. What was owned before files had names is taken over."""
+    if is_app(owner):
+        _refuse_for_app(found, owner)
+        return
     if is_of(found, owner) or found.managed_by == MANAGED_BY_FILE:
         return
     kind = kind_of(found)
@@ -71,6 +95,14 @@ def refuse_for_file(found: Owned, owner: str = "") -> None:
         f"{found.name!r} stands in the configuration file, but was defined in another way before; delete it there "
         f"(`rota {kind.replace(' ', '-')} delete {found.name}`), or give one of them another name"
     )
+
+
+def _refuse_for_app(found: Owned, owner: str) -> None:
+    if not is_of(found, owner):
+        raise Conflict(
+            f"{found.name!r} stands in the code of the app {owner.removeprefix(_APP)!r}, but the {kind_of(found)} was "
+            "defined in another way before; delete that one, or give one of them another name"
+        )
 
 
 def _owner_of(found: Owned) -> str:

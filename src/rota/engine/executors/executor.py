@@ -35,6 +35,7 @@ class Run:
         "job_type",
         "log",
         "partial_results",
+        "should_stop",
         "spec",
         "stop_grace_s",
     )
@@ -63,6 +64,8 @@ class Run:
         that no older run writes after a newer one, whatever was suspended or cut off meanwhile."""
         self.can_be_stopped = True
         """False while the work would go on after a stop, as a thread does; set by the executor."""
+        self.should_stop = False
+        """Whether the run was asked to end; code that nobody can stop, as in a thread, may look at it."""
         self.partial_results: object = None
         """What there is to show when the run is stopped from outside; set by the executor before it re-raises."""
 

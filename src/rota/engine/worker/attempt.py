@@ -63,6 +63,8 @@ class Attempt:
         """End the run; a second reason changes nothing. A run that has not begun will not."""
         if self.reason is None:
             self.reason = reason
+            if self.run is not None:
+                self.run.should_stop = True
             if self.task is not None:
                 self.task.cancel()
 

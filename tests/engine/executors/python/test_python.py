@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from rota.engine.executors.python.function import Function, find_function
 from rota.engine.executors.python.python import PythonExecutor, current_run
 from rota.errors import InvalidInput
 from rota.model.outcome import OutcomeKind
@@ -26,6 +27,14 @@ def test_a_function_may_be_a_member_a_callable_or_decorated(runner: asyncio.Runn
     assert result_of(call(runner, "Sums.add", a=1, b=2)) == 3
     assert result_of(call(runner, "async_callable", a=7)) == 7
     assert result_of(call(runner, "decorated")) == JOB_ID
+
+
+def test_a_task_is_called_as_the_function_that_it_stands_for(runner: asyncio.Runner) -> None:
+    function = find_function(f"{JOBS}:task_on_loop")
+
+    assert isinstance(function, Function)
+    assert function.is_async
+    assert result_of(call(runner, "task_on_loop")) is True
 
 
 @pytest.mark.parametrize("function", ["add", "add_in_thread"])

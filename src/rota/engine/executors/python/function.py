@@ -17,6 +17,8 @@ MAX_MESSAGE = 16 * 1024
 MAX_TRACEBACK = 64 * 1024
 _MAX_FRAMES = 100
 SUCCEEDED = succeeded()
+TASK_FUNCTION = "__rota_function__"
+"""The attribute in which a task, which stands in the place of its function, has that function."""
 
 
 class Function:
@@ -59,6 +61,7 @@ def find_function(name: str) -> Function | Outcome:
             return refused("function", f"{name}: {where} has no {part!r}{did_you_mean(part, dir(target))}")
         target = getattr(target, part)
         where = repr(part)
+    target = getattr(target, TASK_FUNCTION, target)
     if not callable(target):
         return refused("function", f"{name}: is {type(target).__name__!r}, which cannot be called")
     return Function(name, target)

@@ -9,7 +9,7 @@ imported once; changed code needs a new node.
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import Context
 from functools import partial
 
@@ -53,6 +53,11 @@ class PythonExecutor:
         self._functions: dict[object, Function] = {}
         self._threads = Threads()
 
+    def provide(self, name: str, function: Callable[..., object]) -> None:
+        """Call this function for a name, instead of importing one: the program that runs the node has it already."""
+        _lead_output_to_jobs()
+        self._functions[name] = Function(name, function)
+
     def check(self, job_type: JobType) -> None:
         check_keys(job_type.metadata, _KEYS)
         check_function_name("metadata.function", job_type.metadata.get("function"))
@@ -92,8 +97,7 @@ class PythonExecutor:
         except InvalidInput as error:
             return refused("function", str(error))
         name = str(run.job_type.metadata["function"])
-        copy_logging_to_jobs()
-        lead_prints_to_jobs()
+        _lead_output_to_jobs()
         found = await self._threads.call(partial(find_function, name))
         if isinstance(found, Function):
             self._functions[name] = found
@@ -118,6 +122,11 @@ class PythonExecutor:
             return await interpreter.run() or _died(interpreter)
         except OSError as error:
             return failed({"type": "spawn", "message": f"cannot start {sys.executable!r}: {error}"})
+
+
+def _lead_output_to_jobs() -> None:
+    copy_logging_to_jobs()
+    lead_prints_to_jobs()
 
 
 async def _run_function(function: Function, run: Run, context: Context) -> Outcome:

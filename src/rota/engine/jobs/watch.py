@@ -30,26 +30,37 @@ class Watch:
         self._clock = clock
         self._end = None if timeout_s is None else clock.monotonic() + timeout_s
         self._position = 0
+        self._pause_s = _FIRST_PAUSE_S
 
     def until_ended(
         self, show: Callable[[LogEntry], None] | None = None, *, meanwhile: Callable[[Job], None] | None = None
     ) -> Job:
         """The job after its end. `show` gets every log line as soon as it is there, `meanwhile` the job whenever it was
         looked at and had not ended."""
-        pause_s = _FIRST_PAUSE_S
-        while True:
-            # The state is read before the lines: whatever a job logged is there when it has ended.
-            job = self._find()
-            lines = 0
-            for entry in self.new_entries() if show else ():
-                show(entry)  # type: ignore[misc]
-                lines += 1
-            if job.state.is_final:
-                return job
+        while not (job := self.look(show)).state.is_final:
             if meanwhile:
                 meanwhile(job)
-            pause_s = _FIRST_PAUSE_S if lines else min(pause_s * 1.5, _LONGEST_PAUSE_S)
-            self._pause(pause_s)
+            time.sleep(self.next_pause_s())
+        return job
+
+    def look(self, show: Callable[[LogEntry], None] | None = None) -> Job:
+        """The job now: one look, for whoever waits in another way between two of them."""
+        # The state is read before the lines: whatever a job logged is there when it has ended.
+        job = self._find()
+        for entry in self.new_entries() if show else ():
+            show(entry)  # type: ignore[misc]
+            self._pause_s = 0.0
+        return job
+
+    def next_pause_s(self) -> float:
+        """How long the next look can wait; `WaitedTooLong` when the time is over."""
+        self._pause_s = min(max(self._pause_s * 1.5, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
+        if self._end is None:
+            return self._pause_s
+        left_s = self._end - self._clock.monotonic()
+        if left_s <= 0:
+            raise WaitedTooLong
+        return min(self._pause_s, left_s)
 
     def new_entries(self) -> Iterator[LogEntry]:
         """Log lines that were not given before."""
@@ -65,11 +76,3 @@ class Watch:
         if job is None:
             raise NotFound("job", self._job_id, "it was there before; history may have been trimmed")
         return job
-
-    def _pause(self, pause_s: float) -> None:
-        if self._end is not None:
-            left_s = self._end - self._clock.monotonic()
-            if left_s <= 0:
-                raise WaitedTooLong
-            pause_s = min(pause_s, left_s)
-        time.sleep(pause_s)

@@ -1,0 +1,134 @@
+"""The app of a Python program: its tasks, and the installation that runs them.
+
+    app = Rota("sqlite:///rota.db")
+
+    @app.task(retries=3)
+    async def report(day: str = "today") -> int: ...
+
+    handle = report.enqueue(day="monday")
+
+An app owns the job types and schedules of its tasks, as a configuration file owns its definitions. They are brought
+into the store when something is first enqueued, and when a worker of the app starts, which also removes those that are
+gone.
+"""
+
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
+
+from rota.model.limits import check_name
+from rota.sdk.tasks.connection import Connection
+from rota.sdk.tasks.handle import Handle
+from rota.sdk.tasks.options import TaskOptions
+from rota.sdk.tasks.plan import caller_module, make_plan
+from rota.sdk.tasks.registry import TaskRegistry
+from rota.sdk.tasks.task import C, P, R, TaskFunction
+
+if TYPE_CHECKING:
+    from rota.engine.engine import Engine
+    from rota.host.host import Host
+    from rota.settings import Settings
+
+
+class TaskDecorator:
+    """`@app.task(...)`, before it is given its function."""
+
+    def __init__(self, app: "Rota", options: TaskOptions) -> None:
+        self._app = app
+        self._options = options
+
+    @overload
+    def __call__(
+        self, function: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> TaskFunction[P, Coroutine[Any, Any, R], R]: ...
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> TaskFunction[P, R, R]: ...
+
+    def __call__(self, function: Callable[P, C], /) -> TaskFunction[P, C, Any]:
+        return self._app.add_task(function, self._options)
+
+
+class Rota:
+    """The app of a Python program. It may be used from any thread; making one asks nobody."""
+
+    def __init__(self, url: str | None = None, *, name: str | None = None) -> None:
+        """`url` is that of the store; without it, the environment or the configuration file names one. `name` tells
+        apps on one store apart; without it, it is that of the module that makes the app."""
+        self.name = check_name("name", caller_module(1) if name is None else name)
+        self._connection = Connection(url)
+        self._registry = TaskRegistry(self.name, self._connection)
+        self._host: Host | None = None
+
+    def __repr__(self) -> str:
+        return f"<app {self.name!r}>"
+
+    @overload
+    def task(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> TaskFunction[P, Coroutine[Any, Any, R], R]: ...
+
+    @overload
+    def task(self, function: Callable[P, R], /) -> TaskFunction[P, R, R]: ...
+
+    @overload
+    def task(self, function: None = None, /, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
+
+    def task(self, function: Any = None, /, **options: Unpack[TaskOptions]) -> Any:
+        """Make a task of a function: `@app.task`, or with options `@app.task(retries=3)`."""
+        return TaskDecorator(self, options) if function is None else self.add_task(function, options)
+
+    def add_task(self, function: Callable[P, C], options: TaskOptions) -> TaskFunction[P, C, Any]:
+        """What the decorator does."""
+        plan, parameters = make_plan(function, options)
+        self._registry.add(plan, function)
+        return TaskFunction(self._registry, function, plan, parameters)
+
+    def handle(self, job_id: str) -> Handle[Any]:
+        """The handle of a job that was enqueued before, perhaps by another process."""
+        return Handle(self._connection, job_id)
+
+    @property
+    def engine(self) -> "Engine":
+        """The installation, for what an app has no word of its own for. It is opened when it is first used."""
+        return self._connection.engine
+
+    @property
+    def url(self) -> str | None:
+        """Of the store, if the app names one."""
+        return self._connection.url
+
+    def close(self) -> None:
+        """Give up the connections to the store; the next use opens them again."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def run_worker(self, *, burst: bool = False, queue: str | None = None, threads: int | None = None) -> None:
+        """Run jobs of a queue in this process, and fire schedules, until a signal or `stop_worker` ends it; with
+        `burst` only jobs, until none is left. `threads` says how many run at a time."""
+        with self.worker(self._connection.settings({"node_type": queue, "thread_count": threads}), burst=burst) as host:
+            host.may_end_process = False
+            self._host = host
+            try:
+                host.run(lambda: None)
+            finally:
+                self._host = None
+
+    def stop_worker(self) -> None:
+        """Let `run_worker` come to its end, which may be in another thread. Running jobs may end."""
+        host = self._host
+        if host is not None:
+            host.request_stop()
+
+    def worker(self, settings: "Settings", *, burst: bool) -> "AbstractContextManager[Host]":
+        """A worker that is ready to run, on the store that the settings name: for whoever starts processes."""
+        from rota.sdk.tasks.worker import hosted_tasks
+
+        self._connection.use(settings)
+        return hosted_tasks(self._registry, settings, burst=burst)

@@ -1,0 +1,24 @@
+"""Finds the app that a command names, as in `rota worker tasks:app`."""
+
+import importlib
+
+from rota.errors import InvalidInput
+from rota.sdk.tasks.app import Rota
+
+
+def load_app(name: str) -> Rota:
+    """Import an app: `module:name`, or only the module if the app's name there is `app`."""
+    module_name, _, attribute = name.partition(":")
+    attribute = attribute or "app"
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        if not f"{module_name}.".startswith(f"{error.name}."):
+            raise  # it is about something that the module itself imports
+        raise InvalidInput("app", f"{name!r}: there is no module {module_name!r} here; write module:app") from None
+    found = getattr(module, attribute, None)
+    if not isinstance(found, Rota):
+        apps = sorted(key for key, value in vars(module).items() if isinstance(value, Rota))
+        hint = f"it has {', '.join(apps)}" if apps else "it has none; make one with app = Rota(url)"
+        raise InvalidInput("app", f"{name!r}: the module {module_name!r} has no app {attribute!r}; {hint}")
+    return found

@@ -1,0 +1,60 @@
+"""The tasks of an app by name. They are brought into the store, where the app owns them, before jobs of them are."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from rota.errors import InvalidInput
+from rota.sdk.tasks.connection import Connection
+from rota.sdk.tasks.plan import Plan
+
+if TYPE_CHECKING:
+    from rota.engine.engine import Engine
+    from rota.engine.jobs.intake import JobRequest
+    from rota.store.jobs import Admission
+
+
+class Registered(Struct, frozen=True):
+    """A task."""
+
+    plan: Plan
+    function: Callable[..., object]
+
+
+class TaskRegistry:
+    """Knows the tasks, and hands their jobs in."""
+
+    def __init__(self, app: str, connection: Connection) -> None:
+        self._app = app
+        self.connection = connection
+        self.tasks: dict[str, Registered] = {}
+        """By name."""
+        self._lock = threading.Lock()
+        self._declared: tuple[Engine | None, int] = (None, 0)
+        """The engine that was told of so many tasks."""
+
+    def add(self, plan: Plan, function: Callable[..., object]) -> None:
+        """A module may be loaded again, but two functions cannot have one name."""
+        there = self.tasks.get(plan.name)
+        if there is not None and there.plan.function != plan.function:
+            raise InvalidInput("name", f"{plan.function} and {there.plan.function} are both tasks named {plan.name!r}")
+        self.tasks[plan.name] = Registered(plan, function)
+
+    def submit(self, requests: "Sequence[JobRequest]", named: str | None = None) -> "list[Admission]":
+        """Hand jobs in. What the tasks are is brought into the store before the first of them."""
+        engine = self.connection.engine
+        if self._declared != (engine, len(self.tasks)):
+            self.declare(removes=False)
+        return engine.intake.enqueue(requests, named=named)
+
+    def declare(self, *, removes: bool) -> None:
+        """Bring job types and schedules of the tasks into the store. With `removes`, what the app has there and no
+        longer in its code is removed: for a process that has imported all its tasks."""
+        from rota.sdk.tasks.declaring import declare
+
+        with self._lock:
+            engine, plans = self.connection.engine, [task.plan for task in self.tasks.values()]
+            declare(engine, self._app, plans, removes=removes)
+            self._declared = (engine, len(plans))

@@ -1,0 +1,107 @@
+"""A task: a function that can be called as ever, and that can be handed to a worker instead."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, Unpack
+
+from rota.errors import InvalidInput
+from rota.sdk.tasks.handle import Handle
+from rota.sdk.tasks.options import CallOptions, read_duration, read_instant, read_retries, refuse_unknown
+from rota.sdk.tasks.parameters import Parameters
+from rota.sdk.tasks.plan import Plan
+from rota.sdk.tasks.registry import TaskRegistry
+
+if TYPE_CHECKING:
+    from rota.engine.jobs.intake import JobRequest
+
+P = ParamSpec("P")
+C = TypeVar("C")
+"""What a call of the function gives: of an `async def` something to await."""
+R = TypeVar("R")
+"""What its job results in."""
+
+
+class Enqueueing(Generic[P, R]):
+    """The ways to have a task run by a worker."""
+
+    def __init__(self, registry: TaskRegistry, name: str, parameters: Parameters, fields: Mapping[str, object]) -> None:
+        self.name = name
+        """Of its job type."""
+        self._registry = registry
+        self._parameters = parameters
+        self._fields = fields
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Make a job of it. Arguments that the function does not take, or JSON cannot carry, are `InvalidInput`."""
+        return self._submit([self._request(args, kwargs)])[0]
+
+    def delay(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """The same as `enqueue`."""
+        return self.enqueue(*args, **kwargs)
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """The same as `enqueue`, without blocking the event loop meanwhile."""
+        import asyncio
+
+        return await asyncio.to_thread(self.enqueue, *args, **kwargs)
+
+    def map(self, calls: Iterable[tuple[object, ...] | Mapping[str, object]]) -> list[Handle[R]]:
+        """Make many jobs in one step: all of them or, if one is bad, none. Each call is a tuple of arguments, or a dict
+        of arguments by name."""
+        return self._submit([self._mapped(number, call) for number, call in enumerate(calls)], named="calls")
+
+    def _mapped(self, number: int, call: tuple[object, ...] | Mapping[str, object]) -> "JobRequest":
+        try:
+            if isinstance(call, tuple):
+                return self._request(call, {})
+            if isinstance(call, Mapping):
+                return self._request((), call)
+        except InvalidInput as error:
+            raise InvalidInput(f"calls[{number}].{error.field}", error.reason) from None
+        raise InvalidInput(f"calls[{number}]", f"must be a tuple or a dict of arguments, got {call!r:.100}")
+
+    def _request(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> "JobRequest":
+        from rota.engine.jobs.intake import JobRequest
+
+        arguments = self._parameters.arguments(args, kwargs)
+        return JobRequest(job_type=self.name, arguments=arguments, **self._fields)  # type: ignore[arg-type]
+
+    def _submit(self, requests: "list[JobRequest]", named: str | None = None) -> list[Handle[R]]:
+        answers = self._registry.submit(requests, named=named)
+        return [Handle(self._registry.connection, one.job_id, is_new=one.is_new) for one in answers]
+
+
+class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
+    """What `@app.task` makes of a function. Calling it calls the function, here and now."""
+
+    __name__: str
+
+    def __init__(self, registry: TaskRegistry, function: Callable[P, C], plan: Plan, parameters: Parameters) -> None:
+        super().__init__(registry, plan.name, parameters, {"priority": plan.priority} if plan.priority else {})
+        self.__rota_function__ = function
+        update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> C:
+        return self.__rota_function__(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<task {self.name!r}>"
+
+    def options(self, **options: Unpack[CallOptions]) -> Enqueueing[P, R]:
+        """The same task, for jobs that differ in something: `report.options(priority=5, delay="5m").enqueue()`."""
+        return Enqueueing(self._registry, self.name, self._parameters, {**self._fields, **_fields(options)})
+
+
+def _fields(options: CallOptions) -> dict[str, object]:
+    """The fields of a `JobRequest`; the engine checks those that are plain values."""
+    refuse_unknown(options, CallOptions)
+    fields: dict[str, object] = {name: options[name] for name in ("priority", "unique_key") if name in options}
+    if "delay" in options:
+        fields["delay_ms"] = read_duration("delay", options["delay"])
+    if "run_at" in options:
+        fields["run_at"] = read_instant("run_at", options["run_at"])
+    if "timeout" in options:
+        fields["timeout_ms"] = read_duration("timeout", options["timeout"])
+    if "retries" in options:
+        fields["retry"] = read_retries("retries", options["retries"])
+    return fields

@@ -1,0 +1,1 @@
+"""Tasks of Python programs, on real stores and with real workers."""
