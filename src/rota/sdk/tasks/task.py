@@ -1,7 +1,7 @@
 """A task: a function that can be called as ever, and that can be handed to a worker instead."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, Unpack
 
 from rota.errors import InvalidInput
@@ -61,10 +61,8 @@ class Enqueueing(Generic[P, R]):
         raise InvalidInput(f"calls[{number}]", f"must be a tuple or a dict of arguments, got {call!r:.100}")
 
     def _request(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> "JobRequest":
-        from rota.engine.jobs.intake import JobRequest
-
         arguments = self._parameters.arguments(args, kwargs)
-        return JobRequest(job_type=self.name, arguments=arguments, **self._fields)  # type: ignore[arg-type]
+        return _job_request()(job_type=self.name, arguments=arguments, **self._fields)  # type: ignore[arg-type]
 
     def _submit(self, requests: "list[JobRequest]", named: str | None = None) -> list[Handle[R]]:
         answers = self._registry.submit(requests, named=named)
@@ -90,6 +88,14 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
     def options(self, **options: Unpack[CallOptions]) -> Enqueueing[P, R]:
         """The same task, for jobs that differ in something: `report.options(priority=5, delay="5m").enqueue()`."""
         return Enqueueing(self._registry, self.name, self._parameters, {**self._fields, **_fields(options)})
+
+
+@cache
+def _job_request() -> "type[JobRequest]":
+    """Imported with the first job: the engine takes long to load, and an import costs something at each call."""
+    from rota.engine.jobs.intake import JobRequest
+
+    return JobRequest
 
 
 def _fields(options: CallOptions) -> dict[str, object]:
