@@ -14,8 +14,13 @@ class Parameters:
     def __init__(self, task: str, function: Callable[..., object]) -> None:
         self._task = task
         self._signature = inspect.signature(function)
+        parameters = self._signature.parameters.values()
+        named = [one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        self._names = frozenset(one.name for one in named)
+        self._required = frozenset(one.name for one in named if one.default is one.empty)
+        self._positional = [one.name for one in named if one.kind is one.POSITIONAL_OR_KEYWORD]
         self._rest: str | None = None
-        for one in self._signature.parameters.values():
+        for one in parameters:
             if one.kind in _NAMELESS:
                 reason = f"{task} takes {str(one)!r} without a name, but jobs carry their arguments by name"
                 raise InvalidInput("function", reason)
@@ -24,6 +29,14 @@ class Parameters:
 
     def arguments(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
         """The arguments of a call by name; refused if the function does not take them."""
+        found = {**dict(zip(self._positional, args, strict=False)), **kwargs}
+        is_each_once = len(found) == len(args) + len(kwargs)
+        if is_each_once and self._required <= found.keys() <= self._names:
+            return found
+        return self._bound(args, kwargs)
+
+    def _bound(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """The same as Python itself does it, which takes twice as long and knows what is wrong."""
         try:
             found = self._signature.bind(*args, **kwargs).arguments
         except TypeError as error:
