@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota.model.audit import AuditEntry
+from rota.model.access.audit import AuditEntry
 from rota.model.ids import numbered_id
 from rota.store import Store
 from tests.conftest import OpenStore

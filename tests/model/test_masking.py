@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota.model.masking import is_reference, mask_metadata, mask_url
+from rota.model.access.masking import is_reference, mask_metadata, mask_url
 
 CANARY = "hunter2"
 

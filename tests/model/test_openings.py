@@ -2,8 +2,8 @@
 
 import pytest
 
+from rota.model.access.openings import why_closed
 from rota.model.job_type import JobType
-from rota.model.openings import why_closed
 
 Arguments = dict[str, object]
 

@@ -7,7 +7,7 @@ from rota.dialects.manifest import Manifest, load
 
 if TYPE_CHECKING:
     # `rota --help` asks for the verbs, and should not wait for the rest.
-    from rota.engine.dialect import Dialect
+    from rota.engine.node.dialect import Dialect
     from rota.server.operations import Operation
     from rota.settings import Settings
     from rota.settings.section import Section

@@ -13,8 +13,8 @@ from rota.server.answers import answer_fault
 from rota.server.api import Api
 from rota.server.endpoint import Endpoint, NotFoundEndpoint
 from rota.server.gate.gate import Gate
+from rota.server.gate.safe_headers import SafeHeaders
 from rota.server.operations import Operation, by_path
-from rota.server.safe_headers import SafeHeaders
 
 
 def make_app(api: Api, operations: Iterable[Operation] = routes.ALL) -> Starlette:

@@ -17,11 +17,11 @@ from rota.engine.audit.actor import begin_acting
 from rota.engine.keys.access import NOBODY, OPEN, Caller
 from rota.engine.keys.dev_key import is_dev_key
 from rota.errors import RotaError
-from rota.model.audit import Actor
-from rota.server import decoding
+from rota.model.access.audit import Actor
 from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
+from rota.server.bodies import decoding
 from rota.server.connection.facts import CONNECTION, IS_OWN_PROGRAM
 from rota.server.gate.gate import IS_DIRECT
 from rota.server.gate.own_programs import is_own_program

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from rota.model.access.masking import MASK, mask_url
 from rota.model.job_type import JobType
-from rota.model.masking import MASK, mask_url
 from rota.model.node import NodeType
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rota.model.audit import AuditEntry
+from rota.model.access.audit import AuditEntry
 
 
 class AuditShape(Struct, frozen=True, kw_only=True):

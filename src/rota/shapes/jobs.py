@@ -8,11 +8,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rota.model.access.masking import mask_metadata
 from rota.model.failure import failure_words
 from rota.model.job import Cause, Job, JobState
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.log import LogEntry
-from rota.model.masking import mask_metadata
 from rota.model.node import Node, NodeType
 from rota.model.retry import RetryPolicy
 

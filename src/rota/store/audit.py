@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from rota.model.audit import AuditEntry
+from rota.model.access.audit import AuditEntry
 
 
 class AuditStore(Protocol):

@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 from rota.errors import InvalidInput, StoreRefused
-from rota.model.masking import mask_url
+from rota.model.access.masking import mask_url
 from rota.store.store import Store
 
 REDIS_SCHEMES = ("redis", "rediss", "valkey", "valkeys", "sentinel", "redis+cluster", "rediss+cluster")

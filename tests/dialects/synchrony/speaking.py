@@ -8,8 +8,8 @@ import msgspec
 from rota.clock import ManualClock
 from rota.dialects.synchrony.adoption import Adoption
 from rota.dialects.synchrony.exchange import Exchange
-from rota.engine.dialect import DialectContext
 from rota.engine.engine import Engine
+from rota.engine.node.dialect import DialectContext
 from rota.model.ids import new_id
 from rota.store import Store
 from rota.store.redis.link.access import RedisAccess

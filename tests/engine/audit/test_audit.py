@@ -17,7 +17,7 @@ from rota.engine.housekeeping.retention import Retention
 from rota.engine.keys.access import Role, read_scopes
 from rota.engine.keys.admin_key import replace_key
 from rota.engine.keys.named_keys import make_key, revoke_key
-from rota.model.audit import MAX_SIDE_BYTES, Actor, AuditEntry, shown_side
+from rota.model.access.audit import MAX_SIDE_BYTES, Actor, AuditEntry, shown_side
 from rota.model.ids import new_id, numbered_id
 from rota.model.job_type import JobType
 from rota.server.app import make_app

@@ -6,7 +6,7 @@ from rota.cli import parameters
 from rota.cli.show import answer, moment, print_table
 from rota.cli.target import Target, takes_target
 from rota.engine.audit.reading import AuditQuery, read_audit
-from rota.model.audit import AuditEntry
+from rota.model.access.audit import AuditEntry
 from rota.shapes.audit import audit_shape
 
 

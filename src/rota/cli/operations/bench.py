@@ -22,10 +22,10 @@ from rota.engine.jobs.intake import JobRequest
 from rota.engine.node.node import Node
 from rota.engine.node.options import WORKER, NodeOptions
 from rota.host.host import loop_factory
+from rota.model.access.masking import mask_url
 from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES
 from rota.model.job_type import JobType
-from rota.model.masking import mask_url
 from rota.model.node import NodeType
 from rota.store import Store, open_store
 

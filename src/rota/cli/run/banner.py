@@ -11,7 +11,7 @@ from rota.cli.show import print_facts, print_json
 from rota.engine.keys.dev_key import has_ended
 from rota.host.host import Host
 from rota.host.terminal import coloured
-from rota.model.masking import mask_url
+from rota.model.access.masking import mask_url
 
 _logger = logging.getLogger("rota.node")
 _LATER = "kept as a hash and not shown again; `rota key create` makes a new one"

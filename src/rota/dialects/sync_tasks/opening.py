@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rota.dialects.sync_tasks.notices import Notices
 from rota.dialects.sync_tasks.options import SECTION
 from rota.dialects.sync_tasks.redis import opening
-from rota.engine.dialect import Dialect, DialectContext
+from rota.engine.node.dialect import Dialect, DialectContext
 from rota.engine.node.duty import Duty
 from rota.engine.node.options import SCHEDULER
 from rota.settings import Settings

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rota.dialects.synchrony.exchange import Exchange
 from rota.dialects.synchrony.inlet import Inlet
 from rota.dialects.synchrony.job_keys import JobKeys
-from rota.engine.dialect import DialectContext
+from rota.engine.node.dialect import DialectContext
 from rota.engine.node.duty import Duty
 from rota.engine.node.options import SCHEDULER, WORKER
 from rota.store.redis.link.access import RedisAccess

@@ -9,7 +9,7 @@ from rota.dialects.synchrony.agreement import Agreement
 from rota.dialects.synchrony.definition_hashes import JobTypes, NodeTypes, ScheduleItems
 from rota.dialects.synchrony.shapes import node_text
 from rota.dialects.synchrony.skip_refused import SkipRefused
-from rota.engine.dialect import DialectContext
+from rota.engine.node.dialect import DialectContext
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.scripts import load_scripts
 from rota.store.schedules import ScheduleEntry

@@ -13,7 +13,7 @@ from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.adoption import Adoption
 from rota.dialects.synchrony.definition_hashes import readable_node_types
 from rota.dialects.synchrony.skip_refused import SkipRefused
-from rota.engine.dialect import DialectContext
+from rota.engine.node.dialect import DialectContext
 from rota.errors import RotaError
 from rota.store.redis.link.access import BlockingAccess, RedisAccess
 

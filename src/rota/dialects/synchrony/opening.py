@@ -2,7 +2,7 @@
 
 import logging
 
-from rota.engine.dialect import Dialect
+from rota.engine.node.dialect import Dialect
 from rota.settings import Settings
 from rota.store import Store
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 
-from rota.model.audit import Actor
+from rota.model.access.audit import Actor
 
 STORE = "store"
 """The origin of whoever works on the store without a surface that says more."""

@@ -2,7 +2,7 @@
 
 from rota.clock import SystemClock
 from rota.engine.audit.actor import current_actor
-from rota.model.audit import AuditEntry, shown_side
+from rota.model.access.audit import AuditEntry, shown_side
 from rota.model.ids import new_id
 from rota.store.store import Store
 

@@ -1,8 +1,8 @@
-"""Events that arrive together share their round trips to the store (`engine/batcher.py`)."""
+"""Events that arrive together share their round trips to the store (`engine/bridge/batcher.py`)."""
 
 from collections.abc import Sequence
 
-from rota.engine.batcher import Batcher
+from rota.engine.bridge.batcher import Batcher
 from rota.engine.events.events import EventAnswer, Events, Triggered, Validated
 from rota.model.events.event import Event
 

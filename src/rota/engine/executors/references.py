@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rota.engine.executors.metadata import check_text
 from rota.errors import InvalidInput
-from rota.model.masking import is_reference
+from rota.model.access.masking import is_reference
 
 _MAX_BYTES = 64 * 1024
 

@@ -1,9 +1,9 @@
-"""Jobs that are handed in together share one round trip to the store (`engine/batcher.py`)."""
+"""Jobs that are handed in together share one round trip to the store (`engine/bridge/batcher.py`)."""
 
 from collections.abc import Sequence
 
 from rota.clock import Clock
-from rota.engine.batcher import Batcher
+from rota.engine.bridge.batcher import Batcher
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.keys.access import Caller
 from rota.model.job import JobSpec

@@ -6,8 +6,8 @@ command line and the engine's own parts: who can write there can do everything a
 
 from rota.engine.keys.access import Caller, Scope
 from rota.errors import InvalidInput, NotAllowed
+from rota.model.access.openings import why_closed
 from rota.model.job_type import JobType
-from rota.model.openings import why_closed
 
 EVENT_EXECUTOR = "event"
 """Its jobs post events."""

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from rota import __version__
 from rota.clock import NodeClock
+from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
-from rota.engine.dialect import Dialect, DialectContext
 from rota.engine.engine import Engine
 from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
@@ -25,6 +25,7 @@ from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
 from rota.engine.liveness.watchdog import Watchdog
+from rota.engine.node.dialect import Dialect, DialectContext
 from rota.engine.node.duty import Duty
 from rota.engine.node.health import Health
 from rota.engine.node.news import News
@@ -40,7 +41,6 @@ from rota.engine.observation.happenings import (
 )
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.ticker import Ticker
-from rota.engine.store_thread import StoreThread
 from rota.engine.worker.worker import Worker
 from rota.errors import StoreError
 from rota.model.ids import new_id

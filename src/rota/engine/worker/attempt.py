@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from enum import Enum, auto
 
+from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.executor import RETRY_BESIDE, Run, checked
 from rota.engine.executors.interpreter.isolated import run_isolated
@@ -12,8 +13,7 @@ from rota.engine.executors.python.function import outcome_of_error
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.observation.happenings import ExecutorFailed
 from rota.engine.observation.observers import Observers
-from rota.engine.store_thread import StoreThread
-from rota.engine.worker.log_stream import LogStream
+from rota.engine.worker.logs.log_stream import LogStream
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
 from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, runs_on, timed_out

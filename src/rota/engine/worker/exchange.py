@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from rota.clock import Clock
+from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.observation.happenings import AttemptsFailed, JobsClaimed, JobsSettled, SettlementRefused
 from rota.engine.observation.observers import Observers
-from rota.engine.store_thread import StoreThread
-from rota.engine.worker.log_writer import LogWriter
+from rota.engine.worker.logs.log_writer import LogWriter
 from rota.model.job import Claim, JobState, make_token
 from rota.model.settlement import Settlement
 from rota.store.claims import Claims

@@ -1,6 +1,6 @@
 """Settlements on their way to the store, behind the last log lines of their jobs."""
 
-from rota.engine.worker.log_stream import LogStream
+from rota.engine.worker.logs.log_stream import LogStream
 from rota.model.settlement import Settlement
 from rota.store.logs import LogBatch
 

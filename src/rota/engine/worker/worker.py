@@ -18,19 +18,19 @@ import random
 from contextlib import suppress
 
 from rota.clock import Clock
+from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.node.health import Health
 from rota.engine.observation.happenings import Fault
 from rota.engine.observation.observers import Observers
-from rota.engine.store_thread import StoreThread
 from rota.engine.worker.attempt import Attempt, Runner
 from rota.engine.worker.demand import Demand
 from rota.engine.worker.exchange import Exchange, Request, earliest_due
 from rota.engine.worker.hands import Hands
 from rota.engine.worker.held_claims import HeldClaims
 from rota.engine.worker.listener import Listener
-from rota.engine.worker.log_writer import LogWriter
+from rota.engine.worker.logs.log_writer import LogWriter
 from rota.engine.worker.pending_settlements import PendingSettlements
 from rota.engine.worker.slots import Slots
 from rota.engine.worker.stopping import Stopping

@@ -9,7 +9,7 @@ from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.server.answers import DoneTo
 from rota.server.api import Api
-from rota.server.decoding import check_path_uuid
+from rota.server.bodies.decoding import check_path_uuid
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.jobs import JobTypeShape, UniqueWord, job_type_shape

@@ -6,7 +6,7 @@ from rota.engine.keys.access import Scope
 from rota.model.node import NodeType
 from rota.server.answers import Done, DoneTo
 from rota.server.api import Api
-from rota.server.decoding import check_path_uuid
+from rota.server.bodies.decoding import check_path_uuid
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.jobs import NodeTypeShape, node_type_shape

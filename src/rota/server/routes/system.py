@@ -5,9 +5,11 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from rota import __version__
 from rota.engine.keys.access import NOBODY, OPEN, Scope
-from rota.server import docs_page, metrics, openapi
+from rota.server import metrics
 from rota.server.answers import Json
 from rota.server.api import Api
+from rota.server.docs import openapi
+from rota.server.docs import page as docs_page
 from rota.server.operations import Call, Routes
 
 TEXT = "text/plain"

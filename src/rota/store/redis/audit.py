@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rota.model.audit import AuditEntry
+from rota.model.access.audit import AuditEntry
 from rota.model.ids import ids_between
 from rota.store.redis.keys import AUDIT
 from rota.store.redis.link.part import RedisPart

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rota.model.audit import AuditEntry
+from rota.model.access.audit import AuditEntry
 from rota.model.ids import ids_between
 from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL

@@ -16,7 +16,7 @@ from rota.cli.target import Target, takes_target
 from rota.engine.engine import store_file
 from rota.errors import StoreError
 from rota.host.terminal import coloured, visible
-from rota.model.masking import mask_url
+from rota.model.access.masking import mask_url
 from rota.settings import Settings
 
 FOUND_PROBLEMS = 7

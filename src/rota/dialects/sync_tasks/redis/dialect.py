@@ -7,8 +7,8 @@ from rota.dialects.sync_tasks.redis.adoption import Adoption
 from rota.dialects.sync_tasks.redis.mirror import Mirror
 from rota.dialects.sync_tasks.task import task_id
 from rota.dialects.sync_tasks.tasks import queue_of_tasks
-from rota.engine.dialect import DialectContext
 from rota.engine.engine import Engine
+from rota.engine.node.dialect import DialectContext
 from rota.engine.node.duty import Duty
 from rota.engine.node.options import SCHEDULER, WORKER
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState

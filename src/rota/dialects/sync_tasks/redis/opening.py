@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rota.dialects.sync_tasks.options import options_of
-from rota.engine.dialect import Dialect
+from rota.engine.node.dialect import Dialect
 from rota.model.job import Job
 from rota.settings import Settings
 from rota.store import Store

@@ -3,7 +3,7 @@
 Metadata: `command` (a script, or an array run without a shell), `environment`, `cwd`, `raw_arguments` and
 `arguments_on_stdin`. How arguments reach the command is said in `arguments.py`. A job may add its own `command` words
 and `environment`: whatever whoever may define job types hands in, and what `allow_words` and `allow_environment` open
-to everybody else; that is looked at when the job is handed in (`model/openings.py`).
+to everybody else; that is looked at when the job is handed in (`model/access/openings.py`).
 
 The result is always `{stdout, stderr, exit_code}`; an exit code other than 0 makes the job fail, but is a result and no
 error. A signal that ended the command counts as minus its number.
@@ -27,8 +27,8 @@ from rota.engine.executors.process.limits import LIMITS, limited, read_limits
 from rota.engine.executors.process.nameless_file import open_input
 from rota.engine.executors.references import resolved_all
 from rota.errors import InvalidInput
+from rota.model.access.openings import AFTER_DASHES, ALLOW_ENVIRONMENT, ALLOW_WORDS, allowed_environment, allowed_words
 from rota.model.job_type import JobType
-from rota.model.openings import AFTER_DASHES, ALLOW_ENVIRONMENT, ALLOW_WORDS, allowed_environment, allowed_words
 from rota.model.outcome import Outcome, failed, refused, succeeded
 
 _KEYS = (ALLOW_ENVIRONMENT, ALLOW_WORDS, ON_STDIN, "command", "cwd", "environment", LIMITS, "raw_arguments")

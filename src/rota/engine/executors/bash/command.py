@@ -11,7 +11,7 @@ import shlex
 from rota.engine.executors.bash.shell_tail import why_no_words
 from rota.engine.executors.metadata import check_text
 from rota.errors import InvalidInput
-from rota.model.openings import AFTER_DASHES, ALLOW_WORDS
+from rota.model.access.openings import AFTER_DASHES, ALLOW_WORDS
 
 SHELL = "bash"
 _PLACE = '"$@"'

@@ -2,7 +2,7 @@
 
 A command inherits the node's environment, because that is how operators hand settings to their commands, but not what
 belongs to Rota itself: its keys, tokens and store addresses. Which variables a job may set is decided when it is handed
-in (`model/openings.py`): many programs obey some variable, so no list of dangerous ones could be complete.
+in (`model/access/openings.py`): many programs obey some variable, so no list of dangerous ones could be complete.
 """
 
 import os

@@ -11,8 +11,8 @@ from msgspec import Struct
 from rota.engine.executors.executor import Run
 from rota.engine.executors.metadata import check_keys, check_text
 from rota.errors import InvalidInput
+from rota.model.access.masking import is_reference
 from rota.model.limits import check_range
-from rota.model.masking import is_reference
 
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 DEFAULT_POLL_MS = 1000

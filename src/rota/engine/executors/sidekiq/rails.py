@@ -15,8 +15,8 @@ from rota.engine.executors.process.nameless_file import open_input
 from rota.engine.executors.references import resolved_all
 from rota.engine.executors.sidekiq.job import check_class, read_arguments
 from rota.errors import InvalidInput
+from rota.model.access.openings import ALLOW_ENVIRONMENT, allowed_environment
 from rota.model.limits import MAX_PAYLOAD_BYTES, encode_json
-from rota.model.openings import ALLOW_ENVIRONMENT, allowed_environment
 from rota.model.outcome import Outcome, failed, refused, succeeded
 
 _KEYS = (ALLOW_ENVIRONMENT, "environment", "rails_dir", "ruby_executable", "sidekiq_worker")

@@ -37,7 +37,7 @@ from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel
 
 from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, StoreUnavailable
-from rota.model.masking import mask_url
+from rota.model.access.masking import mask_url
 from rota.store.redis.link.cluster import Cluster
 
 CONNECT_TIMEOUT_S = 5.0

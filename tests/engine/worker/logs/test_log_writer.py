@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rota.engine.worker.log_stream import SHARE_CHARS, SHARE_LINES
+from rota.engine.worker.logs.log_stream import SHARE_CHARS, SHARE_LINES
 from rota.errors import StoreFull, StoreUnavailable
 from rota.model.job import JobState
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES

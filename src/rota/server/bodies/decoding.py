@@ -13,7 +13,7 @@ from msgspec import inspect
 
 from rota.errors import InvalidInput
 from rota.model.ids import check_id
-from rota.server.body_values import check_values
+from rota.server.bodies.values import check_values
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$?\.?(?P<where>.*?)`)?$", re.DOTALL)
 _FIELD = re.compile(r"^Object (?P<fault>missing required|contains unknown) field `(?P<name>.*)`$", re.DOTALL)

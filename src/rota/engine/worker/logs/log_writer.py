@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from rota.clock import Clock
+from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.node.health import Health
 from rota.engine.observation.happenings import Fault, LogLinesDropped, LogLinesWritten
 from rota.engine.observation.observers import Observers
-from rota.engine.store_thread import StoreThread
-from rota.engine.worker.log_stream import LogStream
+from rota.engine.worker.logs.log_stream import LogStream
 from rota.errors import StoreError, StoreFull
 from rota.store.logs import LogBatch
 from rota.store.store import Store

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
-from rota.engine.store_thread import StoreThread
+from rota.engine.bridge.store_thread import StoreThread
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

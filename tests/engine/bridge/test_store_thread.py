@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 
 import pytest
 
-from rota.engine.store_thread import StoreThread
+from rota.engine.bridge.store_thread import StoreThread
 from rota.errors import StoreUnavailable
 from tests.engine.working import DEADLINE_S
 

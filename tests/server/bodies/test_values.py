@@ -3,8 +3,8 @@
 import pytest
 
 from rota.errors import InvalidInput
-from rota.server import body_values
-from rota.server.body_values import check_values
+from rota.server.bodies import values as body_values
+from rota.server.bodies.values import check_values
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from rota.model.masking import mask_metadata
+from rota.model.access.masking import mask_metadata
 
 MAX_SIDE_BYTES = 16 * 1024
 """Of what a thing was before or is after a change, as JSON; more than this is only told by its size."""

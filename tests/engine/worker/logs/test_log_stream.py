@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from rota.clock import ManualClock
-from rota.engine.worker.log_stream import (
+from rota.engine.worker.logs.log_stream import (
     CROWDED_CHARS,
     CROWDED_LINES,
     MAX_PENDING_CHARS,

@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from rota.errors import InvalidInput
 from rota.model.ids import new_id
-from rota.server.decoding import decode_body, decode_path, decode_query
+from rota.server.bodies.decoding import decode_body, decode_path, decode_query
 from rota.server.routes.events import EventQuery
 from rota.server.routes.job_types import JobTypeChange
 from rota.server.routes.jobs.jobs import JobListQuery, NewJob, NewJobs

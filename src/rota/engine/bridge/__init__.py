@@ -1,0 +1,1 @@
+"""From asyncio to the stores, which are synchronous: a thread for calls, and batches that share one."""

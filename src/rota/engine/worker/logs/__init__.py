@@ -1,0 +1,1 @@
+"""The log lines of jobs on their way to the store."""

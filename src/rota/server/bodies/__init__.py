@@ -1,0 +1,1 @@
+"""Bodies of requests: from bytes to the values that an operation takes, within bounds."""

@@ -1,0 +1,1 @@
+"""What the server says of itself: the OpenAPI document and the page that shows it."""
