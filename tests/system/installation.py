@@ -45,6 +45,11 @@ class SystemInstallation(Installation):
         """The jobs that the store holds for a node."""
         return {claim.spec.id for claim in self.store.claims_of_node(self.queue, node, limit=100_000)}
 
+    def begun_on(self, node: str) -> set[str]:
+        """Those of them that the store has as running; the others wait in the node's buffer, or began a moment ago."""
+        claims = self.store.claims_of_node(self.queue, node, limit=100_000)
+        return {claim.spec.id for claim in claims if claim.is_begun}
+
     def await_end(self, *, deadline_s: float = 90.0) -> None:
         """Wait until no job is live."""
         wait_until(lambda: self.live_count() == 0, "all jobs to end", deadline_s=deadline_s)

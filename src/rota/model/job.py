@@ -96,6 +96,12 @@ class PastAttempt(Struct, frozen=True, omit_defaults=True, kw_only=True):
     node: str = ""
 
 
+def was_at_a_death(past: tuple[PastAttempt, ...]) -> bool:
+    """Whether a job was in a node's hands when that died, the last time it was in any. Then it begins as soon as it is
+    claimed, so that a further death is counted."""
+    return bool(past) and past[-1].started_at is None
+
+
 MAX_PAST = 20
 """Past attempts that a job keeps, the latest ones."""
 MAX_PAST_ERROR = 500

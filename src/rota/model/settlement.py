@@ -117,10 +117,11 @@ def _with_attempt(claim: Claim, error: str | None, *, started_at: int | None, no
 
 
 def settle_death(claim: Claim, *, on_node_death: OnNodeDeath, now: int) -> Settlement:
-    """The next state of a job whose node died while it held the claim. The attempt is not counted, the death is; a job
-    that had not begun was not there, and is as it was before."""
+    """The next state of a job whose node died while it held the claim. The attempt is not counted, the death is. A job
+    that had not begun, as far as the store knows, dies none; that it was there is noted (`was_at_a_death`)."""
     if not claim.is_begun:
-        return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths)
+        noted = _with_attempt(claim, "its node died, perhaps before it began", started_at=None, now=now)
+        return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths, past=noted)
     deaths = claim.deaths + 1
     past = _with_attempt(claim, "its node died", started_at=None, now=now)
     if on_node_death is OnNodeDeath.REQUEUE and deaths < MOST_DEATHS:

@@ -124,6 +124,21 @@ def test_a_job_that_had_not_begun_dies_no_death(store: Store) -> None:
     assert given(store, queue, now=LATER) == [ran, told, waited]
 
 
+def test_a_job_that_had_not_begun_when_its_node_died_begins_at_once_the_next_time(store: Store) -> None:
+    queue, node, other = new_queue(), new_node(), new_node()
+    first, second, third = enqueue(store, *(spec(queue) for _ in range(3)))
+    claims = store.claim_jobs(queue, token=token_of(node), limit=2, now=NOW, begin=0).claims
+    reclaim(store, *(die(one, on_node_death=OnNodeDeath.REQUEUE) for one in claims))
+
+    again = store.claim_jobs(queue, token=token_of(other), limit=3, now=LATER, begin=0).claims
+    held = claims_of(store, queue, other)
+
+    expected = {first: True, second: True, third: False}
+    assert {one.spec.id: one.is_begun for one in again} == expected
+    assert {one.spec.id: one.is_begun for one in held} == expected
+    assert [one.error for one in find(store, first).past] == ["its node died, perhaps before it began"]
+
+
 def test_a_job_that_had_not_begun_does_not_fail_with_its_node(store: Store) -> None:
     queue, node = new_queue(), new_node()
     (job_id,) = enqueue(store, spec(queue))

@@ -119,7 +119,13 @@ def test_a_file_of_an_older_layout_knows_how_many_ended_jobs_it_has(tmp_path: Pa
         store.delete_jobs([ended_job(store, queue, JobState.SUCCEEDED)])
         expected = store.count_jobs(queue)
     with closing(sqlite3.connect(path)) as database:
-        database.execute("DROP TABLE forgotten")
+        for later in (
+            "DROP TABLE forgotten",
+            "DROP TABLE audit",
+            "ALTER TABLE jobs DROP COLUMN past",
+            "DROP TABLE series",
+        ):
+            database.execute(later)
         database.execute("PRAGMA user_version = 5")
 
     with closing(SqliteStore(Database(str(path)).open())) as store:

@@ -30,7 +30,7 @@ def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_i
 
     victim.kill9()
     killed_at = installation.store.now()
-    in_flight = installation.running_on(record.uuid)
+    in_flight, begun = installation.running_on(record.uuid), installation.begun_on(record.uuid)
     installation.await_end()
 
     jobs = installation.assert_each_ended_once(job_ids)
@@ -39,7 +39,8 @@ def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_i
     assert started_twice <= in_flight
     assert max(installation.ledger.starts().values()) <= 2
     orphans = [job for job in jobs if job.id in in_flight]
-    assert {job.deaths for job in orphans} == {1}
+    assert {job.id for job in orphans if job.deaths == 1} == begun
+    assert {job.id for job in orphans if job.deaths == 0} == in_flight - begun
     assert all(job.node != record.uuid for job in orphans)
     assert max(job.started_at or 0 for job in orphans) - killed_at <= RUN_AGAIN_WITHIN_MS
 
@@ -92,7 +93,9 @@ def test_a_job_that_kills_its_node_is_quarantined_and_its_neighbours_survive(
     assert job.deaths == SUSPECT_DEATHS
     assert isinstance(job.errors, dict)
     assert job.errors["type"] == "poison"
-    # The third time it ran where it could kill nobody but itself.
-    assert installation.ledger.starts()[bad] == SUSPECT_DEATHS + 1
-    assert sum(not worker.is_running for worker in crew.workers) == SUSPECT_DEATHS
+    # At last it ran where it could kill nobody but itself. If it was claimed ahead, its first death may have come
+    # before the store was told that it had begun, and is not counted then.
+    dead = sum(not worker.is_running for worker in crew.workers)
+    assert dead in (SUSPECT_DEATHS, SUSPECT_DEATHS + 1)
+    assert installation.ledger.starts()[bad] == dead + 1
     assert {one.state for one in installation.jobs(before + after)} == {JobState.SUCCEEDED}

@@ -11,8 +11,8 @@ holds, at no cost for jobs that are short:
     so       the store never has more running jobs of a worker than the worker has slots.
     order    the buffer is kept by rank, and what goes back has the rank that it came with: its place is as it was.
     death    of a node counts only for what the store has as running (`settle_death`). A job that kills its node in the
-             moment before it is told goes back to the head of the queue; there, it is among the first of the
-             next claim, which begin at once, and is counted.
+             moment before it is told is not counted, but noted with all that were there: such jobs begin as soon as
+             they are claimed the next time (`was_at_a_death`), whatever else is in hand, and are counted then.
 
 Used on the event loop only, except for `tokens`.
 """

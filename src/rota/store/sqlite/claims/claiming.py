@@ -2,8 +2,9 @@
 
 import sqlite3
 
-from rota.model.job import Claim, node_of_token
+from rota.model.job import Claim, node_of_token, was_at_a_death
 from rota.store.claims import MAX_PROMOTED, MAX_SCANNED, Claims
+from rota.store.records.codec import decode_past
 from rota.store.records.unreadable import UNREADABLE_ERRORS
 from rota.store.sqlite.claims import pulses
 from rota.store.sqlite.claims.locks import block_jobs, fences_of, split_by_lock
@@ -32,9 +33,9 @@ def claim(db: sqlite3.Connection, queue: str, *, token: str, limit: int, now: in
         candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": wanted}).fetchall()
         scanned += len(candidates)
         free, blocked = split_by_lock(db, queue, candidates, locks)
-        to_begin = max(begin - len(claims), 0)
-        claims += _take(db, queue, free[:to_begin], token, now, is_begun=True)
-        claims += _take(db, queue, free[to_begin:], token, now, is_begun=False)
+        at_once, ahead = _split_by_begin(free, max(begin - len(claims), 0))
+        claims += _take(db, queue, at_once, token, now, is_begun=True)
+        claims += _take(db, queue, ahead, token, now, is_begun=False)
         if not blocked:
             break
         block_jobs(db, blocked)
@@ -46,6 +47,21 @@ def claim(db: sqlite3.Connection, queue: str, *, token: str, limit: int, now: in
 def nothing_but(due: int | None, now: int) -> Claims:
     """Nothing now. What is overdue and yet not given is kept back by a pause, and asking again does not help."""
     return Claims([], due if due is not None and due > now else None)
+
+
+def _split_by_begin(rows: list[sqlite3.Row], begin: int) -> tuple[list[sqlite3.Row], list[sqlite3.Row]]:
+    """Those that begin at once, and those that are claimed ahead. Who was there when a node died is never among these,
+    so that a further death is counted."""
+    at_once, ahead = rows[:begin], rows[begin:]
+    marked = [row for row in ahead if row["past"] and _was_at_a_death(row)]
+    return (at_once + marked, [row for row in ahead if row not in marked]) if marked else (at_once, ahead)
+
+
+def _was_at_a_death(row: sqlite3.Row) -> bool:
+    try:
+        return was_at_a_death(decode_past(row["past"]))
+    except UNREADABLE_ERRORS:
+        return False
 
 
 def _take(

@@ -56,13 +56,20 @@ local function next_fence()
   return text
 end
 
+-- A job that was in a node's hands when that died begins at once, so that a further death is counted.
+local function was_at_a_death(mark)
+  local past = mark and mark_of(mark).past
+  local last = type(past) == 'table' and past[#past]
+  return type(last) == 'table' and last.started_at == nil
+end
+
 local function take(id, rank, mark, lock)
   taken[#taken + 1] = id
   ranks[#ranks + 1] = rank
   taken_marks[#taken_marks + 1] = mark or ''
   fences[#fences + 1] = lock and next_fence() or ''
   new_running[#new_running + 1] = id
-  new_running[#new_running + 1] = token .. ' ' .. rank .. ' ' .. (#taken <= begin and now or '0')
+  new_running[#new_running + 1] = token .. ' ' .. rank .. ' ' .. ((#taken <= begin or was_at_a_death(mark)) and now or '0')
 end
 
 -- A job whose lock is taken is set aside; whoever frees the lock brings it back.
