@@ -363,7 +363,8 @@ def test_what_a_node_claimed_ahead_is_queued_and_runs_once_it_has_begun(store: S
             assert {installation.job(one).node for one in slow[:2]} == {node.uuid}
             stage.gate.set()
             jobs = await installation.ended(*slow)
-            assert stage.started == slow
+            # Two slots that are free at the same moment may begin in either order.
+            assert all(abs(stage.started.index(one) - place) <= 1 for place, one in enumerate(slow))
             assert {(job.attempts, job.deaths) for job in jobs} == {(1, 0)}
 
     asyncio.run(scene())
