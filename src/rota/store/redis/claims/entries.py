@@ -2,10 +2,11 @@
 
 from itertools import chain, repeat
 
+from rota.model.job import was_at_a_death
 from rota.model.settlement import Settlement, cancelled_ending
 from rota.store.claims import Claims
 from rota.store.records.codec import encode
-from rota.store.redis.jobs.marks import Mark, claim_of
+from rota.store.redis.jobs.marks import Mark, claim_of, decode_mark
 from rota.store.redis.link.commands import Value
 
 
@@ -20,8 +21,11 @@ def settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:
 
 
 def claims(raw: list[bytes], token: str, begin: int) -> Claims:
-    """From the answer of `claim_jobs`, in which the first `begin` begin at once."""
+    """From the answer of `claim_jobs`, in which the first `begin` begin at once, and those that were at a death."""
     begun = chain(repeat(True, begin), repeat(False))
     parts = zip(raw[1::4], raw[2::4], raw[3::4], raw[4::4], begun, strict=False)
-    claims = [claim_of(spec, token, rank, mark, fence, is_begun) for spec, rank, mark, fence, is_begun in parts]
+    claims = [
+        claim_of(spec, token, rank, mark, fence, is_begun or (mark != b"" and was_at_a_death(decode_mark(mark).past)))
+        for spec, rank, mark, fence, is_begun in parts
+    ]
     return Claims(claims, int(raw[0]) if raw[0] else None)

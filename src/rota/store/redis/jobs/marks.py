@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from rota.model.job import Claim, Ending, Job, JobSpec, JobState, PastAttempt, available_at_of_rank, was_at_a_death
+from rota.model.job import Claim, Ending, Job, JobSpec, JobState, PastAttempt, available_at_of_rank
 from rota.store.records.codec import decode_ending, decode_spec, encode
 from rota.store.records.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
@@ -73,7 +73,6 @@ def claim_of(spec: bytes, token: str, rank: bytes, mark: bytes, fence: bytes = b
     past = decode_mark(mark) if mark else NO_MARK
     place = int(rank) if rank.isdigit() else whole_rank(rank)  # nearly all are digits, and this is done for every job
     number = int(fence) if fence else 0
-    is_begun = is_begun or was_at_a_death(past.past)  # as `claim_jobs` has it
     return Claim(decode_spec(spec), token, place, past.attempts, past.deaths, number, past.past, is_begun)
 
 
