@@ -139,6 +139,18 @@ def test_a_job_that_had_not_begun_when_its_node_died_begins_at_once_the_next_tim
     assert [one.error for one in find(store, first).past] == ["its node died, perhaps before it began"]
 
 
+def test_a_job_that_begins_out_of_turn_has_its_place_in_the_claim(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    (late,) = enqueue(store, spec(queue, priority=-1))
+    (claimed,) = store.claim_jobs(queue, token=token_of(node), limit=1, now=NOW, begin=0).claims
+    reclaim(store, die(claimed, on_node_death=OnNodeDeath.REQUEUE))
+    first, second = enqueue(store, spec(queue), spec(queue))
+
+    claims = store.claim_jobs(queue, token=token_of(new_node()), limit=3, now=LATER, begin=1).claims
+
+    assert [(one.spec.id, one.is_begun) for one in claims] == [(first, True), (second, False), (late, True)]
+
+
 def test_a_job_that_had_not_begun_does_not_fail_with_its_node(store: Store) -> None:
     queue, node = new_queue(), new_node()
     (job_id,) = enqueue(store, spec(queue))

@@ -1,6 +1,5 @@
 """Records changes in the audit log, right after they were made."""
 
-from rota.clock import SystemClock
 from rota.engine.audit.actor import current_actor
 from rota.model.access.audit import AuditEntry, shown_side
 from rota.model.ids import new_id
@@ -20,9 +19,10 @@ def record(
     after: object = None,
     now: int | None = None,
 ) -> None:
-    """Say what the one who acts did. The change is made already: if this fails, the caller hears of it."""
+    """Say what the one who acts did, at `now` or by the store's clock. The change is made already: if this fails, the
+    caller hears of it."""
     actor = current_actor()
-    time = SystemClock().now() if now is None else now
+    time = store.now() if now is None else now
     entry = AuditEntry(
         id=new_id(time),
         time=time,

@@ -4,14 +4,16 @@ Every part of the engine that takes `by` asks here. `None` stands for whoever wo
 command line and the engine's own parts: who can write there can do everything anyway.
 """
 
+from rota.engine.definitions.built_in import LOG_JOB_TYPE
 from rota.engine.keys.access import Caller, Scope
 from rota.errors import InvalidInput, NotAllowed
 from rota.model.access.openings import why_closed
 from rota.model.job_type import JobType
+from rota.model.schedules.request import EMIT_JOB_TYPE
 
 EVENT_EXECUTOR = "event"
 """Its jobs post events."""
-BUILT_IN = frozenset({"rota.emit", "rota.log"})
+BUILT_IN = frozenset({EMIT_JOB_TYPE, LOG_JOB_TYPE})
 """Job types whose jobs are made by triggers only."""
 
 

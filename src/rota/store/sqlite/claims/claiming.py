@@ -33,9 +33,11 @@ def claim(db: sqlite3.Connection, queue: str, *, token: str, limit: int, now: in
         candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": wanted}).fetchall()
         scanned += len(candidates)
         free, blocked = split_by_lock(db, queue, candidates, locks)
-        at_once, ahead = _split_by_begin(free, max(begin - len(claims), 0))
-        claims += _take(db, queue, at_once, token, now, is_begun=True)
-        claims += _take(db, queue, ahead, token, now, is_begun=False)
+        to_begin = max(begin - len(claims), 0)
+        at_once, ahead = _split_by_begin(free, to_begin)
+        taken = _take(db, queue, at_once, token, now, is_begun=True)
+        taken += _take(db, queue, ahead, token, now, is_begun=False)
+        claims += sorted(taken, key=_place) if len(at_once) > to_begin else taken
         if not blocked:
             break
         block_jobs(db, blocked)
@@ -53,8 +55,14 @@ def _split_by_begin(rows: list[sqlite3.Row], begin: int) -> tuple[list[sqlite3.R
     """Those that begin at once, and those that are claimed ahead. Who was there when a node died is never among these,
     so that a further death is counted."""
     at_once, ahead = rows[:begin], rows[begin:]
-    marked = [row for row in ahead if row["past"] and _was_at_a_death(row)]
-    return (at_once + marked, [row for row in ahead if row not in marked]) if marked else (at_once, ahead)
+    if not any(row["past"] for row in ahead):
+        return at_once, ahead
+    marked = {row["seq"] for row in ahead if row["past"] and _was_at_a_death(row)}
+    return at_once + [row for row in ahead if row["seq"] in marked], [row for row in ahead if row["seq"] not in marked]
+
+
+def _place(claim: Claim) -> tuple[int, str]:
+    return claim.rank, claim.spec.id
 
 
 def _was_at_a_death(row: sqlite3.Row) -> bool:
