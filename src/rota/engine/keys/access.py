@@ -80,13 +80,6 @@ def scopes_of_old_key(role: Role, named: frozenset[Scope]) -> frozenset[Scope]:
     return SCOPES_OF[role] if named == SCOPES_OF[role] - _ADDED else named
 
 
-def read_role(word: str) -> Role:
-    try:
-        return Role(word)
-    except ValueError:
-        raise InvalidInput("role", f"must be one of {', '.join(Role)}, got {word!r}") from None
-
-
 def read_scopes(words: Iterable[str], role: Role) -> frozenset[Scope]:
     """The scopes of a key: all of its role's, or those named, which must be among them."""
     named = list(words)

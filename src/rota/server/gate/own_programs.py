@@ -13,11 +13,6 @@ _LOCAL, _REMOTE, _UID, _INODE = 1, 2, 7, 9
 Address = tuple[str, int]
 
 
-def can_tell() -> bool:
-    """Whether this system says whose a socket is."""
-    return _TABLES[4].exists()
-
-
 def is_own_program(client: Address, server: Address) -> bool:
     """Whether the socket at `client`, connected to `server`, belongs to a living program of this user. Both must be
     addresses of loopback. What cannot be told is no."""
