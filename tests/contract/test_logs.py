@@ -194,6 +194,19 @@ def test_many_lines_are_written_in_one_call(store: Store) -> None:
         assert page.next == min(after + 1_001, 9_000)
 
 
+def test_lines_are_counted(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+    assert store.count_logs(claimed.spec.id) == 0
+
+    store.append_logs([log_batch(claimed, *(f"line {number}" for number in range(1_200)))])
+    store.append_logs([log_batch(claimed, "one more")])
+
+    assert store.count_logs(claimed.spec.id) == 1_201
+    assert store.count_logs(new_id(NOW)) == 0
+
+
 def test_long_lines_that_are_written_in_one_call_stay_whole(store: Store) -> None:
     queue = new_queue()
     enqueue(store, spec(queue))

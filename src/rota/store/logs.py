@@ -31,6 +31,10 @@ class LogStore(Protocol):
         Atomic per job."""
         ...
 
+    def count_logs(self, job_id: str) -> int:
+        """How many log lines a job has: the position behind the last one. Unknown jobs have none."""
+        ...
+
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         """Log lines of all attempts from position `after` on, oldest first. Unknown jobs have no lines."""
         ...

@@ -31,6 +31,9 @@ class RedisLogs(RedisJobReading):
         # Not repeated: lines that had arrived would stand there twice.
         return {raw.decode() for raw in self._link.run("append_logs", [keys.running, *logs], args, repeats=False)}
 
+    def count_logs(self, job_id: str) -> int:
+        return sum(self._redis.llen(self._keys_of(queue).log(job_id)) for queue in self._lookup.by_queue([job_id]))
+
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         for queue in self._lookup.by_queue([job_id]):
             raw = self._redis.lrange(self._keys_of(queue).log(job_id), after, after + limit - 1)

@@ -35,6 +35,10 @@ class SqliteLogs(SqliteNoun):
                     _append_blocks(db, batch.job_id, blocks)
         return frozenset(one.job_id for one in batches if (one.queue, one.job_id, one.token) not in held)
 
+    def count_logs(self, job_id: str) -> int:
+        with self._database.read() as db:
+            return _next_position(db, job_id)
+
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         entries: list[LogEntry] = []
         with self._database.read() as db:
@@ -74,8 +78,12 @@ def _in_blocks(entries: Sequence[LogEntry]) -> Iterator[list[LogEntry]]:
     yield block
 
 
+def _next_position(db: sqlite3.Connection, job_id: str) -> int:
+    return int(db.execute(SQL["count_logs"], {"job_id": job_id}).fetchone()[0])
+
+
 def _append_blocks(db: sqlite3.Connection, job_id: str, blocks: Sequence[tuple[int, bytes]]) -> None:
-    last = db.execute(SQL["next_position"], {"job_id": job_id}).fetchone()[0] - 1
+    last = _next_position(db, job_id) - 1
     rows: list[dict[str, object]] = []
     for lines, block in blocks:
         last += lines

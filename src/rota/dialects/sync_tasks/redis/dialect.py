@@ -23,7 +23,7 @@ _PAGE = 500
 _MOST_PAGES = 200
 _LOOK_BACK_MS = 3_000
 """Ends are told by nodes, whose reports may arrive in another order."""
-_LOG_PAGES = 60
+_LOG_LINES = 30_000
 """Of one task in one round: a flood must not keep the keys of the others waiting."""
 _BEHIND_S = 0.02
 _PER_SWEEP = 200
@@ -80,9 +80,9 @@ class KeyKeeper:
         for job in jobs.values():
             if self._shown.get(job.id) != (job.state, job.token):
                 job = self._mirror.show([job])[0]
-            if job.state not in (JobState.QUEUED, JobState.DELAYED):
-                if not self._mirror.show_log(job, task_id(job), most_pages=_LOG_PAGES):
-                    behind[job.id] = job
+            has_begun = job.state not in (JobState.QUEUED, JobState.DELAYED)
+            if has_begun and not self._mirror.show_log(job, task_id(job), most=_LOG_LINES):
+                behind[job.id] = job
             shown[job.id] = (job.state, job.token)
         self._shown, self._behind = shown, behind
 
