@@ -52,7 +52,7 @@ WRITING = {
     "append_audit", "append_logs", "apply_verdicts", "beat", "begin_jobs", "cancel_jobs", "claim_due_schedules",
     "claim_jobs",
     "clear_outbox",
-    "delete_configurations", "delete_job_types", "delete_jobs", "delete_node_types", "delete_schedules",
+    "delete_configurations", "delete_job_types", "delete_jobs", "delete_logs", "delete_node_types", "delete_schedules",
     "delete_setting", "enqueue_jobs", "finish_and_claim_jobs", "finish_jobs", "fire_schedules", "forget_pulse",
     "forget_queue", "leave_queue", "lifeline", "mark_orphans", "pause_queue", "put_configurations", "put_job_types",
     "put_node_types", "put_schedules", "put_setting", "reclaim_jobs", "recover_claims", "remove_nodes",

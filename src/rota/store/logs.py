@@ -31,6 +31,11 @@ class LogStore(Protocol):
         Atomic per job."""
         ...
 
+    def delete_logs(self, job_ids: Sequence[str]) -> list[bool]:
+        """Forget the logs of ended jobs, which stay themselves. False: unknown or not ended. May be many steps, like
+        `trim_history`."""
+        ...
+
     def count_logs(self, job_id: str) -> int:
         """How many log lines a job has: the position behind the last one. Unknown jobs have none."""
         ...

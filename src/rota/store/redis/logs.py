@@ -8,6 +8,7 @@ from rota.store.records.codec import decode_log_entry, encode_lines
 from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_line
 from rota.store.redis.jobs.reading import RedisJobReading
 from rota.store.redis.link.commands import Value
+from rota.store.redis.link.scripts import parts_of
 
 
 class RedisLogs(RedisJobReading):
@@ -30,6 +31,15 @@ class RedisLogs(RedisJobReading):
         logs = [keys.log(batch.job_id) for batch in batches]
         # Not repeated: lines that had arrived would stand there twice.
         return {raw.decode() for raw in self._link.run("append_logs", [keys.running, *logs], args, repeats=False)}
+
+    def delete_logs(self, job_ids: Sequence[str]) -> list[bool]:
+        forgotten: set[str] = set()
+        for queue, ids in self._lookup.by_queue(job_ids).items():
+            keys = self._keys_of(queue)
+            for part in parts_of(ids):
+                answers = self._link.run("delete_logs", [keys.ended, *map(keys.log, part)], part)
+                forgotten |= {job_id for job_id, done in zip(part, answers, strict=True) if done}
+        return [job_id in forgotten for job_id in job_ids]
 
     def count_logs(self, job_id: str) -> int:
         return sum(self._redis.llen(self._keys_of(queue).log(job_id)) for queue in self._lookup.by_queue([job_id]))

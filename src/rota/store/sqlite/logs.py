@@ -15,6 +15,7 @@ from rota.store.sqlite.claims.lookup import held_claims
 from rota.store.sqlite.database.inserts import insert_rows
 from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL
+from rota.store.sqlite.history import forget_logs
 
 BLOCK_LINES = 1_000
 BLOCK_CHARS = 128 * 1024
@@ -34,6 +35,10 @@ class SqliteLogs(SqliteNoun):
                 if (batch.queue, batch.job_id, batch.token) in held:
                     _append_blocks(db, batch.job_id, blocks)
         return frozenset(one.job_id for one in batches if (one.queue, one.job_id, one.token) not in held)
+
+    def delete_logs(self, job_ids: Sequence[str]) -> list[bool]:
+        forgotten = forget_logs(self._database, job_ids)
+        return [job_id in forgotten for job_id in job_ids]
 
     def count_logs(self, job_id: str) -> int:
         with self._database.read() as db:

@@ -120,12 +120,18 @@ class Mirror:
                 args += [second, encode_lines(some)]
             self._access.run(_SCRIPTS["show_log"], [keys.logs(task_id), QueueKeys(job.spec.queue).jobs], args)
 
-    def hide_forgotten(self, task_ids: Sequence[str], job_ids: Sequence[str], queue: str) -> None:
-        """Remove those of these tasks that history has forgotten."""
+    def hide_forgotten(self, task_ids: Sequence[str], job_ids: Sequence[str], queue: str) -> list[Job]:
+        """Remove those of these tasks that history has forgotten; returns the others."""
         jobs = self._store.find_jobs(job_ids)
         for task_id, job_id, job in zip(task_ids, job_ids, jobs, strict=True):
             if job is None:
                 self._hide(task_id, job_id, queue)
+        return [job for job in jobs if job is not None]
+
+    def hide_logs(self, task_ids: Sequence[str]) -> None:
+        """Remove the logs of these tasks."""
+        if task_ids:
+            self._access.ask("unlink", *map(keys.logs, task_ids))
 
     def _hide(self, task_id: str, job_id: str, queue: str) -> None:
         fields = self._access.ask("hmget", keys.task(task_id), "source", "collection")
