@@ -69,6 +69,9 @@ class Attempt:
                 self.task.cancel()
 
 
+_ONCE = RetryPolicy()
+
+
 class Runner:
     """Runs attempts. What comes of one is always an outcome."""
 
@@ -163,12 +166,14 @@ class Runner:
             return timed_out(_timeout_of(run) or 0, results) if may_retry else runs_on(_timeout_of(run) or 0)
         return cancelled(results) if attempt.reason is Stop.CANCELLED else INTERRUPTED
 
-    def retry_policy(self, claim: Claim) -> RetryPolicy:
-        """The job's own, or its type's."""
+    def retry_policy(self, claim: Claim, outcome: Outcome) -> RetryPolicy:
+        """The job's own, or its type's. Only a failed attempt is tried again, and only for that is it looked up."""
+        if outcome.kind is not OutcomeKind.FAILED:
+            return _ONCE
         if claim.spec.retry is not None:
             return claim.spec.retry
         job_type = self._definitions.known_job_type(claim.spec.job_type)
-        return job_type.retry if job_type else RetryPolicy()
+        return job_type.retry if job_type else _ONCE
 
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
