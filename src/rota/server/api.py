@@ -17,6 +17,8 @@ from rota.engine.keys.key_ring import KeyRing
 from rota.engine.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
 from rota.engine.observation.counters import Counters
 from rota.model.job import Job
+from rota.server.bodies.room import BodyRoom
+from rota.server.connection.unread import UnreadAnswers
 from rota.server.gate.names import Names
 from rota.server.gate.proxies import Proxies
 from rota.server.log_feeds import LogFeeds
@@ -73,6 +75,8 @@ class Api:
         self.counters = Counters(engine.observers)
         """What happens in this process, for the metrics."""
         self.requests = Requests()
+        self.body_room = BodyRoom()
+        self.unread = UnreadAnswers()
         self.operations: tuple[Operation, ...] = ()
         """What the app offers."""
         # A bucket that holds less than one token would let nobody in.

@@ -13,14 +13,13 @@ from msgspec import inspect
 
 from rota.errors import InvalidInput
 from rota.model.ids import check_id
-from rota.server.bodies.values import check_values
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$?\.?(?P<where>.*?)`)?$", re.DOTALL)
 _FIELD = re.compile(r"^Object (?P<fault>missing required|contains unknown) field `(?P<name>.*)`$", re.DOTALL)
 _FAULTS = {"missing required": "is missing", "contains unknown": "is not known here"}
 
 
-def decode_body(raw: bytes, kind: Any) -> Any:
+def decode_body(raw: bytes | bytearray, kind: Any) -> Any:
     """The JSON body as a `kind`."""
     try:
         return _decoder(kind).decode(raw)
@@ -35,13 +34,7 @@ def decode_body(raw: bytes, kind: Any) -> Any:
         raise InvalidInput("body", "is nested too deeply") from None
 
 
-def decode_big_body(raw: bytes, kind: Any) -> Any:
-    """The same, of a body that takes its time: for a thread."""
-    check_values(raw)
-    return decode_body(raw, kind)
-
-
-def _loosely(raw: bytes) -> Any:
+def _loosely(raw: bytes | bytearray) -> Any:
     """Any JSON; a fault in what follows a value of a wrong type shows here."""
     try:
         return msgspec.json.decode(raw)
