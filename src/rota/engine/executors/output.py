@@ -20,6 +20,8 @@ _CUT = " [line cut]"
 _MAX_TEXT = MAX_LOG_MESSAGE_BYTES - len(_CUT)
 
 Log = Callable[[str, str], None]
+Note = Callable[[float, float | None, str], None]
+"""Takes how much is done, how much there is if that is known, and a message."""
 
 
 class Lines(Protocol):
@@ -35,14 +37,21 @@ class Lines(Protocol):
 class LogCap:
     """A job's log that takes no more than an attempt may write; then one entry says so. Call it from any thread."""
 
-    __slots__ = ("_is_crowded", "_left", "_log", "_said", "printed")
+    __slots__ = ("_is_crowded", "_left", "_log", "_said", "note", "printed")
 
     def __init__(
-        self, log: Log, is_crowded: Callable[[], bool] = lambda: False, *, limit: int = MAX_LOG_ATTEMPT_BYTES
+        self,
+        log: Log,
+        is_crowded: Callable[[], bool] = lambda: False,
+        note: Note = lambda _done, _total, _message: None,
+        *,
+        limit: int = MAX_LOG_ATTEMPT_BYTES,
     ) -> None:
         """`is_crowded` tells whether the next lines should come a little later."""
         self._log = log
         self._is_crowded = is_crowded
+        self.note = note
+        """Says how far the job has come; the latest word counts."""
         self._left = limit
         self._said = threading.Lock()
         self.printed: dict[str, Lines] | None = None

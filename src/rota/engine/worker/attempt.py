@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 
 from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.definitions.definitions import Definitions
@@ -173,7 +174,7 @@ class Runner:
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
         logs = self._logs
-        return LogCap(lambda message, level: logs.add(claim, message, level), lambda: logs.is_crowded(claim))
+        return LogCap(partial(logs.add, claim), partial(logs.is_crowded, claim), partial(logs.note, claim))
 
 
 def _timeout_of(run: Run) -> int | None:
