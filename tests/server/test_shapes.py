@@ -264,6 +264,7 @@ def test_a_schedule() -> None:
         "job_arguments": {"a": 1},
         "trigger": {"kind": "interval", "every_ms": 60_000, "anchor": "epoch"},
         "words": "every minute, in step with the clock",
+        "zone": "UTC",
         "next": 9,
         "next_due": 10,
         "cursor": 8,
