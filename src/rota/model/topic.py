@@ -1,0 +1,16 @@
+"""A topic: a named row of records that others read, each at its own pace."""
+
+import re
+
+from rota.errors import InvalidInput
+
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+def check_topic(field: str, name: object) -> str:
+    """The name of a topic, as Kafka has them."""
+    if name is None or name == "":
+        raise InvalidInput(field, "is missing")
+    if not isinstance(name, str) or not _TOPIC.fullmatch(name) or name in (".", ".."):
+        raise InvalidInput(field, f"{name!r:.300} is not a topic: 1 to 249 of letters, digits and . _ -")
+    return name
