@@ -24,6 +24,14 @@ class DefinitionQuery(Struct, frozen=True):
         """The one definition that can be meant, if host and name are given."""
         return TaskKey(self.host, self.name) if self.host is not None and self.name is not None else None
 
+    def matches(self, definition: TaskDefinition) -> bool:
+        """Whether a definition is meant. One without a frequency has no unit, and any unit will do."""
+        return (
+            self.host in (None, definition.host)
+            and self.name in (None, definition.name)
+            and (self.unit is None or definition.unit in (None, self.unit))
+        )
+
 
 class DefinitionPage(Struct, frozen=True):
     definitions: list[TaskDefinition]

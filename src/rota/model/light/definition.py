@@ -13,11 +13,12 @@ from rota.model.limits import MAX_PAYLOAD_BYTES, check_range, encode_json
 from rota.model.topic import check_topic
 from rota.model.triggers.durations import MAX_INTERVAL_MS
 from rota.model.triggers.interval import TimeUnit
+from rota.model.triggers.zones.offsets import MAX_SECONDS
 
 MAX_KEY_LENGTH = 256
 """Characters of a host, and of a name."""
-MAX_INSTANT = 253_402_300_799_999
-"""The last millisecond of the year 9999."""
+MAX_INSTANT = MAX_SECONDS * 1000 - 1
+"""In the last year for which there are dates, 9998."""
 _AVRO_INT = (1 << 31) - 1
 _FIELDS = ("host", "name", "action", "frequency", "topic", "start", "data")
 

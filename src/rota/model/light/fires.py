@@ -15,8 +15,6 @@ from rota.model.triggers.interval import next_in_series, next_unit
 
 CATCH_UP = CatchUp(mode=CatchUpMode.ALL, window_ms=MINUTE_MS, max_fires=MAX_FIRES)
 """Enough for another instance to take over without losing a fire, and no more than a batch."""
-MESSAGE_ID = "message-id"
-"""The header of a due task that has its message id."""
 
 
 class DueFires(Struct, frozen=True):
