@@ -50,6 +50,9 @@ _OWN_SECTIONS = {
         ),
         "watch": Verb("rota.cli.events.watch_files:watch", "Post an event for every new file in some directories."),
     },
+    "Topics": {
+        "topic": Verb("rota.cli.events.topics:topic", "Read topics: list, tail."),
+    },
     "Definitions": {
         "job-type": Verb("rota.cli.definitions.job_types:job_type", "What can be run: create, list, show, delete."),
         "node-type": Verb("rota.cli.definitions.node_types:node_type", "Where it runs: create, list, show, delete."),

@@ -66,6 +66,8 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/nodes/{uuid}": ("nodes:r", ALL),
     "POST /api/nodes/{uuid}/drain": ("nodes:w", CHANGE),
     "GET /api/audit": ("audit:r", DEFINE),
+    "GET /api/topics": ("sched:r", ALL),
+    "GET /api/topics/{topic}": ("sched:r", ALL),
     "GET /api/cron": ("sched:r", ALL),
     "GET /api/schedules": ("sched:r", ALL),
     "GET /api/schedules/{schedule}": ("sched:r", ALL),

@@ -1,7 +1,18 @@
 """The native API's operations, one file or folder per noun. A new one is added to `ALL`."""
 
 from rota.server.operations import Operation
-from rota.server.routes import audit, configurations, events, job_types, node_types, nodes, queues, schedules, system
+from rota.server.routes import (
+    audit,
+    configurations,
+    events,
+    job_types,
+    node_types,
+    nodes,
+    queues,
+    schedules,
+    system,
+    topics,
+)
 from rota.server.routes.jobs import bulk, jobs, lists, logs
 
 ALL: tuple[Operation, ...] = tuple(
@@ -18,6 +29,7 @@ ALL: tuple[Operation, ...] = tuple(
         nodes.routes,
         events.routes,
         configurations.routes,
+        topics.routes,
         audit.routes,
         system.routes,
     )
