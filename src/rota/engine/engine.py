@@ -14,6 +14,7 @@ from rota.engine.jobs.queues import Queues
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.backfill import Backfills
 from rota.engine.schedules.schedules import Schedules
+from rota.engine.topics.topics import Topics
 from rota.engine.why.why import Why
 from rota.errors import StoreUnavailable
 from rota.settings import Settings
@@ -53,6 +54,7 @@ class Engine:
         self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
         self.configurations = Configurations(store, self.definitions, clock)
         self.file = FileDefinitions(store, self.definitions, self.schedules, self.configurations)
+        self.topics = Topics(store)
         self.why = Why(store, self.definitions, self.jobs, self.schedules, self.configurations, clock)
 
     @classmethod

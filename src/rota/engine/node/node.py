@@ -20,7 +20,9 @@ from rota.engine.engine import Engine
 from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.executors.topic import TopicExecutor
 from rota.engine.housekeeping.retention import Retention
+from rota.engine.light.executor import LightExecutor
 from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
@@ -74,6 +76,8 @@ class Node:
         self._started_at = clock.now()
         self.uuid = new_id(self._started_at)
         self._executors.provide("event", EventExecutor(engine.events, clock))
+        self._executors.provide("light", LightExecutor(engine))
+        self._executors.provide("topic", TopicExecutor(engine.topics, clock))
         self._dialects = dialects
         self._dialect_duties: list[Duty] = []
         self._worker: Worker | None = None
