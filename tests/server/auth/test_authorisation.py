@@ -33,6 +33,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/jobs/{uuid}": ("jobs:r", ALL),
     "GET /api/jobs/{uuid}/logs": ("jobs:r", ALL),
     "GET /api/jobs/{uuid}/why": ("jobs:r", ALL),
+    "GET /api/schedulers/partitions/{partition}": ("sched:r", ALL),
     "GET /api/schedules/{schedule}/why": ("sched:r", ALL),
     "GET /api/configurations/{name}/why": ("events:r", ALL),
     "GET /api/jobs/{uuid}/logs/stream": ("jobs:r", ALL),

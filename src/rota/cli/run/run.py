@@ -24,9 +24,20 @@ def takes_address(verb: Verb) -> Verb:
     return click.option("--host", metavar="ADDRESS", help="Address to listen on.  [default: 127.0.0.1]")(verb)
 
 
+def takes_kafka(verb: Verb) -> Verb:
+    """Whether Kafka keeps the light scheduler's definitions."""
+    help = "Brokers that keep the light scheduler's task definitions, such as kafka1:9092,kafka2:9092."
+    return click.option("--kafka", metavar="BROKERS", callback=_words, help=help)(verb)
+
+
+def _words(context: click.Context, parameter: click.Parameter, found: str | None) -> list[str] | None:
+    return None if found is None else [word.strip() for word in found.split(",") if word.strip()]
+
+
 @click.command(short_help="Scheduler, worker and server in one process.")
 @takes_address
 @takes_work
+@takes_kafka
 @click.option("--demo/--no-demo", default=None, help="Run a few demo jobs.  [default: on a store without job types]")
 @takes_target
 def up(target: Target, *, demo: bool | None, **flags: object) -> None:
@@ -42,7 +53,7 @@ def up(target: Target, *, demo: bool | None, **flags: object) -> None:
 
 def _can_show_demo(host: Host) -> bool:
     runs_default_jobs = WORKER in host.roles and host.settings.node_type == DEFAULT_NODE_TYPE
-    return runs_default_jobs and is_wanted(host.engine.definitions)
+    return runs_default_jobs and not host.settings.kafka and is_wanted(host.engine.definitions)
 
 
 def _add_demo(host: Host) -> None:
@@ -61,6 +72,7 @@ def scheduler(target: Target) -> None:
 
 @click.command(short_help="Serve the HTTP API, without running jobs.")
 @takes_address
+@takes_kafka
 @takes_target
 def server(target: Target, **flags: object) -> None:
     """Serve the HTTP API, without running jobs."""
