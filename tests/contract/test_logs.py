@@ -188,6 +188,22 @@ def test_many_lines_are_written_in_one_call(store: Store) -> None:
     store.append_logs([log_batch(claimed, *lines)])
 
     assert [entry.message for entry in store.read_logs(claimed.spec.id, limit=10_000).entries] == lines
+    for after in (0, 1, 999, 1_000, 1_001, 8_999):
+        page = store.read_logs(claimed.spec.id, after=after, limit=1_001)
+        assert [entry.message for entry in page.entries] == lines[after : after + 1_001]
+        assert page.next == min(after + 1_001, 9_000)
+
+
+def test_long_lines_that_are_written_in_one_call_stay_whole(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+    lines = [f"{number} {'x' * 16_000}" for number in range(40)] + ["short", "y" * 1_000_000, "last"]
+
+    store.append_logs([log_batch(claimed, *lines)])
+
+    assert messages_of(store, claimed.spec.id) == lines
+    assert [entry.message for entry in store.read_logs(claimed.spec.id, after=39, limit=3).entries] == lines[39:42]
 
 
 def test_writing_nothing_refuses_nothing(store: Store) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rota.model.log import LogEntry
 from rota.store.logs import LogBatch, LogPage
-from rota.store.records.codec import decode_log_entry, encode
+from rota.store.records.codec import decode_log_entry, encode_lines
 from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_line
 from rota.store.redis.jobs.reading import RedisJobReading
 from rota.store.redis.link.commands import Value
@@ -26,7 +26,7 @@ class RedisLogs(RedisJobReading):
         keys = self._keys_of(queue)
         args: list[Value] = []
         for batch in batches:
-            args += [batch.job_id, batch.token, len(batch.entries), *map(encode, batch.entries)]
+            args += [batch.job_id, batch.token, encode_lines(batch.entries)]
         logs = [keys.log(batch.job_id) for batch in batches]
         # Not repeated: lines that had arrived would stand there twice.
         return {raw.decode() for raw in self._link.run("append_logs", [keys.running, *logs], args, repeats=False)}

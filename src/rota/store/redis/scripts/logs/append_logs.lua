@@ -2,20 +2,33 @@
 --
 -- KEYS[1] running    hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[2...] logs    one list per job
--- ARGV[1...] batches  per job: id, token, number of entries, the entries
+-- ARGV[1...] batches  per job: id, token, the entries, each in a line
 -- Returns the ids whose token no longer holds the job.
 local running = KEYS[1]
+local most = 1000 -- values of one command; Lua's stack takes a few thousand
+
+local function append(log, lines)
+  local values = {}
+  for line in string.gmatch(lines, '[^\n]+') do
+    values[#values + 1] = line
+    if #values == most then
+      redis.call('RPUSH', log, unpack(values))
+      values = {}
+    end
+  end
+  if #values > 0 then redis.call('RPUSH', log, unpack(values)) end
+end
 
 local refused, at = {}, 1
 for n = 2, #KEYS do
   local log = KEYS[n]
-  local id, token, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+  local id, token, lines = ARGV[at], ARGV[at + 1], ARGV[at + 2]
   local hold = redis.call('HGET', running, id)
   if hold and string.sub(hold, 1, #token + 1) == token .. ' ' then
-    for i = at + 3, at + 2 + count do redis.call('RPUSH', log, ARGV[i]) end
+    append(log, lines)
   else
     refused[#refused + 1] = id
   end
-  at = at + 3 + count
+  at = at + 3
 end
 return refused
