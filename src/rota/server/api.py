@@ -23,7 +23,7 @@ from rota.server.gate.names import Names
 from rota.server.gate.proxies import Proxies
 from rota.server.log_feeds import LogFeeds
 from rota.server.operations import Operation
-from rota.shapes.jobs import JobShape, job_shape
+from rota.shapes.jobs import JobShape, job_shape, progress_of_jobs
 
 HealthCheck = Callable[[], str | None]
 """None when all is well, else what is wrong, in one line."""
@@ -105,7 +105,9 @@ class Api:
     # -- what several routes need ----------------------------------------------------------------------------------
 
     def describe(self, jobs: list[Job]) -> list[JobShape]:
-        """Jobs in the native JSON. Names come from what this process knows of the definitions."""
+        """Jobs in the native JSON. Names come from what this process knows of the definitions; how far the jobs have
+        come is asked of the store."""
         definitions = self.engine.definitions
         job_types, queues = definitions.known_job_type_names(), definitions.known_queue_names()
-        return [job_shape(job, job_types, queues) for job in jobs]
+        progress = progress_of_jobs(self.engine.store, jobs)
+        return [job_shape(job, job_types, queues, progress.get(job.id)) for job in jobs]

@@ -181,7 +181,7 @@ class NotFoundEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        answer = error_answer(404, "there is nothing at this path")
+        answer = error_answer(404, "there is nothing at this path; / links to what is there")
         if scope["path"].startswith("/api"):
             try:
                 await identify(self._api, scope, Headers(scope=scope))

@@ -21,6 +21,8 @@ _MAX_TEXT = MAX_LOG_MESSAGE_BYTES - len(_CUT)
 
 Log = Callable[[str, str], None]
 ManyLog = Callable[[list[str], str], None]
+Note = Callable[[float, float | None, str], None]
+"""Takes how much is done, how much there is if that is known, and a message."""
 _saying = threading.Lock()
 """Held for the moment in which a full log says so: of several threads one does."""
 
@@ -38,12 +40,13 @@ class Lines(Protocol):
 class LogCap:
     """A job's log that takes no more than an attempt may write; then one entry says so. Call it from any thread."""
 
-    __slots__ = ("_has_said", "_is_crowded", "_left", "_log", "_many", "printed")
+    __slots__ = ("_has_said", "_is_crowded", "_left", "_log", "_many", "note", "printed")
 
     def __init__(
         self,
         log: Log,
         is_crowded: Callable[[], bool] = lambda: False,
+        note: Note = lambda _done, _total, _message: None,
         *,
         many: ManyLog | None = None,
         limit: int = MAX_LOG_ATTEMPT_BYTES,
@@ -52,6 +55,8 @@ class LogCap:
         self._log = log
         self._many = many
         self._is_crowded = is_crowded
+        self.note = note
+        """Says how far the job has come; the latest word counts."""
         self._left = limit
         self._has_said = False
         self.printed: dict[str, Lines] | None = None

@@ -179,7 +179,8 @@ class Runner:
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
         logs = self._logs
-        return LogCap(partial(logs.add, claim), partial(logs.is_crowded, claim), many=partial(logs.add_lines, claim))
+        many = partial(logs.add_lines, claim)
+        return LogCap(partial(logs.add, claim), partial(logs.is_crowded, claim), partial(logs.note, claim), many=many)
 
 
 def _timeout_of(run: Run) -> int | None:

@@ -14,6 +14,7 @@ from rota.model.job import Ending, JobSpec, PastAttempt
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
+from rota.model.progress import Progress
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick
 
 _encoder = msgspec.json.Encoder()
@@ -25,6 +26,7 @@ decode_ending = msgspec.json.Decoder(Ending).decode
 decode_past = msgspec.json.Decoder(tuple[PastAttempt, ...]).decode
 decode_log_entry = msgspec.json.Decoder(LogEntry).decode
 decode_log_entries = msgspec.json.Decoder(list[LogEntry]).decode
+decode_progress = msgspec.json.Decoder(Progress).decode
 decode_job_type = msgspec.json.Decoder(JobType).decode
 decode_node_type = msgspec.json.Decoder(NodeType).decode
 decode_node = msgspec.json.Decoder(Node).decode

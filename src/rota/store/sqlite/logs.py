@@ -1,6 +1,7 @@
 """The logs of the SQLite store. Lines that come together are one row, a block: a flood costs a row for many lines.
 
 A row is known by the position of its last line, so a single line, which is a record without a list, is a block of one.
+How far a job has come is kept at the position before its first line.
 """
 
 import sqlite3
@@ -8,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from rota.model.log import LogEntry
+from rota.model.progress import Progress
 from rota.store.logs import LogBatch, LogPage
 from rota.store.records.codec import decode_log_entries, decode_log_entry, encode
-from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_line
+from rota.store.records.unreadable import UNREADABLE_ERRORS, readable_progress, unreadable_line
 from rota.store.sqlite.claims.lookup import held_claims
 from rota.store.sqlite.database.inserts import insert_rows
 from rota.store.sqlite.database.noun import SqliteNoun
-from rota.store.sqlite.database.queries import SQL
+from rota.store.sqlite.database.queries import SQL, json_array
 
 BLOCK_LINES = 1_000
 BLOCK_CHARS = 128 * 1024
@@ -33,6 +35,9 @@ class SqliteLogs(SqliteNoun):
             for batch, blocks in zip(batches, encoded, strict=True):
                 if (batch.queue, batch.job_id, batch.token) in held:
                     _append_blocks(db, batch.job_id, blocks)
+                    if batch.progress is not None:
+                        row = {"job_id": batch.job_id, "entry": encode(batch.progress)}
+                        db.execute(SQL["note_progress"], row)
         return frozenset(one.job_id for one in batches if (one.queue, one.job_id, one.token) not in held)
 
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
@@ -49,6 +54,12 @@ class SqliteLogs(SqliteNoun):
                         break
         del entries[limit:]
         return LogPage(entries, after + len(entries))
+
+    def read_progress(self, queue: str, job_ids: Sequence[str]) -> dict[str, Progress]:
+        with self._database.read() as db:
+            rows = db.execute(SQL["read_progress"], {"ids": json_array(job_ids)}).fetchall()
+        found = {row["job_id"]: readable_progress(row["entry"]) for row in rows}
+        return {job_id: progress for job_id, progress in found.items() if progress is not None}
 
 
 def _blocks(entries: list[LogEntry]) -> list[tuple[int, bytes]]:

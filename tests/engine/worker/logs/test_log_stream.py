@@ -457,3 +457,34 @@ def test_output_and_errors_of_a_command_are_lines_of_different_levels(store: Sto
             assert sorted((entry.message, entry.level) for entry in entries) == [("err", "error"), ("out", "info")]
 
     asyncio.run(scene())
+
+
+def test_of_several_notes_of_progress_the_last_one_is_written() -> None:
+    lines, claim = stream(), some_claim()
+    lines.note(claim, 1, 10, "")
+    lines.note(claim, 2, 10, "second")
+    lines.add(claim, "line", "info")
+
+    (batch,) = lines.take()
+
+    assert batch.progress is not None
+    assert (batch.progress.done, batch.progress.total, batch.progress.message) == (2, 10, "second")
+    assert [entry.message for entry in batch.entries] == ["line"]
+    lines.written([batch])
+    assert not lines.has_lines()
+
+
+def test_a_note_that_could_not_be_written_gives_way_to_a_later_one() -> None:
+    lines, claim = stream(), some_claim()
+    lines.note(claim, 1, None, "")
+    taken = lines.take()
+    lines.put_back(taken)
+    again = lines.take()
+    assert [batch.progress for batch in again] == [taken[0].progress]
+
+    lines.note(claim, 2, None, "")
+    lines.put_back(again)
+
+    (batch,) = lines.take()
+    assert batch.progress is not None
+    assert batch.progress.done == 2

@@ -80,9 +80,9 @@ class KeyKeeper:
         for job in jobs.values():
             if self._shown.get(job.id) != (job.state, job.token):
                 job = self._mirror.show([job])[0]
-            if job.state not in (JobState.QUEUED, JobState.DELAYED):
-                if not self._mirror.show_log(job, task_id(job), most_pages=_LOG_PAGES):
-                    behind[job.id] = job
+            is_waiting = job.state in (JobState.QUEUED, JobState.DELAYED)
+            if not is_waiting and not self._mirror.show_log(job, task_id(job), most_pages=_LOG_PAGES):
+                behind[job.id] = job
             shown[job.id] = (job.state, job.token)
         self._shown, self._behind = shown, behind
 

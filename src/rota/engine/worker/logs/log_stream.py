@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from rota.clock import Clock
 from rota.model.job import Claim
 from rota.model.log import LogEntry
+from rota.model.progress import Progress
 from rota.store.logs import LogBatch
 
 MAX_PENDING_LINES = 40_000
@@ -35,15 +36,16 @@ _Key = tuple[str, str]
 
 
 class _Pending:
-    """Lines of one attempt, and how many had to be dropped behind them."""
+    """Lines of one attempt, how many had to be dropped behind them, and how far it has come."""
 
-    __slots__ = ("chars", "claim", "dropped", "entries", "is_under_way")
+    __slots__ = ("chars", "claim", "dropped", "entries", "is_under_way", "progress")
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
         self.entries: list[LogEntry] = []
         self.chars = 0
         self.dropped = 0
+        self.progress: Progress | None = None
         self.is_under_way = False
         """Some of its lines are being written: those behind them have to wait."""
 
@@ -77,6 +79,15 @@ class LogStream:
                 self._put(pending, messages, level)
             else:
                 self._put_what_fits(pending, messages, level)
+        if is_first:
+            self._on_lines()
+
+    def note(self, claim: Claim, done: float, total: float | None, message: str) -> None:
+        """How far a job has come; of several notes in a row the last one counts. Called from any thread."""
+        progress = Progress(done=done, total=total, message=message, time=self._clock.now(), attempt=claim.attempt)
+        with self._lock:
+            is_first = not self._pending
+            self._of(claim).progress = progress
         if is_first:
             self._on_lines()
 
@@ -143,7 +154,7 @@ class LogStream:
                 pending = self._pending.get((batch.job_id, batch.token))
                 if pending is not None:
                     pending.is_under_way = False
-                    if not pending.entries and not pending.dropped:
+                    if not pending.entries and not pending.dropped and pending.progress is None:
                         del self._pending[batch.job_id, batch.token]
 
     def put_back(self, batches: Sequence[LogBatch]) -> None:
@@ -154,6 +165,7 @@ class LogStream:
                 if pending is not None:
                     pending.is_under_way = False
                     pending.entries[:0] = batch.entries
+                    pending.progress = pending.progress or batch.progress
                     self._count(pending, len(batch.entries), _chars(batch.entries))
 
     def _of(self, claim: Claim) -> _Pending:
@@ -202,7 +214,7 @@ class LogStream:
             self._put(pending, [text], "warning")
 
     def _cut(self, pending: _Pending, lines: int, chars: int) -> LogBatch:
-        """The first lines of an attempt, at least one."""
+        """The first lines of an attempt, at least one if there are any, and how far it has come."""
         if len(pending.entries) < lines:
             self._mark_dropped(pending)
         entries = pending.entries[:lines]
@@ -212,8 +224,9 @@ class LogStream:
         del pending.entries[: len(entries)]
         self._count(pending, -len(entries), -size)
         pending.is_under_way = True
+        progress, pending.progress = pending.progress, None
         claim = pending.claim
-        return LogBatch(claim.spec.queue, claim.spec.id, claim.token, entries)
+        return LogBatch(claim.spec.queue, claim.spec.id, claim.token, entries, progress)
 
 
 def _first_chars(entries: list[LogEntry], chars: int) -> list[LogEntry]:
