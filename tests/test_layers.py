@@ -55,7 +55,7 @@ WRITING = {
     "delete_setting", "enqueue_jobs", "finish_and_claim_jobs", "finish_jobs", "fire_schedules", "forget_pulse",
     "forget_queue", "leave_queue", "lifeline", "mark_orphans", "pause_queue", "put_configurations", "put_job_types",
     "put_node_types", "put_schedules", "put_setting", "reclaim_jobs", "recover_claims", "remove_nodes",
-    "renew_claims", "resume_queue", "retry_jobs", "trim_audit", "trim_history", "trim_topics",
+    "renew_claims", "resume_queue", "retry_jobs", "settle_audit", "trim_audit", "trim_history", "trim_topics",
 }  # fmt: skip
 """Operations of a store, and of a lifeline, that change something. `lifeline` opens the way to two of them."""
 READING = {
