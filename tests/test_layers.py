@@ -35,13 +35,13 @@ SURFACES: dict[str, set[str]] = {
     "sdk": {"dialects", "host"},
     "host": {"dialects", "server", "dashboard"},
     "cli": {"host", "dialects", "sdk"},
-    "": {"sdk"},
+    "": {"sdk", "dialects"},
     "__main__": {"cli"},
 }
 """What a surface may import beside the layers below: a host puts a process together, and the command starts it, or
 an app does, which the command may start too. A dialect declares operations and verbs as those of the server and the
 command are, and whoever reads the file asks dialects for their part of it. What two of them need is in `shapes` or
-below. The empty name is `rota` itself, which shows users what they import."""
+below. The empty name is `rota` itself, which shows users what they import, a dialect's own words among it."""
 MAY_IMPORT = BELOW | {surface: {*BELOW, *others} for surface, others in SURFACES.items()}
 
 MODEL_LIBRARIES = {"msgspec"}
