@@ -94,6 +94,8 @@ from tests.model.triggers.instants import ms
             "at 0:00, 1:00, 3:00, 4:00, 6:00, 7:00, 9:00, 10:00, 12:00 and 13:00 every day",
         ),
         ("0 9,12,15 * * *", "at 9:00, 12:00 and 15:00 every day"),
+        ("0/5 * * * *", "every 5 minutes"),
+        ("0-59/30 2 * * *", "every 30 minutes between 2:00 and 2:59"),
         ("*/45 * * * *", "at minutes 0 and 45 of every hour"),
         ("*/45 9-17 * * 1-5", "at minutes 0 and 45 of every hour between 9:00 and 17:59 on Monday to Friday"),
         ("0 */13 * * *", "at 0:00 and 13:00 every day"),

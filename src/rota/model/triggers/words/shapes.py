@@ -52,6 +52,8 @@ def told_shape(field: Field, size: int) -> Shape:
     """The shape by which a field is told: a long list in equal steps as a run, and two values as two, however they are
     written."""
     shape = shape_of(field, size)
+    if isinstance(shape, Run) and shape.first == 0 and size == shape.step * len(field.values):
+        return Every(shape.step)
     if isinstance(shape, Run) and shape.step > 1 and len(field.values) <= 2:
         return Values(field.values)
     if not isinstance(shape, Values) or len(shape.values) < _FEWEST_EVEN:
