@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rota
-from rota.clock import ManualClock, NodeClock, SystemClock, as_datetime, as_millis, uptime_ms
+from rota.clock import ManualClock, NodeClock, SystemClock, as_datetime, as_millis, uptime_clock, uptime_ms
 
 SOURCE = Path(rota.__file__).parent
 
@@ -224,9 +224,12 @@ def test_the_time_since_the_start_counts_suspended_time(monkeypatch: pytest.Monk
     suspended_ns = {time.CLOCK_BOOTTIME: 3_600_000_000_000, time.CLOCK_MONOTONIC: 0}
     monkeypatch.setattr(time, "clock_gettime_ns", lambda which: 7_000_000_000 + suspended_ns[which])
 
-    assert uptime_ms() == 3_607_000
-    assert SystemClock().monotonic() == 3_607.0
-    assert NodeClock().monotonic() == 3_607.0
+    assert uptime_clock()() == 3_607_000_000_000
+
+
+def test_what_is_measured_goes_by_the_time_since_the_start(times: Times) -> None:
+    assert uptime_ms() == times.uptime_ms
+    assert SystemClock().monotonic() == NodeClock().monotonic() == times.uptime_ms / 1000
 
 
 def test_instants_and_datetimes_convert_both_ways() -> None:

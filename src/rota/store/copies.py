@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from rota.model.events.event import Event
 from rota.model.job import Job, JobState
-from rota.model.log import LogEntry
 from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.store.events import ConfigurationEntry
 from rota.store.queues import Stats
@@ -51,10 +50,6 @@ class CopyStore(Protocol):
     def restore_jobs(self, queue: str, jobs: Sequence[Job]) -> None:
         """Keep jobs as they were elsewhere, whatever their state: attempts, times, results. They are counted nowhere,
         and wake nobody. `ValueError` for one that a node has. A job whose id is known here stays as it is."""
-        ...
-
-    def restore_logs(self, queue: str, job_id: str, entries: Sequence[LogEntry], *, after: int) -> None:
-        """Keep log lines of a restored job from the position `after` on. What is there already stays as it is."""
         ...
 
     def restore_queue(self, copy: QueueCopy, minutes: Sequence[Stats]) -> None:

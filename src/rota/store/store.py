@@ -32,6 +32,7 @@ from rota.store.queues import QueueStore
 from rota.store.records.unreadable import Unreadable
 from rota.store.schedules import ScheduleStore
 from rota.store.settings import SettingStore
+from rota.store.topics import TopicStore
 
 
 class Store(
@@ -46,6 +47,7 @@ class Store(
     ScheduleStore,
     EventStore,
     AuditStore,
+    TopicStore,
     CopyStore,
     Protocol,
 ):

@@ -35,6 +35,7 @@ def filled(folder: Path) -> list[str]:
     done("job-type", "create", "fail", "--attempts", "2", "--retry-delay", "10ms", "--", "sh", "-c", "echo no; exit 3")
     done("job-type", "create", "later", "--node-type", "big", "--unique", "while_pending", "--", "true")
     done("job-type", "create", "one", "--node-type", "big", "--unique", "while_running", "--", "true")
+    done("job-type", "create", "publish", "--executor", "topic", "--metadata", '{"topic": "orders"}')
     done("apply", "-f", "more.yaml")
     done("key", "create", "reader", "--role", "viewer")
     done("schedule", "create", "often", "-t", "say", "--every", "200ms", "--overlap", "allow", "command=you")
@@ -53,6 +54,7 @@ def _run_for_a_while(folder: Path) -> None:
     with RotaProcess(["up", "--port", "0", "--no-demo"], folder) as up:
         up.until(lambda: len(done("schedule", "ticks", "often", "--json").json) > 3, "some ticks")
         rota("enqueue", "fail", "--wait")
+        done("enqueue", "publish", "n=1", "--wait")
         done("event", "post", "FILE", "/in/a.csv", "--id", "a")
         done("event", "post", "TABLE", "sales")
         up.until(lambda: done("configuration", "show", "after", "--json").json["triggered"] == 1, "the end of the load")
@@ -75,6 +77,8 @@ def said_of(url: str, ids: list[str]) -> dict[str, Any]:
         ["explain", "both"],
         ["explain", "after"],
         ["event", "list"],
+        ["topic", "list"],
+        ["topic", "tail", "orders"],
         ["queues"],
         ["key", "list"],
         ["audit", "--limit", "1000"],

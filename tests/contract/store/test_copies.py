@@ -11,10 +11,13 @@ from msgspec import structs
 
 from rota.model.job import Job, JobState
 from rota.model.log import LogEntry
+from rota.model.progress import Progress
+from rota.model.topic import TopicRecord
 from rota.store import Store, open_store
 from rota.store.copies import QueueCopy
 from rota.store.jobs import JobQuery
 from rota.store.queues import STATS_STEP_MS, Stats
+from rota.store.topics import TopicEntry
 from tests.contract.building import (
     LATER,
     NOW,
@@ -119,6 +122,34 @@ def test_lines_are_restored_once_at_their_places(store: Store) -> None:
     store.restore_logs(queue, job_id, lines[2:], after=2)
 
     assert messages_of(store, job_id) == list("01234")
+
+
+def test_how_far_a_job_had_come_is_restored(store: Store) -> None:
+    queue = new_queue()
+    job_id = ended_job(store, queue, JobState.SUCCEEDED)
+    progress = Progress(done=3, total=9, time=NOW)
+
+    store.restore_logs(queue, job_id, [], after=0, progress=progress)
+
+    assert store.read_progress(queue, [job_id]) == {job_id: progress}
+    assert messages_of(store, job_id) == []
+
+
+@pytest.mark.parametrize("writes", [False, True], ids=["read", "written"])
+def test_records_of_a_topic_keep_their_offsets(store: Store, other: Store, writes: bool) -> None:
+    source, target = (other, store) if writes else (store, other)
+    records = [TopicRecord(id=str(n), time=NOW + n, key=None, value=f"v{n}") for n in range(5)]
+    source.append_topic("sales", records)
+    source.trim_topics(["sales"], older_than=NOW + 2, keep=9, limit=9)
+    page = source.read_topic("sales", offset=0, limit=9)
+    assert page is not None
+
+    target.restore_topic(page.topic, page.rows)
+    target.restore_topic(page.topic, page.rows)
+
+    assert page.topic == TopicEntry("sales", 2, 5)
+    assert target.read_topic("sales", offset=0, limit=9) == page
+    assert target.append_topic("sales", [TopicRecord(id="new", time=NOW, key=None, value="v")]) == [5]
 
 
 @pytest.mark.parametrize("writes", [False, True], ids=["read", "written"])

@@ -14,6 +14,7 @@ from rota.engine.copies.histories import events_of, ticks_of
 from rota.engine.copies.unfinished import UNFINISHED, begin_copy, end_copy
 from rota.errors import StoreError
 from rota.model.job import Job
+from rota.model.progress import Progress
 from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.model.settlement import given_back
 from rota.store.copies import QueueCopy
@@ -21,6 +22,7 @@ from rota.store.events import ConfigurationChange, ConfigurationEntry, Verdicts
 from rota.store.records.unreadable import UNREADABLE, Unreadable
 from rota.store.schedules import Firing, ScheduleChange
 from rota.store.store import Store
+from rota.store.topics import TopicEntry
 
 _STEP = 500
 _LINES = 1_000
@@ -57,6 +59,7 @@ class Copying:
             self._copy_queue(queue)
         self._copy_definitions()
         self._copy_settings()
+        self._copy_topics()
         self._copy_audit()
         end_copy(self._target)
         self._copied.unreadable += self._source.unreadable_records()
@@ -85,9 +88,10 @@ class Copying:
         readable = [job for job in jobs if not self._is_unreadable(job)]
         kept = [given_back(job, self._source.now()) for job in readable]
         self._target.restore_jobs(queue, kept)
+        progress = self._source.read_progress(queue, [job.id for job in readable])
         for job in readable:
             if job.token or job.past:  # others never ran, and wrote nothing
-                self._copy_logs(queue, job.id)
+                self._copy_logs(queue, job.id, progress.get(job.id))
         self._copied.jobs += len(kept)
         self._copied.given_back += sum(before != after for before, after in zip(readable, kept, strict=True))
         self._tell(len(jobs))
@@ -100,11 +104,13 @@ class Copying:
         self._copied.unreadable.append(Unreadable("job", job.id, cause.name))
         return True
 
-    def _copy_logs(self, queue: str, job_id: str) -> None:
+    def _copy_logs(self, queue: str, job_id: str, progress: Progress | None) -> None:
         after = 0
         while entries := (page := self._source.read_logs(job_id, after=after, limit=_LINES)).entries:
             self._target.restore_logs(queue, job_id, entries, after=after)
             after = page.next
+        if progress is not None:
+            self._target.restore_logs(queue, job_id, [], after=after, progress=progress)
 
     def _restore_schedule(self, schedule: Schedule, state: ScheduleState, began_at: int) -> None:
         """It is put as the version before, and becomes what it was together with its rows."""
@@ -142,6 +148,24 @@ class Copying:
         for name, value in self._source.list_settings("").items():
             if not name.startswith(_OF_THE_STORE):
                 self._target.put_setting(name, value)
+
+    def _copy_topics(self) -> None:
+        name = ""
+        while topics := self._source.list_topics(limit=_STEP, after=name):
+            for topic in topics:
+                self._copy_topic(topic)
+            name = topics[-1].name
+
+    def _copy_topic(self, topic: TopicEntry) -> None:
+        """Up to where it ended when it was listed; it begins where it begins now."""
+        offset = topic.first
+        while page := self._source.read_topic(topic.name, offset=offset, limit=_STEP):
+            rows = [row for row in page.rows if row.offset < topic.end]
+            entry = structs.replace(topic, first=min(page.topic.first, topic.end))
+            self._target.restore_topic(entry, rows)
+            if page.following >= topic.end or page.following == offset:
+                break
+            offset = page.following
 
     def _copy_audit(self) -> None:
         before: str | None = None

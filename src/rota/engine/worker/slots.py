@@ -17,6 +17,8 @@ class Slots:
         self._serve = serve
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_open = False
+        self.has_surplus = False
+        """Whether a slot that is between two jobs is to leave; it does so with `leave`. Asked after each job."""
 
     def open(self) -> None:
         self._is_open = True
@@ -26,11 +28,7 @@ class Slots:
         self.count = count
         if self._is_open:
             self._fill()
-
-    @property
-    def has_surplus(self) -> bool:
-        """Whether a slot that is between two jobs is to leave; it does so with `leave`."""
-        return len(self._tasks) > self.count
+        self.has_surplus = self.surplus > 0
 
     @property
     def surplus(self) -> int:
@@ -40,6 +38,7 @@ class Slots:
         """Called by a slot, as the last thing that it does."""
         if slot is not None:
             self._tasks.discard(slot)
+            self.has_surplus = self.surplus > 0
 
     def close(self) -> set[asyncio.Task[None]]:
         """End all of them, now; returns those that are to be waited for."""

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from rota.model.job import Job, JobState, rank_of
-from rota.model.log import LogEntry
 from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.model.settlement import ending_of
 from rota.store.copies import QueueCopy, refuse_claimed
@@ -71,9 +70,6 @@ class RedisCopies(RedisQueues):
         for part in parts_of(jobs):
             args = [value for job in part for value in _restored_entry(job)]
             self._link.run("restore_jobs", [k.jobs, k.marks, k.unique, k.ended, k.series, *places], args)
-
-    def restore_logs(self, queue: str, job_id: str, entries: Sequence[LogEntry], *, after: int) -> None:
-        self._link.run("restore_logs", [self._keys_of(queue).log(job_id)], [after, *map(encode, entries)])
 
     def restore_queue(self, copy: QueueCopy, minutes: Sequence[Stats]) -> None:
         self._remember_queue(copy.queue)

@@ -6,7 +6,6 @@ from functools import partial
 
 from rota.model.events.event import Event
 from rota.model.job import FINAL_STATES, Job
-from rota.model.log import LogEntry
 from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.store.copies import QueueCopy, refuse_claimed
 from rota.store.events import ConfigurationEntry
@@ -17,7 +16,6 @@ from rota.store.records.codec import (
     decode_event,
     decode_schedule,
     decode_schedule_state,
-    encode,
 )
 from rota.store.sqlite.database.inserts import insert_rows
 from rota.store.sqlite.database.noun import SqliteNoun
@@ -72,14 +70,6 @@ class SqliteCopies(SqliteNoun):
             insert_rows(db, SQL["restore_job"], rows)
             for job in jobs:
                 insert_series(db, job.spec)
-
-    def restore_logs(self, queue: str, job_id: str, entries: Sequence[LogEntry], *, after: int) -> None:
-        rows: list[dict[str, object]] = [
-            {"job_id": job_id, "position": position, "entry": encode(entry)}
-            for position, entry in enumerate(entries, after)
-        ]
-        with self._database.write() as db:
-            insert_rows(db, SQL["restore_line"], rows)
 
     def restore_queue(self, copy: QueueCopy, minutes: Sequence[Stats]) -> None:
         queue = copy.queue

@@ -17,6 +17,7 @@ from rota.store.sqlite.nodes import SqliteNodes
 from rota.store.sqlite.queues.queues import SqliteQueues
 from rota.store.sqlite.schedules import SqliteSchedules
 from rota.store.sqlite.settings import SqliteSettings
+from rota.store.sqlite.topics import SqliteTopics
 
 
 class SqliteStore(
@@ -31,6 +32,7 @@ class SqliteStore(
     SqliteSchedules,
     SqliteEvents,
     SqliteAudit,
+    SqliteTopics,
     SqliteCopies,
 ):
     """See `rota.store.store.Store` for what each method promises."""

@@ -82,7 +82,8 @@ class PythonExecutor:
         try:
             if not function.is_async:
                 return await self._run_in_thread(function, run, context)
-            return await _run_function(function, run, context)
+            coroutine = _begin(function, run)
+            return coroutine if isinstance(coroutine, Outcome) else await _run_coroutine(coroutine, context)
         finally:
             finish_prints(run)
 
@@ -129,12 +130,12 @@ def _lead_output_to_jobs() -> None:
     lead_prints_to_jobs()
 
 
-async def _run_function(function: Function, run: Run, context: Context) -> Outcome:
+def _begin(function: Function, run: Run) -> Coroutine[object, object, object] | Outcome:
+    """Call an `async def`. Arguments that do not fit it are seen here, before any of its code runs."""
     try:
-        coroutine = function.call(**run.spec.arguments)
+        return function.call(**run.spec.arguments)  # type: ignore[return-value]
     except Exception as error:
         return outcome_of_error(error, function, run.spec.arguments)
-    return await _run_coroutine(coroutine, context)  # type: ignore[arg-type]
 
 
 async def _run_coroutine(coroutine: Coroutine[object, object, object], context: Context) -> Outcome:

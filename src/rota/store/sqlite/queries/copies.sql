@@ -33,10 +33,6 @@ INSERT INTO jobs (id, queue, state, rank, due, spec, attempts, deaths, lock_key,
 VALUES (:id, :queue, :state, :rank, :due, :spec, :attempts, :deaths, :lock_key, :unique_key, :token, :ended_at, :ending, :past)
 ON CONFLICT (id) DO NOTHING;
 
--- name: restore_line
--- A line at its position.
-INSERT INTO logs (job_id, position, entry) VALUES (:job_id, :position, :entry) ON CONFLICT DO NOTHING;
-
 -- name: restore_count
 -- So many jobs in a minute, or in all.
 INSERT INTO stats (queue, minute, word, jobs) VALUES (:queue, :minute, :word, :jobs)

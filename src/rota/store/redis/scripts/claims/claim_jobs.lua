@@ -89,13 +89,15 @@ if redis.call('EXISTS', paused) == 1 then return {next_due} end
 local floor = redis.call('HGET', floors, node)
 if floor and serial <= tonumber(floor) then return {next_due} end
 
+-- Most jobs have no mark, and often no job of a queue has one.
+local has_marks = redis.call('EXISTS', marks) == 1
 local scanned = 0
 while #taken < limit and scanned < most_scanned do
   local popped = redis.call('ZPOPMIN', ready, limit - #taken)
   if #popped == 0 then break end
   local ids = {}
   for n = 1, #popped, 2 do ids[#ids + 1] = popped[n] end
-  local found = redis.call('HMGET', marks, unpack(ids))
+  local found = has_marks and redis.call('HMGET', marks, unpack(ids)) or {}
   for n, id in ipairs(ids) do take_or_block(id, popped[n * 2], found[n]) end
   scanned = scanned + #ids
 end

@@ -52,7 +52,7 @@ write_although_full(running)
 local ids = {}
 for i = first, #ARGV, WIDTH do ids[#ids + 1] = ARGV[i] end
 local holds = redis.call('HMGET', running, unpack(ids))
-local old_marks = redis.call('HMGET', marks, unpack(ids))
+local old_marks = redis.call('EXISTS', marks) == 1 and redis.call('HMGET', marks, unpack(ids)) or {}
 local some_cancelling = redis.call('EXISTS', cancelling) == 1
 
 local function is_held(hold, token)
