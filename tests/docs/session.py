@@ -21,7 +21,7 @@ _END = "-- end of the command --"
 _NODE = r"^node +[0-9a-f]{8}-"
 _ENDLESS = {
     "rota up": _NODE,
-    "rota worker": _NODE,
+    "rota worker": rf"{_NODE}|^processes ",
     "rota scheduler": _NODE,
     "rota server": _NODE,
     "rota watch": "^Watching ",

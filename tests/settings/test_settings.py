@@ -206,7 +206,7 @@ def test_rotas_own_variables_beat_the_seeds(tmp_path: Path) -> None:
         ({"HTTP_BIND_ADDRESS": "8080"}, "HTTP_BIND_ADDRESS: must be host:port"),
         ({"HTTP_BIND_ADDRESS": "h:x"}, "HTTP_BIND_ADDRESS: must be a number"),
         ({"HTTP_SERVER_ENABLED": "maybe"}, "HTTP_SERVER_ENABLED: must be true or false"),
-        ({"NODE_TYPE": "a b"}, "NODE_TYPE: 'a b' is not a name"),
+        ({"NODE_TYPE": "-a"}, "NODE_TYPE: '-a' is not a name"),
         ({"ROTA_PORT": "70000"}, "ROTA_PORT: must be from 0 to 65535, got 70000"),
         ({"ROTA_STORE": "rota.db"}, "ROTA_STORE: is not a URL"),
         ({"ROTA_ROLES": "worker,boss"}, "ROTA_ROLES: must be one of scheduler, worker, server, got 'boss'"),
@@ -440,7 +440,7 @@ def test_definitions_can_stand_in_toml(tmp_path: Path) -> None:
         ("job_types: {}\n", "rota.yaml:1: job_types: must be a list"),
         ("job_types:\n- 1\n", "rota.yaml:2: job_types[0]: must be a mapping"),
         ("job_types:\n- name: a\n", "rota.yaml:2: job_types[0]: needs the key 'executor'"),
-        ("job_types: [{name: a b, executor: x}]\n", "job_types[0].name: 'a b' is not a name"),
+        ("job_types: [{name: .a, executor: x}]\n", "job_types[0].name: '.a' is not a name"),
         ("job_types: [{name: a, executor: x, uuid: 1}]\n", "job_types[0].uuid: must be text"),
         ("job_types: [{name: a, executor: x, uuid: zz}]\n", "job_types[0].uuid: 'zz' is not a UUID"),
         ("job_types: [{name: a, executor: x, timeout: 0}]\n", "job_types[0].timeout: must be from 1"),
@@ -544,3 +544,29 @@ def test_a_file_is_owned_by_its_folder_its_project_or_by_whom_it_says(tmp_path: 
 
     assert [one.owner for one in (by_folder, by_word, by_project)] == ["shop", "bank", "market"]
     assert load_settings({}, {}, None, tmp_path).owner == ""
+
+
+def test_kafka_has_a_section_of_its_own_and_its_options_are_secrets(tmp_path: Path) -> None:
+    settings = load_yaml(
+        tmp_path,
+        """
+        server: {advertise: "https://rota.example.com"}
+        kafka:
+          brokers: ["kafka1:9092", "SASL_SSL://[::1]:9093"]
+          input_topic: tasks
+          partitions: 4
+          replication: 3
+          session_timeout_s: 20
+          options: ["sasl.username=me", "sasl.password=let=me=in"]
+        """,
+    )
+
+    assert settings.kafka == ("kafka1:9092", "SASL_SSL://[::1]:9093")
+    assert (settings.kafka_input_topic, settings.kafka_partitions, settings.kafka_replication) == ("tasks", 4, 3)
+    assert (settings.kafka_session_timeout_s, settings.advertise) == (20.0, "https://rota.example.com")
+    assert settings.kafka_options == ("sasl.username=me", "sasl.password=let=me=in")
+    assert "let=me=in" not in repr(settings)
+    assert load(tmp_path, {"ROTA_KAFKA": "a:1, b:2"}).kafka == ("a:1", "b:2")
+    assert "is no broker" in refusal(tmp_path, "kafka: {brokers: [kafka1]}")
+    assert "let=me" not in refusal(tmp_path, "kafka: {options: [password]}")
+    assert "did you mean 'brokers'?" in refusal(tmp_path, "kafka: {broker: []}")

@@ -11,6 +11,7 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.jobs.changes import JobChanges
 from rota.engine.jobs.intake import Intake
 from rota.engine.jobs.queues import Queues
+from rota.engine.light.scheduler import SharedScheduler
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.backfill import Backfills
 from rota.engine.schedules.schedules import Schedules
@@ -55,6 +56,8 @@ class Engine:
         self.configurations = Configurations(store, self.definitions, clock)
         self.file = FileDefinitions(store, self.definitions, self.schedules, self.configurations)
         self.topics = Topics(store)
+        self.light: SharedScheduler | None = None
+        """Who keeps the light scheduler's definitions where the store does not: Kafka. The host sets it."""
         self.why = Why(store, self.definitions, self.jobs, self.schedules, self.configurations, clock)
 
     @classmethod

@@ -60,3 +60,16 @@ class LightScheduler(Protocol):
         """A page of definitions, by host and name. One that was applied before is among them; one that was sent for the
         last time is not."""
         ...
+
+
+class SharedScheduler(LightScheduler, Protocol):
+    """One of several instances, among which the definitions are shared out by partitions of their keys."""
+
+    @property
+    def trouble(self) -> str | None:
+        """What keeps it from its duty, in one sentence; None if nothing does."""
+        ...
+
+    def find_here(self, partition: int, query: DefinitionQuery) -> DefinitionPage:
+        """A page of what this instance has of a partition. `StoreUnavailable` if it has not got it, or not yet."""
+        ...

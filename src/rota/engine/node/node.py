@@ -19,6 +19,7 @@ from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
 from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
+from rota.engine.executors.executor import Executor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.executors.topic import TopicExecutor
 from rota.engine.housekeeping.retention import Retention
@@ -176,6 +177,10 @@ class Node:
         node_type = self._definitions.known_node_type(self._options.node_type)
         if node_type is not None:
             self._leave(node_type)
+
+    def provide(self, name: str, executor: Executor) -> None:
+        """Run jobs of an executor's name with this one."""
+        self._executors.provide(name, executor)
 
     def health(self) -> str | None:
         """None when all is well, else what is wrong, in one line."""

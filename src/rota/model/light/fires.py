@@ -60,11 +60,15 @@ def due_fires(definition: TaskDefinition, due: int, now: int) -> DueFires:
     if definition.frequency is None:
         return DueFires((due,), None)
     period = definition.frequency.period_ms
-    oldest = now - (CATCH_UP.window_ms or 0)
-    first = due if due >= oldest else next_in_series(due, period, oldest - 1)
     following = next_in_series(due, period, now)
-    first = max(first, following - MAX_FIRES * period)
-    return DueFires(tuple(range(first, following, period)), following)
+    return DueFires(tuple(range(first_due(due, period, now), following, period)), following)
+
+
+def first_due(due: int, period_ms: int, now: int) -> int:
+    """The oldest instant that is still sent, of a series whose next one is `due`; it may lie ahead."""
+    oldest = now - (CATCH_UP.window_ms or 0)
+    first = due if due >= oldest else next_in_series(due, period_ms, oldest - 1)
+    return max(first, next_in_series(due, period_ms, now) - MAX_FIRES * period_ms)
 
 
 def due_task(definition: TaskDefinition, instant: int) -> TaskDefinition:

@@ -9,6 +9,8 @@ import msgspec
 
 from rota import __version__
 from rota.engine.keys.access import OPEN
+from rota.model.limits import MAX_NAME_LENGTH
+from rota.server.bodies.decoding import REFERENCES
 from rota.server.operations import JSON, Operation
 from rota.shapes.errors import ErrorShape
 
@@ -16,9 +18,12 @@ Document = dict[str, Any]
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _UUID = {"type": "string", "format": "uuid"}
-_NAME = {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9_][A-Za-z0-9._:-]*$"}
+_REFERENCE = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "description": "A uuid or a name."}
 _TOPIC = {"type": "string", "minLength": 1, "maxLength": 249, "pattern": "^[A-Za-z0-9._-]*$"}
-_PARAMETERS = {"name": _NAME, "topic": _TOPIC, "task_id": {"type": "string", "minLength": 1}}
+_PARAMETERS = dict.fromkeys(REFERENCES, _REFERENCE) | {
+    "topic": _TOPIC,
+    "task_id": {"type": "string", "minLength": 1},
+}
 """Those that are no uuids."""
 _REF = "#/components/schemas/{name}"
 _WHY = {

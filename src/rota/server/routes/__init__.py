@@ -8,6 +8,7 @@ from rota.server.routes import (
     job_types,
     node_types,
     nodes,
+    partitions,
     queues,
     schedules,
     system,
@@ -31,6 +32,7 @@ ALL: tuple[Operation, ...] = tuple(
         configurations.routes,
         topics.routes,
         audit.routes,
+        partitions.routes,
         system.routes,
     )
     for operation in routes.operations
