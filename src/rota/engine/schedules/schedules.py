@@ -8,7 +8,7 @@ from rota.clock import Clock
 from rota.engine.audit.record import record, record_change
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.definitions.ownership import refuse_file_owned
+from rota.engine.definitions.ownership import refuse_file_owned, refuse_task_definition
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_make, check_may_trigger
@@ -128,6 +128,7 @@ class Schedules:
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
             refuse_file_owned(entry.schedule)
+            refuse_task_definition(entry.schedule)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
             made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
