@@ -87,6 +87,7 @@ def test_a_task_without_a_frequency_is_sent_once_and_forgotten(light: LightInsta
     assert light.instants() == [START + 5_000]
     assert light.definition() is None
     assert light.store.list_schedules(limit=9).entries == []
+    assert [one.action for one in light.store.list_audit(limit=9) if one.kind == "schedule"] == ["create"]
 
 
 def test_a_task_without_frequency_and_start_is_sent_at_once(light: LightInstallation) -> None:

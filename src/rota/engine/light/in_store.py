@@ -60,7 +60,7 @@ class StoreScheduler:
     def _insert(self, command: TaskDefinition, left: ScheduleEntry | None) -> None:
         """Make its schedule, in the place of one that is over."""
         if left is not None:
-            self._engine.schedules.remove([left.schedule])
+            self._engine.store.delete_schedules([left.schedule.uuid])
         try:
             now = self._engine.clock.now()
             self._engine.schedules.create(self._request(command, now), managed_by=MANAGED_BY_LIGHT, now=now)
