@@ -18,7 +18,7 @@ from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
-from rota.model.schedules.ticking import aimed, first_state
+from rota.model.schedules.ticking import aimed, first_state, looked_at_again
 from rota.model.triggers.trigger import IntervalTrigger, OnceTrigger, count_nominals, last_nominal, next_nominal
 from rota.store.jobs import Admission
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
@@ -259,4 +259,4 @@ def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleS
         state = structs.replace(state, cursor=max(now, state.cursor or now))
     if is_resumed:
         state = structs.replace(state, jobs=entry.live_jobs)
-    return aimed(schedule, state, now)
+    return looked_at_again(schedule, aimed(schedule, state, now), now)
