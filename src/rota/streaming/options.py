@@ -47,4 +47,4 @@ class StreamOptions(Struct, frozen=True, kw_only=True):
 
     def client(self, options: dict[str, Any] | None = None) -> dict[str, Any]:
         """The configuration of one client of the brokers."""
-        return {"bootstrap.servers": ",".join(self.brokers), "log_level": 3, **self.client_options, **(options or {})}
+        return {"bootstrap.servers": ",".join(self.brokers), "log_level": 2, **self.client_options, **(options or {})}
