@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export PYTHON VENV
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check docs bench soak mutants clean named-python
+.PHONY: help up test check docs dist bench soak mutants clean named-python
 
 help:  ## Show this.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -29,6 +29,9 @@ check: $(VENV)/dev.stamp  ## Lint, format and types.
 # The variable turns off an advertisement for the theme's successor.
 docs: $(VENV)/docs.stamp  ## Build the manual into site/. To read it while you write: make docs ARGS=serve
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(or $(ARGS),build --clean) --strict
+
+dist: $(VENV)/run.stamp  ## Build sdist and wheel into dist/, and try the wheel in an empty environment.
+	@scripts/dist $(ARGS)
 
 bench: $(VENV)/dev.stamp  ## Measure. Options: make bench ARGS="--help"
 	@$(BIN)/python -m benchmarks $(ARGS)

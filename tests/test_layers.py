@@ -64,7 +64,8 @@ READING = {
     "list_evaluations", "list_job_types", "list_jobs", "list_node_types", "list_nodes", "list_queues",
     "list_schedules", "list_series", "list_settings", "list_ticks", "list_topics", "list_validations",
     "listening_configurations", "load_configurations", "match_events", "now", "paused_queues", "problems",
-    "read_job_rules", "read_logs", "read_outbox", "read_pulses", "read_stats", "read_topic", "read_totals",
+    "read_job_rules", "read_logs", "read_outbox", "read_progress", "read_pulses", "read_stats", "read_topic",
+    "read_totals",
     "read_wait",
     "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip

@@ -89,12 +89,47 @@ def test_any_json_value_can_be_encoded_where_no_object_is_needed() -> None:
     assert encode_json("results", [1, None], 100) == b"[1,null]"
 
 
-@pytest.mark.parametrize("name", ["a", "report.daily", "A_b-c:d/e", "_x", "9", "a" * 128])
-def test_names_have_a_small_alphabet(name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a",
+        "report.daily",
+        "A_b-c:d/e",
+        "_x",
+        "9",
+        "a" * 128,
+        "Nightly report (EU)",
+        "Übersicht",
+        "日報",
+        "a{b}",
+        "50 %",
+    ],
+)
+def test_names_are_what_people_call_things(name: str) -> None:
     assert check_name("name", name) == name
 
 
-@pytest.mark.parametrize("name", ["", " ", "a b", "-a", ".a", "ä", "a\n", "a" * 129, None, 7, "a{b}"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        " a",
+        "a ",
+        "-a",
+        ".a",
+        "/a",
+        "a\n",
+        "a\tb",
+        "a\x7f",
+        "a\u200bb",
+        "a\u202eb",
+        "a\xa0b",
+        "a" * 129,
+        None,
+        7,
+    ],
+)
 def test_other_names_are_refused(name: object) -> None:
     with pytest.raises(InvalidInput, match="is not a name"):
         check_name("name", name)

@@ -108,7 +108,7 @@ def test_an_unknown_path_is_not_found(client: TestClient, path: str) -> None:
     answer = client.get(path, headers={"Authorization": "Bearer chosen"}, follow_redirects=False)
 
     assert answer.status_code == 404
-    assert answer.json() == {"status": "error", "error": "there is nothing at this path"}
+    assert answer.json() == {"status": "error", "error": "there is nothing at this path; / links to what is there"}
 
 
 @pytest.mark.parametrize("path", ["/health", "/api"])

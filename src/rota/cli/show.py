@@ -13,6 +13,7 @@ import msgspec
 
 from rota.clock import as_datetime
 from rota.host.terminal import visible
+from rota.model.triggers.zones import moments
 
 _STYLES = {
     "succeeded": "green",
@@ -87,6 +88,11 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
 def moment(ms: int | None) -> str:
     """An instant for people, in their own time zone."""
     return "" if ms is None else as_datetime(ms).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def moment_in(ms: int | None, zone: str) -> str:
+    """A time of a schedule, which has a zone of its own: by the clock there, with the offset."""
+    return "" if ms is None else moments.moment(ms, zone)
 
 
 def span(ms: float | None) -> str:

@@ -60,6 +60,14 @@ def new_pulse() -> str:
     return os.urandom(8).hex()
 
 
+def is_id(text: str) -> bool:
+    """Whether a text is an id in its canonical spelling."""
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
+
+
 def check_id(field: str, value: str) -> str:
     """The id in its canonical spelling, or `InvalidInput` that names the field."""
     try:

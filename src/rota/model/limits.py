@@ -1,7 +1,6 @@
 """Bounds on what comes from outside, and the checks that name the field which breaks one."""
 
 import math
-import re
 
 import msgspec
 
@@ -13,16 +12,28 @@ MAX_DEPTH = 64
 MAX_LOG_MESSAGE_BYTES = 16 * 1024
 MAX_LOG_ATTEMPT_BYTES = 10 * 1024 * 1024
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:/-]{0,127}")
+MAX_NAME_LENGTH = 128
+_NO_BEGINNING = (" ", "-", ".", "/")
+"""A name that began so would look like an option, a hidden file or a path."""
 
 
 def check_name(field: str, name: object) -> str:
-    """Names reach keys, paths and pages, so their alphabet is small."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    """What people call a thing, in any language. It is shown in tables and typed in commands, so it is one line of
+    characters that can be seen."""
+    if not isinstance(name, str) or not _is_name(name):
         raise InvalidInput(
-            field, f"{name!r} is not a name: 1 to 128 of letters, digits and . _ : / - , first a letter, digit or _"
+            field,
+            f"{name!r:.200} is not a name: 1 to {MAX_NAME_LENGTH} visible characters on one line, with spaces between "
+            "them, the first not one of - . /",
         )
     return name
+
+
+def _is_name(text: str) -> bool:
+    if not 1 <= len(text) <= MAX_NAME_LENGTH or text.startswith(_NO_BEGINNING) or text.endswith(" "):
+        return False
+    # Letters, marks, numbers, punctuation, symbols and the plain space: nothing invisible, nothing that breaks a line.
+    return text.isprintable()
 
 
 def check_range(field: str, value: object, low: int, high: int) -> int:

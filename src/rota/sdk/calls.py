@@ -1,7 +1,6 @@
 """Every verb of the API, once: its arguments and the request that they make. `client.py` gives each two colours.
 
-Times are epoch milliseconds, durations milliseconds. Job types, node types and schedules are named by uuid; jobs are
-enqueued by the job type's uuid or name.
+Times are epoch milliseconds, durations milliseconds. Job types, node types and schedules are named by uuid or name.
 """
 
 from collections.abc import Mapping, Sequence

@@ -7,17 +7,22 @@ from msgspec import UNSET, Meta, Struct, UnsetType, structs
 from rota.engine.jobs.intake import MAX_DELAY_MS, MAX_INSTANT
 from rota.model.job import MAX_PRIORITY
 from rota.model.job_type import MAX_TIMEOUT_MS
+from rota.model.limits import MAX_NAME_LENGTH
 from rota.model.node import MAX_THREADS
 from rota.model.retry import MAX_ATTEMPTS, RetryPolicy
 from rota.model.retry import MAX_DELAY_MS as MAX_RETRY_DELAY_MS
 
-NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._:/-]{0,127}\Z"
-_JSON_NAME = {"pattern": "^[A-Za-z0-9_][A-Za-z0-9._:/-]{0,127}$"}
+_JSON_NAME = {"pattern": r"^[^\x00-\x20\x7f-\xa0./-]([^\x00-\x1f\x7f-\xa0]*[^\x00-\x20\x7f-\xa0])?$"}
+"""For readers of the OpenAPI document: `check_name` decides, and says more than a pattern can."""
 _UUID = {"format": "uuid"}
 
-Name = Annotated[str, Meta(min_length=1, max_length=128, pattern=NAME_PATTERN, extra_json_schema=_JSON_NAME)]
-Reference = Annotated[str, Meta(min_length=1, max_length=128, description="A uuid or a name.")]
-Uuid = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", extra_json_schema=_UUID)]
+Name = Annotated[
+    str,
+    Meta(min_length=1, max_length=MAX_NAME_LENGTH, description="Visible characters.", extra_json_schema=_JSON_NAME),
+]
+Reference = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_LENGTH, description="A uuid or a name.")]
+UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+Uuid = Annotated[str, Meta(pattern=UUID_PATTERN, extra_json_schema=_UUID)]
 Instant = Annotated[int, Meta(ge=0, le=MAX_INSTANT, description="Epoch milliseconds.")]
 Delay = Annotated[int, Meta(ge=0, le=MAX_DELAY_MS, description="Milliseconds.")]
 Timeout = Annotated[int, Meta(ge=1, le=MAX_TIMEOUT_MS, description="Milliseconds.")]

@@ -68,6 +68,8 @@ class ScheduleShape(Struct, frozen=True, kw_only=True):
     job_arguments: dict[str, object]
     trigger: dict[str, object]
     words: str
+    zone: str
+    """In which its times are told to people."""
     next: int | None
     """The next nominal instant."""
     next_due: int | None
@@ -129,6 +131,7 @@ def schedule_shape(entry: ScheduleEntry, job_type_names: Mapping[str, str]) -> S
         job_arguments=schedule.arguments,
         trigger=msgspec.to_builtins(schedule.trigger),
         words=trigger_words(schedule.trigger, schedule.progress(state)),
+        zone=schedule.trigger.zone,
         next=state.nominal,
         next_due=state.due,
         cursor=state.cursor,

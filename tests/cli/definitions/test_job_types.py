@@ -66,7 +66,7 @@ def test_replacing_a_job_type_keeps_its_uuid() -> None:
         (["a", "--timeout", "0", "--", "true"], "timeout"),
         (["a", "--timeout", "soon", "--", "true"], "is not a duration"),
         (["a", "--timeout", "60000", "--", "true"], '"60000" has no unit'),
-        (["a b", "--", "true"], "is not a name"),
+        ([".a", "--", "true"], "is not a name"),
     ],
 )
 def test_a_bad_definition_is_refused_and_nothing_is_stored(words: list[str], said: str) -> None:

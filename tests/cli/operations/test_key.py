@@ -61,7 +61,7 @@ def test_the_admin_key_is_revoked_too() -> None:
     [
         (["shop"], 4, "already"),
         (["admin"], 2, "without a name"),
-        (["a b"], 2, "is not a name"),
+        (["a\tb"], 2, "is not a name"),
         (["other", "--scope", "jobs:w"], 2, "another role"),
         (["other", "--scope", "everything"], 2, "must be one of"),
         (["--role", "viewer"], 2, "NAME"),

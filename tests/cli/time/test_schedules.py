@@ -122,6 +122,32 @@ def test_the_list_shows_when_in_words_and_what_comes_next() -> None:
     assert "paused" in table[2]
 
 
+def test_times_are_shown_in_the_schedules_own_zone_with_the_offset_and_in_utc_on_request() -> None:
+    made = done("schedule", "create", "tea", "-t", "report", "--cron", "30 16 * * *", "--tz", "Asia/Kolkata")
+    done("schedule", "create", "launch", "-t", "report", "--at", "2090-01-31T12:00", "--tz", "America/New_York")
+
+    local, utc = done("schedule", "list").stdout.splitlines(), done("schedule", "list", "--utc").stdout.splitlines()
+
+    assert "16:30:00 +05:30" in made.stderr
+    assert "once at 2090-01-31 12:00:00 -05:00" in local[1]
+    assert "16:30:00 +05:30" in local[2]
+    assert "11:00:00 UTC" in utc[2]
+    assert "2090-01-31 12:00:00 -05:00" in done("schedule", "show", "launch").stdout
+    assert "2090-01-31 17:00:00 UTC" in done("schedule", "show", "launch", "--utc").stdout
+    assert done("schedule", "show", "tea", "--json").json["zone"] == "Asia/Kolkata"
+
+
+def test_ticks_and_backfills_are_shown_in_the_schedules_own_zone() -> None:
+    nightly()
+    span = ["--from", "2026-01-01", "--to", "2026-01-03"]
+
+    made = done("schedule", "backfill", "nightly", *span).stdout
+    done("schedule", "pause", "nightly")
+
+    assert "2026-01-01 02:30:00 +01:00" in made
+    assert "2026-01-02 02:30:00 +01:00" in made
+
+
 def test_an_edit_changes_what_is_named_and_keeps_the_rest() -> None:
     nightly("region=eu", "--overlap", "allow", "--catch-up", "all")
 

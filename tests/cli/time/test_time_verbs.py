@@ -85,6 +85,32 @@ def test_simulate_shows_what_would_fire_and_fires_nothing() -> None:
 
 
 @pytest.mark.usefixtures("schedules")
+def test_simulate_shows_a_past_range_too() -> None:
+    done("schedule", "create", "once in 2020", "-t", "report", "--cron", "0 0 * * *", "--max-runs", "1")
+
+    ticks = done("simulate", "--from", "2020-03-28", "--to", "2020-03-30", "--tz", "Europe/Berlin", "--json").json
+
+    fires = [(one["schedule"], one["local"]) for one in ticks if one["schedule"] != "busy"]
+    assert fires == [
+        ("once in 2020", "2020-03-28T01:00:00+01:00"),
+        ("nightly", "2020-03-28T02:30:00+01:00"),
+        ("nightly", "2020-03-29T03:00:00+02:00"),
+    ]
+
+
+@pytest.mark.usefixtures("schedules")
+def test_simulate_shows_each_schedule_in_its_own_zone_unless_told() -> None:
+    span = ["--from", "2030-01-01", "--to", "2030-01-01T01:40"]
+
+    own, told = done("simulate", *span).stdout, done("simulate", *span, "--tz", "Asia/Kolkata").stdout
+
+    assert "2030-01-01 02:30:00 +01:00  nightly" in own
+    assert "2030-01-01 00:10:00 UTC     busy" in own
+    assert "+05:30" in told
+    assert "+01:00" not in told
+
+
+@pytest.mark.usefixtures("schedules")
 def test_simulate_with_long_jobs_shows_what_is_skipped() -> None:
     span = ["--from", "2030-01-01", "--to", "2030-01-01T00:59", "--schedule", "busy", "--job-time", "15m"]
 

@@ -115,6 +115,22 @@ def test_schedules_are_listed_by_name_page_by_page(store: Store) -> None:
     assert names == [f"s{number:03}" for number in range(25)]
 
 
+def test_human_names_are_found_and_listed_page_by_page(store: Store) -> None:
+    names = ["Nightly", "Nightly report (EU)", "[x] {y} 'z'", "Übersicht", "日報"]
+    queue, job_type = new_queue(), new_id(NOW)
+    made = {name: put(store, schedule(queue, name, job_type=job_type)).schedule.uuid for name in names}
+
+    for of_type in (None, job_type):
+        listed: list[str] = []
+        cursor = None
+        while len(listed) < len(names):
+            page = store.list_schedules(limit=2, cursor=cursor, job_type=of_type)
+            listed += [entry.schedule.name for entry in page.entries]
+            cursor = page.cursor
+        assert listed == names
+    assert {name: store.schedule_uuid(name) for name in names} == made
+
+
 def test_a_schedule_that_moves_to_another_queue_is_due_there_only(store: Store) -> None:
     old, new = new_queue(), new_queue()
     entry = put(store, schedule(old))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rota.clock import ManualClock
 from rota.engine.light.in_store import schedule_name
 from rota.engine.light.scheduler import DefinitionQuery
 from rota.engine.schedules.ticker import PAUSE_MS
@@ -166,6 +167,17 @@ def test_update_moves_a_definition_to_another_unit(light: LightInstallation) -> 
     assert light.light.find(DefinitionQuery(HOST, "report", TimeUnit.SECONDS)).definitions == []
 
 
+@pytest.mark.parametrize("start", [None, START - MINUTE, START])
+def test_update_may_have_a_task_sent_at_once(light: LightInstallation, start: int | None) -> None:
+    light.apply(frequency=TEN_SECONDS, start=START + MINUTE)
+    light.apply(action="UPDATE", start=start)
+
+    light.pass_time(2_000)
+
+    assert light.instants() == [START if start is None else start]
+    assert light.definition() is None
+
+
 def test_update_of_a_periodic_task_may_have_it_sent_once(light: LightInstallation) -> None:
     light.apply(frequency=TEN_SECONDS)
     light.apply(action="UPDATE", start=START + 4_000)
@@ -198,6 +210,7 @@ def test_what_is_not_there_cannot_be_changed(light: LightInstallation, action: s
 @pytest.mark.parametrize("action", ["UPDATE", "DELETE"])
 def test_a_task_that_was_sent_for_the_last_time_cannot_be_changed(light: LightInstallation, action: str) -> None:
     light.apply()
+    light.clock.advance(1)
     light.tick()  # its job is not run yet
 
     with pytest.raises(NotFound):
@@ -206,6 +219,7 @@ def test_a_task_that_was_sent_for_the_last_time_cannot_be_changed(light: LightIn
 
 def test_a_key_can_be_used_again_before_the_last_task_was_sent(light: LightInstallation) -> None:
     light.apply()
+    light.clock.advance(1)
     light.tick()
     light.apply(frequency=TEN_SECONDS)
 
@@ -313,3 +327,23 @@ def test_commands_at_the_same_time_leave_one_definition(store: Store, open_again
 
     (entry,) = store.list_schedules(limit=9).entries
     assert entry.schedule.arguments["topic"] in {"t0", "t1", "t2"}
+
+
+class RunningClock(ManualClock):
+    """A clock that goes on with every look, as real ones do."""
+
+    def now(self) -> int:
+        self.advance(3)
+        return super().now()
+
+
+@pytest.mark.parametrize("action", ["INSERT", "UPDATE"])
+def test_time_goes_on_while_a_command_is_carried_out(store: Store, action: str) -> None:
+    light = LightInstallation(store, RunningClock(START))
+    if action == "UPDATE":
+        light.apply(frequency=TEN_SECONDS, start=START + MINUTE)
+
+    light.apply(action=action)
+
+    light.pass_time(2_000)
+    assert len(light.sent()) == 1

@@ -85,10 +85,18 @@ def test_a_paused_schedule_and_one_that_ran_often_enough_do_nothing() -> None:
     assert len(told(entry(EACH_MINUTE, state=over, max_runs=5), end=HOUR)) == 2
 
 
-def test_what_was_decided_already_is_not_told_again() -> None:
-    come_far = ScheduleState(cursor=EIGHT + 5 * MINUTE)
+def test_a_range_that_is_over_is_told_from_its_beginning() -> None:
+    come_far = ScheduleState(cursor=EIGHT + 5 * MINUTE, runs=3, last_scheduled_at=EIGHT + 5 * MINUTE)
+    once_a_day = entry(EACH_MINUTE, state=come_far, max_runs=3)
 
-    assert [at for at, _, _ in told(entry(EACH_MINUTE, state=come_far), end=7 * MINUTE)] == [6 * MINUTE, 7 * MINUTE]
+    assert [at for at, _, _ in told(once_a_day, end=7 * MINUTE)] == [0, MINUTE, 2 * MINUTE]
+
+
+def test_an_interval_is_told_in_the_past_as_if_it_had_been_there() -> None:
+    come_far = ScheduleState(cursor=EIGHT + 5 * HOUR, last_scheduled_at=EIGHT + 5 * HOUR)
+    young = entry(IntervalTrigger(every_ms=MINUTE), state=come_far, created_at=EIGHT + 4 * HOUR)
+
+    assert [at for at, _, _ in told(young, end=2 * MINUTE)] == [MINUTE, 2 * MINUTE]
 
 
 def test_what_passed_before_the_time_is_not_caught_up_for() -> None:

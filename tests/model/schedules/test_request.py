@@ -164,7 +164,7 @@ def test_catch_up_is_a_word_or_a_policy(wish: object, policy: CatchUp) -> None:
     [
         ({}, "cron"),
         ({"cron": "* * * * *", "delay": 5}, "cron"),
-        ({"cron": "* * * * *", "name": "no name"}, "name"),
+        ({"cron": "* * * * *", "name": "two\nlines"}, "name"),
         ({"cron": "* * * * *", "name": ""}, "name"),
         ({"cron": "* * * * *", "priority": 10_001}, "priority"),
         ({"cron": "* * * * *", "priority": -10_001}, "priority"),

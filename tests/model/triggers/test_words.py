@@ -139,6 +139,9 @@ def test_both_days_are_told_apart_from_either() -> None:
         (FrequencyTrigger(time=1, unit=TimeUnit.DAYS), "every day"),
         (FrequencyTrigger(time=36, unit=TimeUnit.HOURS), "every 1 day 12 hours"),
         (OnceTrigger(at=ms("2026-05-01T12:00")), "once at 2026-05-01 12:00:00 UTC"),
+        (OnceTrigger(at=ms("2026-05-01T12:00"), tz="Europe/Berlin"), "once at 2026-05-01 14:00:00 +02:00"),
+        (OnceTrigger(at=ms("2026-05-01T12:00") + 5, tz="Asia/Kathmandu"), "once at 2026-05-01 17:45:00.005 +05:45"),
+        (OnceTrigger(at=ms("1880-01-01T00:00"), tz="Europe/Berlin"), "once at 1880-01-01 00:53:28 +00:53"),
         (OnceTrigger(delay_ms=1_000), "once, 1 second after it is made"),
     ],
 )

@@ -26,7 +26,7 @@ app = Rota("sqlite://:memory:")
         ({"timeout": "soon"}, 'timeout: "soon" is not a duration'),
         ({"unique": "yes"}, "unique: must be one of none, while_running, while_pending"),
         ({"priority": 20_000}, "priority: must be from -10000 to 10000"),
-        ({"name": "two words"}, "name: 'two words' is not a name"),
+        ({"name": ".hidden"}, "name: '.hidden' is not a name"),
         ({"queue": ""}, "queue: '' is not a name"),
         ({"cron": "61 * * * *"}, "cron: "),
         ({"cron": "0 2 * * *", "tz": "Europe/Berlln"}, "tz: .*Europe/Berlin"),
@@ -108,8 +108,8 @@ def test_what_is_said_of_a_task_is_what_its_job_type_says() -> None:
 def test_an_app_has_the_name_of_its_module() -> None:
     assert app.name == "tests.sdk.tasks.test_options"
     assert Rota(name="shop").name == "shop"
-    with pytest.raises(InvalidInput, match="name: 'my app' is not a name"):
-        Rota(name="my app")
+    with pytest.raises(InvalidInput, match="name: '/my/app' is not a name"):
+        Rota(name="/my/app")
 
 
 @pytest.mark.parametrize(

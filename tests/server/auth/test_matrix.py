@@ -78,7 +78,7 @@ class House:
     def backfill(self) -> dict[str, str]:
         uuid = self.schedule()
         plan = self.engine.backfills.start(uuid, BackfillRequest(start=PAST["start"], end=PAST["end"]))
-        return {"uuid": uuid, "id": plan.backfill.id}
+        return {"schedule": uuid, "id": plan.backfill.id}
 
     def configuration(self) -> str:
         request = read_configuration({"name": self.name(), "dependencies": WAITS, "job": {"job_type": "used"}})
@@ -105,7 +105,7 @@ def configuration_body(house: House) -> dict[str, object]:
 
 def node_type_request(house: House) -> Asked:
     uuid = new_id(house.now)
-    return Asked({"uuid": uuid}, {"uuid": uuid, "name": house.name(), "thread_count": 1})
+    return Asked({"node_type": uuid}, {"uuid": uuid, "name": house.name(), "thread_count": 1})
 
 
 def replaced_configuration(house: House) -> Asked:
@@ -125,25 +125,27 @@ def about(part: str, make: Callable[[House], str], body: object = None) -> Reque
 
 
 JOB, ENDED = about("uuid", House.job), about("uuid", House.ended_job)
-TYPE, NODE_TYPE = about("uuid", House.job_type), about("uuid", House.node_type)
-SCHEDULE, NODE = about("uuid", House.schedule), about("uuid", House.node)
+TYPE, NODE_TYPE = about("job_type", House.job_type), about("node_type", House.node_type)
+SCHEDULE, NODE = about("schedule", House.schedule), about("uuid", House.node)
 CONFIGURATION = about("name", House.configuration)
-QUEUE: Request = lambda house: Asked({"node_type_uuid": house.queue})  # noqa: E731
+QUEUE: Request = lambda house: Asked({"node_type": house.queue})  # noqa: E731
 REQUESTS: dict[str, Request] = {
-    **dict.fromkeys(["show_health", "show_about", "show_openapi", "show_docs", "show_metrics", "list_audit"], nothing),
+    **dict.fromkeys(
+        ["show_root", "show_health", "show_about", "show_openapi", "show_docs", "show_metrics", "list_audit"], nothing
+    ),
     **dict.fromkeys(["list_jobs", "list_job_types", "list_node_types", "list_queues", "read_stats"], nothing),
     **dict.fromkeys(["list_schedules", "list_nodes", "list_configurations"], nothing),
     **dict.fromkeys(["show_job", "why_job", "cancel_job", "read_logs"], JOB),
     **dict.fromkeys(["delete_job", "retry_job", "stream_logs"], ENDED),
     **dict.fromkeys(["list_queued", "list_in_progress", "list_finished"], QUEUE),
-    "show_finished": lambda house: Asked({"node_type_uuid": house.queue, "uuid": house.ended_job()}),
+    "show_finished": lambda house: Asked({"node_type": house.queue, "uuid": house.ended_job()}),
     "enqueue_job": lambda house: Asked(body={"job_type_uuid": "used"}),
     "enqueue_jobs": lambda house: Asked(body={"jobs": [{"job_type_uuid": "used"}]}),
     **dict.fromkeys(["cancel_jobs", "retry_jobs", "delete_jobs"], lambda house: Asked(body={"all": True})),
     **dict.fromkeys(["show_job_type", "delete_job_type"], TYPE),
     "create_job_type": lambda house: Asked(body=job_type_body(house)),
-    "replace_job_type": lambda house: Asked({"uuid": house.job_type()}, job_type_body(house)),
-    "change_job_type": about("uuid", House.job_type, {"timeout": 5}),
+    "replace_job_type": lambda house: Asked({"job_type": house.job_type()}, job_type_body(house)),
+    "change_job_type": about("job_type", House.job_type, {"timeout": 5}),
     **dict.fromkeys(["show_node_type", "delete_node_type", "pause_queue", "resume_queue"], NODE_TYPE),
     "put_node_type": node_type_request,
     **dict.fromkeys(
@@ -151,10 +153,10 @@ REQUESTS: dict[str, Request] = {
     ),
     **dict.fromkeys(["why_schedule", "list_ticks", "next_of_schedule"], SCHEDULE),
     "create_schedule": lambda house: Asked(body=schedule_body(house)),
-    "replace_schedule": lambda house: Asked({"uuid": house.schedule()}, schedule_body(house)),
-    "change_schedule": about("uuid", House.schedule, {"cron": "5 * * * *"}),
+    "replace_schedule": lambda house: Asked({"schedule": house.schedule()}, schedule_body(house)),
+    "change_schedule": about("schedule", House.schedule, {"cron": "5 * * * *"}),
     "next_of_cron": lambda house: Asked(query="?cron=5+*+*+*+*"),
-    "create_backfill": about("uuid", House.schedule, PAST),
+    "create_backfill": about("schedule", House.schedule, PAST),
     **dict.fromkeys(["show_backfill", "cancel_backfill"], lambda house: Asked(house.backfill())),
     **dict.fromkeys(["show_node", "drain_node"], NODE),
     **dict.fromkeys(["post_events", "preview_event"], lambda house: Asked(body=EVENT)),

@@ -205,7 +205,7 @@ def test_jobs_are_listed_by_what_they_have_in_common(admin: TestClient, api: Api
     assert found(node_type="default") == found(queue="default") == [later, waiting, done]
     assert found(node=node) == [done]
     assert found(search="ada") == [later]
-    assert found(since=4_000_000_000_000) == found(until=0) == found(schedule="nightly") == []
+    assert found(since=4_000_000_000_000) == found(until=0) == found(schedule=node) == []
     assert error_of(admin.get("/api/jobs?job_type=nothing"), 404)
 
 

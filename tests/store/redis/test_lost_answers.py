@@ -4,6 +4,7 @@ what may not is told to the caller and happened once."""
 from collections.abc import Iterator
 
 import pytest
+from msgspec import structs
 from redis import Redis
 
 from rota.errors import StoreUnavailable
@@ -13,6 +14,7 @@ from rota.store.claims import Renewal
 from rota.store.jobs import CancelAnswer
 from rota.store.queues import Stats
 from rota.store.redis.link.scripts import SCRIPTS
+from rota.store.schedules import ScheduleChange
 from tests.contract.building import (
     NOW,
     claim_one,
@@ -31,6 +33,7 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
+from tests.contract.schedules.scheduling import MINUTE, found, put, schedule
 from tests.servers import RedisServer
 from tests.system.proxy import Proxy
 
@@ -45,7 +48,11 @@ class Line:
 
     def lose_answer(self, script: str) -> None:
         """Of the next call of a script."""
-        self._proxy.swallow_replies(SCRIPTS[script].sha.encode(), 1)
+        self.lose_answer_to(SCRIPTS[script].sha.encode())
+
+    def lose_answer_to(self, marker: bytes) -> None:
+        """Of the next request that has these bytes."""
+        self._proxy.swallow_replies(marker, 1)
 
     @property
     def lost(self) -> int:
@@ -202,3 +209,54 @@ def test_forgetting_history_is_repeated_and_tells_how_much_it_forgot(line: Line)
 
     assert line.lost == 1
     assert counts(store, queue) == {JobState.SUCCEEDED: 1}
+
+
+def test_a_schedule_that_was_put_is_put_also_if_the_answer_was_lost(line: Line) -> None:
+    store, one = line.store, schedule(line.queue)
+    line.lose_answer("put_schedules")
+
+    entry = put(store, one)
+
+    changed = structs.replace(entry.state, version=entry.state.version + 1, due=NOW + MINUTE)
+    line.lose_answer("put_schedules")
+    assert store.put_schedules([ScheduleChange(one, changed, entry.state.version)]) == [True]
+    assert found(store, one).state == changed
+    assert line.lost == 2
+
+
+def test_a_change_that_lost_against_another_is_refused_also_if_the_answer_was_lost(line: Line) -> None:
+    store, one = line.store, schedule(line.queue)
+    entry = put(store, one)
+    others = structs.replace(entry.state, version=entry.state.version + 1)
+    store.put_schedules([ScheduleChange(structs.replace(one, priority=1), others, entry.state.version)])
+    line.lose_answer("put_schedules")
+
+    own = ScheduleChange(structs.replace(one, priority=2), others, entry.state.version)
+
+    assert store.put_schedules([own]) == [False]
+    assert line.lost == 1
+    assert found(store, one).schedule.priority == 1
+
+
+def test_a_deletion_of_schedules_is_repeated_and_tells_what_it_did(line: Line) -> None:
+    store, one, other = line.store, schedule(line.queue), schedule(line.queue)
+    put(store, one)
+    put(store, other)
+    line.lose_answer("delete_schedules")
+
+    assert store.delete_schedules([one.uuid, "unknown"]) == [True, False]
+
+    assert line.lost == 1
+    assert store.find_schedules([one.uuid]) == [None]
+    assert found(store, other).schedule == other
+
+
+def test_a_setting_that_was_deleted_was_there_also_if_the_answer_was_lost(line: Line) -> None:
+    line.store.put_setting("one", "1")
+    line.lose_answer_to(b"HDEL")
+
+    assert line.store.delete_setting("one")
+
+    assert line.lost == 1
+    assert line.store.get_setting("one") is None
+    assert not line.store.delete_setting("one")

@@ -5,11 +5,12 @@ import time
 
 import click
 
-from rota.cli.show import Shape, answer, as_fields, moment, print_facts, talk
+from rota.cli.show import Shape, answer, as_fields, moment_in, print_facts, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
 from rota.engine.schedules.backfill import DEFAULT_MOST, BackfillPlan, BackfillRequest
 from rota.model.job import FINAL_STATES
+from rota.model.triggers.zones.zones import UTC
 from rota.shapes.schedules import backfill_plan_shape, backfill_shape
 
 _LOOK_S = 0.5
@@ -73,19 +74,21 @@ def _instant(text: str) -> int | str:
 
 def _show_plan(plan: BackfillPlan, *, is_preview: bool) -> None:
     instants = [instant for _, instant in plan.instants]
+    zone = plan.backfill.trigger.zone if plan.backfill.trigger else UTC
     print_facts(
         [
             ("backfill", None if is_preview else plan.backfill.id),
             ("would make" if is_preview else "jobs", len(instants)),
-            ("first", moment(instants[0]) if instants else None),
-            ("last", moment(instants[-1]) if instants else None),
+            ("first", moment_in(instants[0], zone) if instants else None),
+            ("last", moment_in(instants[-1], zone) if instants else None),
             ("already fired", plan.already_fired or None),
             ("already made", plan.already_made or None),
             ("excluded", plan.excluded or None),
         ]
     )
     if plan.known_from is not None:
-        talk(f"What fired before {moment(plan.known_from)} is no longer known; those times are taken as not fired.")
+        known_from = moment_in(plan.known_from, zone)
+        talk(f"What fired before {known_from} is no longer known; those times are taken as not fired.")
 
 
 def _cancel(target: Target, name: str, backfill_id: str) -> None:

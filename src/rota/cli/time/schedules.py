@@ -11,7 +11,7 @@ from rota.cli.show import (
     answer_deleted,
     as_fields,
     compact,
-    moment,
+    moment_in,
     print_facts,
     print_table,
     span,
@@ -24,10 +24,12 @@ from rota.engine.engine import Engine
 from rota.model.schedules.edits import FIELDS, changed_request, request_from, request_of
 from rota.model.schedules.hints import schedule_hints
 from rota.model.schedules.schedule import Tick
+from rota.model.triggers.zones.zones import UTC
 from rota.shapes.schedules import schedule_shape, tick_shape
 from rota.store.schedules import ScheduleEntry
 
 _PAGE = 500
+_in_utc = click.option("--utc", is_flag=True, help="Show times in UTC, not in the schedule's own zone.")
 
 
 @click.group(short_help="Jobs by the clock: create, list, show, edit, pause, ticks, backfill.")
@@ -63,7 +65,8 @@ def create(target: Target, *, name: str, words: dict[str, object], **options: ob
 def _show_made(shape: Shape, hints: Sequence[str]) -> None:
     click.echo(shape["uuid"])
     due = shape["next_due"]
-    talk(f"{shape['words']}; {f'next {moment(due)}' if isinstance(due, int) else 'it will not fire'}")
+    when = moment_in(due, str(shape["zone"])) if isinstance(due, int) else ""
+    talk(f"{shape['words']}; {f'next {when}' if when else 'it will not fire'}")
     for hint in hints:
         talk(f"warning: {hint}")
 
@@ -103,13 +106,16 @@ def edit(
 @schedule.command(name="list")
 @click.option("--type", "job_type", metavar="NAME", help="Only those of this job type.")
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="At most this many.")
+@_in_utc
 @takes_target
-def list_schedules(target: Target, *, job_type: str | None, limit: int) -> None:
+def list_schedules(target: Target, *, job_type: str | None, limit: int, utc: bool) -> None:
     """Schedules by name, in words, with the next time and the last tick."""
     with target.open() as rota:
         entries, is_cut = _entries(rota, job_type, limit)
         shapes = [_shape(rota, entry) | {"last_tick": _last_tick(rota, entry)} for entry in entries]
-    answer(shapes, as_json=target.as_json, show=lambda: _show_list(shapes))
+    answer(
+        shapes, as_json=target.as_json, show=lambda: _show_list([_told_in_utc(one) if utc else one for one in shapes])
+    )
     if is_cut:
         talk(f"There are more than {limit}; --limit N shows them.")
 
@@ -133,33 +139,39 @@ def _last_tick(rota: Engine, entry: ScheduleEntry) -> Shape | None:
 
 
 def _show_list(shapes: list[Shape]) -> None:
-    rows = [(one["name"], one["words"], one["job_type"], _next(one), _told(one["last_tick"])) for one in shapes]
+    rows = [(one["name"], one["words"], one["job_type"], _next(one), _last(one)) for one in shapes]
     nothing = "No schedules yet. Make one with: rota schedule create nightly -t JOB_TYPE --cron '30 2 * * *'"
     print_table(("NAME", "WHEN", "JOB TYPE", "NEXT", "LAST TICK"), rows, nothing=nothing)
 
 
 def _next(shape: Shape) -> str:
     due = shape["next_due"]
-    return "paused" if shape["paused"] else moment(due) if isinstance(due, int) else "none"
+    return "paused" if shape["paused"] else moment_in(due, str(shape["zone"])) if isinstance(due, int) else "none"
 
 
-def _told(tick: object) -> str:
-    """A tick on one line."""
+def _last(shape: Shape) -> str:
+    """The last tick on one line."""
+    tick = shape["last_tick"]
     if not isinstance(tick, dict):
         return ""
     reason = f" ({tick['reason']})" if tick["reason"] else ""
-    return f"{moment(tick['nominal'])} {tick['status']}{reason}"
+    return f"{moment_in(tick['nominal'], str(shape['zone']))} {tick['status']}{reason}"
+
+
+def _told_in_utc(shape: Shape) -> Shape:
+    return shape | {"zone": UTC}
 
 
 @schedule.command()
 @click.argument("name")
+@_in_utc
 @takes_target
-def show(target: Target, *, name: str) -> None:
+def show(target: Target, *, name: str, utc: bool) -> None:
     """One schedule, by name or uuid."""
     with target.open() as rota:
         entry = rota.schedules.find(name)
         shape = _shape(rota, entry) | {"last_tick": _last_tick(rota, entry)}
-    answer(shape, as_json=target.as_json, show=lambda: _show_one(shape))
+    answer(shape, as_json=target.as_json, show=lambda: _show_one(_told_in_utc(shape) if utc else shape))
 
 
 def _show_one(one: Shape) -> None:
@@ -176,7 +188,7 @@ def _show_one(one: Shape) -> None:
             ("job type", one["job_type"] or one["job_type_uuid"]),
             ("arguments", compact(one["job_arguments"]) if one["job_arguments"] else None),
             ("next", _next(one)),
-            ("last tick", _told(one["last_tick"]) or None),
+            ("last tick", _last(one) or None),
             ("runs", one["runs"] if one["max_runs"] is None else f"{one['runs']} of {one['max_runs']}"),
             ("ticks", compact(one["counts"]) if one["counts"] else None),
             ("overlap", one["overlap"]),
@@ -235,16 +247,22 @@ def delete(target: Target, *, names: Sequence[str]) -> None:
 @schedule.command()
 @click.argument("name")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most this many rows.")
+@_in_utc
 @takes_target
-def ticks(target: Target, *, name: str, limit: int) -> None:
+def ticks(target: Target, *, name: str, limit: int, utc: bool) -> None:
     """What became of a schedule's times, the latest first."""
     with target.open() as rota:
-        rows = rota.store.list_ticks(rota.schedules.find(name).schedule.uuid, limit=limit)
-    answer([tick_shape(row) for row in rows], as_json=target.as_json, show=lambda: _show_ticks(rows))
+        found = rota.schedules.find(name).schedule
+        rows = rota.store.list_ticks(found.uuid, limit=limit)
+    zone = UTC if utc else found.trigger.zone
+    answer([tick_shape(row) for row in rows], as_json=target.as_json, show=lambda: _show_ticks(rows, zone))
 
 
-def _show_ticks(rows: Sequence[Tick]) -> None:
-    cells = [(moment(row.nominal), moment(row.until), row.count, row.status.value, row.reason, row.job) for row in rows]
+def _show_ticks(rows: Sequence[Tick], zone: str) -> None:
+    cells = [
+        (moment_in(row.nominal, zone), moment_in(row.until, zone), row.count, row.status.value, row.reason, row.job)
+        for row in rows
+    ]
     print_table(("TICK", "UNTIL", "COUNT", "STATUS", "REASON", "JOB"), cells, nothing="No ticks yet.")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from rota.cli import parameters
-from rota.cli.show import Shape, answer, as_fields, print_table, talk
+from rota.cli.show import Shape, answer, as_fields, moment_in, print_table, talk
 from rota.cli.target import Target, takes_target
 from rota.cli.time.heat_map import draw_heat_map
 from rota.engine.engine import Engine
@@ -15,7 +15,7 @@ from rota.engine.schedules.simulation import simulate as run_simulation
 from rota.errors import InvalidInput
 from rota.model.schedules.schedule import TickStatus
 from rota.model.triggers.zones.dates import parse_instant
-from rota.model.triggers.zones.zones import parse_zone
+from rota.model.triggers.zones.zones import UTC, parse_zone
 from rota.shapes.schedules import fire_shape, tick_shape
 from rota.store.schedules import ScheduleEntry
 
@@ -26,7 +26,7 @@ _DAY_MS = 24 * 3600 * 1000
 @click.command(short_help="Show what would fire, without firing it.")
 @click.option("--from", "start", metavar="TIME", help="From this time on.  [default: now]")
 @click.option("--to", "end", metavar="TIME", help="Up to this time.  [default: a day later]")
-@click.option("--tz", metavar="ZONE", default="UTC", show_default=True, help="The zone of the times above and shown.")
+@click.option("--tz", metavar="ZONE", help="The zone of these times and of those shown.  [default: UTC, each its own]")
 @click.option("--schedule", "names", metavar="NAME", multiple=True, help="Only these schedules.")
 @click.option("--job-time", metavar="DURATION", callback=parameters.duration, help="How long a job runs.  [default: 0]")
 @click.option("--max", "most", type=click.IntRange(1), default=100_000, show_default=True, help="Refuse to list more.")
@@ -37,7 +37,7 @@ def simulate(
     *,
     start: str | None,
     end: str | None,
-    tz: str,
+    tz: str | None,
     names: tuple[str, ...],
     job_time: int | None,
     most: int,
@@ -49,7 +49,7 @@ def simulate(
     rota simulate --from 2026-03-28 --to 2026-03-30 --tz Europe/Berlin
     rota simulate --from 2026-01-01 --to 2027-01-01 --svg year.svg
     """
-    zone = parse_zone("--tz", tz)
+    zone = UTC if tz is None else parse_zone("--tz", tz)
     with target.open() as rota:
         first = rota.clock.now() if start is None else parse_instant("--from", start, zone)
         last = first + _DAY_MS if end is None else parse_instant("--to", end, zone)
@@ -64,9 +64,9 @@ def simulate(
         fires = [one.tick.nominal for one in ticks if one.tick.status is TickStatus.FIRED]
         svg.write_text(draw_heat_map(fires, first, last, zone))
         talk(f"{len(fires)} fires, drawn into {svg}")
-    shapes = [_shape(one, zone, job_types) for one in ticks]
+    shapes = [_shape(one, one.schedule.trigger.zone if tz is None else zone, job_types) for one in ticks]
     if svg is None or target.as_json:
-        answer(shapes, as_json=target.as_json, show=lambda: _show(shapes, zone))
+        answer(shapes, as_json=target.as_json, show=lambda: _show(shapes))
 
 
 def _entries(rota: Engine, names: tuple[str, ...]) -> list[ScheduleEntry]:
@@ -94,10 +94,12 @@ def _shape(one: SimulatedTick, zone: str, job_types: dict[str, str]) -> Shape:
     }
 
 
-def _show(shapes: list[Shape], zone: str) -> None:
+def _show(shapes: list[Shape]) -> None:
     rows = [(_time(one), one["schedule"], one["job_type"], one["status"], one["reason"]) for one in shapes]
-    print_table((zone, "SCHEDULE", "JOB TYPE", "STATUS", "REASON"), rows, nothing="Nothing would fire.")
+    print_table(("TIME", "SCHEDULE", "JOB TYPE", "STATUS", "REASON"), rows, nothing="Nothing would fire.")
 
 
 def _time(shape: Shape) -> str:
-    return str(shape["local"]).replace("T", " ")
+    instant, zone = shape["instant"], shape["zone"]
+    assert isinstance(instant, int)
+    return moment_in(instant, str(zone))

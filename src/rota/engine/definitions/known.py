@@ -12,6 +12,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from rota.errors import NotFound
+from rota.model.ids import is_id
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store.store import Store
@@ -103,20 +104,20 @@ class KnownDefinitions:
     def known_job_type(self, name: str) -> JobType | None:
         return self._view.job_types.get(name)
 
-    def node_type_by_uuid(self, uuid: str) -> NodeType:
-        """By uuid only, and as the store has it now: a name may look like a uuid."""
+    def current_node_type(self, name: str) -> NodeType:
+        """By name or uuid, as the store has it now. What looks like a uuid is one, even if another has that name."""
         self.refresh()
-        return _checked_uuid("node type", self.known_node_type(uuid), uuid)
+        return _not_another("node type", self.node_type(name), name)
 
-    def job_type_by_uuid(self, uuid: str) -> JobType:
-        """By uuid only, and as the store has it now: a name may look like a uuid."""
+    def current_job_type(self, name: str) -> JobType:
+        """By name or uuid, as the store has it now. What looks like a uuid is one, even if another has that name."""
         self.refresh()
-        return _checked_uuid("job type", self.known_job_type(uuid), uuid)
+        return _not_another("job type", self.job_type(name), name)
 
 
-def _checked_uuid(kind: str, found: Definition | None, uuid: str) -> Definition:
-    if found is None or found.uuid != uuid:
-        raise NotFound(kind, uuid)
+def _not_another(kind: str, found: Definition, name: str) -> Definition:
+    if is_id(name) and found.uuid != name:
+        raise NotFound(kind, name)
     return found
 
 

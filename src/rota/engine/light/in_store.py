@@ -62,7 +62,8 @@ class StoreScheduler:
         if left is not None:
             self._engine.schedules.remove([left.schedule])
         try:
-            self._engine.schedules.create(self._request(command), managed_by=MANAGED_BY)
+            now = self._engine.clock.now()
+            self._engine.schedules.create(self._request(command, now), managed_by=MANAGED_BY, now=now)
         except Conflict:
             raise _RaceLost from None  # somebody else made one for the same key
 
@@ -70,7 +71,9 @@ class StoreScheduler:
         def change(entry: ScheduleEntry, now: int) -> Schedule:
             if is_over(entry):
                 raise _RaceLost
-            made = self._engine.schedules.make(self._request(command), entry.schedule.uuid, now, managed_by=MANAGED_BY)
+            made = self._engine.schedules.make(
+                self._request(command, now), entry.schedule.uuid, now, managed_by=MANAGED_BY
+            )
             return structs.replace(made, created_at=entry.schedule.created_at)
 
         try:
@@ -78,8 +81,7 @@ class StoreScheduler:
         except NotFound:
             raise _RaceLost from None
 
-    def _request(self, command: TaskDefinition) -> ScheduleRequest:
-        now = self._engine.clock.now()
+    def _request(self, command: TaskDefinition, now: int) -> ScheduleRequest:
         ensure_built_in(self._engine.definitions, LIGHT_JOB_TYPE, now)
         return request_of(settled(command, now), now)
 
@@ -117,7 +119,7 @@ def request_of(definition: TaskDefinition, now: int) -> ScheduleRequest:
     )
     every = definition.frequency
     if every is None:
-        at = max(definition.start or now, now)
+        at = max(definition.start or 0, now + 1)  # everything up to now counts as decided
         return structs.replace(request, at=at, catch_up=CatchUpRequest(CatchUpMode.LAST, "none"))
     catch_up = CatchUpRequest(CATCH_UP.mode, CATCH_UP.window_ms, CATCH_UP.max_fires)
     frequency = Frequency(every.time_unit, every.time)

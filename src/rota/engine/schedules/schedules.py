@@ -49,11 +49,17 @@ class Schedules:
         return entry
 
     def create(
-        self, request: ScheduleRequest, *, by: Caller | None = None, uuid: str | None = None, managed_by: str = ""
+        self,
+        request: ScheduleRequest,
+        *,
+        by: Caller | None = None,
+        uuid: str | None = None,
+        managed_by: str = "",
+        now: int | None = None,
     ) -> ScheduleEntry:
         """A new schedule. One that would never fire is refused, unless it is defined in a file; so is one that makes
-        what the caller may not."""
-        now = self._clock.now()
+        what the caller may not. A caller whose request says something about `now` hands it in."""
+        now = self._clock.now() if now is None else now
         schedule = self.make(request, uuid or new_id(now), now, managed_by=managed_by)
         self._check_may_make(by, schedule)
         if schedule.paused and managed_by and not schedule.pause_note:

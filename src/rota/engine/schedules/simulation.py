@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, structs
 
-from rota.model.schedules.schedule import Schedule, Tick, TickStatus
+from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.schedules.ticking import Situation, aimed, decide
 from rota.store.schedules import ScheduleEntry
 
@@ -38,15 +38,24 @@ def simulate(entries: Iterable[ScheduleEntry], start: int, end: int, *, job_ms: 
             heapq.heappush(heap, (max(actor.due, now + 1), number))
 
 
+def _as_of(entry: ScheduleEntry, start: int) -> tuple[Schedule, ScheduleState]:
+    """A schedule as it would begin at an instant. What has become of it since is not known there: in the past it has
+    run nothing yet, and it was there already."""
+    schedule, state = entry.schedule, structs.replace(entry.state, cursor=start - 1, jobs=())
+    if entry.state.cursor is None or entry.state.cursor < start:
+        return schedule, state
+    unknown = structs.replace(state, runs=0, last_scheduled_at=None, last_ended=None)
+    return structs.replace(schedule, created_at=min(schedule.created_at, start)), unknown
+
+
 class _Actor:
     """One schedule in a simulation, with the ends of its jobs."""
 
     def __init__(self, entry: ScheduleEntry, start: int, job_ms: int) -> None:
-        self.schedule = entry.schedule
+        self.schedule, begin = _as_of(entry, start)
         self._job_ms = job_ms
         self._ends: list[int] = []
-        begin = structs.replace(entry.state, cursor=max(start - 1, entry.state.cursor or 0), jobs=())
-        self._state = aimed(entry.schedule, begin, start)
+        self._state = aimed(self.schedule, begin, start)
 
     @property
     def due(self) -> int | None:

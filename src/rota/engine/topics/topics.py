@@ -1,11 +1,13 @@
-"""Topics: the only way to publish to them."""
+"""Topics: the only way to publish to them, and how they are read."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
+from rota.errors import NotFound
 from rota.model.limits import MAX_PAYLOAD_BYTES, encode_json
 from rota.model.topic import MESSAGE_ID, TopicRecord, check_topic
 from rota.store.store import Store
+from rota.store.topics import TopicPage
 
 MAX_RECORD_BYTES = 2 * MAX_PAYLOAD_BYTES
 
@@ -20,7 +22,7 @@ class Publisher(Protocol):
 
 
 class Topics:
-    """Publishes to the topics of the store."""
+    """The topics of the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -30,6 +32,15 @@ class Topics:
         for record in records:
             encode_json("record", [record.key, record.value, record.headers], MAX_RECORD_BYTES)
         return self._store.append_topic(topic, records)
+
+    def read(self, topic: str, *, offset: int, limit: int) -> TopicPage:
+        """Records from an offset on; a negative one counts from the end. `NotFound` if nothing was ever published."""
+        page = self._store.read_topic(topic, offset=max(offset, 0), limit=1 if offset < 0 else limit)
+        if page is None:
+            raise NotFound("topic", topic, "it is made when the first record is published")
+        if offset >= 0:
+            return page
+        return self.read(topic, offset=max(page.topic.end + offset, 0), limit=limit)
 
 
 def named_record(id: str, *, key: object, value: object, now: int) -> TopicRecord:

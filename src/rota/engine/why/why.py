@@ -93,6 +93,6 @@ class Why:
     def _job_type(self, uuid: str) -> JobType | None:
         self._definitions.refresh()
         try:
-            return self._definitions.job_type_by_uuid(uuid)
+            return self._definitions.current_job_type(uuid)
         except NotFound:
             return None

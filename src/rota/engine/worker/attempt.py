@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 
 from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.definitions.definitions import Definitions
@@ -67,6 +68,9 @@ class Attempt:
                 self.run.should_stop = True
             if self.task is not None:
                 self.task.cancel()
+
+
+_ONCE = RetryPolicy()
 
 
 class Runner:
@@ -163,17 +167,20 @@ class Runner:
             return timed_out(_timeout_of(run) or 0, results) if may_retry else runs_on(_timeout_of(run) or 0)
         return cancelled(results) if attempt.reason is Stop.CANCELLED else INTERRUPTED
 
-    def retry_policy(self, claim: Claim) -> RetryPolicy:
-        """The job's own, or its type's."""
+    def retry_policy(self, claim: Claim, outcome: Outcome) -> RetryPolicy:
+        """The job's own, or its type's. Only a failed attempt is tried again, and only for that is it looked up."""
+        if outcome.kind is not OutcomeKind.FAILED:
+            return _ONCE
         if claim.spec.retry is not None:
             return claim.spec.retry
         job_type = self._definitions.known_job_type(claim.spec.job_type)
-        return job_type.retry if job_type else RetryPolicy()
+        return job_type.retry if job_type else _ONCE
 
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
         logs = self._logs
-        return LogCap(lambda message, level: logs.add(claim, message, level), lambda: logs.is_crowded(claim))
+        many = partial(logs.add_lines, claim)
+        return LogCap(partial(logs.add, claim), partial(logs.is_crowded, claim), partial(logs.note, claim), many=many)
 
 
 def _timeout_of(run: Run) -> int | None:

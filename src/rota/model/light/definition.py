@@ -127,6 +127,11 @@ def _action(value: object) -> Action:
     return Action(value)
 
 
+def _whole(value: object) -> object:
+    """JSON may write a whole number as 10.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _frequency(value: object) -> TaskFrequency | None:
     if value is None:
         return None
@@ -137,7 +142,7 @@ def _frequency(value: object) -> TaskFrequency | None:
             raise InvalidInput(f"frequency.{field!s:.100}", "is no field of a frequency; these are timeUnit and time")
     unit = read_unit("frequency.timeUnit", value.get("timeUnit"))
     most = min(_AVRO_INT, MAX_INTERVAL_MS // unit.millis)
-    return TaskFrequency(unit, check_range("frequency.time", value.get("time"), 1, most))
+    return TaskFrequency(unit, check_range("frequency.time", _whole(value.get("time")), 1, most))
 
 
 def _topic(value: object, action: Action) -> str:
@@ -145,7 +150,7 @@ def _topic(value: object, action: Action) -> str:
 
 
 def _start(value: object) -> int | None:
-    return None if value is None else check_range("start", value, 0, MAX_INSTANT)
+    return None if value is None else check_range("start", _whole(value), 0, MAX_INSTANT)
 
 
 def _data(value: object) -> dict[str, str] | None:

@@ -6,9 +6,10 @@ from rota.model.events.configuration import Configuration, ConfigurationState
 from rota.model.events.evaluation import Evaluation, Row, Verdict, lacking, standing_rows
 from rota.model.events.explanation import named
 from rota.model.job_type import JobType
+from rota.model.triggers.zones.moments import moment
 from rota.model.why.answer import Answer, Code, Reason, answer
 from rota.model.why.queue import QueueFacts, why_closed
-from rota.model.why.words import moment, roughly
+from rota.model.why.words import roughly
 
 
 class ConfigurationFacts(Struct, frozen=True, kw_only=True):

@@ -7,9 +7,10 @@ from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import Node
 from rota.model.schedules.schedule import LOCK_PREFIX
+from rota.model.triggers.zones.moments import moment
 from rota.model.why.answer import Answer, Code, Reason, answer
 from rota.model.why.queue import QueueFacts, why_closed, why_full
-from rota.model.why.words import ago, count_of, moment, roughly, until
+from rota.model.why.words import ago, count_of, roughly, until
 
 
 class JobFacts(Struct, frozen=True, kw_only=True):

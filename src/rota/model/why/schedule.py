@@ -5,9 +5,10 @@ from msgspec import Struct
 from rota.model.job_type import JobType
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.schedules.ticking import Situation, has_run_often_enough, is_excluded, reason_to_skip
+from rota.model.triggers.zones.moments import moment
 from rota.model.why.answer import Answer, Code, Reason, answer
 from rota.model.why.queue import QueueFacts, why_closed
-from rota.model.why.words import ago, count_of, moment, until
+from rota.model.why.words import ago, count_of, until
 
 
 class ScheduleFacts(Struct, frozen=True, kw_only=True):

@@ -1,16 +1,7 @@
 """Instants, errors and numbers as sentences tell them."""
 
-from datetime import datetime
-from zoneinfo import ZoneInfo
-
 from rota.model.triggers.durations import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, duration_words
-
-
-def moment(ms: int, zone: str) -> str:
-    """`2026-11-15 20:30:00 +01:00`; UTC is written as such."""
-    at = datetime.fromtimestamp(ms // 1000, ZoneInfo(zone))
-    offset = at.strftime("%z")
-    return f"{at:%Y-%m-%d %H:%M:%S} {'UTC' if offset == '+0000' else f'{offset[:3]}:{offset[3:]}'}"
+from rota.model.triggers.zones.moments import moment
 
 
 def until(ms: int, now: int, zone: str) -> str:

@@ -13,14 +13,18 @@ from msgspec import inspect
 
 from rota.errors import InvalidInput
 from rota.model.ids import check_id
-from rota.server.bodies.values import check_values
+from rota.server.gate.path_slashes import SLASH
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$?\.?(?P<where>.*?)`)?$", re.DOTALL)
 _FIELD = re.compile(r"^Object (?P<fault>missing required|contains unknown) field `(?P<name>.*)`$", re.DOTALL)
 _FAULTS = {"missing required": "is missing", "contains unknown": "is not known here"}
+REFERENCES = frozenset({"job_type", "node_type", "schedule", "name"})
+"""Path parameters that are a uuid or a name."""
+_BY_PATTERN = "matching regex"
+"""How msgspec begins to quote a pattern; ids are the only values that have one."""
 
 
-def decode_body(raw: bytes, kind: Any) -> Any:
+def decode_body(raw: bytes | bytearray, kind: Any) -> Any:
     """The JSON body as a `kind`."""
     try:
         return _decoder(kind).decode(raw)
@@ -35,13 +39,7 @@ def decode_body(raw: bytes, kind: Any) -> Any:
         raise InvalidInput("body", "is nested too deeply") from None
 
 
-def decode_big_body(raw: bytes, kind: Any) -> Any:
-    """The same, of a body that takes its time: for a thread."""
-    check_values(raw)
-    return decode_body(raw, kind)
-
-
-def _loosely(raw: bytes) -> Any:
+def _loosely(raw: bytes | bytearray) -> Any:
     """Any JSON; a fault in what follows a value of a wrong type shows here."""
     try:
         return msgspec.json.decode(raw)
@@ -70,11 +68,19 @@ def decode_query(raw: bytes, kind: Any) -> Any:
 
 
 def decode_path(parameters: dict[str, Any]) -> dict[str, str]:
-    """Path parameters, ids among them checked."""
-    return {
-        name: check_id(name, value) if name == "uuid" or name.endswith("_uuid") else value
-        for name, value in parameters.items()
-    }
+    """Path parameters: ids checked, and names as people wrote them. What can be read as an id is one."""
+    return {name: _path_value(name, value.replace(SLASH, "/")) for name, value in parameters.items()}
+
+
+def _path_value(name: str, value: str) -> str:
+    if name == "uuid":
+        return check_id(name, value)
+    if name not in REFERENCES:
+        return value
+    try:
+        return check_id(name, value)
+    except InvalidInput:
+        return value
 
 
 def _convert(values: Any, kind: Any, whole: str, *, strict: bool) -> Any:
@@ -92,6 +98,8 @@ def _translated(error: msgspec.ValidationError, whole: str) -> InvalidInput:
     if field:
         name = f"{where}.{field['name']}" if where else field["name"]
         return InvalidInput(name, _FAULTS[field["fault"]])
+    if _BY_PATTERN in what:
+        return InvalidInput(where or whole, "is not a UUID, such as 01890a5d-ac96-774b-bcce-b302099a8057")
     reason = what.replace("`", "")
     return InvalidInput(where or whole, reason[:1].lower() + reason[1:])
 

@@ -19,6 +19,21 @@ td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top } 
 """
 
 
+_LINKS = {
+    "/docs": "every operation of the HTTP API",
+    "/openapi.json": "the same for programs",
+    "/health": "whether all is well",
+    "/metrics": "for Prometheus; needs a key",
+}
+
+
+def root_page(version: str) -> str:
+    """What there is on this server, for somebody who opens its address."""
+    links = "".join(f'<li><a href="{path}">{path}</a> {words}</li>' for path, words in _LINKS.items())
+    hint = "Programs ask below <code>/api</code> and show a key: <code>Authorization: Bearer KEY</code>."
+    return _whole("Rota", f"<h1>Rota {_text(version)}</h1><p>{hint}</p><ul>{links}</ul>")
+
+
 def page(document: Document) -> str:
     """The whole page."""
     info = document["info"]
@@ -29,10 +44,14 @@ def page(document: Document) -> str:
         parts += _operations(document, tag["name"])
     parts.append("<h2>schemas</h2>")
     parts += [_schema(name, schema) for name, schema in sorted(document["components"]["schemas"].items())]
+    return _whole("Rota API", "".join(parts))
+
+
+def _whole(title: str, body: str) -> str:
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Rota API</title>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>"
+        f"<style>{_STYLE}</style></head><body>{body}</body></html>"
     )
 
 

@@ -7,6 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rota.server.answers import error_answer
 from rota.server.gate.foreign_pages import is_from_foreign_page
 from rota.server.gate.names import Names
+from rota.server.gate.path_slashes import with_slashes_apart
 from rota.server.gate.proxies import FORWARDING, Proxies
 
 IS_DIRECT = "rota.is_direct"
@@ -36,7 +37,7 @@ class Gate:
             await error_answer(status, message, {"Connection": "close"})(scope, receive, send)
             return
         self._tell_sender(scope, headers)
-        await self._app(scope, receive, send)
+        await self._app(with_slashes_apart(scope), receive, send)
 
     def _refusal(self, scope: Scope, pairs: list[tuple[bytes, bytes]]) -> tuple[int, str] | None:
         if _UNREADABLE in scope["path"] and not _is_text(scope.get("raw_path", b"")):

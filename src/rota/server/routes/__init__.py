@@ -12,6 +12,7 @@ from rota.server.routes import (
     queues,
     schedules,
     system,
+    topics,
 )
 from rota.server.routes.jobs import bulk, jobs, lists, logs
 
@@ -29,6 +30,7 @@ ALL: tuple[Operation, ...] = tuple(
         nodes.routes,
         events.routes,
         configurations.routes,
+        topics.routes,
         audit.routes,
         partitions.routes,
         system.routes,

@@ -87,31 +87,33 @@ def create_job_type(api: Api, call: Call[NewJobType, None]) -> DoneTo:
     return DoneTo(uuid=made.uuid)
 
 
-@routes.get("/api/job_types/{uuid}", needs=Scope.TYPES_READ, answer=JobTypeShape, errors=(404,))
+@routes.get("/api/job_types/{job_type}", needs=Scope.TYPES_READ, answer=JobTypeShape, errors=(404,))
 def show_job_type(api: Api, call: Call[None, None]) -> JobTypeShape:
     """One job type.
 
     Keys without the scope `types:w` see `***` in the place of what may be a secret.
     """
-    found = api.engine.definitions.job_type_by_uuid(call.path["uuid"])
+    found = api.engine.definitions.current_job_type(call.path["job_type"])
     return job_type_shape(found, masked=not may_define(call.caller))
 
 
-@routes.put("/api/job_types/{uuid}", needs=Scope.TYPES_WRITE, body=WholeJobType, answer=JobTypeShape, errors=(404, 409))
+@routes.put(
+    "/api/job_types/{job_type}", needs=Scope.TYPES_WRITE, body=WholeJobType, answer=JobTypeShape, errors=(404, 409)
+)
 def replace_job_type(api: Api, call: Call[WholeJobType, None]) -> JobTypeShape:
     """Change a job type to what is given here. Jobs that run already go on as they began."""
-    uuid = api.engine.definitions.job_type_by_uuid(call.path["uuid"]).uuid
+    uuid = api.engine.definitions.current_job_type(call.path["job_type"]).uuid
     if call.body.uuid is not None:
         check_path_uuid(call.body.uuid, uuid)
     return _changed(api, call.body.job_type(uuid))
 
 
 @routes.patch(
-    "/api/job_types/{uuid}", needs=Scope.TYPES_WRITE, body=JobTypeChange, answer=JobTypeShape, errors=(404, 409)
+    "/api/job_types/{job_type}", needs=Scope.TYPES_WRITE, body=JobTypeChange, answer=JobTypeShape, errors=(404, 409)
 )
 def change_job_type(api: Api, call: Call[JobTypeChange, None]) -> JobTypeShape:
     """Change some fields of a job type."""
-    found = api.engine.definitions.job_type_by_uuid(call.path["uuid"])
+    found = api.engine.definitions.current_job_type(call.path["job_type"])
     given = {key: value for key, value in structs.asdict(call.body).items() if value is not UNSET}
     names = {"timeout": "timeout_ms", "retries": "retry"}
     changes = {names.get(key, key): value for key, value in given.items()}
@@ -122,10 +124,10 @@ def change_job_type(api: Api, call: Call[JobTypeChange, None]) -> JobTypeShape:
     return _changed(api, structs.replace(found, **changes))
 
 
-@routes.delete("/api/job_types/{uuid}", needs=Scope.TYPES_WRITE, answer=DoneTo, errors=(404, 409))
+@routes.delete("/api/job_types/{job_type}", needs=Scope.TYPES_WRITE, answer=DoneTo, errors=(404, 409))
 def delete_job_type(api: Api, call: Call[None, None]) -> DoneTo:
     """Remove a job type. Jobs of it that still wait will fail when they are run."""
-    found = api.engine.definitions.job_type_by_uuid(call.path["uuid"])
+    found = api.engine.definitions.current_job_type(call.path["job_type"])
     api.engine.definitions.delete_job_type(found.uuid)
     return DoneTo(uuid=found.uuid)
 

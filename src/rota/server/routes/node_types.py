@@ -3,6 +3,8 @@
 from msgspec import Struct
 
 from rota.engine.keys.access import Scope
+from rota.errors import NotFound
+from rota.model.ids import is_id, new_id
 from rota.model.node import NodeType
 from rota.server.answers import Done, DoneTo
 from rota.server.api import Api
@@ -15,9 +17,9 @@ routes = Routes("node types")
 
 
 class NodeTypeBody(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A node type. Its uuid is the one in the path."""
+    """A node type. Its uuid is the one in the path; where that has a name, it may be left out."""
 
-    uuid: fields.Uuid
+    uuid: fields.Uuid | None = None
     name: fields.Name
     thread_count: fields.Threads
     managed_by: str | None = None
@@ -36,38 +38,52 @@ def list_node_types(api: Api, call: Call[None, None]) -> NodeTypeList:
     return NodeTypeList([node_type_shape(one) for one in api.engine.definitions.node_types()])
 
 
-@routes.get("/api/node_types/{uuid}", needs=Scope.TYPES_READ, answer=NodeTypeShape, errors=(404,))
+@routes.get("/api/node_types/{node_type}", needs=Scope.TYPES_READ, answer=NodeTypeShape, errors=(404,))
 def show_node_type(api: Api, call: Call[None, None]) -> NodeTypeShape:
     """One node type."""
-    return node_type_shape(api.engine.definitions.node_type_by_uuid(call.path["uuid"]))
+    return node_type_shape(api.engine.definitions.current_node_type(call.path["node_type"]))
 
 
-@routes.post("/api/node_types/{uuid}", needs=Scope.TYPES_WRITE, body=NodeTypeBody, answer=Done, errors=(409,))
+@routes.post("/api/node_types/{node_type}", needs=Scope.TYPES_WRITE, body=NodeTypeBody, answer=Done, errors=(404, 409))
 def put_node_type(api: Api, call: Call[NodeTypeBody, None]) -> Done:
-    """Create a node type, or change the one of this uuid. Nodes take a new thread_count at their next start."""
-    body, uuid = call.body, call.path["uuid"]
-    check_path_uuid(body.uuid, uuid)
+    """Create a node type, or change the one of this uuid or name. Nodes follow a new thread_count at once."""
+    body, uuid = call.body, _uuid_of(api, call)
+    if body.uuid is not None:
+        check_path_uuid(body.uuid, uuid)
     api.engine.definitions.put_node_type(NodeType(uuid=uuid, name=body.name, thread_count=body.thread_count))
     return Done()
 
 
-@routes.delete("/api/node_types/{uuid}", needs=Scope.TYPES_WRITE, answer=DoneTo, errors=(404, 409))
+def _uuid_of(api: Api, call: Call[NodeTypeBody, None]) -> str:
+    """What the path names: a uuid, new or not, the name of a node type, or the name of a new one."""
+    name, body = call.path["node_type"], call.body
+    if is_id(name):
+        return name
+    try:
+        return api.engine.definitions.current_node_type(name).uuid
+    except NotFound:
+        if body.name != name:
+            raise
+    return body.uuid.lower() if body.uuid else new_id(api.engine.clock.now())
+
+
+@routes.delete("/api/node_types/{node_type}", needs=Scope.TYPES_WRITE, answer=DoneTo, errors=(404, 409))
 def delete_node_type(api: Api, call: Call[None, None]) -> DoneTo:
     """Remove a node type that no job type uses and whose queue holds no live jobs."""
-    found = api.engine.definitions.node_type_by_uuid(call.path["uuid"])
+    found = api.engine.definitions.current_node_type(call.path["node_type"])
     api.engine.definitions.delete_node_type(found.uuid)
     return DoneTo(uuid=found.uuid)
 
 
-@routes.post("/api/node_types/{uuid}/pause", needs=Scope.QUEUES_WRITE, answer=DoneTo, errors=(404,))
+@routes.post("/api/node_types/{node_type}/pause", needs=Scope.QUEUES_WRITE, answer=DoneTo, errors=(404,))
 def pause_queue(api: Api, call: Call[None, None]) -> DoneTo:
     """Give out no jobs of this queue. Running ones go on, new ones are accepted."""
-    found = api.engine.definitions.node_type_by_uuid(call.path["uuid"])
+    found = api.engine.definitions.current_node_type(call.path["node_type"])
     return DoneTo(uuid=api.engine.queues.pause(found.uuid).uuid)
 
 
-@routes.post("/api/node_types/{uuid}/resume", needs=Scope.QUEUES_WRITE, answer=DoneTo, errors=(404,))
+@routes.post("/api/node_types/{node_type}/resume", needs=Scope.QUEUES_WRITE, answer=DoneTo, errors=(404,))
 def resume_queue(api: Api, call: Call[None, None]) -> DoneTo:
     """Give out jobs again."""
-    found = api.engine.definitions.node_type_by_uuid(call.path["uuid"])
+    found = api.engine.definitions.current_node_type(call.path["node_type"])
     return DoneTo(uuid=api.engine.queues.resume(found.uuid).uuid)

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from rota.engine.keys.access import Scope
 from rota.engine.schedules.upcoming import Fire, next_fires, warnings_of
 from rota.errors import NotFound
+from rota.model.ids import is_id
 from rota.model.schedules.edits import request_of
 from rota.model.schedules.request import ScheduleRequest, read_trigger
 from rota.model.triggers.trigger import Progress
@@ -114,13 +115,13 @@ def create_schedule(api: Api, call: Call[NewSchedule, None]) -> DoneTo:
     return DoneTo(uuid=api.engine.schedules.create(call.body.request(), by=call.caller).schedule.uuid)
 
 
-@routes.get("/api/schedules/{uuid}", needs=_READ, answer=ScheduleShape, errors=(404,))
+@routes.get("/api/schedules/{schedule}", needs=_READ, answer=ScheduleShape, errors=(404,))
 def show_schedule(api: Api, call: Call[None, None]) -> ScheduleShape:
     """One schedule."""
     return _shape(api, _find(api, call))
 
 
-@routes.put("/api/schedules/{uuid}", needs=_WRITE, body=WholeSchedule, answer=ScheduleShape, errors=(404, 409))
+@routes.put("/api/schedules/{schedule}", needs=_WRITE, body=WholeSchedule, answer=ScheduleShape, errors=(404, 409))
 def replace_schedule(api: Api, call: Call[WholeSchedule, None]) -> ScheduleShape:
     """Define a schedule anew. The past is not fired again."""
     uuid = _find(api, call).schedule.uuid
@@ -128,7 +129,7 @@ def replace_schedule(api: Api, call: Call[WholeSchedule, None]) -> ScheduleShape
     return _shape(api, changed)
 
 
-@routes.patch("/api/schedules/{uuid}", needs=_WRITE, body=ScheduleChange, answer=ScheduleShape, errors=(404, 409))
+@routes.patch("/api/schedules/{schedule}", needs=_WRITE, body=ScheduleChange, answer=ScheduleShape, errors=(404, 409))
 def change_schedule(api: Api, call: Call[Any, None]) -> ScheduleShape:
     """Change some fields of a schedule. The past is not fired again."""
     entry = _find(api, call)
@@ -138,41 +139,46 @@ def change_schedule(api: Api, call: Call[Any, None]) -> ScheduleShape:
     return _shape(api, changed)
 
 
-@routes.delete("/api/schedules/{uuid}", needs=_WRITE, answer=DoneTo, errors=(409,))
+@routes.delete("/api/schedules/{schedule}", needs=_WRITE, answer=DoneTo, errors=(404, 409))
 def delete_schedule(api: Api, call: Call[None, None]) -> DoneTo:
-    """Remove a schedule with its ticks. Its jobs stay; one that is not there is gone already."""
-    uuid = call.path["uuid"]
-    if api.engine.store.find_schedules([uuid])[0] is not None:
-        with suppress(NotFound):  # somebody else was faster
-            api.engine.schedules.delete(uuid)
+    """Remove a schedule with its ticks. Its jobs stay; a uuid that is not there is gone already."""
+    name = call.path["schedule"]
+    try:
+        uuid = _find(api, call).schedule.uuid
+    except NotFound:
+        if not is_id(name):
+            raise
+        return DoneTo(uuid=name)
+    with suppress(NotFound):  # somebody else was faster
+        api.engine.schedules.delete(uuid)
     return DoneTo(uuid=uuid)
 
 
-@routes.post("/api/schedules/{uuid}/pause", needs=_WRITE, body=Pause, answer=ScheduleShape, errors=(404, 409))
+@routes.post("/api/schedules/{schedule}/pause", needs=_WRITE, body=Pause, answer=ScheduleShape, errors=(404, 409))
 def pause_schedule(api: Api, call: Call[Pause, None]) -> ScheduleShape:
     """Let a schedule rest. Ticks that pass meanwhile are counted as skipped."""
     return _shape(api, api.engine.schedules.pause(_find(api, call).schedule.uuid, call.body.note))
 
 
-@routes.post("/api/schedules/{uuid}/resume", needs=_WRITE, answer=ScheduleShape, errors=(404, 409))
+@routes.post("/api/schedules/{schedule}/resume", needs=_WRITE, answer=ScheduleShape, errors=(404, 409))
 def resume_schedule(api: Api, call: Call[None, None]) -> ScheduleShape:
     """Let a schedule fire again, from now on."""
     return _shape(api, api.engine.schedules.resume(_find(api, call).schedule.uuid))
 
 
-@routes.post("/api/schedules/{uuid}/run", needs=_WRITE, answer=DoneTo, errors=(404,))
+@routes.post("/api/schedules/{schedule}/run", needs=_WRITE, answer=DoneTo, errors=(404,))
 def run_schedule(api: Api, call: Call[None, None]) -> DoneTo:
     """Make a job of a schedule now, beside its ticks. The uuid is the job's."""
     return DoneTo(uuid=api.engine.schedules.run_now(_find(api, call).schedule.uuid, by=call.caller).job_id)
 
 
-@routes.get("/api/schedules/{uuid}/why", needs=_READ, answer=WhyShape, errors=(404,))
+@routes.get("/api/schedules/{schedule}/why", needs=_READ, answer=WhyShape, errors=(404,))
 def why_schedule(api: Api, call: Call[None, None]) -> WhyShape:
     """Why a schedule does not fire at this moment, and when it will."""
     return why_shape(api.engine.why.schedule(_find(api, call).schedule.uuid))
 
 
-@routes.get("/api/schedules/{uuid}/ticks", needs=_READ, query=TickQuery, answer=TickList, errors=(404,))
+@routes.get("/api/schedules/{schedule}/ticks", needs=_READ, query=TickQuery, answer=TickList, errors=(404,))
 def list_ticks(api: Api, call: Call[None, TickQuery]) -> TickList:
     """What became of a schedule's times, the latest first."""
     uuid = _find(api, call).schedule.uuid
@@ -180,7 +186,7 @@ def list_ticks(api: Api, call: Call[None, TickQuery]) -> TickList:
     return TickList([tick_shape(row) for row in rows])
 
 
-@routes.get("/api/schedules/{uuid}/next", needs=_READ, query=NextQuery, answer=FireList, errors=(404,))
+@routes.get("/api/schedules/{schedule}/next", needs=_READ, query=NextQuery, answer=FireList, errors=(404,))
 def next_of_schedule(api: Api, call: Call[None, NextQuery]) -> FireList:
     """When a schedule fires next, whether it is paused or not."""
     entry = _find(api, call)
@@ -204,7 +210,7 @@ def next_of_cron(api: Api, call: Call[None, CronQuery]) -> FireList:
 
 
 @routes.post(
-    "/api/schedules/{uuid}/backfills", needs=_WRITE, body=NewBackfill, answer=BackfillPlanShape, errors=(404, 409)
+    "/api/schedules/{schedule}/backfills", needs=_WRITE, body=NewBackfill, answer=BackfillPlanShape, errors=(404, 409)
 )
 def create_backfill(api: Api, call: Call[NewBackfill, None]) -> BackfillPlanShape:
     """Make jobs for instants in the past, or say which. Doing it again makes none twice."""
@@ -214,7 +220,7 @@ def create_backfill(api: Api, call: Call[NewBackfill, None]) -> BackfillPlanShap
     return backfill_plan_shape(api.engine.backfills.start(uuid, request, by=call.caller))
 
 
-@routes.get("/api/schedules/{uuid}/backfills/{id}", needs=_READ, answer=BackfillProgress, errors=(404,))
+@routes.get("/api/schedules/{schedule}/backfills/{id}", needs=_READ, answer=BackfillProgress, errors=(404,))
 def show_backfill(api: Api, call: Call[None, None]) -> BackfillProgress:
     """How far a backfill is."""
     uuid, backfill_id = _find(api, call).schedule.uuid, call.path["id"]
@@ -222,7 +228,9 @@ def show_backfill(api: Api, call: Call[None, None]) -> BackfillProgress:
     return BackfillProgress(backfill_shape(found), api.engine.backfills.progress(uuid, backfill_id))
 
 
-@routes.post("/api/schedules/{uuid}/backfills/{id}/cancel", needs=_WRITE, answer=BackfillProgress, errors=(404, 409))
+@routes.post(
+    "/api/schedules/{schedule}/backfills/{id}/cancel", needs=_WRITE, answer=BackfillProgress, errors=(404, 409)
+)
 def cancel_backfill(api: Api, call: Call[None, None]) -> BackfillProgress:
     """Cancel what has not ended of a backfill."""
     api.engine.backfills.cancel(_find(api, call).schedule.uuid, call.path["id"])
@@ -230,10 +238,11 @@ def cancel_backfill(api: Api, call: Call[None, None]) -> BackfillProgress:
 
 
 def _find(api: Api, call: Call[Any, Any]) -> ScheduleEntry:
-    """By uuid only: a name may look like one."""
-    entry = api.engine.store.find_schedules([call.path["uuid"]])[0]
-    if entry is None:
-        raise NotFound("schedule", call.path["uuid"])
+    """By uuid or name. What looks like a uuid is one, even if another schedule has that name."""
+    name = call.path["schedule"]
+    entry = api.engine.schedules.find(name)
+    if is_id(name) and entry.schedule.uuid != name:
+        raise NotFound("schedule", name)
     return entry
 
 

@@ -29,6 +29,7 @@ class QueueKeys:
         "marks",
         "outbox",
         "paused",
+        "progress",
         "pulses",
         "ready",
         "running",
@@ -80,6 +81,8 @@ class QueueKeys:
         """string: the last number that a run under a lock was given."""
         self.paused = self._base + "paused"
         """string: there while the queue is paused."""
+        self.progress = self._base + "progress"
+        """hash: job id -> how far it has come (JSON), only for jobs that said so."""
         self.totals = self._base + "totals"
         """hash: how many jobs were enqueued, succeeded, failed and cancelled in all."""
         self.synced = self._base + "synced"

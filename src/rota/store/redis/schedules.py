@@ -6,11 +6,11 @@ from functools import partial
 from msgspec import structs
 
 from rota.errors import Conflict
-from rota.model.schedules.schedule import Tick, TickStatus
+from rota.model.schedules.schedule import ScheduleState, Tick, TickStatus
 from rota.model.settlement import cancelled_before_run
 from rota.store.records.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
 from rota.store.redis.jobs.entries import new_entry
-from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS
+from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.queues.queues import RedisQueues
 from rota.store.redis.queues.signals import tell_to_cancel
@@ -94,10 +94,21 @@ class RedisSchedules(RedisQueues):
             due = "" if one.state.due is None else one.state.due
             body = encode_over(one.schedule, old)
             args += [one.schedule.uuid, expected, body, one.state.version, encode(one.state), due]
-        return [
-            bool(done)
-            for done in self._link.run("put_schedules", [keys.schedules, keys.schedule_states, keys.schedule_due], args)
-        ]
+        places = [keys.schedules, keys.schedule_states, keys.schedule_due]
+        answers, was_repeated = self._link.run_and_tell("put_schedules", places, args)
+        own = self._put_before(keys, changes) if was_repeated else set()
+        return [bool(done) or one.schedule.uuid in own for one, done in zip(changes, answers, strict=True)]
+
+    def _put_before(self, keys: QueueKeys, changes: Sequence[ScheduleChange]) -> set[str]:
+        """Schedules that a repeated call found changed because it had changed them itself: all of what it writes is
+        there."""
+        uuids = [one.schedule.uuid for one in changes]
+        bodies, states = self._redis.hmget(keys.schedules, uuids), self._redis.hmget(keys.schedule_states, uuids)
+        return {
+            one.schedule.uuid
+            for one, body, state in zip(changes, bodies, states, strict=True)
+            if state == _stored_state(one.state) and body == encode_over(one.schedule, body)
+        }
 
     def _move(self, change: ScheduleChange, old: ScheduleEntry) -> bool:
         """Bring a schedule to another queue, which a cluster cannot do in one step.
@@ -153,7 +164,9 @@ class RedisSchedules(RedisQueues):
     def _forget_in(self, queue: str, uuids: list[str]) -> set[str]:
         k = self._keys_of(queue)
         keys = [k.schedules, k.schedule_states, k.schedule_due, *map(k.ticks, uuids)]
-        return {uuid for uuid, done in zip(uuids, self._link.run("delete_schedules", keys, uuids), strict=True) if done}
+        answers, was_repeated = self._link.run_and_tell("delete_schedules", keys, uuids)
+        # They were there a moment ago: what a repeated call finds gone, it has deleted itself.
+        return {uuid for uuid, done in zip(uuids, answers, strict=True) if done or was_repeated}
 
     def find_schedules(self, uuids: Sequence[str]) -> list[ScheduleEntry | None]:
         if not uuids:
@@ -250,12 +263,16 @@ def _entry(raw: list[bytes]) -> ScheduleEntry:
     return ScheduleEntry(schedule, state, live, waiting, failed)
 
 
+def _stored_state(state: ScheduleState) -> bytes:
+    return b"%d %b" % (state.version, encode(state))
+
+
 def _firing_entry(firing: Firing, now: int) -> list[Value]:
     state, specs = firing.state, firing.specs
     version = state.version
     due = "" if state.due is None else state.due
     trims = 1 if version % _TRIM_SLACK == 0 else ""
-    entry: list[Value] = [firing.schedule.uuid, firing.expected, b"%d %b" % (version, encode(state)), due]
+    entry: list[Value] = [firing.schedule.uuid, firing.expected, _stored_state(state), due]
     entry += (len(firing.ticks), len(specs), trims)
     may_be_refused = any(spec.unique_key is not None for spec in specs)
     for tick in firing.ticks:

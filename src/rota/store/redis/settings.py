@@ -27,4 +27,7 @@ class RedisSettings(RedisPart):
         return {name: found[name] for name in sorted(found) if name.startswith(prefix)}
 
     def delete_setting(self, name: str) -> bool:
-        return bool(self._redis.hdel(SETTINGS, name))
+        # Looked at first: a deletion whose answer was lost is repeated, and finds nothing.
+        was_there = self._redis.hexists(SETTINGS, name)
+        self._redis.hdel(SETTINGS, name)
+        return bool(was_there)

@@ -1,13 +1,12 @@
 """A trigger in plain English, made from the same tree that fires, so that words and fires never disagree."""
 
-from datetime import UTC, datetime, timedelta
-
 from rota.model.triggers.cron.cron import Cron
 from rota.model.triggers.durations import duration_words, period_words
 from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import CronTrigger, FrequencyTrigger, IntervalTrigger, OnceTrigger, Progress, Trigger
 from rota.model.triggers.words.days import day_words
 from rota.model.triggers.words.times import lists_times, time_words
+from rota.model.triggers.zones.moments import moment
 
 _SINCE = {
     Anchor.START: "",
@@ -38,9 +37,5 @@ def trigger_words(trigger: Trigger, progress: Progress) -> str:
         case OnceTrigger(at=None):
             return f"once, {duration_words(trigger.delay_ms or 0)} after it is made"
         case OnceTrigger():
-            return f"once at {_iso(trigger.at or 0)}"
-
-
-def _iso(millis: int) -> str:
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
-    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds").removesuffix(".000") + " UTC"
+            at = trigger.at or 0
+            return f"once at {moment(at, trigger.zone, timespec='milliseconds' if at % 1000 else 'seconds')}"

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from rota.model.ids import is_id
 from rota.model.job import JobState
 from rota.server.api import Api
 from rota.shapes import fields
@@ -37,8 +38,13 @@ def job_query(api: Api, given: JobFilter) -> JobQuery:
         states=frozenset([*given.state, *given.status]),
         job_type=api.engine.definitions.job_type(given.job_type).uuid if given.job_type else None,
         node=given.node,
-        schedule=given.schedule,
+        schedule=_schedule(api, given.schedule) if given.schedule else None,
         since=given.since,
         until=given.until,
         search=given.search,
     )
+
+
+def _schedule(api: Api, name: str) -> str:
+    """Its uuid: the jobs of one that is gone are found by it too."""
+    return name.lower() if is_id(name.lower()) else api.engine.schedules.find(name).schedule.uuid

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct, structs
 
 from rota.engine.keys.access import Scope
 from rota.errors import NotFound
+from rota.model.ids import is_id
 from rota.model.job import FINAL_STATES, JobState
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
@@ -27,23 +28,19 @@ class PageQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     cursor: fields.Cursor | None = None
 
 
-@routes.get("/api/jobs/{node_type_uuid}/queued", needs=Scope.JOBS_READ, query=PageQuery, answer=JobList, errors=(404,))
+@routes.get("/api/jobs/{node_type}/queued", needs=Scope.JOBS_READ, query=PageQuery, answer=JobList, errors=(404,))
 def list_queued(api: Api, call: Call[None, PageQuery]) -> JobList:
     """Jobs of a node type that wait, for a node or for their time."""
     return _list(api, call, _WAITING)
 
 
-@routes.get(
-    "/api/jobs/{node_type_uuid}/in_progress", needs=Scope.JOBS_READ, query=PageQuery, answer=JobList, errors=(404,)
-)
+@routes.get("/api/jobs/{node_type}/in_progress", needs=Scope.JOBS_READ, query=PageQuery, answer=JobList, errors=(404,))
 def list_in_progress(api: Api, call: Call[None, PageQuery]) -> JobList:
     """Jobs of a node type that are executing."""
     return _list(api, call, _RUNNING)
 
 
-@routes.get(
-    "/api/jobs/{node_type_uuid}/finished", needs=Scope.JOBS_READ, query=PageQuery, answer=JobList, errors=(404,)
-)
+@routes.get("/api/jobs/{node_type}/finished", needs=Scope.JOBS_READ, query=PageQuery, answer=JobList, errors=(404,))
 def list_finished(api: Api, call: Call[None, PageQuery]) -> JobList:
     """Jobs of a node type that ended, the latest first.
 
@@ -52,13 +49,18 @@ def list_finished(api: Api, call: Call[None, PageQuery]) -> JobList:
     return _list(api, call, FINAL_STATES, shown=_without_results)
 
 
-@routes.get("/api/jobs/{node_type_uuid}/{uuid}", needs=Scope.JOBS_READ, answer=JobShape, errors=(404,))
+@routes.get("/api/jobs/{node_type}/{uuid}", needs=Scope.JOBS_READ, answer=JobShape, errors=(404,))
 def show_finished(api: Api, call: Call[None, None]) -> JobShape:
     """A finished job of a node type, with its results and errors."""
     job = api.engine.jobs.find(call.path["uuid"])
-    if job.spec.queue != call.path["node_type_uuid"] or not job.state.is_final:
+    if job.spec.queue != _queue(api, call.path["node_type"]) or not job.state.is_final:
         raise NotFound("finished job of this node type", job.id, f"GET /api/jobs/{job.id} shows any job")
     return api.describe([job])[0]
+
+
+def _queue(api: Api, name: str) -> str:
+    """A queue by its uuid, which outlives its node type in history, or by its name."""
+    return name if is_id(name) else api.engine.definitions.current_node_type(name).uuid
 
 
 def _list(
@@ -67,7 +69,7 @@ def _list(
     states: frozenset[JobState],
     shown: Callable[[JobShape], JobShape] = lambda job: job,
 ) -> JobList:
-    queue = api.engine.definitions.node_type(call.path["node_type_uuid"]).uuid
+    queue = api.engine.definitions.current_node_type(call.path["node_type"]).uuid
     query = JobQuery(queue=queue, states=states)
     return job_page(api, query, limit=call.query.limit, cursor=call.query.cursor or None, shown=shown)
 
