@@ -1,5 +1,7 @@
 """`rota up --kafka`: no Redis, no file, and any instance answers for all."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +17,7 @@ from tests.servers import wait_until
 from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, Reader
 from tests.system.up import Up
 
+ROOT = Path(__file__).parents[2]
 KEY = "only-for-this-test-0123456789abcdef"
 
 
@@ -67,6 +70,34 @@ def test_any_instance_answers_and_nothing_is_left_on_the_disk(kafka: Kafka, two:
     assert {task.definition.name for task in kafka.tasks(40)} == {f"n-{number}" for number in range(12)}
     assert list(tmp_path.iterdir()) == []
     assert two[0].ask("/health") == (200, "ok")
+
+
+def test_what_was_defined_by_rest_is_consumed_by_a_program_that_knows_only_the_schemas(
+    kafka: Kafka, two: list[Up]
+) -> None:
+    body = {
+        "host": "networknt.com",
+        "name": "report",
+        "topic": kafka.due,
+        "frequency": {"timeUnit": "MILLISECONDS", "time": 500},
+        "start": 1_700_000_000_123,
+        "data": {"city": "Paris"},
+    }
+    assert two[0].ask("/schedulers", msgspec.json.encode(body))[0] == 200
+    kafka.tasks(1)
+
+    folder = ROOT / "src/rota/model/light/avro"
+    words = [ROOT / "examples/light/kafka_consumer.py", kafka.bootstrap, kafka.due, folder, "--count", "4"]
+    ended = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=DEADLINE_S)
+
+    assert ended.returncode == 0, ended.stderr
+    lines = [line.split(maxsplit=3) for line in ended.stdout.splitlines()]
+    first = int(lines[0][2])
+    assert first % 500 == 123
+    assert lines == [
+        [f"networknt.com/report/{instant}", "report", str(instant), "{'city': 'Paris'}"]
+        for instant in range(first, first + 2_000, 500)
+    ]
 
 
 def test_update_and_delete_of_nothing_are_not_found_and_leave_nothing_on_the_topic(kafka: Kafka, two: list[Up]) -> None:
