@@ -8,7 +8,7 @@ from rota.clock import Clock
 from rota.engine.audit.record import record, record_change
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.definitions.ownership import refuse_file_owned
+from rota.engine.definitions.ownership import refuse_file_owned, refuse_task_definition
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_make, check_may_trigger
@@ -49,11 +49,17 @@ class Schedules:
         return entry
 
     def create(
-        self, request: ScheduleRequest, *, by: Caller | None = None, uuid: str | None = None, managed_by: str = ""
+        self,
+        request: ScheduleRequest,
+        *,
+        by: Caller | None = None,
+        uuid: str | None = None,
+        managed_by: str = "",
+        now: int | None = None,
     ) -> ScheduleEntry:
         """A new schedule. One that would never fire is refused, unless it is defined in a file; so is one that makes
-        what the caller may not."""
-        now = self._clock.now()
+        what the caller may not. A caller whose request says something about `now` hands it in."""
+        now = self._clock.now() if now is None else now
         schedule = self.make(request, uuid or new_id(now), now, managed_by=managed_by)
         self._check_may_make(by, schedule)
         if schedule.paused and managed_by and not schedule.pause_note:
@@ -122,6 +128,7 @@ class Schedules:
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
             refuse_file_owned(entry.schedule)
+            refuse_task_definition(entry.schedule)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
             made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
