@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export PYTHON VENV
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check docs bench soak mutants clean named-python
+.PHONY: help up test check docs dist bench soak mutants clean named-python
 
 help:  ## Show this.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -18,8 +18,8 @@ up: $(VENV)/run.stamp  ## Start Rota on SQLite, with a small demo. Options: make
 	@$(BIN)/rota up $(ARGS)
 
 test: $(VENV)/dev.stamp  ## Run all tests. Some of them: make test ARGS="-k queue"
-	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && \
-	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" $(BIN)/python -m pytest -n auto --maxprocesses=$(WORKERS) $(ARGS)
+	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && kafka=$$(scripts/ensure-kafka) && \
+	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" ROTA_TEST_KAFKA="$$kafka" $(BIN)/python -m pytest -n auto --maxprocesses=$(WORKERS) $(ARGS)
 
 check: $(VENV)/dev.stamp  ## Lint, format and types.
 	@$(BIN)/ruff check
@@ -30,6 +30,9 @@ check: $(VENV)/dev.stamp  ## Lint, format and types.
 docs: $(VENV)/docs.stamp  ## Build the manual into site/. To read it while you write: make docs ARGS=serve
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(or $(ARGS),build --clean) --strict
 
+dist: $(VENV)/run.stamp  ## Build sdist and wheel into dist/, and try the wheel in an empty environment.
+	@scripts/dist $(ARGS)
+
 bench: $(VENV)/dev.stamp  ## Measure. Options: make bench ARGS="--help"
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -37,8 +40,8 @@ soak: $(VENV)/dev.stamp  ## Load and random faults for 15 minutes, judged from o
 	@server=$$(scripts/ensure-redis) && ROTA_TEST_REDIS_SERVER="$$server" $(BIN)/python -m tests.soak $(ARGS)
 
 mutants: $(VENV)/dev.stamp  ## Make dangerous changes one by one: which does no test notice? Options: make mutants ARGS="stores -k token"
-	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && \
-	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" $(BIN)/python -m tests.mutants $(ARGS)
+	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && kafka=$$(scripts/ensure-kafka) && \
+	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" ROTA_TEST_KAFKA="$$kafka" $(BIN)/python -m tests.mutants $(ARGS)
 
 clean:  ## Remove the virtual environments, caches and builds. Stores (*.db) stay.
 	rm -rf .venv .venv-newest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist site

@@ -49,23 +49,24 @@ FREE_NAMES = {"rota.__version__"}
 """What everybody may take from the package itself."""
 
 WRITING = {
-    "append_audit", "append_logs", "apply_verdicts", "beat", "begin_jobs", "cancel_jobs", "claim_due_schedules",
-    "claim_jobs",
-    "clear_outbox",
+    "append_audit", "append_logs", "append_topic", "apply_verdicts", "beat", "begin_jobs", "cancel_jobs",
+    "claim_due_schedules", "claim_jobs", "clear_outbox",
     "delete_configurations", "delete_job_types", "delete_jobs", "delete_node_types", "delete_schedules",
     "delete_setting", "enqueue_jobs", "finish_and_claim_jobs", "finish_jobs", "fire_schedules", "forget_pulse",
     "forget_queue", "leave_queue", "lifeline", "mark_orphans", "pause_queue", "put_configurations", "put_job_types",
     "put_node_types", "put_schedules", "put_setting", "reclaim_jobs", "recover_claims", "remove_nodes",
-    "renew_claims", "resume_queue", "retry_jobs", "trim_audit", "trim_history",
+    "renew_claims", "resume_queue", "retry_jobs", "trim_audit", "trim_history", "trim_topics",
 }  # fmt: skip
 """Operations of a store, and of a lifeline, that change something. `lifeline` opens the way to two of them."""
 READING = {
     "claims_of_node", "close", "configuration_uuid", "count_jobs", "count_series", "definitions_version",
     "find_configurations", "find_jobs", "find_schedules", "get_setting", "list_audit", "list_configurations",
     "list_evaluations", "list_job_types", "list_jobs", "list_node_types", "list_nodes", "list_queues",
-    "list_schedules", "list_series", "list_settings", "list_ticks", "list_validations",
+    "list_schedules", "list_series", "list_settings", "list_ticks", "list_topics", "list_validations",
     "listening_configurations", "load_configurations", "match_events", "now", "paused_queues", "problems",
-    "read_job_rules", "read_logs", "read_outbox", "read_pulses", "read_stats", "read_totals", "read_wait",
+    "read_job_rules", "read_logs", "read_outbox", "read_progress", "read_pulses", "read_stats", "read_topic",
+    "read_totals",
+    "read_wait",
     "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store"}

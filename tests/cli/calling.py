@@ -66,14 +66,15 @@ def call_process(*words: str, **variables: str) -> Answer:
 class RotaProcess:
     """A verb that goes on until it is stopped. Killed at the end of a test that left it running."""
 
-    def __init__(self, words: Sequence[str], cwd: Path, **variables: str) -> None:
+    def __init__(self, words: Sequence[str], cwd: Path, program: Path | None = None, /, **variables: str) -> None:
+        """`program` is an installed `rota`, in the place of the one in the source."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rota", *words],
+            [program, *words] if program else [sys.executable, "-m", "rota", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=cwd,
-            env=environment(**variables),
+            env=environment(**({"PYTHONPATH": ""} if program else {}), **variables),
         )
         self.stdout: list[str] = []
         self.stderr: list[str] = []

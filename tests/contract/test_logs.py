@@ -1,13 +1,17 @@
 """Logs: written only by the holder of a job, read by anyone, in order."""
 
+from msgspec.structs import replace
+
 from rota.model.ids import new_id
 from rota.model.log import LogEntry
+from rota.model.progress import Progress
 from rota.store import Store
 from rota.store.logs import LogBatch
 from tests.conftest import OpenStore
 from tests.contract.building import (
     NOW,
     claim,
+    claim_all,
     claim_one,
     enqueue,
     fail_and_retry,
@@ -188,6 +192,22 @@ def test_many_lines_are_written_in_one_call(store: Store) -> None:
     store.append_logs([log_batch(claimed, *lines)])
 
     assert [entry.message for entry in store.read_logs(claimed.spec.id, limit=10_000).entries] == lines
+    for after in (0, 1, 999, 1_000, 1_001, 8_999):
+        page = store.read_logs(claimed.spec.id, after=after, limit=1_001)
+        assert [entry.message for entry in page.entries] == lines[after : after + 1_001]
+        assert page.next == min(after + 1_001, 9_000)
+
+
+def test_long_lines_that_are_written_in_one_call_stay_whole(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+    lines = [f"{number} {'x' * 16_000}" for number in range(40)] + ["short", "y" * 1_000_000, "last"]
+
+    store.append_logs([log_batch(claimed, *lines)])
+
+    assert messages_of(store, claimed.spec.id) == lines
+    assert [entry.message for entry in store.read_logs(claimed.spec.id, after=39, limit=3).entries] == lines[39:42]
 
 
 def test_writing_nothing_refuses_nothing(store: Store) -> None:
@@ -209,3 +229,44 @@ def test_lines_are_read_through_every_handle(store: Store, open_again: OpenStore
     store.append_logs([log_batch(claimed, "line")])
 
     assert messages_of(other, claimed.spec.id) == ["line"]
+
+
+def test_the_latest_progress_of_a_job_is_kept_with_its_log(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue), spec(queue))
+    claimed, silent = claim_all(store, queue)
+    half = Progress(done=1, total=2, message="é half", time=NOW, attempt=1)
+
+    store.append_logs([replace(log_batch(claimed), progress=Progress(done=0, time=NOW))])
+    store.append_logs([replace(log_batch(claimed, "one"), progress=half), log_batch(silent, "two")])
+    store.append_logs([log_batch(claimed, "three")])
+
+    assert store.read_progress(queue, [claimed.spec.id, silent.spec.id, new_id(NOW)]) == {claimed.spec.id: half}
+    assert messages_of(store, claimed.spec.id) == ["one", "three"]
+    finish(store, succeed(claimed))
+    assert store.read_progress(queue, [claimed.spec.id]) == {claimed.spec.id: half}
+    assert store.read_progress(queue, []) == {}
+
+
+def test_a_stale_token_cannot_say_how_far_a_job_is(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+    finish(store, fail_and_retry(claimed))
+
+    refused = store.append_logs([replace(log_batch(claimed), progress=Progress(done=1, time=NOW))])
+
+    assert refused == {claimed.spec.id}
+    assert store.read_progress(queue, [claimed.spec.id]) == {}
+
+
+def test_the_progress_of_a_deleted_job_is_forgotten(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+    store.append_logs([replace(log_batch(claimed), progress=Progress(done=1, time=NOW))])
+    finish(store, succeed(claimed))
+
+    store.delete_jobs([claimed.spec.id])
+
+    assert store.read_progress(queue, [claimed.spec.id]) == {}

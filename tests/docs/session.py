@@ -21,7 +21,7 @@ _END = "-- end of the command --"
 _NODE = r"^node +[0-9a-f]{8}-"
 _ENDLESS = {
     "rota up": _NODE,
-    "rota worker": _NODE,
+    "rota worker": rf"{_NODE}|^processes ",
     "rota scheduler": _NODE,
     "rota server": _NODE,
     "rota watch": "^Watching ",
@@ -31,7 +31,7 @@ _ENDLESS = {
 _LOOKS = (
     *("rota jobs", "rota job ", "rota logs", "rota nodes", "rota queues", "rota schedule ticks", "rota explain"),
     *("rota event list", "redis-cli LRANGE", "redis-cli HKEYS", "redis-cli HGET", "redis-cli HVALS"),
-    *("redis-cli ZRANGE", "redis-cli ZCARD", "redis-cli HGETALL", "rota sources", "rota tasks"),
+    *("redis-cli ZRANGE", "redis-cli ZCARD", "redis-cli HGETALL", "rota sources", "rota tasks", "rota topic"),
 )
 """Commands that only look. What they show may still be on its way, so they are repeated until it has come."""
 

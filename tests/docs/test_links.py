@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from rota.cli.main import cli
-from rota.settings.fields import FIELDS, SERVER_KEYS
+from rota.settings.fields import FIELDS, SECTIONS
 from tests.docs.pages import ROOT, all_pages, blocks_of, example_pages, name_of, prose_of
 
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -81,10 +81,10 @@ def _leaves(tree: Any) -> Iterator[str]:
 
 def test_every_setting_is_in_the_table_of_settings() -> None:
     table = (ROOT / "docs/stores-and-operations.md").read_text()
-    keys_of_server = {field: f"server.{key}" for key, field in SERVER_KEYS.items()}
+    key_of = {field: f"{section}.{key}" for section, keys in SECTIONS.items() for key, field in keys.items()}
 
     for field in FIELDS:
-        assert f"`{keys_of_server.get(field, field)}`" in table, field
+        assert f"`{key_of.get(field, field)}`" in table, field
 
 
 def test_every_command_is_shown_in_the_manual() -> None:

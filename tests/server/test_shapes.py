@@ -11,6 +11,7 @@ from rota.model.job import Cause, Job, JobSpec, JobState, PastAttempt
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
+from rota.model.progress import Progress
 from rota.model.retry import RetryPolicy
 from rota.model.schedules.schedule import Backfill, Overlap, Schedule, ScheduleState, Tick, TickStatus
 from rota.model.triggers.catch_up import CatchUp, CatchUpMode
@@ -62,7 +63,9 @@ def test_a_job() -> None:
         past=(PastAttempt(number=6, started_at=14, ended_at=15, node="other", error="exit code 3"),),
     )
 
-    assert shown(job_shape(job, {"jt": "report"}, {"q": "default"})) == {
+    progress = Progress(done=1, total=3, message="m", time=16, attempt=7)
+
+    assert shown(job_shape(job, {"jt": "report"}, {"q": "default"}, progress)) == {
         "uuid": "id",
         "job_type_uuid": "jt",
         "job_type": "report",
@@ -88,6 +91,7 @@ def test_a_job() -> None:
         "unique_key": "u",
         "cancel_requested": True,
         "cause": {"kind": "schedule", "name": "nightly", "instant": 6},
+        "progress": {"done": 1, "total": 3, "percent": 33, "message": "m", "time": 16, "attempt": 7},
         "results": {"r": 12},
         "errors": {"e": 13},
         "error": '{"e":13}',
@@ -101,7 +105,7 @@ def test_a_bare_job() -> None:
 
     assert {name for name, value in found.items() if value is None} == {
         *("job_type", "node_type", "executing_node", "started_at", "ended_at", "timeout", "retries", "unique_key"),
-        *("cause", "results", "errors", "error"),
+        *("cause", "progress", "results", "errors", "error"),
     }
     assert (found["attempt"], found["attempts"]) == (0, [])
     assert (found["available_at"], found["cancel_requested"], found["arguments"]) == (9, False, {})

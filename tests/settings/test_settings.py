@@ -558,3 +558,29 @@ def test_a_file_is_owned_by_its_folder_its_project_or_by_whom_it_says(tmp_path: 
 
     assert [one.owner for one in (by_folder, by_word, by_project)] == ["shop", "bank", "market"]
     assert load_settings({}, {}, None, tmp_path).owner == ""
+
+
+def test_kafka_has_a_section_of_its_own_and_its_options_are_secrets(tmp_path: Path) -> None:
+    settings = load_yaml(
+        tmp_path,
+        """
+        server: {advertise: "https://rota.example.com"}
+        kafka:
+          brokers: ["kafka1:9092", "SASL_SSL://[::1]:9093"]
+          input_topic: tasks
+          partitions: 4
+          replication: 3
+          session_timeout_s: 20
+          options: ["sasl.username=me", "sasl.password=let=me=in"]
+        """,
+    )
+
+    assert settings.kafka == ("kafka1:9092", "SASL_SSL://[::1]:9093")
+    assert (settings.kafka_input_topic, settings.kafka_partitions, settings.kafka_replication) == ("tasks", 4, 3)
+    assert (settings.kafka_session_timeout_s, settings.advertise) == (20.0, "https://rota.example.com")
+    assert settings.kafka_options == ("sasl.username=me", "sasl.password=let=me=in")
+    assert "let=me=in" not in repr(settings)
+    assert load(tmp_path, {"ROTA_KAFKA": "a:1, b:2"}).kafka == ("a:1", "b:2")
+    assert "is no broker" in refusal(tmp_path, "kafka: {brokers: [kafka1]}")
+    assert "let=me" not in refusal(tmp_path, "kafka: {options: [password]}")
+    assert "did you mean 'brokers'?" in refusal(tmp_path, "kafka: {broker: []}")

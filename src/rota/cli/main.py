@@ -29,7 +29,7 @@ FAULT = 70
 _OWN_SECTIONS = {
     "Run": {
         "up": Verb("rota.cli.run.run:up", "Scheduler, worker and server in one process."),
-        "worker": Verb("rota.cli.run.run:worker", "Run jobs of one node type."),
+        "worker": Verb("rota.cli.run.worker:worker", "Run jobs of one node type."),
         "scheduler": Verb("rota.cli.run.run:scheduler", "Fire schedules and do housekeeping, without running jobs."),
         "server": Verb("rota.cli.run.run:server", "Serve the HTTP API, without running jobs."),
     },
@@ -49,6 +49,9 @@ _OWN_SECTIONS = {
             "rota.cli.events.configurations:explain_configuration", "Why a configuration fired, or did not."
         ),
         "watch": Verb("rota.cli.events.watch_files:watch", "Post an event for every new file in some directories."),
+    },
+    "Topics": {
+        "topic": Verb("rota.cli.events.topics:topic", "Read topics: list, tail."),
     },
     "Definitions": {
         "job-type": Verb("rota.cli.definitions.job_types:job_type", "What can be run: create, list, show, delete."),

@@ -1,8 +1,9 @@
-"""Values on the command line that are more than text: durations, instants, JSON, key=value pairs.
+"""Values on the command line that are more than text: durations, sizes, instants, JSON, key=value pairs.
 
 Each is a callback of a click option, so that a bad value is a usage error that names the option.
 """
 
+import re
 from datetime import datetime
 
 import click
@@ -11,6 +12,9 @@ import msgspec
 from rota.clock import as_millis
 from rota.errors import InvalidInput
 from rota.model.triggers.durations import parse_duration
+
+_SHIFT = {"K": 10, "M": 20, "G": 30}
+_SIZE = re.compile(r"([1-9][0-9]{0,9})([KMG])(?:I?B)?", re.ASCII)
 
 
 def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -21,6 +25,16 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> i
         return parse_duration(param.name or "", value, least_ms=0)
     except InvalidInput as error:
         raise click.BadParameter(error.reason, ctx, param) from None
+
+
+def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """500M, 2G, 64K, always with a unit. Gives bytes."""
+    if value is None:
+        return None
+    found = _SIZE.fullmatch(value.strip().upper())
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not a size such as 500M or 2G", ctx, param)
+    return int(found[1]) << _SHIFT[found[2]]
 
 
 def instant(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rota.dialects import sync_tasks, synchrony
+from rota.dialects import light, sync_tasks, synchrony
 from rota.dialects.manifest import Manifest, load
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 DIALECTS: tuple[Manifest, ...] = (
     synchrony.MANIFEST,
     sync_tasks.MANIFEST,
+    light.MANIFEST,
 )
 
 

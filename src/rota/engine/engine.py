@@ -11,9 +11,11 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.jobs.changes import JobChanges
 from rota.engine.jobs.intake import Intake
 from rota.engine.jobs.queues import Queues
+from rota.engine.light.scheduler import SharedScheduler
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.backfill import Backfills
 from rota.engine.schedules.schedules import Schedules
+from rota.engine.topics.topics import Topics
 from rota.engine.why.why import Why
 from rota.errors import StoreUnavailable
 from rota.settings import Settings
@@ -53,6 +55,9 @@ class Engine:
         self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
         self.configurations = Configurations(store, self.definitions, clock)
         self.file = FileDefinitions(store, self.definitions, self.schedules, self.configurations)
+        self.topics = Topics(store)
+        self.light: SharedScheduler | None = None
+        """Who keeps the light scheduler's definitions where the store does not: Kafka. The host sets it."""
         self.why = Why(store, self.definitions, self.jobs, self.schedules, self.configurations, clock)
 
     @classmethod

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 from rota.dialects import registry
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
@@ -30,6 +31,7 @@ from rota.engine.observation.observers import Observers
 from rota.engine.worker.times import ABANDON_S
 from rota.errors import InvalidInput, RotaError, StoreError
 from rota.host.file_watch import FileWatch
+from rota.host.kafka import advertised, kafka_scheduler, without_store
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.side_nodes import SideNode
 from rota.host.signals import heard_signals
@@ -188,11 +190,22 @@ class Host:
             rate_limit=self.settings.rate_limit,
             metrics_open=self.settings.metrics_open,
             bound_to=(self.settings.host, *([] if self.listener is None else [str(self.listener.getsockname()[0])])),
-            allowed_hosts=self.settings.allowed_hosts,
+            allowed_hosts=(*self.settings.allowed_hosts, *self._advertised_names()),
             trusted_proxies=self.settings.trusted_proxies,
         )
         keys = KeyRing(self.engine.store, plan, self.engine.clock)
-        return Api(self.engine, keys=keys, health=self.node.health, options=options)
+        return Api(self.engine, keys=keys, health=self._health, options=options)
+
+    def _advertised_names(self) -> list[str]:
+        """The name under which other instances ask this one."""
+        name = (
+            urlsplit(advertised(self.settings, self.address)).hostname if self.settings.kafka and self.address else None
+        )
+        return [] if name is None else [name]
+
+    def _health(self) -> str | None:
+        found = [self.node.health(), self.engine.light and self.engine.light.trouble]
+        return "; ".join(one for one in found if one) or None
 
     async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
         from rota.server.app import make_app
@@ -247,6 +260,7 @@ def hosted(
 ) -> Iterator[Host]:
     """Everything that a node needs, opened; closed afterwards. A store that is given is used, and stays open. With
     `read_again` a changed file is noticed."""
+    settings = without_store(settings) if store is None else settings
     with ExitStack() as opened:
         listener = _listen(settings, opened) if SERVER in roles else None
         if store is None:
@@ -262,6 +276,9 @@ def hosted(
         if listener is not None:
             # Last of all, because a key that is made here is shown once: nothing may fail before that.
             host.listener, host.key_plan = listener, _prepare_key(settings, store, listener)
+            if settings.kafka and host.address:
+                kafka = kafka_scheduler(settings, host.node, address=host.address, key_plan=host.key_plan)
+                opened.enter_context(kafka)
         yield host
 
 

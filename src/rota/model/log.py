@@ -12,3 +12,5 @@ class LogEntry(Struct, frozen=True, omit_defaults=True):
     message: str
     level: str = "info"
     attempt: int = 1
+    micros: int = 0
+    """Microseconds beyond `time`. Of one attempt each line has an instant of its own, in the order of the lines."""

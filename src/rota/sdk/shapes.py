@@ -81,6 +81,17 @@ class Attempt(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
+class JobProgress(Struct, frozen=True, kw_only=True):
+    """How far a job said it has come."""
+
+    done: float
+    total: float | None = None
+    percent: int | None = None
+    message: str = ""
+    time: int = 0
+    attempt: int = 1
+
+
 class Job(Struct, frozen=True, kw_only=True):
     """One execution of a job type."""
 
@@ -105,6 +116,7 @@ class Job(Struct, frozen=True, kw_only=True):
     unique_key: str | None = None
     cancel_requested: bool = False
     cause: dict[str, object] | None = None
+    progress: JobProgress | None = None
     results: object = None
     errors: object = None
     error: str | None = None

@@ -17,11 +17,13 @@ from rota.engine.keys.key_ring import KeyRing
 from rota.engine.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
 from rota.engine.observation.counters import Counters
 from rota.model.job import Job
+from rota.server.bodies.room import BodyRoom
+from rota.server.connection.unread import UnreadAnswers
 from rota.server.gate.names import Names
 from rota.server.gate.proxies import Proxies
 from rota.server.log_feeds import LogFeeds
 from rota.server.operations import Operation
-from rota.shapes.jobs import JobShape, job_shape
+from rota.shapes.jobs import JobShape, job_shape, progress_of_jobs
 
 HealthCheck = Callable[[], str | None]
 """None when all is well, else what is wrong, in one line."""
@@ -73,6 +75,8 @@ class Api:
         self.counters = Counters(engine.observers)
         """What happens in this process, for the metrics."""
         self.requests = Requests()
+        self.body_room = BodyRoom()
+        self.unread = UnreadAnswers()
         self.operations: tuple[Operation, ...] = ()
         """What the app offers."""
         # A bucket that holds less than one token would let nobody in.
@@ -101,7 +105,9 @@ class Api:
     # -- what several routes need ----------------------------------------------------------------------------------
 
     def describe(self, jobs: list[Job]) -> list[JobShape]:
-        """Jobs in the native JSON. Names come from what this process knows of the definitions."""
+        """Jobs in the native JSON. Names come from what this process knows of the definitions; how far the jobs have
+        come is asked of the store."""
         definitions = self.engine.definitions
         job_types, queues = definitions.known_job_type_names(), definitions.known_queue_names()
-        return [job_shape(job, job_types, queues) for job in jobs]
+        progress = progress_of_jobs(self.engine.store, jobs)
+        return [job_shape(job, job_types, queues, progress.get(job.id)) for job in jobs]

@@ -22,10 +22,13 @@ from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
 from rota.server.bodies import decoding
+from rota.server.bodies.reading import read_body
+from rota.server.bodies.room import Place
+from rota.server.bodies.values import count_values
 from rota.server.connection.facts import CONNECTION, IS_OWN_PROGRAM
 from rota.server.gate.gate import IS_DIRECT
 from rota.server.gate.own_programs import is_own_program
-from rota.server.operations import JSON, Call, NoBody, Operation
+from rota.server.operations import Call, NoBody, Operation
 from rota.shapes.errors import status_of
 
 _logger = logging.getLogger("rota.server")
@@ -51,7 +54,7 @@ class Endpoint:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         answer = await self._answer(method, scope, receive)
         self._api.requests.count(method, self._path, answer.status_code)
-        await answer(scope, receive, send)
+        await self._api.unread.give(answer, scope, receive, send)
 
     async def _answer(self, method: str, scope: Scope, receive: Receive) -> Response:
         """Any answer, also to a fault of ours: its details are for the log alone."""
@@ -73,20 +76,26 @@ class Endpoint:
             raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
         if not caller.may(operation.needs):
             raise Refusal(403, f"the key {caller.name!r} lacks the scope {operation.needs}")
-        body = await _body(operation, headers, receive)
-        call: Call[Any, Any] = Call(
-            decoding.decode_path(scope["path_params"]),
-            decoding.decode_query(scope["query_string"], operation.query) if operation.query else None,
-            await self._decoded(operation, body),
-            caller,
-            headers,
-        )
-        begin_acting(Actor(caller.name, f"api {_address_of(scope)}", caller.key))
-        if self._is_async[method]:
-            found = await operation.run(self._api, call)
-        else:
-            found = await self._api.in_thread(operation.run, self._api, call)
-        return found if isinstance(found, Response) else Json(found)
+        place = Place(self._api.body_room)
+        try:
+            body = await read_body(operation, headers, receive, place)
+            call: Call[Any, Any] = Call(
+                decoding.decode_path(scope["path_params"]),
+                decoding.decode_query(scope["query_string"], operation.query) if operation.query else None,
+                await self._decoded(operation, body, place),
+                caller,
+                headers,
+            )
+            begin_acting(Actor(caller.name, f"api {_address_of(scope)}", caller.key))
+            if self._is_async[method]:
+                return _answer(await operation.run(self._api, call))
+            return await self._api.in_thread(self._run_in_thread, operation, call)
+        finally:
+            place.give_back()
+
+    def _run_in_thread(self, operation: Operation, call: Call[Any, Any]) -> Response:
+        """With its answer as bytes: a long one takes its time, too."""
+        return _answer(operation.run(self._api, call))
 
     async def _guest(self, scope: Scope, headers: Headers) -> Caller:
         """Who asks at an open path: somebody if a good key is shown, and nobody else is turned away."""
@@ -97,13 +106,18 @@ class Endpoint:
         except Refusal:
             return NOBODY
 
-    async def _decoded(self, operation: Operation, body: bytes) -> Any:
-        """The body as its type. A big one in a thread, so that the loop goes on: the node's beats are on it."""
+    async def _decoded(self, operation: Operation, body: bytes | bytearray, place: Place) -> Any:
+        """The body as its type. A big one in a thread, so that the loop goes on for others."""
         if operation.body is None or (operation.body is NoBody and not body):
             return None
         if len(body) <= _BIG:
             return decoding.decode_body(body, operation.body)
-        return await self._api.in_thread(decoding.decode_big_body, body, operation.body)
+        place.need_values(await self._api.in_thread(count_values, body))
+        return await self._api.in_thread(decoding.decode_body, body, operation.body)
+
+
+def _answer(found: object) -> Response:
+    return found if isinstance(found, Response) else Json(found)
 
 
 async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
@@ -156,36 +170,6 @@ def _address_of(scope: Scope) -> str:
 
 def too_often(wait_s: float) -> Refusal:
     return Refusal(429, f"too many requests; try again in {wait_s:.1f} s", {"Retry-After": str(ceil(wait_s))})
-
-
-async def _body(operation: Operation, headers: Headers, receive: Receive) -> bytes:
-    if not operation.takes_json:
-        return b""
-    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type != JSON:
-        raise Refusal(415, f"Content-Type must be {JSON}, got {content_type or 'none'!r}")
-    limit = operation.body_limit
-    length = headers.get("content-length", "")
-    if length.isdigit() and int(length) > limit:
-        raise _too_large(limit)
-    parts: list[bytes] = []
-    size, more = 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Refusal(400, "the connection ended in the middle of the body")
-        part = message.get("body", b"")
-        size += len(part)
-        if size > limit:
-            raise _too_large(limit)
-        parts.append(part)
-        more = message.get("more_body", False)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _too_large(limit: int) -> Refusal:
-    # The rest of the body is not read, so the connection cannot be used again.
-    return Refusal(413, f"the body is larger than {limit} bytes", {"Connection": "close"})
 
 
 class NotFoundEndpoint:

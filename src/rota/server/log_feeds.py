@@ -22,9 +22,9 @@ LONGEST_PAUSE_S = 0.5
 _KEPT = 2_000
 _KEPT_SIZE = 2 * 1024 * 1024
 """Letters of the messages that a feed keeps."""
-_GIVEN_SIZE = 256 * 1024
+_GIVEN_SIZE = 64 * 1024
 """Letters that a follower is given at a time: no more waits in memory for one who does not read."""
-_PAGE = 1_000
+_PAGE = 200
 
 InThread = Callable[..., Awaitable[Any]]
 

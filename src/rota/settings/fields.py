@@ -1,7 +1,7 @@
 """Every setting once: where it is in the file, and what its value must be.
 
 Its flag is `--port` and its environment variable `ROTA_PORT` for the field `port`, and so on. In the file it has the
-name of the field too, but for those of the server, which have a section of their own.
+name of the field too, but for those of the server and of Kafka, which have sections of their own.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from rota.model.node import MAX_THREADS
+from rota.model.topic import check_topic
 from rota.settings import values
 from rota.settings.settings import ROLES
 from rota.settings.values import Check
@@ -52,6 +53,13 @@ FIELDS: dict[str, Field] = {
     "pass_environment": Field(values.texts, values.read_words),
     "synchrony_keys": Field(values.flag, values.read_flag),
     "synchrony_job_keys": Field(values.flag, values.read_flag),
+    "kafka": Field(values.brokers, values.read_words),
+    "kafka_input_topic": Field(check_topic),
+    "kafka_partitions": Field(values.whole(1, 10_000), values.read_whole),
+    "kafka_replication": Field(values.whole(1, 100), values.read_whole),
+    "kafka_session_timeout_s": Field(values.number(1, 3600), values.read_number),
+    "kafka_options": Field(values.options, values.read_words),
+    "advertise": Field(values.url),
     "log_level": Field(values.one_of(["DEBUG", "INFO", "WARNING", "ERROR"])),
     "otel": Field(values.flag, values.read_flag),
 }
@@ -70,8 +78,15 @@ SERVER_KEYS = {"enabled": "server_enabled"} | {
         "tls_certificate",
         "tls_key",
         "max_connections",
+        "advertise",
     )
 }
 """Key in the section `server` to field."""
-TOP_KEYS = {field: field for field in FIELDS if field not in SERVER_KEYS.values()}
+KAFKA_KEYS = {"brokers": "kafka"} | {
+    key: f"kafka_{key}" for key in ("input_topic", "partitions", "replication", "session_timeout_s", "options")
+}
+"""Key in the section `kafka` to field."""
+SECTIONS = {"server": SERVER_KEYS, "kafka": KAFKA_KEYS}
+_IN_SECTIONS = {field for keys in SECTIONS.values() for field in keys.values()}
+TOP_KEYS = {field: field for field in FIELDS if field not in _IN_SECTIONS}
 """Key at the top of the file to field."""

@@ -10,7 +10,7 @@ import msgspec
 from rota.errors import InvalidInput
 from rota.settings import values
 from rota.settings.environment import Found, read_environment
-from rota.settings.fields import FIELDS, SERVER_KEYS, TOP_KEYS
+from rota.settings.fields import FIELDS, SECTIONS, TOP_KEYS
 from rota.settings.settings import Settings
 from rota.settings.values import MAX_OWNER
 
@@ -145,13 +145,13 @@ def _shown_name(path: Path, cwd: Path) -> str:
 
 def _file_values(document: "Document", sections: list[str]) -> Iterator[Found]:
     top = document.content
-    document.refuse_unknown(top, [*TOP_KEYS, "server", *_DEFINITIONS, *sections])
+    document.refuse_unknown(top, [*TOP_KEYS, *SECTIONS, *_DEFINITIONS, *sections])
     yield from _section_values(document, top, TOP_KEYS, "")
-    server = top.get("server")
-    if server is not None:
-        section = values.mapping(document.where(top, "server", "server"), server)
-        document.refuse_unknown(section, list(SERVER_KEYS), "server.")
-        yield from _section_values(document, section, SERVER_KEYS, "server.")
+    for name, keys in SECTIONS.items():
+        if top.get(name) is not None:
+            section = values.mapping(document.where(top, name, name), top[name])
+            document.refuse_unknown(section, list(keys), f"{name}.")
+            yield from _section_values(document, section, keys, f"{name}.")
 
 
 def _section_values(

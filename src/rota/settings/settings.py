@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rota.model.schedules.request import ScheduleRequest
 
 ROLES = ("scheduler", "worker", "server")
-SECRETS = frozenset({"api_key", "admin_token"})
+SECRETS = frozenset({"api_key", "admin_token", "kafka_options"})
 DEFAULT = "default"
 
 
@@ -72,6 +72,21 @@ class Settings(Struct, frozen=True, kw_only=True):
     pass_environment: tuple[str, ...] = ("*",)
     """Variables of the node that its commands and Python processes inherit; `*` at the end stands for any rest. Rota's
     own are never among them."""
+    kafka: tuple[str, ...] = ()
+    """Brokers; with them Kafka keeps the task definitions of the light scheduler, and the store is in memory unless one
+    is named."""
+    kafka_input_topic: str = "light-scheduler"
+    """The topic of commands; the other topics, and the consumer group, are named after it."""
+    kafka_partitions: int = 16
+    """Of topics that are made because they are missing."""
+    kafka_replication: int | None = None
+    """Of topics that are made; absent means what the brokers have as their default."""
+    kafka_session_timeout_s: float = 10.0
+    """An instance that is silent for so long loses its partitions to the others."""
+    kafka_options: tuple[str, ...] = ()
+    """Options of librdkafka, each as `name=value`, such as those for TLS and SASL."""
+    advertise: str | None = None
+    """The URL at which other instances reach this server; absent means the address on which it listens."""
     log_level: str = "INFO"
     otel: bool = False
     """Tell OpenTelemetry what the node does. Where that goes, the OTEL_* variables say to the SDK of the process."""
@@ -112,7 +127,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     def _shown(self, field: str) -> str:
         value = getattr(self, field)
-        if field in SECRETS and value is not None:
+        if field in SECRETS and value:
             return MASK
         if field == "store":
             return mask_url(self.store)

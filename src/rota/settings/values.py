@@ -17,6 +17,7 @@ from rota.model.triggers.durations import read_duration
 Check = Callable[[str, object], object]
 
 _HOST_NAME = re.compile(r"\*|(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[?[0-9A-Fa-f:]+\]?")
+_BROKER = re.compile(r"(?:[A-Z_]+://)?(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}")
 _FLAG_WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
@@ -127,6 +128,23 @@ def host_names(where: str, value: object) -> tuple[str, ...]:
     for one in found:
         if not _HOST_NAME.fullmatch(one):
             raise InvalidInput(where, f"{one!r} is not a host name; write it like rota.example.com, without a port")
+    return found
+
+
+def brokers(where: str, value: object) -> tuple[str, ...]:
+    """A list of addresses with ports."""
+    found = texts(where, value)
+    for one in found:
+        if not _BROKER.fullmatch(one):
+            raise InvalidInput(where, f"{one!r} is no broker; write it like kafka.example.com:9092")
+    return found
+
+
+def options(where: str, value: object) -> tuple[str, ...]:
+    """A list of `name=value`; no message repeats one, because some are secrets."""
+    found = texts(where, value)
+    if not all(one.partition("=")[0].strip() and "=" in one for one in found):
+        raise InvalidInput(where, "must be a list of texts, each like security.protocol=SASL_SSL")
     return found
 
 

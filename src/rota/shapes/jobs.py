@@ -3,7 +3,7 @@
 The HTTP API and the command line give the same. Times are epoch milliseconds; what is absent is null.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -14,7 +14,9 @@ from rota.model.job import Cause, Job, JobState
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
+from rota.model.progress import Progress
 from rota.model.retry import RetryPolicy
+from rota.store.logs import LogStore
 
 UniqueWord = Literal["none", "while_running", "while_pending"]
 
@@ -94,6 +96,17 @@ class AttemptShape(Struct, frozen=True, kw_only=True):
     error: str | None
 
 
+class ProgressShape(Struct, frozen=True, kw_only=True):
+    """How far a job said it has come."""
+
+    done: float
+    total: float | None
+    percent: int | None
+    message: str
+    time: int
+    attempt: int
+
+
 class JobShape(Struct, frozen=True, kw_only=True):
     """One execution of a job type."""
 
@@ -121,6 +134,8 @@ class JobShape(Struct, frozen=True, kw_only=True):
     unique_key: str | None
     cancel_requested: bool
     cause: Cause | None
+    progress: ProgressShape | None
+    """The latest word of the job's own code; null if it never said how far it is."""
     results: object
     errors: object
     """As the executor has them; a command that ended badly has none, but its exit code is in the results."""
@@ -206,7 +221,9 @@ def node_shape(node: Node, queue_names: Mapping[str, str], now: int) -> NodeShap
     )
 
 
-def job_shape(job: Job, job_type_names: Mapping[str, str], queue_names: Mapping[str, str]) -> JobShape:
+def job_shape(
+    job: Job, job_type_names: Mapping[str, str], queue_names: Mapping[str, str], progress: Progress | None = None
+) -> JobShape:
     spec = job.spec
     return JobShape(
         uuid=spec.id,
@@ -231,10 +248,34 @@ def job_shape(job: Job, job_type_names: Mapping[str, str], queue_names: Mapping[
         unique_key=spec.unique_key,
         cancel_requested=job.cancel_requested,
         cause=spec.cause,
+        progress=None if progress is None else _progress_shape(progress),
         results=job.results,
         errors=job.errors,
         error=_error_of(job),
     )
+
+
+def _progress_shape(progress: Progress) -> ProgressShape:
+    return ProgressShape(
+        done=progress.done,
+        total=progress.total,
+        percent=progress.percent,
+        message=progress.message,
+        time=progress.time,
+        attempt=progress.attempt,
+    )
+
+
+def progress_of_jobs(store: LogStore, jobs: Sequence[Job]) -> dict[str, Progress]:
+    """How far jobs have come that have begun, by id."""
+    by_queue: dict[str, list[str]] = {}
+    for job in jobs:
+        if job.started_at is not None:
+            by_queue.setdefault(job.spec.queue, []).append(job.id)
+    found: dict[str, Progress] = {}
+    for queue, ids in by_queue.items():
+        found |= store.read_progress(queue, ids)
+    return found
 
 
 def _attempt_shapes(job: Job) -> list[AttemptShape]:

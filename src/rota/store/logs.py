@@ -6,6 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from rota.model.log import LogEntry
+from rota.model.progress import Progress
 
 
 class LogPage(Struct, frozen=True):
@@ -15,22 +16,27 @@ class LogPage(Struct, frozen=True):
 
 
 class LogBatch(Struct, frozen=True):
-    """Log lines of one attempt."""
+    """What one attempt says: lines of its log, and perhaps how far it has come."""
 
     queue: str
     job_id: str
     token: str
     entries: list[LogEntry]
+    progress: Progress | None = None
 
 
 class LogStore(Protocol):
     """What runs of jobs wrote."""
 
     def append_logs(self, batches: Sequence[LogBatch]) -> frozenset[str]:
-        """Add log lines of running jobs; returns the ids that were refused because the token no longer holds the job.
-        Atomic per job."""
+        """Add log lines of running jobs, and put their progress in the place of what they said before; returns the ids
+        that were refused because the token no longer holds the job. Atomic per job."""
         ...
 
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         """Log lines of all attempts from position `after` on, oldest first. Unknown jobs have no lines."""
+        ...
+
+    def read_progress(self, queue: str, job_ids: Sequence[str]) -> dict[str, Progress]:
+        """How far jobs of a queue have come, by id: only those that ever said so. It is kept as long as their logs."""
         ...

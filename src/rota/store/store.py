@@ -31,6 +31,7 @@ from rota.store.queues import QueueStore
 from rota.store.records.unreadable import Unreadable
 from rota.store.schedules import ScheduleStore
 from rota.store.settings import SettingStore
+from rota.store.topics import TopicStore
 
 
 class Store(
@@ -45,6 +46,7 @@ class Store(
     ScheduleStore,
     EventStore,
     AuditStore,
+    TopicStore,
     Protocol,
 ):
     """Everything Rota remembers."""

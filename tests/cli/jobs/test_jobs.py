@@ -7,6 +7,7 @@ import pytest
 from rota.model.job import JobState
 from rota.model.log import LogEntry
 from rota.model.outcome import Outcome, failed, succeeded
+from rota.model.progress import Progress
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
 from rota.store import Store
@@ -56,6 +57,17 @@ def test_jobs_are_a_plain_table_when_nobody_looks() -> None:
 
     assert header.split()[:4] == ["ID", "TYPE", "STATE", "QUEUE"]
     assert row.split()[:4] == [job_id, "hello", "queued", "default"]
+
+
+def test_a_job_shows_how_far_it_has_come(opened: Store) -> None:
+    job_id = enqueue()
+    queue = opened.list_node_types()[0].uuid
+    claim = opened.claim_jobs(queue, token=TOKEN, limit=1, now=opened.now()).claims[0]
+    progress = Progress(done=3, total=8, message="reading", time=opened.now())
+    opened.append_logs([LogBatch(queue, claim.spec.id, TOKEN, [], progress)])
+
+    assert "3 of 8 (37 %): reading" in done("job", job_id).stdout
+    assert done("jobs", "--json").json[0]["progress"]["percent"] == 37
 
 
 def test_no_jobs_are_said_to_be_none() -> None:

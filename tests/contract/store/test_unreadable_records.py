@@ -335,7 +335,7 @@ def test_a_broken_line_of_a_log_keeps_its_place(store: Store, broken: Callable[[
     queue = new_queue()
     enqueue(store, spec(queue))
     claimed = claim_one(store, queue)
-    store.append_logs([log_batch(claimed, "one", "two", "three")])
+    store.append_logs([log_batch(claimed, message) for message in ("one", "two", "three")])
     change = lambda record: broken(record) if b"two" in record else record  # noqa: E731
     change_records(store, "log line", claimed.spec.id, change, queue=queue)
 
@@ -344,6 +344,23 @@ def test_a_broken_line_of_a_log_keeps_its_place(store: Store, broken: Callable[[
     assert (first, third) == ("one", "three")
     assert "cannot be read" in second
     assert store.read_logs(claimed.spec.id, after=2).next == 3
+
+
+def test_broken_lines_that_came_together_keep_their_places(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+    store.append_logs([log_batch(claimed, "before")])
+    store.append_logs([log_batch(claimed, "bad 1", "bad 2", "bad 3")])
+    store.append_logs([log_batch(claimed, "after", "last")])
+    change = lambda record: record[:10] if b"bad" in record else record  # noqa: E731
+    change_records(store, "log line", claimed.spec.id, change, queue=queue)
+
+    first, *unreadable, after, last = messages_of(store, claimed.spec.id)
+
+    assert (first, after, last) == ("before", "after", "last")
+    assert ["cannot be read" in message for message in unreadable] == [True] * 3
+    assert [entry.message for entry in store.read_logs(claimed.spec.id, after=3, limit=2).entries][1:] == ["after"]
 
 
 # -- everything else -----------------------------------------------------------------------------------------------

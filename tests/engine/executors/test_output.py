@@ -5,19 +5,27 @@ import threading
 import msgspec
 import pytest
 
-from rota.engine.executors.output import ENTRY_BYTES, KEPT_BYTES, Ends, LineLog, LogCap, Stream, capped_log, fit_message
+from rota.engine.executors.output import (
+    ENTRY_BYTES,
+    KEPT_BYTES,
+    Ends,
+    LineLog,
+    LogCap,
+    PlainSink,
+    Stream,
+    capped_log,
+    fit_message,
+)
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES, MAX_RESULT_BYTES
 from tests.engine.executors.runs import make_run
 
 
-class Lines:
+class Lines(PlainSink):
     """A log that keeps its entries."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[str, str]] = []
-
-    def __call__(self, message: str, level: str) -> None:
-        self.entries.append((message, level))
+        super().__init__(lambda message, level: self.entries.append((message, level)))
 
     @property
     def messages(self) -> list[str]:
@@ -157,3 +165,52 @@ def test_two_streams_of_anything_fit_into_a_result(byte: bytes) -> None:
     encoded = msgspec.json.encode({"texts": [stream.finish() for stream in streams], "exit_code": -15})
 
     assert len(encoded) < MAX_RESULT_BYTES
+
+
+class ManyLines(Lines):
+    """A log that takes many lines at once, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def add_lines(self, messages: list[str], level: str) -> None:
+        self.calls += 1
+        self.entries += [(message, level) for message in messages]
+
+
+def test_the_lines_of_a_chunk_go_to_the_log_together() -> None:
+    lines = ManyLines()
+    log = LineLog(LogCap(lines), "error")
+
+    assert log.feed(b"a\nb\r\n\nc\0d\n" + "é\n".encode() + b"\xff\nre") == 6
+    assert log.feed(b"st\n") == 1
+
+    assert lines.calls == 2
+    assert lines.entries == [(message, "error") for message in ("a", "b", "", "c?d", "é", "\ufffd", "rest")]
+
+
+@pytest.mark.parametrize("line", [b"x" * 20, "é".encode() * 9, b"\xff" * 30, b"\r", b"\0", b"", b"y" * 20_000])
+def test_lines_that_go_together_are_those_that_go_one_by_one(line: bytes) -> None:
+    stream = b"".join(b"%d " % number + line + b"\n" for number in range(50)) + b"end"
+    one_by_one = [fit_message(each.decode("utf-8", "replace").removesuffix("\r")) for each in stream.split(b"\n")]
+
+    for size in (7, 100, 5_000, len(stream)):
+        lines = ManyLines()
+        log = LineLog(LogCap(lines), "info")
+        for start in range(0, len(stream), size):
+            log.feed(stream[start : start + size])
+        log.finish()
+        assert lines.messages == one_by_one
+
+
+def test_a_log_that_is_full_within_many_lines_takes_those_before() -> None:
+    lines = ManyLines()
+    log = LineLog(LogCap(lines, limit=3 * (ENTRY_BYTES + 1)), "info")
+
+    log.feed(b"1\n2\n")
+    log.feed(b"3\n4\n5\n")
+    log.feed(b"6\n")
+
+    assert lines.messages[:3] == ["1", "2", "3"]
+    assert [message.split(":")[0] for message in lines.messages[3:]] == ["the log ends here"]

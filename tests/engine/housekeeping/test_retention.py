@@ -4,9 +4,10 @@ import pytest
 
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.housekeeping.retention import AGAIN_S, EVERY_S, Retention
+from rota.engine.housekeeping.retention import AGAIN_S, EVERY_S, TOPIC_MAX_AGE_MS, Retention
 from rota.model.job import JobState
 from rota.model.node import NodeType
+from rota.model.topic import TopicRecord
 from rota.store import Store
 from rota.store.queues import Stats
 from tests.contract.building import (
@@ -122,3 +123,18 @@ def test_the_history_of_a_deleted_node_type_is_trimmed_and_the_rest_of_its_queue
     assert states_of(store, [young]) == [None]
     assert store.list_queues() == [kept]
     assert (store.read_totals(gone), store.read_totals(kept).enqueued) == (Stats(), 1)
+
+
+def test_topics_keep_within_their_age_and_their_count(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.engine.housekeeping.retention.TOPIC_MOST_RECORDS", 3)
+    monkeypatch.setattr("rota.engine.housekeeping.retention._TOPICS_AT_A_TIME", 2)
+    keeper = retention(store)
+    for topic in ("a", "b", "c"):
+        store.append_topic(topic, [TopicRecord(id=str(n), value=n, time=NOW + n) for n in range(5)])
+
+    assert keeper.run_once(NOW) == AGAIN_S
+    assert keeper.run_once(NOW) == EVERY_S
+    assert [(one.first, one.end) for one in store.list_topics(limit=9)] == [(2, 5)] * 3
+
+    assert keeper.run_once(NOW + 3 + TOPIC_MAX_AGE_MS) == AGAIN_S
+    assert [(one.first, one.end) for one in store.list_topics(limit=9)] == [(3, 5)] * 3

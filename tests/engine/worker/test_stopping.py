@@ -460,7 +460,7 @@ def test_a_thread_that_outlives_its_timeout_is_said_to_run_on_and_no_retry_start
         stage = new_stage()
         metadata: dict[str, object] = {"function": "tests.engine.job_functions:block", "retry_beside": retry_beside}
         retry = RetryPolicy(attempts=2, delay_ms=1, jitter=0.0)
-        installation.define("block", "python", metadata, timeout_ms=50, retry=retry)
+        installation.define("block", "python", metadata, timeout_ms=1_000, retry=retry)
         async with working(store):
             (job,) = await installation.ended(installation.enqueue("block", {"seconds": DEADLINE_S}))
             stage.release.set()

@@ -51,6 +51,17 @@ def work_until_stopped() -> None:
     stopped.set()
 
 
+def copy(files: int) -> int:
+    job = current_job()
+    for number in range(files + 1):
+        job.progress(number, files, "copying")
+    return files
+
+
+def misjudge(done: float, total: float | None) -> None:
+    current_job().progress(done, total)
+
+
 def enqueue_others(number: int) -> list[str]:
     return [other.enqueue(number).id for other in others]
 

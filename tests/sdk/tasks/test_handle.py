@@ -75,3 +75,30 @@ def test_an_unknown_job_is_not_found(app: Rota) -> None:
     with pytest.raises(NotFound):
         unknown.get(timeout=60)
     assert not unknown.cancel()
+
+
+@pytest.mark.parametrize("process", [False, True])
+def test_a_handle_tells_how_far_its_job_said_it_is(app: Rota, process: bool) -> None:
+    copy, add = app.task(process=process)(functions.copy), app.task(functions.add)
+    copying, silent = copy.enqueue(4), add.enqueue(1)
+    before = copying.progress
+
+    app.run_worker(burst=True)
+
+    found = copying.progress
+    assert before is None
+    assert found is not None
+    assert (found.done, found.total, found.percent, found.message) == (4, 4, 100, "copying")
+    assert silent.progress is None
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "message"),
+    [(-1, None, "done: must be a number of 0 or more, got -1"), (1, 0, "total: must be a number above 0, got 0")],
+)
+def test_progress_that_is_no_amount_is_refused(app: Rota, done: float, total: float | None, message: str) -> None:
+    handle = app.task(functions.misjudge).enqueue(done, total)
+    app.run_worker(burst=True)
+
+    with pytest.raises(JobFailed, match=message):
+        _ = handle.result

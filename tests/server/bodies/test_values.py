@@ -4,7 +4,7 @@ import pytest
 
 from rota.errors import InvalidInput
 from rota.server.bodies import values as body_values
-from rota.server.bodies.values import check_values
+from rota.server.bodies.values import count_values
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_few_values_pass_whatever_is_in_their_text(raw: bytes) -> None:
-    check_values(raw)
+    count_values(raw)
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_few_values_pass_whatever_is_in_their_text(raw: bytes) -> None:
 )
 def test_many_values_are_refused(raw: bytes) -> None:
     with pytest.raises(InvalidInput, match="more than 10 values"):
-        check_values(raw)
+        count_values(raw)

@@ -1,6 +1,7 @@
 """Requests that are meant to stop a server: each on a real node, which goes on answering, beating and running jobs."""
 
 import socket
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import RotaProcess
+from tests.server.attacks.watching import memory_of
 from tests.server.gate.raw_http import Server, asked
 
 MIB = 1024 * 1024
@@ -33,15 +35,10 @@ def up(node: RotaProcess) -> Server:
 @pytest.fixture(autouse=True)
 def unharmed(node: RotaProcess, up: Server) -> Iterator[None]:
     """After each attack the very process still answers, and its memory is what it was, give or take."""
-    before = memory_of(node)
+    before = memory_of(node.process.pid)
     yield
     assert asked(up, "GET", "/health", {})[:2] == (200, "ok")
-    assert memory_of(node) - before < 64 * MIB
-
-
-def memory_of(node: RotaProcess) -> int:
-    lines = Path(f"/proc/{node.process.pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
+    assert memory_of(node.process.pid) - before < 64 * MIB
 
 
 def connected(up: Server) -> socket.socket:
@@ -116,6 +113,30 @@ def test_requests_that_do_not_wait_for_answers_are_few_on_one_connection(up: Ser
         sending.join()
 
     assert 0 < answers.count(b"HTTP/1.1 200") <= 18
+
+
+def test_a_client_that_goes_on_sending_a_refused_body_hears_why_and_can_ask_again(up: Server) -> None:
+    head = f"POST /api/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {up.key}\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {30 * MIB}\r\n\r\n"
+    with connected(up) as connection:
+        assert sent_in_full(connection, iter([head.encode(), *[b" " * MIB] * 30])) == len(head) + 30 * MIB
+        connection.sendall(HEAD + b"Connection: close\r\n\r\n")
+        answers = said(connection)
+
+    assert [answers.count(b"HTTP/1.1 413"), answers.count(b"HTTP/1.1 200")] == [1, 1]
+
+
+def test_a_client_that_is_gone_leaves_no_request_behind(up: Server, node: RotaProcess) -> None:
+    """Requests that waited when the connection broke are not begun, and nothing is written to it."""
+    for _ in range(50):
+        with connected(up) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(
+                f"GET /api/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {up.key}\r\n\r\n".encode() * 16
+            )
+
+    assert asked(up, "GET", "/health", {})[0] == 200
+    assert not [line for line in node.log_lines() if line["level"] == "error"]
 
 
 def test_half_requests_make_room_for_whole_ones(up: Server, node: RotaProcess) -> None:

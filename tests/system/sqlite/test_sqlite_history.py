@@ -73,7 +73,7 @@ def test_a_long_log_is_forgotten_in_small_transactions(store: SqliteStore, datab
     queue = new_queue()
     enqueue(store, spec(queue))
     held = claim_one(store, queue)
-    store.append_logs([log_batch(held, *("line" for _ in range(3 * history.STEP_LINES)))])
+    store.append_logs([log_batch(held, "line") for _ in range(3 * history.STEP_LINES)])
     finish(store, succeed(held))
     database.changes.clear()
 
@@ -103,7 +103,7 @@ def test_what_comes_behind_long_logs_is_left_to_the_next_call(store: SqliteStore
     lines = history.STEP_LINES * history.CALL_PIECES // history.STEP_JOBS + 1
     enqueue(store, *(spec(queue) for _ in range(jobs)))
     held = claim_all(store, queue)
-    store.append_logs([log_batch(one, *("line" for _ in range(lines))) for one in held])
+    store.append_logs([log_batch(one, "line") for one in held for _ in range(lines)])
     finish(store, *(succeed(one) for one in held))
 
     trimmed = [store.trim_history(queue, ended_before=LONG_AGO, keep=0, limit=1_000) for _ in range(3)]

@@ -11,7 +11,7 @@ from rota.engine.engine import Engine
 from rota.errors import Conflict, NotFound
 from rota.model.job import Job, JobState
 from rota.settings.machine_zone import machine_zone
-from rota.shapes.jobs import AttemptShape, JobShape, job_shape
+from rota.shapes.jobs import AttemptShape, JobShape, ProgressShape, job_shape, progress_of_jobs
 from rota.store.jobs import CancelAnswer, JobQuery
 
 _PAGE = 500
@@ -57,7 +57,8 @@ def _list(rota: Engine, query: JobQuery, limit: int | None) -> tuple[list[Job], 
 
 def _shapes(rota: Engine, found: Sequence[Job]) -> list[JobShape]:
     job_types, queues = rota.definitions.job_type_names(), rota.definitions.queue_names()
-    return [job_shape(one, job_types, queues) for one in found]
+    progress = progress_of_jobs(rota.store, found)
+    return [job_shape(one, job_types, queues, progress.get(one.id)) for one in found]
 
 
 def _show_jobs(shapes: list[JobShape]) -> None:
@@ -98,6 +99,7 @@ def show_job(shape: JobShape, why: str) -> None:
             ("why", why),
             ("queue", shape.node_type or shape.node_type_uuid),
             ("priority", shape.priority or None),
+            ("progress", _progress_words(shape.progress)),
             ("attempts", _attempts_words(shape)),
             ("deaths", shape.deaths or None),
             ("enqueued", moment(shape.enqueued_at)),
@@ -114,6 +116,13 @@ def show_job(shape: JobShape, why: str) -> None:
             ("error", shape.error if shape.errors is None else None),
         ]
     )
+
+
+def _progress_words(progress: ProgressShape | None) -> str | None:
+    if progress is None:
+        return None
+    whole = "" if progress.total is None else f" of {progress.total:g} ({progress.percent} %)"
+    return f"{progress.done:g}{whole}{': ' if progress.message else ''}{progress.message}"
 
 
 def _attempts_words(shape: JobShape) -> str:

@@ -28,7 +28,7 @@ def announce(host: Host, *, demo: bool, as_json: bool) -> None:
             click.echo("\n".join(["", "Try in another terminal:", *_hints(host, demo=demo)]))
         click.echo("")
     sys.stdout.flush()
-    _warn(host)
+    warn(host)
 
 
 def _document(host: Host) -> dict[str, object]:
@@ -74,7 +74,7 @@ def _hints(host: Host, *, demo: bool) -> list[str]:
     return hints
 
 
-def _warn(host: Host) -> None:
+def warn(host: Host) -> None:
     plan = host.key_plan
     if plan is not None and plan.allows_dev_key and not has_ended(host.engine.store):
         _logger.warning("the well-known key dev_key is accepted from this user's programs, until a person makes a key")

@@ -123,8 +123,8 @@ def base_priority(score: float) -> int:
 
 
 class LogLines:
-    """Makes log entries of the lines of one job, from the first on. Each has a time of its own: of lines in one
-    millisecond the next is a microsecond later, so that two equal lines are two members of a set."""
+    """Makes log entries of the lines of one job, from the first on. Each has a time of its own, so that two equal lines
+    are two members of a set: where lines have the same, or a clock was set back, the next is a microsecond later."""
 
     def __init__(self, last: int = -1) -> None:
         self._last = last
@@ -136,15 +136,16 @@ class LogLines:
     def read(self, entries: Iterable[LogEntry]) -> Iterator[tuple[int, LogLine]]:
         """With the time in microseconds."""
         for entry in entries:
-            yield self._line(entry.time, entry.message, "info" if entry.level in ("debug", "info") else "error")
+            instant = entry.time * 1000 + entry.micros
+            yield self._line(instant, entry.message, "info" if entry.level in ("debug", "info") else "error")
 
     def last_words(self, job: Job) -> Iterator[tuple[int, LogLine]]:
         """Why a task failed, where it could not say so itself: its node died, its time was over, it never began."""
         if job.state is JobState.FAILED and job.ended_at is not None and job.errors is not None:
-            yield self._line(job.ended_at, _message(job.errors), "error")
+            yield self._line(job.ended_at * 1000, _message(job.errors), "error")
 
-    def _line(self, millis: int, message: str, level: str) -> tuple[int, LogLine]:
-        self._last = micros = max(millis * 1000, self._last + 1)
+    def _line(self, instant: int, message: str, level: str) -> tuple[int, LogLine]:
+        self._last = micros = max(instant, self._last + 1)
         return micros, LogLine(iso_micros(micros), message, level)
 
 

@@ -1,6 +1,7 @@
 """Instants in the original's words: ISO 8601 in UTC with six digits, and whole seconds in scores."""
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from rota.errors import InvalidInput
 
@@ -14,7 +15,14 @@ def iso(millis: int | None) -> str:
 
 
 def iso_micros(micros: int) -> str:
-    return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds")[:-6] + "Z"
+    second, rest = divmod(micros, 1_000_000)
+    return f"{_iso_second(second)}.{rest:06d}Z"
+
+
+@lru_cache(maxsize=64)
+def _iso_second(second: int) -> str:
+    """Of the lines of a log very many have the same."""
+    return (_EPOCH + timedelta(seconds=second)).isoformat(timespec="seconds")[:-6]
 
 
 def read_micros(field: str, text: str) -> int:

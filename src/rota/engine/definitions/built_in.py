@@ -1,5 +1,5 @@
 """Job types that Rota makes for itself when something first needs them: `rota.log` for configurations that name no job,
-`rota.emit` for schedules that emit an event."""
+`rota.emit` for schedules that emit an event, `rota.light` for task definitions of the light scheduler."""
 
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE, Definitions
 from rota.engine.definitions.ownership import MANAGED_BY_ROTA
@@ -11,6 +11,8 @@ from rota.model.retry import RetryPolicy
 from rota.model.schedules.request import EMIT_JOB_TYPE
 
 LOG_JOB_TYPE = "rota.log"
+LIGHT_JOB_TYPE = "rota.light"
+_EXECUTORS = {EMIT_JOB_TYPE: "event", LIGHT_JOB_TYPE: "light"}
 
 
 def ensure_built_in(definitions: Definitions, name: str, now: int) -> JobType:
@@ -33,9 +35,9 @@ def ensure_default_node_type(definitions: Definitions, now: int) -> None:
 
 
 def _made(name: str, uuid: str) -> JobType:
-    if name == EMIT_JOB_TYPE:
-        # Posting the same event again is harmless, and without it something would not happen.
+    if executor := _EXECUTORS.get(name):
+        # Posting the same event or task again is harmless, and without it something would not happen.
         retry = RetryPolicy(attempts=10, delay_ms=500, max_delay_ms=60_000)
-        return JobType(uuid=uuid, name=name, executor="event", retry=retry, managed_by=MANAGED_BY_ROTA)
+        return JobType(uuid=uuid, name=name, executor=executor, retry=retry, managed_by=MANAGED_BY_ROTA)
     metadata: dict[str, object] = {"message": "job triggered: {arguments}"}
     return JobType(uuid=uuid, name=name, executor="log", metadata=metadata, managed_by=MANAGED_BY_ROTA)

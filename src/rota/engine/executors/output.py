@@ -20,6 +20,9 @@ _CUT = " [line cut]"
 _MAX_TEXT = MAX_LOG_MESSAGE_BYTES - len(_CUT)
 
 Log = Callable[[str, str], None]
+Note = Callable[[float, float | None, str], None]
+_saying = threading.Lock()
+"""Held for the moment in which a full log says so: of several threads one does."""
 
 
 class Lines(Protocol):
@@ -32,19 +35,50 @@ class Lines(Protocol):
         ...
 
 
+class LogSink(Protocol):
+    """Where the log of one attempt goes. Used from any thread."""
+
+    def add(self, message: str, level: str) -> None:
+        """A line."""
+        ...
+
+    def add_lines(self, messages: list[str], level: str) -> None:
+        """Many lines at once, in their order."""
+        ...
+
+    def note(self, done: float, total: float | None, message: str) -> None:
+        """How far the job has come: how much is done, and of how much if that is known. The latest word counts."""
+        ...
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether the next lines should come a little later."""
+        ...
+
+
+class PlainSink:
+    """A sink that is a function, or two."""
+
+    is_crowded = False
+
+    def __init__(self, add: Log, note: Note = lambda _done, _total, _message: None) -> None:
+        self.add = add
+        self.note = note
+
+    def add_lines(self, messages: list[str], level: str) -> None:
+        for message in messages:
+            self.add(message, level)
+
+
 class LogCap:
     """A job's log that takes no more than an attempt may write; then one entry says so. Call it from any thread."""
 
-    __slots__ = ("_is_crowded", "_left", "_log", "_said", "printed")
+    __slots__ = ("_has_said", "_left", "_sink", "printed")
 
-    def __init__(
-        self, log: Log, is_crowded: Callable[[], bool] = lambda: False, *, limit: int = MAX_LOG_ATTEMPT_BYTES
-    ) -> None:
-        """`is_crowded` tells whether the next lines should come a little later."""
-        self._log = log
-        self._is_crowded = is_crowded
+    def __init__(self, sink: LogSink, *, limit: int = MAX_LOG_ATTEMPT_BYTES) -> None:
+        self._sink = sink
         self._left = limit
-        self._said = threading.Lock()
+        self._has_said = False
         self.printed: dict[str, Lines] | None = None
         """By level, what is on its way here and has no end of line yet."""
 
@@ -54,7 +88,11 @@ class LogCap:
 
     @property
     def is_crowded(self) -> bool:
-        return self._left >= 0 and self._is_crowded()
+        return self._left >= 0 and self._sink.is_crowded
+
+    def note(self, done: float, total: float | None, message: str) -> None:
+        """How far the job has come."""
+        self._sink.note(done, total, message)
 
     def __call__(self, message: str, level: str = "info") -> None:
         if self._left < 0:
@@ -62,16 +100,32 @@ class LogCap:
         message = fit_message(message)
         self._left -= ENTRY_BYTES + (len(message) if message.isascii() else len(message.encode()))
         if self._left >= 0:
-            self._log(message, level if level in LEVELS else "info")
-        elif self._said.acquire(blocking=False):  # never released: the first thread to come here says it
-            self._log(f"the log ends here: an attempt may write {MAX_LOG_ATTEMPT_BYTES} bytes", "warning")
+            self._sink.add(message, level if level in LEVELS else "info")
+        else:
+            self._say_the_end()
+
+    def lines(self, messages: list[str], level: str, size: int) -> None:
+        """Many lines of one of the levels at once, which are fit for a store and take so many bytes."""
+        charge = size + ENTRY_BYTES * len(messages)
+        if charge > self._left:
+            for message in messages:
+                self(message, level)
+        else:
+            self._left -= charge
+            self._sink.add_lines(messages, level)
+
+    def _say_the_end(self) -> None:
+        with _saying:
+            is_first, self._has_said = not self._has_said, True
+        if is_first:
+            self._sink.add(f"the log ends here: an attempt may write {MAX_LOG_ATTEMPT_BYTES} bytes", "warning")
 
 
 def capped_log(run: Run) -> LogCap:
     """The log of a run with its cap; the same one however often it is asked for."""
     log = run.log
     if not isinstance(log, LogCap):
-        log = run.log = LogCap(log)
+        log = run.log = LogCap(PlainSink(log))
     return log
 
 
@@ -104,13 +158,10 @@ class LineLog:
         """Log the lines that end with this chunk. Returns how many, or `WAIT` if the next should come later."""
         if self._log.is_full:
             return 0
-        *lines, part = chunk.split(b"\n")
-        if lines:
-            self._end_line(lines[0])
-            for line in lines[1:]:
-                self._say(line)
-        self._keep(part)
-        return WAIT if self._log.is_crowded else len(lines)
+        end = chunk.rfind(b"\n")
+        count = 0 if end < 0 else self._end_lines(chunk[:end])
+        self._keep(chunk[end + 1 :])
+        return WAIT if self._log.is_crowded else count
 
     def finish(self) -> None:
         """The stream has ended: a last line without a line end is a line too."""
@@ -118,11 +169,22 @@ class LineLog:
             self._say(self._part)
         self._part = b""
 
-    def _end_line(self, line: bytes) -> None:
-        if not self._is_cut:
-            self._say(self._part + line)
-        self._part = b""
-        self._is_cut = False
+    def _end_lines(self, ended: bytes) -> int:
+        """Log lines of which the last is whole, too; how many there are."""
+        if self._is_cut:
+            _, line_end, ended = ended.partition(b"\n")
+            self._is_cut = False
+            if not line_end:
+                return 1
+        whole, self._part = self._part + ended, b""
+        lines = _fit_lines(whole)
+        if lines is None:
+            rest = whole.split(b"\n")
+            for line in rest:
+                self._say(line)
+            return len(rest)
+        self._log.lines(lines, self._level, _size_of(lines))
+        return len(lines)
 
     def _keep(self, part: bytes) -> None:
         if self._is_cut or not part:
@@ -137,6 +199,25 @@ class LineLog:
         # A little more than the limit is kept, so that `fit_message` sees that there was more.
         text = line[: MAX_LOG_MESSAGE_BYTES + 1].decode("utf-8", "replace")
         self._log(text[:-1] if text.endswith("\r") else text, self._level)
+
+
+def _fit_lines(whole: bytes) -> list[str] | None:
+    """Lines as every store can carry them, all at once; None if one of them may be too long for that."""
+    text = whole.decode("utf-8", "replace")
+    if "\0" in text:
+        text = text.replace("\0", "?")
+    lines = text.split("\n")
+    if "\r" in text:
+        lines = [line.removesuffix("\r") for line in lines]
+    bytes_each = 1 if text.isascii() else 4
+    if len(whole) * bytes_each > MAX_LOG_MESSAGE_BYTES and max(map(len, lines)) * bytes_each > MAX_LOG_MESSAGE_BYTES:
+        return None
+    return lines
+
+
+def _size_of(lines: list[str]) -> int:
+    text = "".join(lines)
+    return len(text) if text.isascii() else len(text.encode())
 
 
 class Ends:

@@ -20,9 +20,11 @@ BUILT_IN = {
     "event": "rota.engine.executors.event:EventExecutor",
     "bash": "rota.engine.executors.bash.bash:BashExecutor",
     "http": "rota.engine.executors.http.http:HttpExecutor",
+    "light": "rota.engine.light.executor:LightExecutor",
     "log": "rota.engine.executors.log:LogExecutor",
     "python": "rota.engine.executors.python.python:PythonExecutor",
     "sidekiq": "rota.engine.executors.sidekiq.sidekiq:SidekiqExecutor",
+    "topic": "rota.engine.executors.topic:TopicExecutor",
 }
 _STARTING_CHILDREN = frozenset({"bash", "python", "sidekiq"})
 _logger = logging.getLogger(__name__)

@@ -1,6 +1,8 @@
 """Retention: keeps history within its age and count, also that of node types that are gone; with the last of their
 history, what else is left of their queues goes."""
 
+from collections.abc import Iterator
+
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.observation.happenings import HistoryTrimmed, QueueForgotten
 from rota.engine.observation.observers import Observers
@@ -13,6 +15,10 @@ AGAIN_S = 0.5
 AUDIT_MAX_AGE_MS = 365 * 24 * 3600 * 1000
 AUDIT_MOST_ENTRIES = 100_000
 """Entries of the audit log; the oldest go first, whatever their age."""
+TOPIC_MAX_AGE_MS = 7 * 24 * 3600 * 1000
+TOPIC_MOST_RECORDS = 100_000
+"""Records of one topic."""
+_TOPICS_AT_A_TIME = 1_000
 _PER_ROUND = 1_000
 """Jobs of a queue forgotten in one round, so that no other duty waits long."""
 
@@ -47,6 +53,7 @@ class Retention:
             if queue not in defined and self._store.forget_queue(queue):
                 self._observers.tell(QueueForgotten(queue))
         trimmed.append(self._trim_audit(now))
+        trimmed.extend(self._trim_topics(now))
         if any(count >= _PER_ROUND for count in trimmed):
             return 0.0
         return AGAIN_S if any(trimmed) else EVERY_S
@@ -73,6 +80,19 @@ class Retention:
         return self._store.trim_audit(
             older_than=now - self._audit_max_age_ms, keep=AUDIT_MOST_ENTRIES, limit=_PER_ROUND
         )
+
+    def _trim_topics(self, now: int) -> Iterator[int]:
+        after, more = "", True
+        while more:
+            topics = self._store.list_topics(limit=_TOPICS_AT_A_TIME, after=after)
+            more = len(topics) == _TOPICS_AT_A_TIME
+            after = topics[-1].name if topics else ""
+            yield self._store.trim_topics(
+                [one.name for one in topics if one.first < one.end],
+                older_than=now - TOPIC_MAX_AGE_MS,
+                keep=TOPIC_MOST_RECORDS,
+                limit=_PER_ROUND,
+            )
 
     def _trim(self, queue: str, now: int) -> int:
         count = self._store.trim_history(

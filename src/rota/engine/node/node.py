@@ -19,8 +19,11 @@ from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
 from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
+from rota.engine.executors.executor import Executor
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.executors.topic import TopicExecutor
 from rota.engine.housekeeping.retention import Retention
+from rota.engine.light.executor import LightExecutor
 from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
@@ -74,6 +77,8 @@ class Node:
         self._started_at = clock.now()
         self.uuid = new_id(self._started_at)
         self._executors.provide("event", EventExecutor(engine.events, clock))
+        self._executors.provide("light", LightExecutor(engine))
+        self._executors.provide("topic", TopicExecutor(engine.topics, clock))
         self._dialects = dialects
         self._dialect_duties: list[Duty] = []
         self._worker: Worker | None = None
@@ -172,6 +177,10 @@ class Node:
         node_type = self._definitions.known_node_type(self._options.node_type)
         if node_type is not None:
             self._leave(node_type)
+
+    def provide(self, name: str, executor: Executor) -> None:
+        """Run jobs of an executor's name with this one."""
+        self._executors.provide(name, executor)
 
     def health(self) -> str | None:
         """None when all is well, else what is wrong, in one line."""

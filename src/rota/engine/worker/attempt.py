@@ -13,7 +13,7 @@ from rota.engine.executors.python.function import outcome_of_error
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.observation.happenings import ExecutorFailed
 from rota.engine.observation.observers import Observers
-from rota.engine.worker.logs.log_stream import LogStream
+from rota.engine.worker.logs.log_stream import AttemptLog, LogStream
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
 from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, runs_on, timed_out
@@ -67,6 +67,9 @@ class Attempt:
                 self.run.should_stop = True
             if self.task is not None:
                 self.task.cancel()
+
+
+_ONCE = RetryPolicy()
 
 
 class Runner:
@@ -163,17 +166,18 @@ class Runner:
             return timed_out(_timeout_of(run) or 0, results) if may_retry else runs_on(_timeout_of(run) or 0)
         return cancelled(results) if attempt.reason is Stop.CANCELLED else INTERRUPTED
 
-    def retry_policy(self, claim: Claim) -> RetryPolicy:
-        """The job's own, or its type's."""
+    def retry_policy(self, claim: Claim, outcome: Outcome) -> RetryPolicy:
+        """The job's own, or its type's. Only a failed attempt is tried again, and only for that is it looked up."""
+        if outcome.kind is not OutcomeKind.FAILED:
+            return _ONCE
         if claim.spec.retry is not None:
             return claim.spec.retry
         job_type = self._definitions.known_job_type(claim.spec.job_type)
-        return job_type.retry if job_type else RetryPolicy()
+        return job_type.retry if job_type else _ONCE
 
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
-        logs = self._logs
-        return LogCap(lambda message, level: logs.add(claim, message, level), lambda: logs.is_crowded(claim))
+        return LogCap(AttemptLog(self._logs, claim))
 
 
 def _timeout_of(run: Run) -> int | None:

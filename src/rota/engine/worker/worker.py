@@ -307,7 +307,7 @@ class Worker:
         settlement = settle(
             attempt.claim,
             outcome,
-            policy=self._runner.retry_policy(attempt.claim),
+            policy=self._runner.retry_policy(attempt.claim, outcome),
             started_at=started_at,
             now=now,
             chance=random.random(),

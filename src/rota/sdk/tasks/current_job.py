@@ -4,7 +4,9 @@ from datetime import datetime
 
 from rota.clock import as_datetime
 from rota.engine.executors.executor import Run
+from rota.engine.executors.output import capped_log, fit_message
 from rota.engine.executors.python.job_context import current_run
+from rota.model.progress import MAX_PROGRESS_MESSAGE, check_progress
 
 
 class CurrentJob:
@@ -50,6 +52,12 @@ class CurrentJob:
         """Whether it was asked to end: cancelled, over its timeout, or its worker stops. An `async def` is cancelled
         and a process is ended anyway; a plain `def` runs in a thread, which nobody can stop, and looks here."""
         return self._run.should_stop
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far it has come: `progress(30, 100, "reading")`. The latest word is kept with the job, and shown by
+        its handle, by `rota job` and by the API."""
+        check_progress(done, total)
+        capped_log(self._run).note(done, total, fit_message(message)[:MAX_PROGRESS_MESSAGE])
 
     def log(self, message: str, level: str = "info") -> None:
         """Add a line to its live log. Levels are `debug`, `info`, `warning` and `error`."""

@@ -10,6 +10,7 @@ from rota.sdk.tasks.connection import Connection
 
 if TYPE_CHECKING:
     from rota.engine.jobs.watch import Watch
+    from rota.model.progress import Progress
 
 R = TypeVar("R")
 
@@ -68,6 +69,13 @@ class Handle(Generic[R]):
         except WaitedTooLong:
             raise self._late(timeout) from None
         return self._result(job)
+
+    @property
+    def progress(self) -> "Progress | None":
+        """How far it said it has come, if it ever did."""
+        engine = self._connection.engine
+        queue = engine.jobs.find(self.id).spec.queue
+        return engine.store.read_progress(queue, [self.id]).get(self.id)
 
     def logs(self) -> Iterator[LogEntry]:
         """The lines of its log so far, of all attempts, oldest first."""

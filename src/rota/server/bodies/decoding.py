@@ -13,7 +13,6 @@ from msgspec import inspect
 
 from rota.errors import InvalidInput
 from rota.model.ids import check_id, reference
-from rota.server.bodies.values import check_values
 from rota.server.gate.path_slashes import SLASH
 from rota.shapes.fields import UPPER_BOUNDS
 
@@ -27,7 +26,7 @@ _BY_PATTERN = "matching regex"
 """How msgspec begins to quote a pattern; ids are the only values that have one."""
 
 
-def decode_body(raw: bytes, kind: Any) -> Any:
+def decode_body(raw: bytes | bytearray, kind: Any) -> Any:
     """The JSON body as a `kind`."""
     try:
         return _decoder(kind).decode(raw)
@@ -42,13 +41,7 @@ def decode_body(raw: bytes, kind: Any) -> Any:
         raise InvalidInput("body", "is nested too deeply") from None
 
 
-def decode_big_body(raw: bytes, kind: Any) -> Any:
-    """The same, of a body that takes its time: for a thread."""
-    check_values(raw)
-    return decode_body(raw, kind)
-
-
-def _loosely(raw: bytes) -> Any:
+def _loosely(raw: bytes | bytearray) -> Any:
     """Any JSON; a fault in what follows a value of a wrong type shows here."""
     try:
         return msgspec.json.decode(raw)

@@ -1,40 +1,47 @@
 """How many values a body holds, told before it is decoded: decoding holds the interpreter, and millions of values in a
-body of few megabytes would hold it for seconds. Text is not counted, however long."""
+body of few megabytes would hold it for seconds. Text is not counted, however long.
+
+The body is looked at in slices, so that other threads run meanwhile.
+"""
 
 from rota.errors import InvalidInput
 
 MAX_VALUES = 500_000
-_SLICE = 1024 * 1024
+_SLICE = 64 * 1024
 
 
-def check_values(raw: bytes) -> None:
-    """Refuse a body with more values than one call may have. Takes long only if there may be too many, and lets
-    others run meanwhile: it belongs in a thread."""
-    if _commas(raw, 0, len(raw)) > MAX_VALUES and _commas_outside_of_text(raw) > MAX_VALUES:
+def count_values(raw: bytes | bytearray) -> int:
+    """About how many; refuses a body with more than one call may have. For a thread."""
+    count = _commas(raw)
+    if count > MAX_VALUES:
+        count = _commas_outside_of_text(raw)
+    if count > MAX_VALUES:
         raise InvalidInput("body", f"holds more than {MAX_VALUES:,} values; send fewer in one call")
-
-
-def _commas(raw: bytes, start: int, end: int) -> int:
-    """Values without commas between them are nested, and the depth has a limit of its own."""
-    return sum(raw.count(b",", at, min(at + _SLICE, end)) for at in range(start, end, _SLICE))
-
-
-def _commas_outside_of_text(raw: bytes) -> int:
-    at = count = 0
-    while count <= MAX_VALUES:
-        quote = raw.find(b'"', at)
-        count += _commas(raw, at, len(raw) if quote < 0 else quote)
-        if quote < 0:
-            break
-        at = _end_of_text(raw, quote + 1)
     return count
 
 
-def _end_of_text(raw: bytes, at: int) -> int:
-    """Behind the quotation mark that ends the text which began at a place: one with an even number of backslashes."""
-    while (quote := raw.find(b'"', at)) >= 0:
-        before = raw[max(at, quote - _SLICE) : quote]
-        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
-            return quote + 1
-        at = quote + 1
-    return len(raw)
+def _commas(raw: bytes | bytearray) -> int:
+    """So many, or more than are allowed. Values without commas between them are nested, and the depth has a limit of
+    its own."""
+    count = 0
+    for at in range(0, len(raw), _SLICE):
+        count += raw.count(b",", at, at + _SLICE)
+        if count > MAX_VALUES:
+            break
+    return count
+
+
+def _commas_outside_of_text(raw: bytes | bytearray) -> int:
+    """The same without those in text. Every second piece between quotation marks is text, once those are removed that
+    a backslash makes part of it."""
+    count, is_text, rest = 0, False, b""
+    for at in range(0, len(raw), _SLICE):
+        piece = rest + raw[at : at + _SLICE]
+        # A last backslash belongs to what comes next, unless it is itself behind one.
+        rest = b"\\" if (len(piece) - len(piece.rstrip(b"\\"))) % 2 else b""
+        pieces = piece[: len(piece) - len(rest)].replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')
+        count += b"".join(pieces[is_text::2]).count(b",")
+        is_text ^= len(pieces) % 2 == 0
+        if count > MAX_VALUES:
+            break
+    return count

@@ -3,3 +3,5 @@
 CONNECTION = "rota.connection"
 """Key in the scope: a dictionary that all requests of one connection share."""
 IS_OWN_PROGRAM = "is_own_program"
+END = "end"
+"""Ends the connection at once, whatever is under way."""

@@ -8,8 +8,9 @@ MAX_HEAD = 64 * 1024
 MAX_HEADERS = 128
 MAX_WAITING = 16
 """Requests on one connection that wait for the answer to an earlier one."""
-MAX_UNWANTED = 1024 * 1024
-"""Bytes of a body that is still being sent after it was refused."""
+MAX_UNWANTED = 64 * 1024 * 1024
+"""Bytes of a body that is still being sent after it was refused. They are thrown away: if the connection ended at once,
+most clients would hear of that and not of the refusal."""
 
 HEAD_S = 10.0
 """For the head of a request, and for the first one to begin."""
@@ -20,6 +21,8 @@ UNREAD_S = 60.0
 """After this long a client that reads nothing of its answer is let go."""
 
 MAX_CONNECTIONS = 1_000
+ENDED_OF_ALL = 50
+"""One of so many ends, if it is idle, when there is one connection too many."""
 
 
 def most_connections(wanted: int) -> int:

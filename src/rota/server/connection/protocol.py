@@ -5,11 +5,13 @@ Times are looked at by one task for all connections, once a second, so they cost
 
 import asyncio
 from enum import IntEnum
+from heapq import nsmallest
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from rota.server.connection import limits
-from rota.server.connection.facts import CONNECTION
+from rota.server.connection.facts import CONNECTION, END
 
 
 class Phase(IntEnum):
@@ -41,15 +43,21 @@ class BoundedProtocol(HttpToolsProtocol):
     """Nothing more is read of it."""
     _unread = 0
     _unread_since = 0.0
+    _answering: RequestResponseCycle | None = None
+    """The request that is being answered; others may wait behind it."""
 
     # -- from the transport ----------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._facts: dict[str, object] = {}
+        self._facts: dict[str, object] = {END: self._end}
         self.since = self.loop.time()
         if len(self.connections) > getattr(self.config, "most_connections", limits.MAX_CONNECTIONS):
             self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_requests()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self._is_over:
@@ -107,6 +115,20 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self._is_over:
             self._refuse(400, "this is no valid HTTP request")
 
+    # -- answering -------------------------------------------------------------------------------------------------
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _forget_requests(self) -> None:
+        """Nobody is there for the answers: nothing more is written, and those that wait are not begun. uvicorn itself
+        thinks of the newest request only."""
+        self.pipeline.clear()
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
+
     # -- time and number -------------------------------------------------------------------------------------------
 
     @property
@@ -141,10 +163,12 @@ class BoundedProtocol(HttpToolsProtocol):
         return is_kept and waited > limits.HEAD_S
 
     def _make_room(self) -> None:
-        """One connection too many: the one goes that has been idle for longest, or this one if all are busy."""
+        """One connection too many: those go that have been idle for longest, or this one if all are busy. Some go at
+        once, so that a flood of new ones does not look at all the others for each."""
         others = [one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self]
         if idle := [one for one in others if one.is_idle]:
-            min(idle, key=lambda one: one.since)._end()
+            for one in nsmallest(1 + len(others) // limits.ENDED_OF_ALL, idle, key=lambda one: one.since):
+                one._end()
         else:
             self._refuse(503, "the server has too many connections; try again later")
 
@@ -171,6 +195,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _end(self) -> None:
         self._is_over = True
+        self._forget_requests()
         self.connections.discard(self)
         self.transport.abort()
 

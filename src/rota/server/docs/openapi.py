@@ -19,7 +19,11 @@ Document = dict[str, Any]
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _UUID = {"type": "string", "format": "uuid"}
 _REFERENCE = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "description": "A uuid or a name."}
-_PARAMETERS = dict.fromkeys(REFERENCES, _REFERENCE) | {"task_id": {"type": "string", "minLength": 1}}
+_TOPIC = {"type": "string", "minLength": 1, "maxLength": 249, "pattern": "^[A-Za-z0-9._-]*$"}
+_PARAMETERS = dict.fromkeys(REFERENCES, _REFERENCE) | {
+    "topic": _TOPIC,
+    "task_id": {"type": "string", "minLength": 1},
+}
 """Those that are no uuids."""
 _REF = "#/components/schemas/{name}"
 _WHY = {
@@ -107,16 +111,16 @@ def _query_parameters(one: Operation, schemas: dict[Any, Document], components: 
     if one.query is None:
         return []
     name = schemas[one.query]["$ref"].rpartition("/")[2]
-    properties = components[name]["properties"]
-    return [_query_parameter(key, schema) for key, schema in properties.items()]
+    properties, needed = components[name]["properties"], components[name].get("required", [])
+    return [_query_parameter(key, schema, is_needed=key in needed) for key, schema in properties.items()]
 
 
-def _query_parameter(name: str, schema: Document) -> Document:
+def _query_parameter(name: str, schema: Document, *, is_needed: bool) -> Document:
     """A parameter that is not given is absent; it is never null."""
     bare = {key: value for key, value in schema.items() if key != "default" or value is not None}
     if "anyOf" in bare:
         (bare,) = [one for one in bare["anyOf"] if one != {"type": "null"}]
-    found: Document = {"name": name, "in": "query", "required": False, "schema": bare}
+    found: Document = {"name": name, "in": "query", "required": is_needed, "schema": bare}
     if description := bare.get("description"):
         found["description"] = description
     return found

@@ -1,7 +1,19 @@
 """The native API's operations, one file or folder per noun. A new one is added to `ALL`."""
 
 from rota.server.operations import Operation
-from rota.server.routes import audit, configurations, events, job_types, node_types, nodes, queues, schedules, system
+from rota.server.routes import (
+    audit,
+    configurations,
+    events,
+    job_types,
+    node_types,
+    nodes,
+    partitions,
+    queues,
+    schedules,
+    system,
+    topics,
+)
 from rota.server.routes.jobs import bulk, jobs, lists, logs
 
 ALL: tuple[Operation, ...] = tuple(
@@ -18,7 +30,9 @@ ALL: tuple[Operation, ...] = tuple(
         nodes.routes,
         events.routes,
         configurations.routes,
+        topics.routes,
         audit.routes,
+        partitions.routes,
         system.routes,
     )
     for operation in routes.operations

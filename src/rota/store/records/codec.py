@@ -14,13 +14,19 @@ from rota.model.job import Ending, JobSpec, PastAttempt
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
+from rota.model.progress import Progress
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick
 
-encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
+encode = _encoder.encode
+encode_lines = _encoder.encode_lines
+"""Many records, each in a line of its own: there is no line end within JSON."""
 decode_spec = msgspec.json.Decoder(JobSpec).decode
 decode_ending = msgspec.json.Decoder(Ending).decode
 decode_past = msgspec.json.Decoder(tuple[PastAttempt, ...]).decode
 decode_log_entry = msgspec.json.Decoder(LogEntry).decode
+decode_log_entries = msgspec.json.Decoder(list[LogEntry]).decode
+decode_progress = msgspec.json.Decoder(Progress).decode
 decode_job_type = msgspec.json.Decoder(JobType).decode
 decode_node_type = msgspec.json.Decoder(NodeType).decode
 decode_node = msgspec.json.Decoder(Node).decode

@@ -18,6 +18,8 @@ from rota.model.job import Cause, JobSpec
 from rota.model.job_type import JobType
 from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
+from rota.model.progress import Progress
+from rota.store.records.codec import decode_progress
 
 UNREADABLE = "unreadable"
 """The kind of cause of a job without a readable record, and who manages a definition without one."""
@@ -129,3 +131,11 @@ def unreadable_node(uuid: str, last_ping: int) -> Node:
 def unreadable_line(error: Exception) -> LogEntry:
     """Takes the place of a log line, so that the others keep their places."""
     return LogEntry(0, f"[this line cannot be read: {reason_of(error)}]", "warning")
+
+
+def readable_progress(raw: bytes) -> Progress | None:
+    """How far a job has come; a record that cannot be read says nothing."""
+    try:
+        return decode_progress(raw)
+    except UNREADABLE_ERRORS:
+        return None

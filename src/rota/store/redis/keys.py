@@ -29,6 +29,7 @@ class QueueKeys:
         "marks",
         "outbox",
         "paused",
+        "progress",
         "pulses",
         "ready",
         "running",
@@ -80,6 +81,8 @@ class QueueKeys:
         """string: the last number that a run under a lock was given."""
         self.paused = self._base + "paused"
         """string: there while the queue is paused."""
+        self.progress = self._base + "progress"
+        """hash: job id -> how far it has come (JSON), only for jobs that said so."""
         self.totals = self._base + "totals"
         """hash: how many jobs were enqueued, succeeded, failed and cancelled in all."""
         self.synced = self._base + "synced"
@@ -152,6 +155,19 @@ class DefinitionKeys:
         """string: a number that grows with every change of any definition."""
 
 
+class TopicKeys:
+    """The keys of one topic."""
+
+    def __init__(self, topic: str) -> None:
+        base = f"{PREFIX}:{{topic:{topic}}}:"
+        self.ends = base + "ends"
+        """hash: `first` and `end`, the offsets of the oldest and of the next record."""
+        self.ids = base + "ids"
+        """hash: id -> offset, of every record."""
+        self.records = base + "records"
+        """hash: offset -> when it was published, a space, id, a line feed, record (JSON)."""
+
+
 NODE_TYPES = DefinitionKeys("node_types")
 JOB_TYPES = DefinitionKeys("job_types")
 SCHEDULE_QUEUES = f"{PREFIX}:{{schedules}}:queues"
@@ -184,6 +200,8 @@ SETTINGS = f"{PREFIX}:settings"
 """hash: small values of the installation."""
 AUDIT = f"{PREFIX}:audit"
 """sorted set, by name: id, a space, entry (JSON) of the audit log."""
+TOPIC_NAMES = f"{PREFIX}:topics"
+"""sorted set, by name: topics."""
 NODES = f"{PREFIX}:{{nodes}}:nodes"
 """hash: node uuid -> node (JSON)."""
 PINGS = f"{PREFIX}:{{nodes}}:pings"

@@ -23,6 +23,7 @@ from rota.store.redis.nodes import RedisNodes
 from rota.store.redis.queues.queues import RedisQueues
 from rota.store.redis.schedules import RedisSchedules
 from rota.store.redis.settings import RedisSettings
+from rota.store.redis.topics import RedisTopics
 
 
 class RedisStore(
@@ -37,6 +38,7 @@ class RedisStore(
     RedisSettings,
     RedisNodes,
     RedisAudit,
+    RedisTopics,
 ):
     """See `rota.store.store.Store` for what each method promises."""
 

@@ -16,6 +16,7 @@ from rota.store.sqlite.nodes import SqliteNodes
 from rota.store.sqlite.queues.queues import SqliteQueues
 from rota.store.sqlite.schedules import SqliteSchedules
 from rota.store.sqlite.settings import SqliteSettings
+from rota.store.sqlite.topics import SqliteTopics
 
 
 class SqliteStore(
@@ -30,6 +31,7 @@ class SqliteStore(
     SqliteSchedules,
     SqliteEvents,
     SqliteAudit,
+    SqliteTopics,
 ):
     """See `rota.store.store.Store` for what each method promises."""
 

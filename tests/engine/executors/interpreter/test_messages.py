@@ -9,7 +9,7 @@ CHUNK = 64 * 1024
 def read(content: bytes, *, chunk: int = CHUNK) -> tuple[MessageReader, list[tuple[str, str]]]:
     """Everything that was said, and what of it went to the log."""
     logged: list[tuple[str, str]] = []
-    reader = MessageReader(lambda message, level: logged.append((message, level)))
+    reader = MessageReader(lambda message, level: logged.append((message, level)), lambda *_progress: None)
     for start in range(0, len(content), chunk):
         reader.feed(content[start : start + chunk])
     return reader, logged

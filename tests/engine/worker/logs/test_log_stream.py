@@ -8,6 +8,7 @@ from msgspec import structs
 from rota.clock import ManualClock
 from rota.engine.worker.logs.log_stream import (
     CROWDED_CHARS,
+    CROWDED_IN_ALL,
     CROWDED_LINES,
     MAX_PENDING_CHARS,
     MAX_PENDING_LINES,
@@ -64,6 +65,58 @@ def test_lines_are_taken_once_in_order_and_with_the_claims_token() -> None:
     assert not lines.has_lines()
 
 
+def test_each_line_has_an_instant_of_its_own_in_the_order_of_the_lines() -> None:
+    clock, claim = ManualClock(NOW), some_claim()
+    lines = LogStream(clock)
+    lines.add_lines(claim, ["same"] * 1_500, "info")
+    lines.add(claim, "same", "error")
+    clock.advance(1)
+    lines.add(claim, "still behind", "info")
+    clock.advance(1_000)
+    lines.add(claim, "later", "info")
+
+    entries = [entry for batch in take_all(lines) for entry in batch.entries]
+
+    instants = [entry.time * 1000 + entry.micros for entry in entries]
+    assert instants[:1502] == list(range(NOW * 1000, NOW * 1000 + 1502))
+    assert instants[1502:] == [(NOW + 1_001) * 1000]
+    assert all(0 <= entry.micros < 1000 for entry in entries)
+
+
+def test_lines_follow_a_clock_that_was_set_back() -> None:
+    clock, claim = ManualClock(NOW), some_claim()
+    lines = LogStream(clock)
+    lines.add(claim, "before", "info")
+    clock.set(NOW - 5_000)
+
+    lines.add(claim, "after", "info")
+
+    (batch,) = lines.take()
+    assert [entry.time for entry in batch.entries] == [NOW, NOW - 5_000]
+
+
+def test_many_lines_of_which_some_find_no_room_lose_only_these() -> None:
+    lines, claim = stream(), some_claim()
+    lines.add_lines(claim, ["x"] * (MAX_PENDING_LINES - 1), "info")
+
+    lines.add_lines(claim, ["last", "too much", "too much"], "info")
+
+    taken = messages(take_all(lines))
+    assert taken[-2:] == ["last", "[2 lines dropped: the store was too slow]"]
+    assert len(taken) == MAX_PENDING_LINES + 1
+
+
+def test_with_much_waiting_of_all_jobs_together_each_is_asked_to_wait() -> None:
+    lines, claims = stream(), [some_claim() for _ in range(5)]
+    for claim in claims[:4]:
+        lines.add_lines(claim, ["x"] * (CROWDED_IN_ALL // 4 - 1), "info")
+    assert not lines.is_crowded(claims[0])
+
+    lines.add_lines(claims[4], ["x"] * 4, "info")
+
+    assert all(map(lines.is_crowded, claims))
+
+
 def test_many_lines_are_taken_in_small_shares() -> None:
     lines, claim = stream(), some_claim()
     count = SHARE_LINES * 3 + 1
@@ -78,7 +131,7 @@ def test_many_lines_are_taken_in_small_shares() -> None:
 
 def test_a_share_of_long_lines_has_few_of_them() -> None:
     lines, claim = stream(), some_claim()
-    for _ in range(20):
+    for _ in range(80):
         lines.add(claim, "x" * 16_000, "info")
 
     shares = take_all(lines)
@@ -254,9 +307,9 @@ def test_long_lines_take_the_room_of_many() -> None:
 
 
 def test_the_bounds_of_what_waits_are_these() -> None:
-    assert (MAX_PENDING_LINES, MAX_PENDING_CHARS) == (20_000, 8 * 1024 * 1024)
-    assert (CROWDED_LINES, CROWDED_CHARS) == (2_000, 512 * 1024)
-    assert (SHARE_LINES, SHARE_CHARS, PATIENCE_S) == (200, 64 * 1024, 1.0)
+    assert (MAX_PENDING_LINES, MAX_PENDING_CHARS) == (40_000, 8 * 1024 * 1024)
+    assert (CROWDED_LINES, CROWDED_CHARS) == (4_000, 512 * 1024)
+    assert (SHARE_LINES, SHARE_CHARS, PATIENCE_S) == (2_000, 256 * 1024, 1.0)
 
 
 def waiting_lines(lines: LogStream) -> int:
@@ -266,27 +319,27 @@ def waiting_lines(lines: LogStream) -> int:
 
 def test_exactly_so_many_lines_may_wait_also_when_some_were_put_back() -> None:
     lines, claim = stream(), some_claim()
-    for _ in range(20_000):
+    for _ in range(40_000):
         lines.add(claim, "", "info")
     for _ in range(3):
         lines.put_back(lines.take())
 
     lines.add(claim, "one too many", "info")
 
-    assert waiting_lines(lines) == 20_000
+    assert waiting_lines(lines) == 40_000
 
 
 def test_what_is_being_written_gives_its_room_to_others() -> None:
     lines, claim = stream(), some_claim()
-    for _ in range(20_000):
+    for _ in range(40_000):
         lines.add(claim, "", "info")
     share = lines.take()
 
-    for _ in range(300):
+    for _ in range(2_500):
         lines.add(claim, "", "info")
 
     lines.written(share)
-    assert waiting_lines(lines) == 20_000
+    assert waiting_lines(lines) == 40_000
 
 
 def test_exactly_so_many_characters_may_wait_also_when_some_were_put_back() -> None:
@@ -300,7 +353,7 @@ def test_exactly_so_many_characters_may_wait_also_when_some_were_put_back() -> N
     assert sum(len(message) for message in messages(take_all(lines)) if "dropped" not in message) == 8 * 1024 * 1024
 
 
-@pytest.mark.parametrize(("count", "length", "expected"), [(1_999, 0, False), (2_000, 0, True)])
+@pytest.mark.parametrize(("count", "length", "expected"), [(3_999, 0, False), (4_000, 0, True)])
 def test_a_job_is_crowded_by_lines(count: int, length: int, expected: bool) -> None:
     lines, claim = stream(), some_claim()
     for _ in range(count):
@@ -404,3 +457,34 @@ def test_output_and_errors_of_a_command_are_lines_of_different_levels(store: Sto
             assert sorted((entry.message, entry.level) for entry in entries) == [("err", "error"), ("out", "info")]
 
     asyncio.run(scene())
+
+
+def test_of_several_notes_of_progress_the_last_one_is_written() -> None:
+    lines, claim = stream(), some_claim()
+    lines.note(claim, 1, 10, "")
+    lines.note(claim, 2, 10, "second")
+    lines.add(claim, "line", "info")
+
+    (batch,) = lines.take()
+
+    assert batch.progress is not None
+    assert (batch.progress.done, batch.progress.total, batch.progress.message) == (2, 10, "second")
+    assert [entry.message for entry in batch.entries] == ["line"]
+    lines.written([batch])
+    assert not lines.has_lines()
+
+
+def test_a_note_that_could_not_be_written_gives_way_to_a_later_one() -> None:
+    lines, claim = stream(), some_claim()
+    lines.note(claim, 1, None, "")
+    taken = lines.take()
+    lines.put_back(taken)
+    again = lines.take()
+    assert [batch.progress for batch in again] == [taken[0].progress]
+
+    lines.note(claim, 2, None, "")
+    lines.put_back(again)
+
+    (batch,) = lines.take()
+    assert batch.progress is not None
+    assert batch.progress.done == 2

@@ -23,6 +23,9 @@ _PAGE = 500
 _MOST_PAGES = 200
 _LOOK_BACK_MS = 3_000
 """Ends are told by nodes, whose reports may arrive in another order."""
+_LOG_PAGES = 60
+"""Of one task in one round: a flood must not keep the keys of the others waiting."""
+_BEHIND_S = 0.02
 _PER_SWEEP = 200
 _TAKE_TURN = load_scripts("rota.dialects.sync_tasks.redis")["take_turn"]
 
@@ -54,6 +57,8 @@ class KeyKeeper:
         self._adoption = Adoption(access, engine, self._mirror)
         self._shown: dict[str, tuple[JobState, str]] = {}
         """State and token of each task that was live or ended lately, as it is shown."""
+        self._behind: dict[str, Job] = {}
+        """Tasks whose logs are not shown whole yet."""
         self._sweep_at = 0
 
     def run_once(self, now: int) -> float:
@@ -63,21 +68,23 @@ class KeyKeeper:
         if self._access.run(_TAKE_TURN, [keys.TURN], [self._node, _TURN_MS]):
             live = self._live(queue)
             ended = self._ended(queue)
-            self._show(live + ended)
+            self._show({**self._behind, **{job.id: job for job in [*live, *ended]}})
             self._adoption.run_once(now)
             self._sweep(queue)
-        return EVERY_S
+        return _BEHIND_S if self._behind else EVERY_S
 
-    def _show(self, jobs: list[Job]) -> None:
+    def _show(self, jobs: dict[str, Job]) -> None:
         """Those that changed, and what those have written that run or ended lately."""
-        shown = {}
-        for job in jobs:
+        shown: dict[str, tuple[JobState, str]] = {}
+        behind: dict[str, Job] = {}
+        for job in jobs.values():
             if self._shown.get(job.id) != (job.state, job.token):
                 job = self._mirror.show([job])[0]
-            if job.state not in (JobState.QUEUED, JobState.DELAYED):
-                self._mirror.show_log(job, task_id(job))
+            is_waiting = job.state in (JobState.QUEUED, JobState.DELAYED)
+            if not is_waiting and not self._mirror.show_log(job, task_id(job), most_pages=_LOG_PAGES):
+                behind[job.id] = job
             shown[job.id] = (job.state, job.token)
-        self._shown = shown
+        self._shown, self._behind = shown, behind
 
     def _live(self, queue: str) -> list[Job]:
         found: list[Job] = []

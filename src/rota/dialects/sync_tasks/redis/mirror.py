@@ -7,15 +7,15 @@ whoever counts them, so adding them twice changes nothing.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rota.dialects.sync_tasks.names import Collection
 from rota.dialects.sync_tasks.redis import keys
 from rota.dialects.sync_tasks.task import LogLine, LogLines, collection_of_job, created_at, task_of
 from rota.model.job import Job, JobState
+from rota.store.records.codec import encode_lines
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.commands import Value
@@ -24,11 +24,11 @@ from rota.store.store import Store
 
 _SCRIPTS = load_scripts("rota.dialects.sync_tasks.redis")
 _TRIES = 20
-_PAGE = 1_000
+_PAGE = 500
+"""Lines in one step: longer ones would keep others waiting for Redis."""
 _MOST_FOLLOWED = 1_000
 """Logs whose place is remembered; others are read from their beginning again."""
 _PLACES = {JobState.RUNNING: "running", JobState.DELAYED: "waiting", JobState.QUEUED: "waiting"}
-_encode = msgspec.json.Encoder().encode
 
 
 class _Place(Struct):
@@ -74,20 +74,21 @@ class Mirror:
             args += [name, str(getattr(task, name))]
         return bool(self._access.run(_SCRIPTS["show_task"], names, args))
 
-    def show_log(self, job: Job, task_id: str) -> None:
-        """Bring the log of a task up to date. `job` was read before: then an ended one's log is whole."""
+    def show_log(self, job: Job, task_id: str, *, most_pages: int | None = None) -> bool:
+        """Bring the log of a task up to date, or so many pages further; whether it is. `job` was read before: then an
+        ended one's log is whole."""
         place = self._place_of(job.id)
-        if place.is_over:
-            return
-        lines, position = place.lines, place.position
-        while True:
-            page = self._store.read_logs(job.id, after=position, limit=_PAGE)
-            self._add(task_id, list(lines.read(page.entries)))
-            position = page.next
+        while not place.is_over and most_pages != 0:
+            page = self._store.read_logs(job.id, after=place.position, limit=_PAGE)
+            self._add(job, task_id, place.lines.read(page.entries))
+            place.position = page.next
             if len(page.entries) < _PAGE:
-                break
-        self._remember(job.id, _Place(lines.copy(), position, job.state.is_final))
-        self._add(task_id, list(lines.last_words(job)))
+                self._add(job, task_id, place.lines.copy().last_words(job))
+                self._remember(job.id, structs.replace(place, is_over=job.state.is_final))
+                return True
+            self._remember(job.id, place)
+            most_pages = None if most_pages is None else most_pages - 1
+        return place.is_over
 
     def _place_of(self, job_id: str) -> _Place:
         """A copy: another thread may be at the same log, and each counts from where it read."""
@@ -97,15 +98,20 @@ class Mirror:
 
     def _remember(self, job_id: str, place: _Place) -> None:
         with self._lock:
-            self._places[job_id] = place
+            self._places[job_id] = structs.replace(place, lines=place.lines.copy())
             self._places.move_to_end(job_id)
             while len(self._places) > _MOST_FOLLOWED:
                 self._places.popitem(last=False)
 
-    def _add(self, task_id: str, lines: list[tuple[int, LogLine]]) -> None:
-        if lines:
-            mapping = {_encode(line): micros // 1_000_000 for micros, line in lines}
-            self._access.ask("zadd", keys.logs(task_id), mapping)
+    def _add(self, job: Job, task_id: str, lines: Iterable[tuple[int, LogLine]]) -> None:
+        by_second: dict[int, list[LogLine]] = {}
+        for micros, line in lines:
+            by_second.setdefault(micros // 1_000_000, []).append(line)
+        if by_second:
+            args: list[Value] = [job.id]
+            for second, some in by_second.items():
+                args += [second, encode_lines(some)]
+            self._access.run(_SCRIPTS["show_log"], [keys.logs(task_id), QueueKeys(job.spec.queue).jobs], args)
 
     def hide_forgotten(self, task_ids: Sequence[str], job_ids: Sequence[str], queue: str) -> None:
         """Remove those of these tasks that history has forgotten."""

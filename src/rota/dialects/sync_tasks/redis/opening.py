@@ -21,7 +21,9 @@ class Shown(Protocol):
         """The jobs as they are shown now."""
         ...
 
-    def show_log(self, job: Job, task_id: str) -> None: ...
+    def show_log(self, job: Job, task_id: str) -> bool:
+        """Whether all of it is shown, as far as it was written when the job was read."""
+        ...
 
 
 class Unseen:
@@ -30,8 +32,8 @@ class Unseen:
     def show(self, jobs: Sequence[Job]) -> list[Job]:
         return list(jobs)
 
-    def show_log(self, job: Job, task_id: str) -> None:
-        """There is nothing to do."""
+    def show_log(self, job: Job, task_id: str) -> bool:
+        return True
 
 
 def open_dialect(settings: Settings, store: Store) -> Dialect | None:

@@ -32,7 +32,7 @@ class Interpreter:
         self._module = module
         self._options = options
         self._log = capped_log(run)
-        self._reader = MessageReader(self._log)
+        self._reader = MessageReader(self._log, self._log.note)
         self.exit_code = 0
         self._prefix = limited([], limits)
 

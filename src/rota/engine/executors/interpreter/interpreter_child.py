@@ -10,6 +10,7 @@ import msgspec
 
 from rota.engine.executors.executor import Run
 from rota.engine.executors.interpreter.messages import Message, Request
+from rota.engine.executors.output import LogCap, PlainSink
 from rota.engine.executors.process.environment import RESULT_FD
 
 
@@ -23,6 +24,9 @@ class ResultPipe:
 
     def log(self, message: str, level: str) -> None:
         self.send(Message(log=message, level=level))
+
+    def note(self, done: float, total: float | None, message: str) -> None:
+        self.send(Message(progress=(done, total, message)))
 
     def send(self, message: Message) -> None:
         line = self._encoder.encode(message) + b"\n"
@@ -47,7 +51,7 @@ def run_of(request: Request, pipe: ResultPipe) -> Run:
         request.spec,
         request.job_type,
         request.attempt,
-        pipe.log,
+        LogCap(PlainSink(pipe.log, pipe.note)),
         request.stop_grace_s,
         fencing_number=request.fencing_number,
     )

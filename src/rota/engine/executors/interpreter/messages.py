@@ -1,11 +1,10 @@
 """What is said between a node and a Python process that it has run a job: JSON lines, never pickle."""
 
-from collections.abc import Callable
-
 import msgspec
 from msgspec import Struct
 
 from rota.engine.executors.executor import ExecutorOptions
+from rota.engine.executors.output import Log, Note
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.model.limits import MAX_RESULT_BYTES
@@ -38,6 +37,8 @@ class Message(Struct, frozen=True, omit_defaults=True):
     """The run ended because the child was asked to stop."""
     partial_results: object = None
     """What there is to show of it then."""
+    progress: tuple[float, float | None, str] | None = None
+    """How far the work has come: done, of how much, and a message."""
     lacks: str = ""
     """Nothing has begun, because the child found no more of this."""
 
@@ -45,13 +46,14 @@ class Message(Struct, frozen=True, omit_defaults=True):
 class MessageReader:
     """Puts the chunks of the result pipe together again."""
 
-    def __init__(self, log: Callable[[str, str], None]) -> None:
+    def __init__(self, log: Log, note: Note) -> None:
         self.has_begun = False
         self.outcome: Outcome | None = None
         self.was_stopped = False
         self.partial_results: object = None
         self.lacks = ""
         self._log = log
+        self._note = note
         self._part = b""
         self._decoder = msgspec.json.Decoder(Message)
 
@@ -78,5 +80,7 @@ class MessageReader:
             self.partial_results = message.partial_results
         elif message.lacks:
             self.lacks = message.lacks
+        elif message.progress is not None:
+            self._note(*message.progress)
         elif not message.has_begun:
             self._log(message.log, message.level)

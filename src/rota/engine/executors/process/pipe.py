@@ -9,7 +9,7 @@ CHUNK = 64 * 1024
 """A read takes at most what a pipe holds by default, so that a flood from one child cannot keep the loop."""
 LEAST_CHUNK = 256
 FIRST_CHUNK = 1024
-MOST_LINES = 200
+MOST_LINES = 1000
 """More lines than this from one chunk keep the loop too long: the next one is smaller."""
 WAIT = -1
 """A sink's answer: read on a little later."""

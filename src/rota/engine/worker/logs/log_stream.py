@@ -11,34 +11,41 @@ from collections.abc import Callable, Iterable, Sequence
 from rota.clock import Clock
 from rota.model.job import Claim
 from rota.model.log import LogEntry
+from rota.model.progress import Progress
 from rota.store.logs import LogBatch
 
-MAX_PENDING_LINES = 20_000
+MAX_PENDING_LINES = 40_000
 MAX_PENDING_CHARS = 8 * 1024 * 1024
 """What waits while the store is slow or away. Further lines are dropped: memory stays bounded."""
-CROWDED_LINES = 2_000
+CROWDED_LINES = 4_000
 CROWDED_CHARS = 512 * 1024
-"""With so much waiting, a job's output is read slowly."""
+"""With so much of a job waiting, its output is read slowly."""
+CROWDED_IN_ALL = MAX_PENDING_LINES // 4
+CROWDED_CHARS_IN_ALL = MAX_PENDING_CHARS // 2
+"""With so much of all jobs, that of each of them: what several floods have read at the moment must find room."""
 PATIENCE_S = 1.0
 """A store that needs longer for a share has troubles of its own."""
-SHARE_LINES = 200
-SHARE_CHARS = 64 * 1024
+SHARE_LINES = 2_000
+SHARE_CHARS = 256 * 1024
 """What is given out at a time, the last line apart."""
+_MOST_AHEAD_MICROS = 1_000_000
+"""How far the lines of a flood may be ahead of the clock. If they are further ahead, the clock was set back."""
 
 _Key = tuple[str, str]
 """An attempt: the job's id, and the attempt token."""
 
 
 class _Pending:
-    """Lines of one attempt, and how many had to be dropped behind them."""
+    """Lines of one attempt, how many had to be dropped behind them, and how far it has come."""
 
-    __slots__ = ("chars", "claim", "dropped", "entries", "is_under_way")
+    __slots__ = ("chars", "claim", "dropped", "entries", "is_under_way", "progress")
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
         self.entries: list[LogEntry] = []
         self.chars = 0
         self.dropped = 0
+        self.progress: Progress | None = None
         self.is_under_way = False
         """Some of its lines are being written: those behind them have to wait."""
 
@@ -54,20 +61,33 @@ class LogStream:
         self._pending: dict[_Key, _Pending] = {}
         self._lines = 0
         self._chars = 0
+        self._last_micros = 0
+        """The instant of the last line. Each line has its own."""
         self._taken_at: float | None = None
         """When the share was taken that is not written yet, or the first of those that could not be."""
 
     def add(self, claim: Claim, message: str, level: str) -> None:
         """A line of a job. Called from any thread."""
-        entry = LogEntry(self._clock.now(), message, level, claim.attempt)
+        self.add_lines(claim, [message], level)
+
+    def add_lines(self, claim: Claim, messages: Sequence[str], level: str) -> None:
+        """Lines of a job, in their order. Called from any thread."""
         with self._lock:
             is_first = not self._pending
             pending = self._of(claim)
-            if self._lines < MAX_PENDING_LINES and self._chars + len(message) <= MAX_PENDING_CHARS:
-                self._mark_dropped(pending)
-                self._put(pending, entry)
+            if self._has_room(len(messages), sum(map(len, messages))):
+                self._put(pending, messages, level)
             else:
-                pending.dropped += 1
+                self._put_what_fits(pending, messages, level)
+        if is_first:
+            self._on_lines()
+
+    def note(self, claim: Claim, done: float, total: float | None, message: str) -> None:
+        """How far a job has come; of several notes in a row the last one counts. Called from any thread."""
+        progress = Progress(done=done, total=total, message=message, time=self._clock.now(), attempt=claim.attempt)
+        with self._lock:
+            is_first = not self._pending
+            self._of(claim).progress = progress
         if is_first:
             self._on_lines()
 
@@ -81,7 +101,10 @@ class LogStream:
         if self._taken_at is not None and self._clock.monotonic() - self._taken_at > PATIENCE_S:
             return False
         pending = self._pending.get((claim.spec.id, claim.token))
-        return pending is not None and (len(pending.entries) >= CROWDED_LINES or pending.chars >= CROWDED_CHARS)
+        if pending is None:
+            return False
+        is_many = len(pending.entries) >= CROWDED_LINES or self._lines >= CROWDED_IN_ALL
+        return is_many or pending.chars >= CROWDED_CHARS or self._chars >= CROWDED_CHARS_IN_ALL
 
     def take(self) -> list[LogBatch]:
         """A share of what waits, a part of it from each job in turn. Each batch has to be told of: `written`, or
@@ -131,7 +154,7 @@ class LogStream:
                 pending = self._pending.get((batch.job_id, batch.token))
                 if pending is not None:
                     pending.is_under_way = False
-                    if not pending.entries and not pending.dropped:
+                    if not pending.entries and not pending.dropped and pending.progress is None:
                         del self._pending[batch.job_id, batch.token]
 
     def put_back(self, batches: Sequence[LogBatch]) -> None:
@@ -142,6 +165,7 @@ class LogStream:
                 if pending is not None:
                     pending.is_under_way = False
                     pending.entries[:0] = batch.entries
+                    pending.progress = pending.progress or batch.progress
                     self._count(pending, len(batch.entries), _chars(batch.entries))
 
     def _of(self, claim: Claim) -> _Pending:
@@ -151,9 +175,31 @@ class LogStream:
             pending = self._pending[key] = _Pending(claim)
         return pending
 
-    def _put(self, pending: _Pending, entry: LogEntry) -> None:
-        self._count(pending, 1, len(entry.message))
-        pending.entries.append(entry)
+    def _has_room(self, lines: int, chars: int) -> bool:
+        return self._lines + lines <= MAX_PENDING_LINES and self._chars + chars <= MAX_PENDING_CHARS
+
+    def _put_what_fits(self, pending: _Pending, messages: Sequence[str], level: str) -> None:
+        for message in messages:
+            if self._has_room(1, len(message)):
+                self._put(pending, [message], level)
+            else:
+                pending.dropped += 1
+
+    def _put(self, pending: _Pending, messages: Sequence[str], level: str) -> None:
+        self._mark_dropped(pending)
+        self._count(pending, len(messages), sum(map(len, messages)))
+        attempt = pending.claim.attempt
+        pending.entries += [
+            LogEntry(micros // 1000, message, level, attempt, micros % 1000)
+            for micros, message in enumerate(messages, self._instants(len(messages)))
+        ]
+
+    def _instants(self, count: int) -> int:
+        """So many instants in a row, of which nobody has one yet; the first of them, in microseconds."""
+        now, next = self._clock.now() * 1000, self._last_micros + 1
+        first = next if now < next <= now + _MOST_AHEAD_MICROS else now
+        self._last_micros = first + count - 1
+        return first
 
     def _count(self, pending: _Pending, lines: int, chars: int) -> None:
         self._lines += lines
@@ -164,24 +210,56 @@ class LogStream:
         """Say where lines are missing, once there is room again."""
         if pending.dropped:
             text = f"[{pending.dropped} lines dropped: the store was too slow]"
-            self._put(pending, LogEntry(self._clock.now(), text, "warning", pending.claim.attempt))
             pending.dropped = 0
+            self._put(pending, [text], "warning")
 
     def _cut(self, pending: _Pending, lines: int, chars: int) -> LogBatch:
-        """The first lines of an attempt, at least one."""
+        """The first lines of an attempt, at least one if there are any, and how far it has come."""
         if len(pending.entries) < lines:
             self._mark_dropped(pending)
-        count, size = 0, 0
-        for entry in pending.entries[:lines]:
-            count += 1
-            size += len(entry.message)
-            if size >= chars:
-                break
-        entries, pending.entries = pending.entries[:count], pending.entries[count:]
-        self._count(pending, -count, -size)
+        entries = pending.entries[:lines]
+        if (size := _chars(entries)) > chars:
+            entries = _first_chars(entries, chars)
+            size = _chars(entries)
+        del pending.entries[: len(entries)]
+        self._count(pending, -len(entries), -size)
         pending.is_under_way = True
+        progress, pending.progress = pending.progress, None
         claim = pending.claim
-        return LogBatch(claim.spec.queue, claim.spec.id, claim.token, entries)
+        return LogBatch(claim.spec.queue, claim.spec.id, claim.token, entries, progress)
+
+
+class AttemptLog:
+    """What one attempt says, on its way into the stream (`LogSink`)."""
+
+    __slots__ = ("_claim", "_stream")
+
+    def __init__(self, stream: LogStream, claim: Claim) -> None:
+        self._stream = stream
+        self._claim = claim
+
+    @property
+    def is_crowded(self) -> bool:
+        return self._stream.is_crowded(self._claim)
+
+    def add(self, message: str, level: str) -> None:
+        self._stream.add(self._claim, message, level)
+
+    def add_lines(self, messages: Sequence[str], level: str) -> None:
+        self._stream.add_lines(self._claim, messages, level)
+
+    def note(self, done: float, total: float | None, message: str) -> None:
+        self._stream.note(self._claim, done, total, message)
+
+
+def _first_chars(entries: list[LogEntry], chars: int) -> list[LogEntry]:
+    """The first lines, up to the one with which there are so many characters."""
+    size = 0
+    for count, entry in enumerate(entries, 1):
+        size += len(entry.message)
+        if size >= chars:
+            return entries[:count]
+    return entries
 
 
 def _chars(entries: Sequence[LogEntry]) -> int:

@@ -20,7 +20,7 @@ EVENT_STREAM = "text/event-stream"
 HEARTBEAT_S = 15.0
 KEY_CHECK_S = 2.0
 """A stream ends within this time after its key."""
-_PAGE = 1000
+_PAGE = 200
 _MAX_PAGE_SIZE = 8 * 1024 * 1024
 """Letters of the messages in one page; then it is cut, and says that there is more."""
 

@@ -178,8 +178,8 @@ class RedisJobs(RedisJobReading):
         """Forget those of some jobs that have ended. All of them were there a moment ago, so those that a repeated call
         does not find it deleted itself."""
         k = self._keys_of(queue)
-        keys = [k.jobs, k.ended, k.succeeded, k.failed, k.cancelled, k.marks, k.series, *map(k.log, job_ids)]
-        answers, was_repeated = self._link.run_and_tell("delete_jobs", keys, job_ids)
+        keys = [k.jobs, k.ended, k.succeeded, k.failed, k.cancelled, k.marks, k.series, k.progress]
+        answers, was_repeated = self._link.run_and_tell("delete_jobs", [*keys, *map(k.log, job_ids)], job_ids)
         deleted = {job_id for job_id, done in zip(job_ids, answers, strict=True) if done}
         return deleted | self._gone_of(k, job_ids) if was_repeated else deleted
 

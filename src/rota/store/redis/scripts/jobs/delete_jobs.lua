@@ -7,21 +7,23 @@
 -- KEYS[5] cancelled  sorted set: the same
 -- KEYS[6] marks      hash: job id -> mark
 -- KEYS[7] series     sorted set, by name: series, time and id of each job that is in one
--- KEYS[8...] logs    one list per id
+-- KEYS[8] progress   hash: job id -> how far it has come
+-- KEYS[9...] logs    one list per id
 -- ARGV[1...] ids
 -- Returns per id 1 or 0.
 -- include: series
-local jobs, ended, marks, series = KEYS[1], KEYS[2], KEYS[6], KEYS[7]
+local jobs, ended, marks, series, progress = KEYS[1], KEYS[2], KEYS[6], KEYS[7], KEYS[8]
 local succeeded, failed, cancelled = KEYS[3], KEYS[4], KEYS[5]
 
 local answer = {}
 for n, id in ipairs(ARGV) do
-  local log = KEYS[7 + n]
+  local log = KEYS[8 + n]
   answer[n] = redis.call('HDEL', ended, id)
   if answer[n] == 1 then
     for _, member in ipairs(series_members(redis.call('HGET', jobs, id), id)) do redis.call('ZREM', series, member) end
     redis.call('HDEL', jobs, id)
     redis.call('HDEL', marks, id)
+    redis.call('HDEL', progress, id)
     redis.call('ZREM', succeeded, id)
     redis.call('ZREM', failed, id)
     redis.call('ZREM', cancelled, id)

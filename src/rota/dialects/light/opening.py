@@ -1,0 +1,18 @@
+"""Which light scheduler a process has: the one on its store."""
+
+from rota.engine.engine import Engine
+from rota.engine.light.in_store import StoreScheduler
+from rota.engine.light.scheduler import LightScheduler
+from rota.engine.node.dialect import Dialect
+from rota.settings import Settings
+from rota.store import Store
+
+
+def open_dialect(settings: Settings, store: Store) -> Dialect | None:
+    """On a store it has no duties of its own: its definitions are schedules, which the ticker fires."""
+    return None
+
+
+def scheduler_of(engine: Engine) -> LightScheduler:
+    """The scheduler that the API talks to."""
+    return StoreScheduler(engine)

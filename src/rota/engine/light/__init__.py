@@ -1,0 +1,1 @@
+"""The light scheduler: task definitions that put due tasks onto topics."""

@@ -1,0 +1,1 @@
+"""Publishing to topics, from which other programs read."""

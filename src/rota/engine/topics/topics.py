@@ -1,0 +1,48 @@
+"""Topics: the only way to publish to them, and how they are read."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rota.errors import NotFound
+from rota.model.limits import MAX_PAYLOAD_BYTES, encode_json
+from rota.model.topic import MESSAGE_ID, TopicRecord, check_topic
+from rota.store.store import Store
+from rota.store.topics import TopicPage
+
+MAX_RECORD_BYTES = 2 * MAX_PAYLOAD_BYTES
+
+
+class Publisher(Protocol):
+    """Where records go: the store, or brokers."""
+
+    def publish(self, topic: str, records: Sequence[TopicRecord]) -> list[int]:
+        """Add records to a topic, which is made if it is not there; returns the offset of each. When this returns they
+        are kept. Publishing a record again, by its id, adds none. May block."""
+        ...
+
+
+class Topics:
+    """The topics of the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def publish(self, topic: str, records: Sequence[TopicRecord]) -> list[int]:
+        check_topic("topic", topic)
+        for record in records:
+            encode_json("record", [record.key, record.value, record.headers], MAX_RECORD_BYTES)
+        return self._store.append_topic(topic, records)
+
+    def read(self, topic: str, *, offset: int, limit: int) -> TopicPage:
+        """Records from an offset on; a negative one counts from the end. `NotFound` if nothing was ever published."""
+        page = self._store.read_topic(topic, offset=max(offset, 0), limit=1 if offset < 0 else limit)
+        if page is None:
+            raise NotFound("topic", topic, "it is made when the first record is published")
+        if offset >= 0:
+            return page
+        return self.read(topic, offset=max(page.topic.end + offset, 0), limit=limit)
+
+
+def named_record(id: str, *, key: object, value: object, now: int) -> TopicRecord:
+    """A record that says its id in its headers, so that whoever reads it can tell a repetition."""
+    return TopicRecord(id=id, key=key, value=value, headers={MESSAGE_ID: id}, time=now)

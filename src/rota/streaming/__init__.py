@@ -1,0 +1,1 @@
+"""The light scheduler on Kafka: definitions kept in changelogs, commands and due tasks in topics, and no database."""

@@ -1,0 +1,113 @@
+"""What a round of the stream sends, in one transaction: all of it, with offsets and cursors, or nothing.
+
+One producer for all partitions of an instance. A zombie is fenced by the group: every transaction carries offsets,
+which the brokers refuse from whoever is no member of the group's present generation. (A producer for each partition,
+with a transactional id of its own, would fence as well, but cost a transaction for each of them in every round.)
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from rota.streaming.options import StreamOptions
+
+_TRY_S = 5.0
+_FULL_WAIT_S = 0.05
+# A new transaction is refused while the brokers still end the last one, for some milliseconds.
+_RETRY_MS = 2
+_logger = logging.getLogger("rota.streaming")
+
+
+class RoundAborted(Exception):
+    """Nothing of the round was sent. The next may succeed."""
+
+    def __init__(self, error: KafkaError | None, refused: dict[str, str]) -> None:
+        super().__init__(str(error))
+        self.refused = refused
+        """Topics that did not take their records, and why."""
+
+
+class ProducerBroken(Exception):
+    """This producer can do nothing more, and nobody knows whether the last round was sent."""
+
+
+class Transactions:
+    """See the module. Used by the thread of the stream only."""
+
+    def __init__(self, options: StreamOptions, is_stopping: Callable[[], bool]) -> None:
+        self._is_stopping = is_stopping
+        timeout_ms = round(options.session_timeout_s * 1000)
+        self._producer = Producer(
+            options.client(
+                {
+                    "transactional.id": f"{options.group}-{uuid4()}",
+                    # A dead instance's open transaction keeps others from reading on, so no longer than its session.
+                    "transaction.timeout.ms": timeout_ms,
+                    "message.timeout.ms": timeout_ms,
+                    "retry.backoff.ms": _RETRY_MS,
+                    "linger.ms": 0,
+                    "compression.type": "lz4",
+                    "queue.buffering.max.messages": 200_000,
+                    "delivery.report.only.error": True,
+                    "on_delivery": self._on_refusal,
+                }
+            )
+        )
+        self._refused: dict[str, str] = {}
+
+    def open(self) -> None:
+        self._persist(self._producer.init_transactions)
+
+    def begin(self) -> None:
+        self._refused = {}
+        self._producer.begin_transaction()
+
+    def send(self, topic: str, key: bytes | None, value: bytes | None, **more: Any) -> None:
+        """Put a record into the transaction."""
+        while True:
+            try:
+                return self._producer.produce(topic, value=value, key=key, **more)
+            except BufferError:
+                self._producer.poll(_FULL_WAIT_S)
+            except KafkaException as error:
+                # Such as one that is too large for any topic: librdkafka takes it for a mistake of the caller.
+                self._refused[topic] = str(error.args[0].str())
+                self._abort(error)
+
+    def commit(self, offsets: list[TopicPartition], group: object) -> None:
+        """Make it all true at once. `RoundAborted` or `ProducerBroken` if not."""
+        try:
+            self._persist(self._producer.send_offsets_to_transaction, offsets, group)
+            self._persist(self._producer.commit_transaction)
+        except KafkaException as error:
+            self._abort(error)
+
+    def _abort(self, error: KafkaException) -> None:
+        """Always raises."""
+        cause: KafkaError = error.args[0]
+        if cause.fatal():
+            raise ProducerBroken(cause.str()) from error
+        try:
+            self._persist(self._producer.abort_transaction)
+        except KafkaException as second:
+            raise ProducerBroken(str(second)) from error
+        raise RoundAborted(cause, self._refused) from error
+
+    def _persist(self, call: Callable[..., object], *arguments: object) -> None:
+        """Call again what may be called again, for as long as it takes: brokers may be away for hours."""
+        while True:
+            try:
+                call(*arguments, _TRY_S)
+                return
+            except KafkaException as error:
+                if not error.args[0].retriable():
+                    raise
+                if self._is_stopping():
+                    raise ProducerBroken("stopping while the brokers are away") from error
+
+    def _on_refusal(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
+            self._refused[message.topic() or ""] = error.str()

@@ -1,0 +1,50 @@
+"""How a stream is set up, and the names of its topics."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from rota.model.triggers.interval import TimeUnit
+
+CLIENT_PREFIX = "rota+"
+"""What the group calls an instance: this, and its address."""
+
+
+class StreamOptions(Struct, frozen=True, kw_only=True):
+    """What every instance of one light scheduler agrees on, and where the others reach this one."""
+
+    brokers: tuple[str, ...]
+    input_topic: str = "light-scheduler"
+    partitions: int = 16
+    """Of the topics that are made here; those that are there keep theirs."""
+    replication: int | None = None
+    """None for what the brokers have as their default."""
+    session_timeout_s: float = 10.0
+    """An instance that is silent for so long loses its partitions to the others."""
+    client_options: dict[str, str] = {}
+    """Any further options of librdkafka, such as those for TLS and SASL."""
+    address: str = ""
+    """The URL at which other instances reach this one; empty if they cannot."""
+    api_key: str = ""
+    """The key with which instances ask each other."""
+
+    @property
+    def group(self) -> str:
+        """The consumer group that shares the partitions."""
+        return f"rota-{self.input_topic}"
+
+    @property
+    def dead_letter_topic(self) -> str:
+        return f"{self.input_topic}-dead-letter"
+
+    @property
+    def changelogs(self) -> tuple[str, ...]:
+        return tuple(self.changelog(unit) for unit in TimeUnit)
+
+    def changelog(self, unit: TimeUnit | None) -> str:
+        """Where definitions of a unit are kept. Tasks that are sent once have none, and are with the milliseconds."""
+        return f"{self.input_topic}-{(unit or TimeUnit.MILLISECONDS).lower()}-changelog"
+
+    def client(self, options: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The configuration of one client of the brokers."""
+        return {"bootstrap.servers": ",".join(self.brokers), "log_level": 3, **self.client_options, **(options or {})}

@@ -1,0 +1,208 @@
+"""The thread of an instance that takes commands and sends due tasks, for the partitions that the group gives it.
+
+A partition that is given is restored in a thread of its own, while the others go on; then its commands are taken and
+its timers run. One that is taken away stops at once: the group asks between two rounds, when no transaction is open.
+"""
+
+import logging
+from queue import Empty, SimpleQueue
+from threading import Condition, Event, Thread
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from rota.clock import Clock
+from rota.errors import StoreError
+from rota.streaming.brokers.topics import Topics
+from rota.streaming.brokers.transactions import ProducerBroken, RoundAborted, Transactions
+from rota.streaming.options import CLIENT_PREFIX, StreamOptions
+from rota.streaming.partition import Partition
+from rota.streaming.restore import Cancelled, restore_partitions
+from rota.streaming.round import MAX_COMMANDS, Rounds
+
+_LONGEST_WAIT_S = 0.1
+"""How long a restored partition, or a request to stop, may go unnoticed."""
+_AFTER_ERROR_S = 1.0
+_logger = logging.getLogger("rota.streaming")
+
+
+class Stream:
+    """See the module."""
+
+    def __init__(self, options: StreamOptions, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self._stopping = Event()
+        self._thread = Thread(target=self._run, name="rota-stream", daemon=True)
+        self.partitions: dict[int, Partition] = {}
+        """Those that serve, by their numbers."""
+        self.partition_count = 0
+        """Of the command topic; 0 until the brokers have told."""
+        self.moved = Condition()
+        """Notified when partitions come, go or have taken commands."""
+        self.trouble: str | None = "it has not reached the brokers yet"
+        self._turns: dict[int, object] = {}
+        """The partitions that the group has given, each with its turn: one that comes again has another."""
+        self._restored: SimpleQueue[tuple[Partition, object]] = SimpleQueue()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Leave the group, so that others take over at once."""
+        self._stopping.set()
+        self._thread.join()
+
+    # -- life ------------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._live()
+            except (KafkaException, ProducerBroken, StoreError) as error:
+                self.trouble = str(error)
+                _logger.warning("the stream begins anew", extra={"error": str(error)})
+                self._stopping.wait(_AFTER_ERROR_S)
+
+    def _live(self) -> None:
+        admin = AdminClient(self._options.client())
+        topics = Topics(self._options, admin)
+        self.partition_count = topics.prepare()
+        transactions = Transactions(self._options, self._stopping.is_set)
+        transactions.open()
+        consumer = Consumer(self._consumer_options())
+        rounds = Rounds(self._options, transactions, topics, partitions=self.partition_count)
+        try:
+            self._subscribe(consumer, admin)
+            self.trouble = None
+            while not self._stopping.is_set():
+                self._turn(consumer, rounds)
+        finally:
+            self._lose(list(self._turns))
+            consumer.close()
+
+    def _consumer_options(self) -> dict[str, Any]:
+        return self._options.client(
+            {
+                "group.id": self._options.group,
+                # Others find the owner of a partition by what the group says of its members.
+                "client.id": f"{CLIENT_PREFIX}{self._options.address}",
+                "partition.assignment.strategy": "cooperative-sticky",
+                "session.timeout.ms": round(self._options.session_timeout_s * 1000),
+                "heartbeat.interval.ms": round(self._options.session_timeout_s * 1000 / 5),
+                "isolation.level": "read_committed",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": 100,
+                "queued.max.messages.kbytes": 16_384,
+            }
+        )
+
+    def _turn(self, consumer: Consumer, rounds: Rounds) -> None:
+        messages = self._poll(consumer)
+        self._adopt(consumer)
+        now = self._clock.now()
+        try:
+            rounds.run(list(self.partitions.values()), messages, consumer.consumer_group_metadata(), now)
+        except RoundAborted as error:
+            _logger.warning("a transaction was aborted and is tried again", extra={"error": str(error)})
+            self._seek_back(consumer, messages)
+            self._stopping.wait(_LONGEST_WAIT_S)
+        if messages:
+            self._tell()
+
+    def _poll(self, consumer: Consumer) -> list[Message]:
+        """Commands that are there, or come before something is due. Also where the group asks and gives."""
+        first = consumer.poll(self._wait_s())
+        if first is None:
+            return []
+        return [one for one in (first, *consumer.consume(MAX_COMMANDS, 0)) if self._is_command(one)]
+
+    def _wait_s(self) -> float:
+        due = [one.next_due for one in self.partitions.values() if one.next_due is not None]
+        wait_ms = min(due) - self._clock.now() if due else _LONGEST_WAIT_S * 1000
+        return min(_LONGEST_WAIT_S, max(0, wait_ms) / 1000)
+
+    def _is_command(self, message: Message) -> bool:
+        error, number = message.error(), message.partition()
+        partition = self.partitions.get(-1 if number is None else number)
+        if error is None:
+            return partition is not None
+        if error.code() == KafkaError._PARTITION_EOF and partition is not None:
+            partition.reached = max(partition.reached, message.offset() or 0)
+            self._tell()
+        elif error.fatal():
+            raise KafkaException(error)
+        return False
+
+    def _seek_back(self, consumer: Consumer, messages: list[Message]) -> None:
+        for number in {message.partition() for message in messages}:
+            if number in self.partitions:
+                consumer.seek(TopicPartition(self._options.input_topic, number, self.partitions[number].offset))
+
+    def _tell(self) -> None:
+        with self.moved:
+            self.moved.notify_all()
+
+    # -- partitions come and go ------------------------------------------------------------------------------------
+
+    def _subscribe(self, consumer: Consumer, admin: AdminClient) -> None:
+        def given(_: Consumer, places: list[TopicPartition]) -> None:
+            consumer.incremental_assign(places)
+            consumer.pause(places)
+            self._restore(admin, [place.partition for place in places])
+
+        def taken(_: Consumer, places: list[TopicPartition]) -> None:
+            self._lose([place.partition for place in places])
+            # A group that has lost us has no assignment to take from.
+            consumer.incremental_unassign(places)
+
+        consumer.subscribe([self._options.input_topic], on_assign=given, on_revoke=taken, on_lost=taken)
+
+    def _restore(self, admin: AdminClient, numbers: list[int]) -> None:
+        turn = object()
+        self._turns |= dict.fromkeys(numbers, turn)
+        if numbers:
+            _logger.info("partitions are restored", extra={"partitions": numbers})
+            Thread(target=self._restore_beside, args=(admin, numbers, turn), name="rota-restore", daemon=True).start()
+
+    def _restore_beside(self, admin: AdminClient, numbers: list[int], turn: object) -> None:
+        def is_wanted() -> bool:
+            return any(self._turns.get(number) is turn for number in numbers) and not self._stopping.is_set()
+
+        while is_wanted():
+            try:
+                for partition in restore_partitions(self._options, admin, numbers, is_wanted):
+                    self._restored.put((partition, turn))
+                return
+            except Cancelled:
+                return
+            except KafkaException as error:
+                _logger.warning("restoring failed and is tried again", extra={"error": str(error)})
+                self._stopping.wait(_AFTER_ERROR_S)
+
+    def _adopt(self, consumer: Consumer) -> None:
+        """Partitions that are restored begin to serve."""
+        adopted = []
+        while True:
+            try:
+                partition, turn = self._restored.get_nowait()
+            except Empty:
+                break
+            if self._turns.get(partition.number) is turn:
+                self.partitions[partition.number] = partition
+                place = TopicPartition(self._options.input_topic, partition.number, partition.offset)
+                consumer.seek(place)
+                adopted.append(place)
+        if adopted:
+            consumer.resume(adopted)
+            _logger.info("partitions serve", extra={"partitions": [place.partition for place in adopted]})
+            self._tell()
+
+    def _lose(self, numbers: list[int]) -> None:
+        for number in numbers:
+            self._turns.pop(number, None)
+            self.partitions.pop(number, None)
+        self._tell()

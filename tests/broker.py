@@ -1,0 +1,129 @@
+"""A real Kafka broker for tests: on 127.0.0.1, on free ports, in a folder of its own, with 512 MiB.
+
+Its jars are in `ROTA_TEST_KAFKA` or `KAFKA_HOME`, as scripts/ensure-kafka finds them. `KAFKA_BOOTSTRAP` names brokers
+that run already, and then none is started.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from tests.servers import HOST, ServerError, free_port, wait_until
+
+# Java on a loaded machine takes its time to start.
+_START_S = 180.0
+_HEAP = "512m"
+_CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
+
+
+def kafka_home() -> Path | None:
+    """Where the jars are; None without any."""
+    found = os.environ.get("ROTA_TEST_KAFKA") or os.environ.get("KAFKA_HOME")
+    return Path(found) if found and shutil.which("java") else None
+
+
+class KafkaBroker:
+    """One process that is broker and controller."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._folder: Path | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{HOST}:{self.port}"
+
+    def __enter__(self) -> Self:
+        self._folder = Path(tempfile.mkdtemp(prefix="rota-test-kafka-"))
+        self.port = free_port()
+        self._configuration.write_text("".join(f"{line}\n" for line in self._config_lines(free_port())))
+        subprocess.run(
+            [*self._java(), "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._configuration)],
+            check=True,
+            capture_output=True,
+        )
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill9()
+        shutil.rmtree(self._in_folder(""), ignore_errors=True)
+
+    def start(self) -> None:
+        """Start it with the port and the files that it had before."""
+        with self._in_folder("broker.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*self._java(), "kafka.Kafka", str(self._configuration)],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            )
+        wait_until(self._is_ready, f"Kafka on port {self.port} to answer", deadline_s=_START_S)
+
+    def kill9(self) -> None:
+        """Kill it without warning; its files and its port stay for `start`."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+    def _java(self) -> list[str]:
+        log = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+        return ["java", f"-Xmx{_HEAP}", f"-Xms{_HEAP}", "-XX:+UseSerialGC", log, "-cp", f"{self._home}/libs/*"]
+
+    @property
+    def _configuration(self) -> Path:
+        return self._in_folder("server.properties")
+
+    def _in_folder(self, name: str) -> Path:
+        if self._folder is None:
+            raise ServerError("this broker is not running")
+        return self._folder / name
+
+    def _config_lines(self, controller_port: int) -> list[str]:
+        return [
+            "process.roles=broker,controller",
+            "node.id=1",
+            f"controller.quorum.voters=1@{HOST}:{controller_port}",
+            f"listeners=PLAINTEXT://{HOST}:{self.port},CONTROLLER://{HOST}:{controller_port}",
+            f"advertised.listeners=PLAINTEXT://{HOST}:{self.port}",
+            "controller.listener.names=CONTROLLER",
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            f"log.dirs={self._in_folder('logs')}",
+            "offsets.topic.num.partitions=4",
+            "offsets.topic.replication.factor=1",
+            "transaction.state.log.num.partitions=4",
+            "transaction.state.log.replication.factor=1",
+            "transaction.state.log.min.isr=1",
+            # Members of a group come one by one; waiting for more only makes tests slow.
+            "group.initial.rebalance.delay.ms=0",
+            "group.min.session.timeout.ms=1000",
+            "auto.create.topics.enable=false",
+            "log.cleaner.dedupe.buffer.size=16777216",
+        ]
+
+    def _is_ready(self) -> bool:
+        if self._process is None or self._process.poll() is not None:
+            raise ServerError(f"Kafka ended at once:\n{self._in_folder('broker.log').read_text()[-2000:]}")
+        return _answers(self.bootstrap)
+
+
+def _answers(bootstrap: str) -> bool:
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "client.id": f"test-{uuid4()}"})
+    try:
+        return bool(admin.list_topics(timeout=1).brokers)
+    except KafkaException:
+        return False

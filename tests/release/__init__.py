@@ -1,0 +1,1 @@
+"""What is released: sdist and wheel, the container image, the unit for systemd."""

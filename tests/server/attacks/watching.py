@@ -1,0 +1,74 @@
+"""What somebody sees who asks for `/health` again and again, and looks at the store for a node's beats."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from msgspec import Struct
+
+from rota.store import Store
+from tests.server.gate.raw_http import Server, asked
+
+
+class Seen(Struct):
+    """One watch. Times are in milliseconds."""
+
+    answers: list[float] = []
+    """How long each answer took."""
+    spent: list[float] = []
+    """CPU time of the server between each question and its answer: what it did meanwhile, and for whom. Unlike the time
+    that passed, it does not depend on what else the machine does."""
+    beats: list[int] = []
+    """When the node said that it lives, by its own clock."""
+    memory: int = 0
+    """The most bytes that the process had."""
+
+    @property
+    def longest_silence(self) -> int:
+        return max(after - before for before, after in zip(self.beats, self.beats[1:], strict=False))
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.answers)} answers, median {median(self.answers):.1f} ms, longest {max(self.answers):.1f} ms; "
+            f"CPU meanwhile median {median(self.spent):.1f} ms, most {max(self.spent):.1f} ms; "
+            f"{len(self.beats)} beats, longest silence {self.longest_silence} ms; {self.memory // 2**20} MiB"
+        )
+
+
+class Watcher:
+    """Watches the only node of a store."""
+
+    def __init__(self, up: Server, pid: int, store: Store) -> None:
+        self._up = up
+        self._pid = pid
+        self._store = store
+
+    def watch(self, is_enough: Callable[[Seen], bool]) -> Seen:
+        seen = Seen()
+        while not is_enough(seen):
+            self._ask(seen)
+            self._look(seen)
+        return seen
+
+    def _ask(self, seen: Seen) -> None:
+        begun, spent = time.perf_counter(), self._spent()
+        answer = asked(self._up, "GET", "/health", self._up.bearer)
+        assert answer == (200, "ok"), (answer, seen)
+        seen.answers.append((time.perf_counter() - begun) * 1000)
+        seen.spent.append((self._spent() - spent) * 1000)
+
+    def _look(self, seen: Seen) -> None:
+        (node,) = self._store.list_nodes(since=0)
+        if node.last_ping not in seen.beats[-1:]:
+            seen.beats.append(node.last_ping)
+        seen.memory = max(seen.memory, memory_of(self._pid))
+
+    def _spent(self) -> float:
+        """CPU seconds of the process, by the clock that the kernel has for each."""
+        return time.clock_gettime(~self._pid << 3 | 2)
+
+
+def memory_of(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))

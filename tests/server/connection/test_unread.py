@@ -1,0 +1,91 @@
+"""Long answers that are not read: the server keeps so much of them and no more, and whoever reads gets his."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from rota.server.connection.unread import UnreadAnswers
+from rota.server.listen import listen, serve
+from tests.engine.working import until
+
+MIB = 1024 * 1024
+SIZE = 32 * MIB
+"""More than the kernel takes for a client that does not read."""
+ASK = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+class Answering:
+    """An ASGI app with one long answer for everybody."""
+
+    def __init__(self, most: int) -> None:
+        self.unread = UnreadAnswers(most)
+        self.waiting = self.unread._waiting
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.unread.give(Response(b"x" * SIZE), scope, receive, send)
+
+
+def played(app: Answering, scene: Callable[[tuple[str, int]], Awaitable[None]]) -> None:
+    async def play() -> None:
+        stopping, listener = asyncio.Event(), listen("127.0.0.1", 0)
+        serving = asyncio.create_task(serve(app, listener, stopping))
+        try:
+            await asyncio.wait_for(scene(listener.getsockname()), 90)
+        finally:
+            stopping.set()
+            await serving
+
+    asyncio.run(play())
+
+
+async def asking(address: tuple[str, int]) -> socket.socket:
+    """Somebody who asks and does not read."""
+    client = socket.socket()
+    client.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(client, address)
+    await loop.sock_sendall(client, ASK)
+    return client
+
+
+async def read(client: socket.socket) -> int:
+    """How many bytes come until the connection ends, however it ends."""
+    count = 0
+    try:
+        while part := await asyncio.get_running_loop().sock_recv(client, MIB):
+            count += len(part)
+    except ConnectionError:
+        pass
+    client.close()
+    return count
+
+
+def test_the_client_that_has_read_nothing_for_longest_is_let_go() -> None:
+    app = Answering(most=3 * SIZE)
+
+    async def scene(address: tuple[str, int]) -> None:
+        clients = []
+        for _ in range(3):
+            clients.append(await asking(address))
+            await until(lambda: len(app.waiting) == len(clients), "the answer to wait")
+
+        assert await read(await asking(address)) > SIZE
+        assert len(app.waiting) == 2
+
+        assert [await read(one) > SIZE for one in clients] == [False, True, True]
+        assert not app.waiting
+
+    played(app, scene)
+
+
+def test_an_answer_larger_than_the_room_is_given_all_the_same() -> None:
+    app = Answering(most=MIB)
+
+    async def scene(address: tuple[str, int]) -> None:
+        assert await read(await asking(address)) > SIZE
+        assert await read(await asking(address)) > SIZE
+
+    played(app, scene)

@@ -1,0 +1,1 @@
+"""The light scheduler on a real Kafka."""

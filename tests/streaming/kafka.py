@@ -1,0 +1,179 @@
+"""What tests of the stream need: instances of one light scheduler, and other programs' producers and consumers."""
+
+from contextlib import ExitStack, suppress
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from uuid import uuid4
+
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from rota.clock import SystemClock
+from rota.engine.light.scheduler import DefinitionQuery
+from rota.errors import StoreUnavailable
+from rota.model.light.definition import TaskDefinition, read_definition
+from rota.model.topic import MESSAGE_ID
+from rota.streaming.options import StreamOptions
+from rota.streaming.records.codec import decode_definition, encode_definition, encode_key
+from rota.streaming.scheduler import KafkaScheduler
+from tests.servers import wait_until
+
+PARTITIONS = 4
+DEADLINE_S = 120.0
+
+
+class Task(NamedTuple):
+    """A due task as its consumer sees it."""
+
+    id: str
+    definition: TaskDefinition
+    message: Message
+
+
+class Kafka:
+    """One light scheduler on a broker."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.options = StreamOptions(
+            brokers=(bootstrap,),
+            input_topic=f"light-{uuid4().hex[:8]}",
+            partitions=PARTITIONS,
+            replication=1,
+            session_timeout_s=6.0,
+        )
+        self.due = f"{self.options.input_topic}-due"
+        """A topic for due tasks."""
+        self._open = ExitStack()
+        self._producer = Producer({"bootstrap.servers": bootstrap})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def start(self) -> KafkaScheduler:
+        """An instance in this process; it ends with the test, or before."""
+        instance = KafkaScheduler(self.options, SystemClock())
+        instance.start()
+        self._open.callback(instance.close)
+        return instance
+
+    def started(self) -> KafkaScheduler:
+        """An instance that has all partitions."""
+        instance = self.start()
+        wait_until(lambda: len(instance.stream.partitions) == PARTITIONS, "all partitions", deadline_s=DEADLINE_S)
+        return instance
+
+    def command(self, name: str, **fields: Any) -> TaskDefinition:
+        """A command for the topic of due tasks."""
+        return read_definition({"host": "networknt.com", "name": name, "topic": self.due, **fields})
+
+    def produce(self, command: TaskDefinition) -> None:
+        """As another program does, which knows nothing of Rota."""
+        self.produce_raw(encode_key(command.key), encode_definition(command))
+
+    def produce_raw(self, key: bytes | None, value: bytes | None, partition: int = -1) -> None:
+        self._producer.produce(self.options.input_topic, key=key, value=value, partition=partition)
+        assert self._producer.flush(DEADLINE_S) == 0
+
+    def found(self, instance: KafkaScheduler, name: str) -> list[TaskDefinition]:
+        """What an instance finds by name, when it can answer."""
+        pages: list[list[TaskDefinition]] = []
+
+        def ask() -> bool:
+            with suppress(StoreUnavailable):
+                pages.append(instance.find(DefinitionQuery("networknt.com", name)).definitions)
+            return bool(pages)
+
+        wait_until(ask, f"an answer about {name}", deadline_s=DEADLINE_S)
+        return pages[0]
+
+    def tasks(self, count: int) -> list[Task]:
+        """The first due tasks, as a plain consumer that reads what is committed sees them."""
+        with Reader(self.bootstrap, self.due) as reader:
+            return [task_of(message) for message in reader.read(count)]
+
+    def dead_letters(self, count: int) -> list[Message]:
+        with Reader(self.bootstrap, self.options.dead_letter_topic) as reader:
+            return reader.read(count)
+
+    def changelog(self, name: str) -> dict[bytes, bytes | None]:
+        """The last value of each key of a changelog."""
+        with Reader(self.bootstrap, name) as reader:
+            return {message.key() or b"": message.value() for message in reader.read_all()}
+
+
+class Reader:
+    """A consumer of all partitions of a topic from their beginning, in no group."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self._topic = topic
+        self._admin = AdminClient({"bootstrap.servers": bootstrap})
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": f"reader-{uuid4()}",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+            }
+        )
+        self.messages: list[Message] = []
+
+    def __enter__(self) -> Self:
+        wait_until(self._assign, f"the topic {self._topic}", deadline_s=DEADLINE_S)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._consumer.close()
+
+    def read(self, count: int) -> list[Message]:
+        """All so far, at least so many."""
+        wait_until(lambda: self._poll() >= count, f"{count} records of {self._topic}", deadline_s=DEADLINE_S)
+        return self.messages
+
+    def read_all(self) -> list[Message]:
+        """All that are there."""
+        left = set(self._numbers())
+
+        def is_done() -> bool:
+            for message in self._consumer.consume(10_000, 0.1):
+                if message.error() is None:
+                    self.messages.append(message)
+                else:
+                    left.discard(message.partition() or 0)
+            return not left
+
+        wait_until(is_done, f"the end of {self._topic}", deadline_s=DEADLINE_S)
+        return self.messages
+
+    def _poll(self) -> int:
+        found = self._consumer.consume(10_000, 0.1)
+        self.messages += [message for message in found if message.error() is None]
+        return len(self.messages)
+
+    def _numbers(self) -> list[int]:
+        return [*self._admin.list_topics(self._topic, timeout=10).topics[self._topic].partitions]
+
+    def _assign(self) -> bool:
+        numbers = self._numbers()
+        self._consumer.assign([TopicPartition(self._topic, number, 0) for number in numbers])
+        return bool(numbers)
+
+
+def task_of(message: Message) -> Task:
+    return Task(header_of(message, MESSAGE_ID), decode_definition(message.value() or b""), message)
+
+
+def header_of(message: Message, name: str) -> str:
+    headers = message.headers()
+    assert isinstance(headers, list)
+    (found,) = [value for key, value in headers if key == name]
+    assert isinstance(found, bytes)
+    return found.decode()

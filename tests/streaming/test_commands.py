@@ -1,0 +1,167 @@
+"""Commands on their topic become definitions in the changelogs, and definitions become due tasks."""
+
+from collections import Counter
+
+import pytest
+from confluent_kafka import Message
+
+from rota.engine.light.scheduler import DefinitionQuery
+from rota.errors import NotFound
+from rota.model.light.definition import Action
+from rota.model.triggers.interval import TimeUnit
+from rota.streaming.records.codec import decode_definition, encode_definition, encode_key
+from rota.streaming.round import REASON
+from tests.servers import wait_until
+from tests.streaming.kafka import PARTITIONS, Kafka, header_of
+
+OFTEN = {"timeUnit": "MILLISECONDS", "time": 50}
+EVERY_HOUR = {"timeUnit": "HOURS", "time": 1}
+
+
+def reason_of(message: Message) -> str:
+    return header_of(message, REASON)
+
+
+def test_a_definition_that_another_program_produces_fires_at_its_instants_each_once(kafka: Kafka) -> None:
+    kafka.started()
+    start = 1_700_000_000_000
+
+    kafka.produce(kafka.command("report", frequency=OFTEN, start=start + 7, data={"city": "Paris"}))
+    tasks = kafka.tasks(20)
+
+    instants = sorted(task.definition.start or 0 for task in tasks)
+    assert instants == list(range(instants[0], instants[-1] + 1, 50))
+    assert {instant % 50 for instant in instants} == {7}
+    for task in tasks:
+        assert task.id == f"networknt.com/report/{task.definition.start}"
+        assert (task.definition.topic, task.definition.data) == (kafka.due, {"city": "Paris"})
+        assert task.message.key() == encode_key(task.definition.key)
+
+
+def test_a_command_is_kept_in_the_changelog_of_its_unit_and_moves_to_another_in_one_step(kafka: Kafka) -> None:
+    instance = kafka.started()
+    seconds, hours = kafka.options.changelog(TimeUnit.SECONDS), kafka.options.changelog(TimeUnit.HOURS)
+    first = kafka.command("move", frequency={"timeUnit": "SECONDS", "time": 3600})
+    key = encode_key(first.key)
+
+    instance.apply(first)
+    (found,) = kafka.found(instance, "move")
+    assert decode_definition(kafka.changelog(seconds)[key] or b"") == found
+    instance.apply(kafka.command("move", action="UPDATE", frequency=EVERY_HOUR))
+    (moved,) = kafka.found(instance, "move")
+
+    assert moved.unit is TimeUnit.HOURS
+    assert kafka.changelog(seconds)[key] is None
+    assert decode_definition(kafka.changelog(hours)[key] or b"") == moved
+    instance.apply(kafka.command("move", action="DELETE"))
+    assert kafka.found(instance, "move") == []
+    assert kafka.changelog(hours)[key] is None
+
+
+def test_a_record_without_a_value_deletes_the_definition_of_its_key(kafka: Kafka) -> None:
+    instance = kafka.started()
+    command = kafka.command("gone", frequency=EVERY_HOUR)
+    instance.apply(command)
+
+    kafka.produce_raw(encode_key(command.key), None)
+
+    wait_until(lambda: kafka.found(instance, "gone") == [], "the definition to go")
+
+
+def test_a_task_without_a_frequency_is_sent_once_and_is_gone(kafka: Kafka) -> None:
+    instance = kafka.started()
+
+    instance.apply(kafka.command("once", start=1_700_000_000_000))
+    (task,) = kafka.tasks(1)
+
+    assert task.id == "networknt.com/once/1700000000000"
+    assert kafka.found(instance, "once") == []
+    assert kafka.changelog(kafka.options.changelog(None))[encode_key(task.definition.key)] is None
+
+
+def test_commands_in_the_wrong_partition_with_other_keys_or_in_frames_work_alike(kafka: Kafka) -> None:
+    instance = kafka.started()
+
+    for partition in range(PARTITIONS):
+        value = encode_definition(kafka.command(f"any-{partition}", frequency=EVERY_HOUR))
+        kafka.produce_raw(b"some other key", b"\0\0\0\0\x05" + value, partition)
+
+    for partition in range(PARTITIONS):
+        wait_until(lambda one=partition: len(kafka.found(instance, f"any-{one}")) == 1, "the command to arrive")  # type: ignore[misc]
+
+
+def test_broken_records_go_to_the_dead_letters_with_the_reason_and_stop_nobody(kafka: Kafka) -> None:
+    instance = kafka.started()
+    nothing = kafka.command("nothing", action="UPDATE", frequency=EVERY_HOUR)
+
+    kafka.produce_raw(b"k", b"rubbish", 0)
+    kafka.produce_raw(None, None, 1)
+    kafka.produce(nothing)
+    kafka.produce(kafka.command("well", frequency=EVERY_HOUR))
+    letters = kafka.dead_letters(3)
+
+    reasons = sorted(reason_of(letter) for letter in letters)
+    assert [reason.partition(":")[0] for reason in reasons] == ["UPDATE", "record", "value"]
+    assert (b"k", b"rubbish") in {(letter.key(), letter.value()) for letter in letters}
+    wait_until(lambda: len(kafka.found(instance, "well")) == 1, "the command behind them")
+
+
+def test_a_topic_that_takes_nothing_does_not_stop_the_others(kafka: Kafka) -> None:
+    instance = kafka.started()
+    # Kafka keeps this name to itself: nobody may make or write it.
+    instance.apply(kafka.command("forbidden", topic="__cluster_metadata", frequency=OFTEN))
+
+    instance.apply(kafka.command("allowed", frequency=OFTEN))
+
+    assert len(kafka.tasks(5)) >= 5
+    assert "__cluster_metadata did not take it" in reason_of(kafka.dead_letters(1)[0])
+
+
+def test_update_and_delete_of_nothing_are_refused_and_produce_nothing(kafka: Kafka) -> None:
+    instance = kafka.started()
+
+    for action in (Action.UPDATE, Action.DELETE):
+        with pytest.raises(NotFound, match=r"no task definition 'networknt\.com nobody'"):
+            instance.apply(kafka.command("nobody", action=action, frequency=EVERY_HOUR))
+
+    assert kafka.changelog(kafka.options.input_topic) == {}
+
+
+def test_a_command_is_found_as_soon_as_it_was_applied(kafka: Kafka) -> None:
+    instance = kafka.started()
+
+    for number in range(20):
+        instance.apply(kafka.command(f"n-{number}", frequency=EVERY_HOUR))
+        assert len(instance.find(DefinitionQuery("networknt.com", f"n-{number}")).definitions) == 1
+    pages, cursor = [], None
+    while True:
+        page = instance.find(DefinitionQuery(limit=3, cursor=cursor))
+        pages += page.definitions
+        cursor = page.cursor
+        if cursor is None:
+            break
+
+    assert Counter(one.name for one in pages) == Counter(f"n-{number}" for number in range(20))
+    hours = instance.find(DefinitionQuery("networknt.com", "n-1", TimeUnit.HOURS)).definitions
+    days = instance.find(DefinitionQuery("networknt.com", "n-1", TimeUnit.DAYS)).definitions
+    assert (len(hours), len(days)) == (1, 0)
+
+
+def test_an_instance_that_starts_again_has_every_definition_and_goes_on_where_it_was(kafka: Kafka) -> None:
+    first = kafka.started()
+    for number in range(50):
+        first.apply(kafka.command(f"n-{number}", frequency=EVERY_HOUR))
+    first.apply(kafka.command("n-7", action="UPDATE", frequency={"timeUnit": "DAYS", "time": 2}))
+    first.apply(kafka.command("n-8", action="DELETE"))
+    first.apply(kafka.command("often", frequency=OFTEN, start=0))
+    kafka.tasks(10)
+    first.close()
+
+    second = kafka.started()
+    tasks = kafka.tasks(60)
+
+    assert {one.unit for one in kafka.found(second, "n-7")} == {TimeUnit.DAYS}
+    assert kafka.found(second, "n-8") == []
+    assert sum(len(one.definitions) for one in second.stream.partitions.values()) == 50
+    instants = [task.definition.start or 0 for task in tasks]
+    assert instants == list(range(instants[0], instants[0] + 50 * len(instants), 50))

@@ -1,0 +1,106 @@
+"""Instances that come, go, die and stall while tasks are due: each instant is there once, and none is missing."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import ExitStack
+
+from tests.servers import wait_until
+from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, Reader, task_of
+
+_NAMES = [f"load-{number}" for number in range(40)]
+_EVERY_MS = 100
+
+
+class Process:
+    """An instance in a process of its own."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        options = kafka.options
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.streaming.instance_main", kafka.bootstrap, options.input_topic],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> "Process":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.send(signal.SIGKILL)
+        self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def wait_for_partitions(self) -> None:
+        """It says so when it serves some."""
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == "serves\n"
+
+    def send(self, number: signal.Signals) -> None:
+        if self._process.poll() is None:
+            os.kill(self._process.pid, number)
+
+
+def define_load(kafka: Kafka) -> None:
+    for name in _NAMES:
+        kafka.produce(kafka.command(name, frequency={"timeUnit": "MILLISECONDS", "time": _EVERY_MS}))
+
+
+def test_another_instance_takes_over_and_no_instant_is_lost_or_repeated(kafka: Kafka) -> None:
+    first = kafka.started()
+    define_load(kafka)
+    kafka.tasks(200)
+
+    second = kafka.start()
+    wait_until(lambda: len(second.stream.partitions) == PARTITIONS // 2, "its share", deadline_s=DEADLINE_S)
+    assert len(first.stream.partitions) <= PARTITIONS // 2
+    first.close()
+    wait_until(lambda: len(second.stream.partitions) == PARTITIONS, "all partitions", deadline_s=DEADLINE_S)
+
+    assert_each_instant_once(kafka)
+
+
+def test_instances_that_are_killed_or_stall_lose_and_repeat_nothing(kafka: Kafka) -> None:
+    with ExitStack() as opened:
+        killed, stalled, last = (opened.enter_context(Process(kafka)) for _ in range(3))
+        for process in (killed, stalled, last):
+            process.wait_for_partitions()
+        define_load(kafka)
+        kafka.tasks(200)
+
+        killed.send(signal.SIGKILL)
+        stalled.send(signal.SIGSTOP)
+        wait_for_all_names_after(kafka)
+        # It is a zombie now: others have its partitions, and it does not know yet.
+        stalled.send(signal.SIGCONT)
+        wait_for_all_names_after(kafka)
+
+        assert_each_instant_once(kafka)
+
+
+def wait_for_all_names_after(kafka: Kafka) -> None:
+    """Until each definition fires at instants that lie ahead now: somebody has every partition."""
+    with Reader(kafka.bootstrap, kafka.due) as reader:
+        latest = max(task_of(message).definition.start or 0 for message in reader.read(1))
+
+        def all_go_on() -> bool:
+            tasks = map(task_of, reader.read(0))
+            return {task.definition.name for task in tasks if (task.definition.start or 0) > latest + 5_000} == {
+                *_NAMES
+            }
+
+        wait_until(all_go_on, "every definition to fire again", deadline_s=DEADLINE_S)
+
+
+def assert_each_instant_once(kafka: Kafka) -> None:
+    """For each definition all instants from its first to its last, each once, as a plain consumer sees them."""
+    with Reader(kafka.bootstrap, kafka.due) as reader:
+        tasks = [task_of(message) for message in reader.read(1_000)]
+    counts = Counter(task.id for task in tasks)
+    assert {name: count for name, count in counts.items() if count > 1} == {}
+    for name in _NAMES:
+        instants = sorted(task.definition.start or 0 for task in tasks if task.definition.name == name)
+        assert instants == list(range(instants[0], instants[-1] + 1, _EVERY_MS))
