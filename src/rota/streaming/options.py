@@ -47,4 +47,10 @@ class StreamOptions(Struct, frozen=True, kw_only=True):
 
     def client(self, options: dict[str, Any] | None = None) -> dict[str, Any]:
         """The configuration of one client of the brokers."""
-        return {"bootstrap.servers": ",".join(self.brokers), "log_level": 3, **self.client_options, **(options or {})}
+        fixed = {
+            "bootstrap.servers": ",".join(self.brokers),
+            # Only what is fatal: brokers that are away are told as a trouble, and once.
+            "log_level": 2,
+            "reconnect.backoff.max.ms": 2_000,
+        }
+        return {**fixed, **self.client_options, **(options or {})}

@@ -70,9 +70,14 @@ class Stream:
         topics = Topics(self._options, admin)
         self.partition_count = topics.prepare()
         transactions = Transactions(self._options, self._stopping.is_set)
-        transactions.open()
+        try:
+            transactions.open()
+            self._serve(admin, Rounds(self._options, transactions, topics, partitions=self.partition_count))
+        finally:
+            transactions.close()
+
+    def _serve(self, admin: AdminClient, rounds: Rounds) -> None:
         consumer = Consumer(self._consumer_options())
-        rounds = Rounds(self._options, transactions, topics, partitions=self.partition_count)
         try:
             self._subscribe(consumer, admin)
             self.trouble = None

@@ -5,8 +5,9 @@ which the brokers refuse from whoever is no member of the group's present genera
 with a transactional id of its own, would fence as well, but cost a transaction for each of them in every round.)
 """
 
-import logging
 from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import Any
 from uuid import uuid4
 
@@ -18,7 +19,6 @@ _TRY_S = 5.0
 _FULL_WAIT_S = 0.05
 # A new transaction is refused while the brokers still end the last one, for some milliseconds.
 _RETRY_MS = 2
-_logger = logging.getLogger("rota.streaming")
 
 
 class RoundAborted(Exception):
@@ -32,6 +32,24 @@ class RoundAborted(Exception):
 
 class ProducerBroken(Exception):
     """This producer can do nothing more, and nobody knows whether the last round was sent."""
+
+
+class _Call:
+    """Something that another thread does, because nobody knows whether it ends."""
+
+    def __init__(self, do: Callable[[], object]) -> None:
+        self.do = do
+        self.is_done = Event()
+        self.error: KafkaException | None = None
+
+
+def _carry_out(calls: "SimpleQueue[_Call | None]") -> None:
+    while (call := calls.get()) is not None:
+        try:
+            call.do()
+        except KafkaException as error:
+            call.error = error
+        call.is_done.set()
 
 
 class Transactions:
@@ -57,6 +75,12 @@ class Transactions:
             )
         )
         self._refused: dict[str, str] = {}
+        self._patience_s = options.session_timeout_s
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        Thread(target=_carry_out, args=[self._calls], name="rota-offsets", daemon=True).start()
+
+    def close(self) -> None:
+        self._calls.put(None)
 
     def open(self) -> None:
         self._persist(self._producer.init_transactions)
@@ -80,10 +104,20 @@ class Transactions:
     def commit(self, offsets: list[TopicPartition], group: object) -> None:
         """Make it all true at once. `RoundAborted` or `ProducerBroken` if not."""
         try:
-            self._persist(self._producer.send_offsets_to_transaction, offsets, group)
+            self._persist(self._send_offsets, offsets, group)
             self._persist(self._producer.commit_transaction)
         except KafkaException as error:
             self._abort(error)
+
+    def _send_offsets(self, offsets: list[TopicPartition], group: object, timeout_s: float) -> None:
+        """librdkafka may wait for ever here when brokers went away, whatever time it is given (its issue 5456). Then
+        this producer is left to itself; its transaction ends without effect."""
+        call = _Call(lambda: self._producer.send_offsets_to_transaction(offsets, group, timeout_s))
+        self._calls.put(call)
+        if not call.is_done.wait(self._patience_s):
+            raise ProducerBroken("the brokers did not answer in time")
+        if call.error is not None:
+            raise call.error
 
     def _abort(self, error: KafkaException) -> None:
         """Always raises."""
