@@ -139,19 +139,25 @@ class Reader:
         return self.messages
 
     def read_all(self) -> list[Message]:
-        """All that are there."""
-        left = set(self._numbers())
+        """All that were there when this began, and perhaps some more."""
+        ends = {number: self._end_of(number) for number in self._numbers()}
 
         def is_done() -> bool:
             for message in self._consumer.consume(10_000, 0.1):
                 if message.error() is None:
                     self.messages.append(message)
-                else:
-                    left.discard(message.partition() or 0)
-            return not left
+                # Behind the last record there may be the mark of its transaction, which nobody is shown: then the end
+                # of the partition is told, unless there is more by then.
+                if message.error() is not None or (message.offset() or 0) >= ends.get(message.partition() or 0, 0) - 1:
+                    ends.pop(message.partition() or 0, None)
+            return not ends
 
         wait_until(is_done, f"the end of {self._topic}", deadline_s=DEADLINE_S)
         return self.messages
+
+    def _end_of(self, number: int) -> int:
+        _, end = self._consumer.get_watermark_offsets(TopicPartition(self._topic, number), DEADLINE_S)
+        return end
 
     def _poll(self) -> int:
         found = self._consumer.consume(10_000, 0.1)

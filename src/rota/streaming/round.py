@@ -162,7 +162,8 @@ class Rounds:
 
     def _offset(self, work: Work) -> TopicPartition:
         """Where to go on, and the cursor with it."""
-        offset, cursor = _offset_after(work), _cursor_after(work)
+        offset = _offset_after(work)
+        cursor = _cursor_after(work)._replace(owner=self._transactions.name)
         return TopicPartition(self._options.input_topic, work.partition.number, offset, metadata=cursor.to_text())
 
 

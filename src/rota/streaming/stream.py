@@ -8,6 +8,7 @@ import logging
 from queue import Empty, SimpleQueue
 from threading import Condition, Event, Thread
 from typing import Any
+from uuid import uuid4
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -16,7 +17,7 @@ from rota.clock import Clock
 from rota.errors import StoreError
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.brokers.transactions import ProducerBroken, RoundAborted, Transactions
-from rota.streaming.options import CLIENT_PREFIX, StreamOptions
+from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Partition
 from rota.streaming.restore import Cancelled, restore_partitions
 from rota.streaming.round import MAX_COMMANDS, Rounds
@@ -69,15 +70,15 @@ class Stream:
         admin = AdminClient(self._options.client())
         topics = Topics(self._options, admin)
         self.partition_count = topics.prepare()
-        transactions = Transactions(self._options, self._stopping.is_set)
+        transactions = Transactions(self._options, uuid4().hex, self._stopping.is_set)
         try:
             transactions.open()
-            self._serve(admin, Rounds(self._options, transactions, topics, partitions=self.partition_count))
+            rounds = Rounds(self._options, transactions, topics, partitions=self.partition_count)
+            self._serve(admin, rounds, Consumer(self._consumer_options(transactions.name)))
         finally:
             transactions.close()
 
-    def _serve(self, admin: AdminClient, rounds: Rounds) -> None:
-        consumer = Consumer(self._consumer_options())
+    def _serve(self, admin: AdminClient, rounds: Rounds, consumer: Consumer) -> None:
         try:
             self._subscribe(consumer, admin)
             self.trouble = None
@@ -87,12 +88,11 @@ class Stream:
             self._lose(list(self._turns))
             consumer.close()
 
-    def _consumer_options(self) -> dict[str, Any]:
+    def _consumer_options(self, name: str) -> dict[str, Any]:
         return self._options.client(
             {
                 "group.id": self._options.group,
-                # Others find the owner of a partition by what the group says of its members.
-                "client.id": f"{CLIENT_PREFIX}{self._options.address}",
+                "client.id": self._options.client_id(name),
                 "partition.assignment.strategy": "cooperative-sticky",
                 "session.timeout.ms": round(self._options.session_timeout_s * 1000),
                 "heartbeat.interval.ms": round(self._options.session_timeout_s * 1000 / 5),
@@ -197,9 +197,9 @@ class Stream:
             except Empty:
                 break
             if self._turns.get(partition.number) is turn:
-                self.partitions[partition.number] = partition
                 place = TopicPartition(self._options.input_topic, partition.number, partition.offset)
                 consumer.seek(place)
+                self.partitions[partition.number] = partition
                 adopted.append(place)
         if adopted:
             consumer.resume(adopted)

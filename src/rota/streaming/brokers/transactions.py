@@ -9,7 +9,6 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any
-from uuid import uuid4
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
@@ -55,13 +54,15 @@ def _carry_out(calls: "SimpleQueue[_Call | None]") -> None:
 class Transactions:
     """See the module. Used by the thread of the stream only."""
 
-    def __init__(self, options: StreamOptions, is_stopping: Callable[[], bool]) -> None:
+    def __init__(self, options: StreamOptions, name: str, is_stopping: Callable[[], bool]) -> None:
+        self.name = name
+        """Of the instance."""
         self._is_stopping = is_stopping
         timeout_ms = round(options.session_timeout_s * 1000)
         self._producer = Producer(
             options.client(
                 {
-                    "transactional.id": f"{options.group}-{uuid4()}",
+                    "transactional.id": options.transactional_id(name),
                     # A dead instance's open transaction keeps others from reading on, so no longer than its session.
                     "transaction.timeout.ms": timeout_ms,
                     "message.timeout.ms": timeout_ms,
