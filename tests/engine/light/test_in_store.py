@@ -6,8 +6,9 @@ from rota.clock import ManualClock
 from rota.engine.light.in_store import schedule_name
 from rota.engine.light.scheduler import DefinitionQuery
 from rota.engine.schedules.ticker import PAUSE_MS
-from rota.errors import NotFound
+from rota.errors import Conflict, NotFound
 from rota.model.light.definition import Action, TaskKey, read_definition
+from rota.model.schedules.request import ScheduleRequest
 from rota.model.triggers.interval import TimeUnit
 from rota.store import Store
 from tests.conftest import OpenStore
@@ -86,6 +87,7 @@ def test_a_task_without_a_frequency_is_sent_once_and_forgotten(light: LightInsta
     assert light.instants() == [START + 5_000]
     assert light.definition() is None
     assert light.store.list_schedules(limit=9).entries == []
+    assert [one.action for one in light.store.list_audit(limit=9) if one.kind == "schedule"] == ["create"]
 
 
 def test_a_task_without_frequency_and_start_is_sent_at_once(light: LightInstallation) -> None:
@@ -295,6 +297,31 @@ def test_definitions_are_found_page_by_page(light: LightInstallation) -> None:
 
     assert names == [f"n{number}" for number in range(5)]
     assert cursor is None
+
+
+def test_a_schedule_that_somebody_made_is_no_definition(light: LightInstallation) -> None:
+    light.apply(name="a", frequency=TEN_SECONDS)
+    light.schedule(name="light/networknt.com/report", job_type="rota.light", cron="* * * * *")
+
+    with pytest.raises(Conflict, match="is no task definition"):
+        light.apply(frequency=TEN_SECONDS)
+
+    assert [one.name for one in light.light.find(DefinitionQuery()).definitions] == ["a"]
+
+
+def test_the_schedule_of_a_definition_is_paused_but_not_edited(light: LightInstallation) -> None:
+    light.apply(frequency=TEN_SECONDS)
+    name = schedule_name(TaskKey(HOST, "report"))
+
+    with pytest.raises(Conflict, match="POST /schedulers"):
+        light.schedules.replace(name, ScheduleRequest(job_type="rota.light", cron="* * * * *"))
+    light.schedules.pause(name)
+    light.pass_time(15_000)
+    light.schedules.resume(name)
+    light.pass_time(10_000)
+
+    assert light.instants() == [NEXT + 20_000]
+    assert light.definition() is not None
 
 
 def test_nothing_was_defined_yet(light: LightInstallation) -> None:

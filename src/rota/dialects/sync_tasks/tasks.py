@@ -9,8 +9,6 @@ from rota.dialects.sync_tasks.names import NODE_TYPE, SOURCE, Collection, collec
 from rota.dialects.sync_tasks.task import (
     MANUAL_PRIORITY,
     STATUSES,
-    LogLine,
-    LogLines,
     job_ids_of,
     status_of,
     task_id,
@@ -83,19 +81,6 @@ class Tasks:
 
     def cancel(self, id: str) -> None:
         self._engine.jobs.cancel(self.find(id).id)
-
-    def log(self, job: Job) -> Iterator[tuple[int, LogLine]]:
-        """Every line so far, with its time in microseconds. The caller read the job before: then nothing is missing
-        of one that has ended."""
-        lines = LogLines()
-        position = 0
-        while True:
-            page = self._store.read_logs(job.id, after=position, limit=_PAGE)
-            yield from lines.read(page.entries)
-            position = page.next
-            if len(page.entries) < _PAGE:
-                break
-        yield from lines.last_words(job)
 
     def job_type_of(self, collection: Collection) -> JobType:
         """What synchronises a collection; `InvalidInput` if nothing does."""

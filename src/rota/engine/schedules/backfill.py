@@ -25,6 +25,7 @@ from rota.model.schedules.ticking import is_excluded
 from rota.model.triggers.make_trigger import parse_choice
 from rota.model.triggers.trigger import Progress, count_nominals, nominals_between
 from rota.model.triggers.zones.dates import parse_instant
+from rota.model.triggers.zones.moments import moment
 from rota.store.schedules import MAX_TICKS, ScheduleChange, ScheduleEntry
 from rota.store.store import Store
 
@@ -217,9 +218,9 @@ def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
     zone = schedule.trigger.zone
     start, end = parse_instant("start", request.start, zone), parse_instant("end", request.end, zone)
     if end <= start:
-        raise InvalidInput("end", f"{request.end} is not after the start; the range is (start, end]")
+        raise InvalidInput("end", f"{moment(end, zone)} is not after the start; the range is (start, end]")
     if end > now:
-        raise InvalidInput("end", f"{request.end} is not in the past; a backfill makes up for what is over")
+        raise InvalidInput("end", f"{moment(end, zone)} is not in the past; a backfill makes up for what is over")
     overlap = parse_choice("overlap", Overlap, request.overlap)
     if overlap not in (Overlap.BUFFER_ALL, Overlap.ALLOW):
         raise InvalidInput("overlap", f"a backfill knows buffer_all and allow only, got {request.overlap!r}")

@@ -8,7 +8,7 @@ from rota.clock import Clock
 from rota.engine.audit.record import record, record_change
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.definitions.ownership import refuse_file_owned
+from rota.engine.definitions.ownership import refuse_file_owned, refuse_task_definition
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_make, check_may_trigger
@@ -18,7 +18,7 @@ from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
-from rota.model.schedules.ticking import aimed, first_state
+from rota.model.schedules.ticking import aimed, first_state, looked_at_again
 from rota.model.triggers.trigger import IntervalTrigger, OnceTrigger, count_nominals, last_nominal, next_nominal
 from rota.store.jobs import Admission
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
@@ -128,6 +128,7 @@ class Schedules:
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
             refuse_file_owned(entry.schedule)
+            refuse_task_definition(entry.schedule)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
             made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
@@ -258,4 +259,4 @@ def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleS
         state = structs.replace(state, cursor=max(now, state.cursor or now))
     if is_resumed:
         state = structs.replace(state, jobs=entry.live_jobs)
-    return aimed(schedule, state, now)
+    return looked_at_again(schedule, aimed(schedule, state, now), now)
