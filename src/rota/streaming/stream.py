@@ -25,6 +25,8 @@ from rota.streaming.round import MAX_COMMANDS, Rounds
 _LONGEST_WAIT_S = 0.1
 """How long a restored partition, or a request to stop, may go unnoticed."""
 _AFTER_ERROR_S = 1.0
+_RESTORE_AGAIN_S = 0.2
+"""Of topics that were just made, the brokers do not know everything yet."""
 _logger = logging.getLogger("rota.streaming")
 
 
@@ -62,15 +64,27 @@ class Stream:
             try:
                 self._live()
             except (KafkaException, ProducerBroken, StoreError) as error:
-                self.trouble = str(error)
                 _logger.warning("the stream begins anew", extra={"error": str(error)})
-                self._stopping.wait(_AFTER_ERROR_S)
+                self._pause(str(error))
+            except Exception as error:
+                # A fault of ours: told at length, but no reason to keep partitions that nobody serves.
+                _logger.exception("the stream begins anew")
+                self._pause(f"a fault: {error}")
+
+    def _pause(self, trouble: str) -> None:
+        self.trouble = trouble
+        self._stopping.wait(_AFTER_ERROR_S)
+
+    def _may_wait(self, reason: str) -> bool:
+        """The brokers do not answer; a transaction waits for them unless the stream is to stop."""
+        self.trouble = f"the brokers do not answer: {reason}"
+        return not self._stopping.is_set()
 
     def _live(self) -> None:
         admin = AdminClient(self._options.client())
         topics = Topics(self._options, admin)
         self.partition_count = topics.prepare()
-        transactions = Transactions(self._options, uuid4().hex, self._stopping.is_set)
+        transactions = Transactions(self._options, uuid4().hex, self._may_wait)
         try:
             transactions.open()
             rounds = Rounds(self._options, transactions, topics, partitions=self.partition_count)
@@ -115,6 +129,8 @@ class Stream:
             _logger.warning("a transaction was aborted and is tried again", extra={"error": str(error)})
             self._seek_back(consumer, messages)
             self._stopping.wait(_LONGEST_WAIT_S)
+        else:
+            self.trouble = None
         if messages:
             self._tell()
 
@@ -186,7 +202,7 @@ class Stream:
                 return
             except KafkaException as error:
                 _logger.warning("restoring failed and is tried again", extra={"error": str(error)})
-                self._stopping.wait(_AFTER_ERROR_S)
+                self._stopping.wait(_RESTORE_AGAIN_S)
 
     def _adopt(self, consumer: Consumer) -> None:
         """Partitions that are restored begin to serve."""

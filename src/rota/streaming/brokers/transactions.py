@@ -54,10 +54,10 @@ def _carry_out(calls: "SimpleQueue[_Call | None]") -> None:
 class Transactions:
     """See the module. Used by the thread of the stream only."""
 
-    def __init__(self, options: StreamOptions, name: str, is_stopping: Callable[[], bool]) -> None:
+    def __init__(self, options: StreamOptions, name: str, may_wait: Callable[[str], bool]) -> None:
         self.name = name
         """Of the instance."""
-        self._is_stopping = is_stopping
+        self._may_wait = may_wait
         timeout_ms = round(options.session_timeout_s * 1000)
         self._producer = Producer(
             options.client(
@@ -140,7 +140,7 @@ class Transactions:
             except KafkaException as error:
                 if not error.args[0].retriable():
                     raise
-                if self._is_stopping():
+                if not self._may_wait(error.args[0].str()):
                     raise ProducerBroken("stopping while the brokers are away") from error
 
     def _on_refusal(self, error: KafkaError | None, message: Message) -> None:
