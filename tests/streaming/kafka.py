@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 from uuid import uuid4
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from rota.clock import SystemClock
 from rota.engine.light.scheduler import DefinitionQuery
@@ -46,6 +46,7 @@ class Kafka:
         """A topic for due tasks."""
         self._open = ExitStack()
         self._producer = Producer({"bootstrap.servers": bootstrap})
+        self._admin = AdminClient({"bootstrap.servers": bootstrap})
 
     def __enter__(self) -> Self:
         return self
@@ -79,6 +80,13 @@ class Kafka:
     def produce_raw(self, key: bytes | None, value: bytes | None, partition: int = -1) -> None:
         self._producer.produce(self.options.input_topic, key=key, value=value, partition=partition)
         assert self._producer.flush(DEADLINE_S) == 0
+
+    def make_topic(self, name: str, config: dict[str, str]) -> None:
+        new = NewTopic(name, PARTITIONS, 1, config=config)
+        self._admin.create_topics([new])[name].result()
+
+    def remove_topic(self, name: str) -> None:
+        self._admin.delete_topics([name])[name].result()
 
     def found(self, instance: KafkaScheduler, name: str) -> list[TaskDefinition]:
         """What an instance finds by name, when it can answer."""

@@ -126,6 +126,7 @@ class Stream:
         try:
             rounds.run(list(self.partitions.values()), messages, consumer.consumer_group_metadata(), now)
         except RoundAborted as error:
+            self.trouble = f"a transaction was aborted: {error}"
             _logger.warning("a transaction was aborted and is tried again", extra={"error": str(error)})
             self._seek_back(consumer, messages)
             self._stopping.wait(_LONGEST_WAIT_S)
