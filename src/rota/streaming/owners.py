@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from rota.clock import Clock
 from rota.engine.light.scheduler import DefinitionPage, DefinitionQuery
 from rota.errors import StoreUnavailable
-from rota.streaming.options import CLIENT_PREFIX, StreamOptions
+from rota.streaming.options import StreamOptions, instance_of
 
 PEER_PATH = "/api/schedulers/partitions"
 """Where instances ask each other; the number of the partition is behind it."""
@@ -63,7 +63,7 @@ class Owners:
         if found.state != ConsumerGroupState.STABLE:
             return {}
         return {
-            place.partition: member.client_id.removeprefix(CLIENT_PREFIX)
+            place.partition: instance_of(member.client_id)[1]
             for member in found.members
             for place in member.assignment.topic_partitions
         }
