@@ -19,7 +19,14 @@ from rota.model.job_type import JobType
 from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.schedules.ticking import aimed, first_state, looked_at_again
-from rota.model.triggers.trigger import IntervalTrigger, OnceTrigger, count_nominals, last_nominal, next_nominal
+from rota.model.triggers.trigger import (
+    IntervalTrigger,
+    OnceTrigger,
+    Trigger,
+    count_nominals,
+    last_nominal,
+    next_nominal,
+)
 from rota.store.jobs import Admission
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Store
@@ -102,6 +109,10 @@ class Schedules:
             now=None if managed_by else now,
             managed_by=managed_by,
         )
+
+    def has_passed(self, trigger: Trigger) -> bool:
+        """Whether it is a single time that is over."""
+        return isinstance(trigger, OnceTrigger) and trigger.at is not None and trigger.at < self._clock.now()
 
     def _target(self, name: str) -> tuple[JobType, str]:
         if not name:
