@@ -110,6 +110,29 @@ def test_update_and_delete_of_nothing_are_not_found_and_leave_nothing_on_the_top
         assert reader.read_all() == []
 
 
+def test_while_the_owner_of_a_key_is_dead_the_answer_is_try_again_and_then_its_heir_answers(
+    kafka: Kafka, two: list[Up]
+) -> None:
+    names = [f"n-{number}" for number in range(12)]
+    for name in names:
+        body = {"host": "networknt.com", "name": name, "topic": kafka.due, "frequency": {"timeUnit": "DAYS", "time": 1}}
+        assert two[0].ask("/schedulers", msgspec.json.encode(body))[0] == 200
+
+    two[1].process.process.kill()
+    seen = []
+    for name in names:
+
+        def is_found(name: str = name) -> bool:
+            status, text = two[0].ask(f"/schedulers?host=networknt.com&name={name}&unit=DAYS")
+            seen.append((status, names_of(text) if status == 200 else msgspec.json.decode(text)["statusCode"]))
+            return status == 200
+
+        wait_until(is_found, f"an answer about {name}", deadline_s=DEADLINE_S)
+
+    assert [found for status, found in seen if status == 200] == [[name] for name in names]
+    assert {status for status, _ in seen} == {200, 503}
+
+
 def test_a_job_publishes_to_the_brokers(kafka: Kafka, tmp_path: Path) -> None:
     (tmp_path / "rota.yaml").write_text(
         f"job_types: [{{name: tell, executor: topic, metadata: {{topic: {kafka.due}, key: city}}}}]"
