@@ -15,6 +15,7 @@ from rota.engine.jobs.queues import Queues
 from rota.engine.light.scheduler import SharedScheduler
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.backfill import Backfills
+from rota.engine.schedules.program_schedules import ProgramSchedules
 from rota.engine.schedules.schedules import Schedules
 from rota.engine.topics.topics import Topics
 from rota.engine.why.why import Why
@@ -52,6 +53,7 @@ class Engine:
         self.jobs = JobChanges(store, clock)
         self.queues = Queues(store, self.definitions, clock)
         self.schedules = Schedules(store, self.definitions, self.intake, clock)
+        self.program_schedules = ProgramSchedules(store, self.definitions, self.schedules)
         self.backfills = Backfills(store, self.definitions, self.schedules, clock)
         self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
         self.configurations = Configurations(store, self.definitions, clock)

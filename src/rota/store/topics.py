@@ -14,6 +14,8 @@ from rota.errors import Conflict
 from rota.model.topic import TopicRecord
 
 MAX_TOPICS = 10_000
+MAX_PAGE_BYTES = 8 * 1024 * 1024
+"""Records of one page; the last of them may go beyond."""
 
 
 class TopicRow(Struct, frozen=True):
@@ -54,8 +56,8 @@ class TopicStore(Protocol):
         ...
 
     def read_topic(self, topic: str, *, offset: int, limit: int) -> TopicPage | None:
-        """At most `limit` records from an offset on, or from the oldest one. What cannot be read is left out. None:
-        there is no such topic."""
+        """At most `limit` records from an offset on, or from the oldest one; fewer if they are longer than
+        `MAX_PAGE_BYTES` together. What cannot be read is left out. None: there is no such topic."""
         ...
 
     def list_topics(self, *, limit: int, after: str = "") -> list[TopicEntry]:

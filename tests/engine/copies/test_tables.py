@@ -1,4 +1,5 @@
-"""Whatever a store keeps is in a copy, or is said here to be of the store: something new has to be decided on."""
+"""Whatever a store keeps is in a copy, or is said here to be of the store itself: for something new that is decided
+here."""
 
 import sqlite3
 from pathlib import Path

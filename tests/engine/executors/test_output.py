@@ -5,19 +5,27 @@ import threading
 import msgspec
 import pytest
 
-from rota.engine.executors.output import ENTRY_BYTES, KEPT_BYTES, Ends, LineLog, LogCap, Stream, capped_log, fit_message
+from rota.engine.executors.output import (
+    ENTRY_BYTES,
+    KEPT_BYTES,
+    Ends,
+    LineLog,
+    LogCap,
+    PlainSink,
+    Stream,
+    capped_log,
+    fit_message,
+)
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES, MAX_RESULT_BYTES
 from tests.engine.executors.runs import make_run
 
 
-class Lines:
+class Lines(PlainSink):
     """A log that keeps its entries."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[str, str]] = []
-
-    def __call__(self, message: str, level: str) -> None:
-        self.entries.append((message, level))
+        super().__init__(lambda message, level: self.entries.append((message, level)))
 
     @property
     def messages(self) -> list[str]:
@@ -166,14 +174,14 @@ class ManyLines(Lines):
         super().__init__()
         self.calls = 0
 
-    def many(self, messages: list[str], level: str) -> None:
+    def add_lines(self, messages: list[str], level: str) -> None:
         self.calls += 1
         self.entries += [(message, level) for message in messages]
 
 
 def test_the_lines_of_a_chunk_go_to_the_log_together() -> None:
     lines = ManyLines()
-    log = LineLog(LogCap(lines, many=lines.many), "error")
+    log = LineLog(LogCap(lines), "error")
 
     assert log.feed(b"a\nb\r\n\nc\0d\n" + "é\n".encode() + b"\xff\nre") == 6
     assert log.feed(b"st\n") == 1
@@ -189,7 +197,7 @@ def test_lines_that_go_together_are_those_that_go_one_by_one(line: bytes) -> Non
 
     for size in (7, 100, 5_000, len(stream)):
         lines = ManyLines()
-        log = LineLog(LogCap(lines, many=lines.many), "info")
+        log = LineLog(LogCap(lines), "info")
         for start in range(0, len(stream), size):
             log.feed(stream[start : start + size])
         log.finish()
@@ -198,7 +206,7 @@ def test_lines_that_go_together_are_those_that_go_one_by_one(line: bytes) -> Non
 
 def test_a_log_that_is_full_within_many_lines_takes_those_before() -> None:
     lines = ManyLines()
-    log = LineLog(LogCap(lines, many=lines.many, limit=3 * (ENTRY_BYTES + 1)), "info")
+    log = LineLog(LogCap(lines, limit=3 * (ENTRY_BYTES + 1)), "info")
 
     log.feed(b"1\n2\n")
     log.feed(b"3\n4\n5\n")

@@ -20,9 +20,7 @@ _CUT = " [line cut]"
 _MAX_TEXT = MAX_LOG_MESSAGE_BYTES - len(_CUT)
 
 Log = Callable[[str, str], None]
-ManyLog = Callable[[list[str], str], None]
 Note = Callable[[float, float | None, str], None]
-"""Takes how much is done, how much there is if that is known, and a message."""
 _saying = threading.Lock()
 """Held for the moment in which a full log says so: of several threads one does."""
 
@@ -37,26 +35,48 @@ class Lines(Protocol):
         ...
 
 
+class LogSink(Protocol):
+    """Where the log of one attempt goes. Used from any thread."""
+
+    def add(self, message: str, level: str) -> None:
+        """A line."""
+        ...
+
+    def add_lines(self, messages: list[str], level: str) -> None:
+        """Many lines at once, in their order."""
+        ...
+
+    def note(self, done: float, total: float | None, message: str) -> None:
+        """How far the job has come: how much is done, and of how much if that is known. The latest word counts."""
+        ...
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether the next lines should come a little later."""
+        ...
+
+
+class PlainSink:
+    """A sink that is a function, or two."""
+
+    is_crowded = False
+
+    def __init__(self, add: Log, note: Note = lambda _done, _total, _message: None) -> None:
+        self.add = add
+        self.note = note
+
+    def add_lines(self, messages: list[str], level: str) -> None:
+        for message in messages:
+            self.add(message, level)
+
+
 class LogCap:
     """A job's log that takes no more than an attempt may write; then one entry says so. Call it from any thread."""
 
-    __slots__ = ("_has_said", "_is_crowded", "_left", "_log", "_many", "note", "printed")
+    __slots__ = ("_has_said", "_left", "_sink", "printed")
 
-    def __init__(
-        self,
-        log: Log,
-        is_crowded: Callable[[], bool] = lambda: False,
-        note: Note = lambda _done, _total, _message: None,
-        *,
-        many: ManyLog | None = None,
-        limit: int = MAX_LOG_ATTEMPT_BYTES,
-    ) -> None:
-        """`is_crowded` tells whether the next lines should come a little later; `many` takes many lines at once."""
-        self._log = log
-        self._many = many
-        self._is_crowded = is_crowded
-        self.note = note
-        """Says how far the job has come; the latest word counts."""
+    def __init__(self, sink: LogSink, *, limit: int = MAX_LOG_ATTEMPT_BYTES) -> None:
+        self._sink = sink
         self._left = limit
         self._has_said = False
         self.printed: dict[str, Lines] | None = None
@@ -68,7 +88,11 @@ class LogCap:
 
     @property
     def is_crowded(self) -> bool:
-        return self._left >= 0 and self._is_crowded()
+        return self._left >= 0 and self._sink.is_crowded
+
+    def note(self, done: float, total: float | None, message: str) -> None:
+        """How far the job has come."""
+        self._sink.note(done, total, message)
 
     def __call__(self, message: str, level: str = "info") -> None:
         if self._left < 0:
@@ -76,32 +100,32 @@ class LogCap:
         message = fit_message(message)
         self._left -= ENTRY_BYTES + (len(message) if message.isascii() else len(message.encode()))
         if self._left >= 0:
-            self._log(message, level if level in LEVELS else "info")
+            self._sink.add(message, level if level in LEVELS else "info")
         else:
             self._say_the_end()
 
     def lines(self, messages: list[str], level: str, size: int) -> None:
         """Many lines of one of the levels at once, which are fit for a store and take so many bytes."""
         charge = size + ENTRY_BYTES * len(messages)
-        if self._many is None or charge > self._left:
+        if charge > self._left:
             for message in messages:
                 self(message, level)
         else:
             self._left -= charge
-            self._many(messages, level)
+            self._sink.add_lines(messages, level)
 
     def _say_the_end(self) -> None:
         with _saying:
             is_first, self._has_said = not self._has_said, True
         if is_first:
-            self._log(f"the log ends here: an attempt may write {MAX_LOG_ATTEMPT_BYTES} bytes", "warning")
+            self._sink.add(f"the log ends here: an attempt may write {MAX_LOG_ATTEMPT_BYTES} bytes", "warning")
 
 
 def capped_log(run: Run) -> LogCap:
     """The log of a run with its cap; the same one however often it is asked for."""
     log = run.log
     if not isinstance(log, LogCap):
-        log = run.log = LogCap(log)
+        log = run.log = LogCap(PlainSink(log))
     return log
 
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from enum import Enum, auto
-from functools import partial
 
 from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.definitions.definitions import Definitions
@@ -14,7 +13,7 @@ from rota.engine.executors.python.function import outcome_of_error
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.observation.happenings import ExecutorFailed
 from rota.engine.observation.observers import Observers
-from rota.engine.worker.logs.log_stream import LogStream
+from rota.engine.worker.logs.log_stream import AttemptLog, LogStream
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
 from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, runs_on, timed_out
@@ -178,9 +177,7 @@ class Runner:
 
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
-        logs = self._logs
-        many = partial(logs.add_lines, claim)
-        return LogCap(partial(logs.add, claim), partial(logs.is_crowded, claim), partial(logs.note, claim), many=many)
+        return LogCap(AttemptLog(self._logs, claim))
 
 
 def _timeout_of(run: Run) -> int | None:

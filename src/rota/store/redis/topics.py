@@ -9,7 +9,7 @@ from rota.store.redis.keys import TOPIC_NAMES, TopicKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.part import RedisPart
 from rota.store.redis.link.scripts import parts_of
-from rota.store.topics import MAX_TOPICS, TopicEntry, TopicPage, TopicRow, too_many_topics
+from rota.store.topics import MAX_PAGE_BYTES, MAX_TOPICS, TopicEntry, TopicPage, TopicRow, too_many_topics
 
 _decode = msgspec.json.Decoder(TopicRecord).decode
 _encode = msgspec.json.Encoder().encode
@@ -33,7 +33,7 @@ class RedisTopics(RedisPart):
 
     def read_topic(self, topic: str, *, offset: int, limit: int) -> TopicPage | None:
         keys = TopicKeys(topic)
-        found = self._link.run("read_topic", [keys.ends, keys.records], [offset, limit])
+        found = self._link.run("read_topic", [keys.ends, keys.records], [offset, limit, MAX_PAGE_BYTES])
         if not found:
             return None
         first, end, begin, *raw = found

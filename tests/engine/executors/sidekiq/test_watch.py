@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import redis
 
-from rota.engine.executors.output import LogCap
+from rota.engine.executors.output import LogCap, PlainSink
 from rota.engine.executors.sidekiq.job import PushedJob, read_plan
 from rota.engine.executors.sidekiq.redis import SidekiqRedis
 from rota.engine.executors.sidekiq.watch import Watch
@@ -25,7 +25,7 @@ class Stage:
         self.run = make_run({"class": "A", "redis": url, "completion": "observe", **metadata})
         self._connection = SidekiqRedis(url)
         self.job: PushedJob = self._connection.push(read_plan(self.run.job_type.metadata), self.run, [])
-        self._watch = Watch(self.job, LogCap(self.run.log))
+        self._watch = Watch(self.job, LogCap(PlainSink(self.run.log)))
         self._beats = 0
 
     def look(self) -> Outcome | None:

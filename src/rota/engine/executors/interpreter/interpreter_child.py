@@ -10,7 +10,7 @@ import msgspec
 
 from rota.engine.executors.executor import Run
 from rota.engine.executors.interpreter.messages import Message, Request
-from rota.engine.executors.output import LogCap
+from rota.engine.executors.output import LogCap, PlainSink
 from rota.engine.executors.process.environment import RESULT_FD
 
 
@@ -51,7 +51,7 @@ def run_of(request: Request, pipe: ResultPipe) -> Run:
         request.spec,
         request.job_type,
         request.attempt,
-        LogCap(pipe.log, note=pipe.note),
+        LogCap(PlainSink(pipe.log, pipe.note)),
         request.stop_grace_s,
         fencing_number=request.fencing_number,
     )

@@ -229,6 +229,29 @@ class LogStream:
         return LogBatch(claim.spec.queue, claim.spec.id, claim.token, entries, progress)
 
 
+class AttemptLog:
+    """What one attempt says, on its way into the stream (`LogSink`)."""
+
+    __slots__ = ("_claim", "_stream")
+
+    def __init__(self, stream: LogStream, claim: Claim) -> None:
+        self._stream = stream
+        self._claim = claim
+
+    @property
+    def is_crowded(self) -> bool:
+        return self._stream.is_crowded(self._claim)
+
+    def add(self, message: str, level: str) -> None:
+        self._stream.add(self._claim, message, level)
+
+    def add_lines(self, messages: Sequence[str], level: str) -> None:
+        self._stream.add_lines(self._claim, messages, level)
+
+    def note(self, done: float, total: float | None, message: str) -> None:
+        self._stream.note(self._claim, done, total, message)
+
+
 def _first_chars(entries: list[LogEntry], chars: int) -> list[LogEntry]:
     """The first lines, up to the one with which there are so many characters."""
     size = 0
