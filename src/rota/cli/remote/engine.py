@@ -219,13 +219,13 @@ class RemoteEvents(Events):
         answer: EventAnswerShape = self._server.send_to("/events", answer=EventAnswerShape, body=body)
         for bad in answer.failed or ():
             raise InvalidInput(f"[{bad.event}].{bad.field}", bad.error)
-        return EventAnswer(
-            [
-                Validated(_place(one.event), one.configuration, values.dependency_of(one.dependency))
-                for one in answer.validated
-            ],
-            [Triggered(_place(one.event), one.configuration, one.job) for one in answer.triggered],
-        )
+        validated = [
+            Validated(_place(one.event), one.configuration, values.dependency_of(one.dependency))
+            for one in answer.validated
+        ]
+        triggered = [Triggered(_place(one.event), one.configuration, one.job) for one in answer.triggered]
+        # A server does not tell why an event did nothing, so nothing is said of that.
+        return EventAnswer(validated, triggered, [], set(range(len(events))))
 
 
 def _place(number: object) -> int:

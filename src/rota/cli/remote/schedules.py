@@ -27,7 +27,13 @@ class RemoteSchedules(Schedules):
         return values.schedule_entry_of(self._server.store.get("schedules", name, answer=ScheduleShape))
 
     def create(
-        self, request: ScheduleRequest, *, by: Caller | None = None, uuid: str | None = None, managed_by: str = ""
+        self,
+        request: ScheduleRequest,
+        *,
+        by: Caller | None = None,
+        uuid: str | None = None,
+        managed_by: str = "",
+        now: int | None = None,
     ) -> ScheduleEntry:
         done = self._server.send("POST", "schedules", body=_body(request))
         return self.find(done["uuid"])
