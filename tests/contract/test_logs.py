@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from rota.model.ids import new_id
+from rota.model.job import JobState
 from rota.model.log import LogEntry
 from rota.model.progress import Progress
 from rota.store import Store
@@ -14,7 +15,9 @@ from tests.contract.building import (
     claim_all,
     claim_one,
     enqueue,
+    fail,
     fail_and_retry,
+    find,
     finish,
     interrupt,
     log_batch,
@@ -198,6 +201,19 @@ def test_many_lines_are_written_in_one_call(store: Store) -> None:
         assert page.next == min(after + 1_001, 9_000)
 
 
+def test_lines_are_counted(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    claimed = claim_one(store, queue)
+    assert store.count_logs(claimed.spec.id) == 0
+
+    store.append_logs([log_batch(claimed, *(f"line {number}" for number in range(1_200)))])
+    store.append_logs([log_batch(claimed, "one more")])
+
+    assert store.count_logs(claimed.spec.id) == 1_201
+    assert store.count_logs(new_id(NOW)) == 0
+
+
 def test_long_lines_that_are_written_in_one_call_stay_whole(store: Store) -> None:
     queue = new_queue()
     enqueue(store, spec(queue))
@@ -208,6 +224,39 @@ def test_long_lines_that_are_written_in_one_call_stay_whole(store: Store) -> Non
 
     assert messages_of(store, claimed.spec.id) == lines
     assert [entry.message for entry in store.read_logs(claimed.spec.id, after=39, limit=3).entries] == lines[39:42]
+
+
+def test_the_log_of_an_ended_job_can_be_forgotten_without_the_job(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue), spec(queue))
+    ended, running = claim_all(store, queue)
+    store.append_logs([log_batch(ended, *("line" for _ in range(3_000))), log_batch(running, "line")])
+    finish(store, succeed(ended))
+
+    done = store.delete_logs([ended.spec.id, running.spec.id, new_id(NOW)])
+
+    assert done == [True, False, False]
+    assert messages_of(store, ended.spec.id) == []
+    assert store.count_logs(ended.spec.id) == 0
+    assert find(store, ended.spec.id).state is JobState.SUCCEEDED
+    assert messages_of(store, running.spec.id) == ["line"]
+    assert store.delete_logs([ended.spec.id]) == [True], "there is nothing left to forget"
+    assert store.delete_logs([]) == []
+
+
+def test_a_job_that_is_tried_again_writes_a_new_log(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, spec(queue))
+    first = claim_one(store, queue)
+    store.append_logs([log_batch(first, "old")])
+    finish(store, fail(first))
+    store.delete_logs([first.spec.id])
+    store.retry_jobs([first.spec.id], now=NOW)
+
+    store.append_logs([log_batch(claim_one(store, queue), "new")])
+
+    assert messages_of(store, first.spec.id) == ["new"]
+    assert store.delete_logs([first.spec.id]) == [False]
 
 
 def test_writing_nothing_refuses_nothing(store: Store) -> None:

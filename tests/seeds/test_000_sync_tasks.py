@@ -34,6 +34,10 @@ sources:
     executor: bash
     metadata: {command: "echo $ROTA_SOURCE, $ROTA_COLLECTION; exit 3"}
     collections: [{name: "a_b"}, {name: "c d:e#f"}]
+  counting:
+    executor: bash
+    metadata: {command: "seq 5000"}
+    collections: [{name: numbers}]
 """
 
 
@@ -157,6 +161,21 @@ def test_a_task_that_waits_has_empty_times(site: Site) -> None:
     assert [one["id"] for one in site.tasks(source="source_id", collection="other", **ALWAYS)] == ids
     assert found["finished_at"] == ""
     site.go()
+
+
+def test_a_long_log_is_whole_and_so_is_each_part_of_it(site: Site) -> None:
+    _, id = site.post("counting", "numbers")
+    site.until(id, "SUCCESS")
+
+    lines = site.logs(id)
+
+    assert [line["message"] for line in lines] == [str(number) for number in range(1, 5_001)]
+    times = [line["time"] for line in lines]
+    assert times == sorted(set(times))
+    assert site.logs(id, start=times[100], end=times[3_200]) == lines[100:3_201]
+    assert site.logs(id, start=times[4_999]) == lines[4_999:]
+    assert site.logs(id, end=times[0]) == lines[:1]
+    assert site.logs(id, start="2100-01-01T00:00:00Z") == []
 
 
 def test_tasks_are_listed_by_collection_status_and_period(site: Site) -> None:

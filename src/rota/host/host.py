@@ -29,7 +29,7 @@ from rota.engine.node.node import Node
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.times import ABANDON_S
-from rota.errors import InvalidInput, RotaError, StoreError
+from rota.errors import InvalidInput, MissingExtra, RotaError, StoreError
 from rota.host.file_watch import FileWatch
 from rota.host.kafka import advertised, kafka_scheduler, without_store
 from rota.host.last_resort import LEAVE_S, LastResort
@@ -75,7 +75,7 @@ class Host:
         self.listener: socket.socket | None = None
         self.key_plan: KeyPlan | None = None
         self.duties: list[Duty] = []
-        self._side_nodes = [SideNode(node, *one) for one in _side_queues(settings, roles)]
+        self.side_nodes = [SideNode(node, *one) for one in _side_queues(settings, roles)]
         self.stops_when_empty = False
         self.may_end_process = True
         """Whether the process is the node's own, and ends when a job's code would hold it."""
@@ -147,7 +147,7 @@ class Host:
         if self.listener is not None and self.key_plan is not None:
             tasks.append(asyncio.create_task(self._serve(self.listener, self.key_plan, stopping)))
         tasks += [asyncio.create_task(self._drive(duty, stopping)) for duty in self.duties]
-        tasks += [asyncio.create_task(one.run(stopping)) for one in self._side_nodes]
+        tasks += [asyncio.create_task(one.run(stopping)) for one in self.side_nodes]
         if self.stops_when_empty:
             tasks.append(asyncio.create_task(self._stop_when_empty(stopping)))
         return tasks
@@ -174,13 +174,20 @@ class Host:
     def _stop(self, at_once: bool) -> None:
         _logger.info("stopping now" if at_once else "stopping; a second signal interrupts running jobs")
         self.node.request_stop(at_once=at_once)
-        for one in self._side_nodes:
+        for one in self.side_nodes:
             one.request_stop(at_once=at_once)
 
     def _give_up(self) -> None:
         self.node.give_up()
-        for one in self._side_nodes:
+        for one in self.side_nodes:
             one.give_up()
+
+    def health(self) -> str | None:
+        """What is wrong with any node of this process, in one line; None when all is well."""
+        found = [self.node.health(), *(one.health() for one in self.side_nodes)]
+        found.append(self.engine.light.trouble if self.engine.light else None)
+        # Some of it, such as a store that is away, all of them find.
+        return "; ".join(dict.fromkeys(one for one in found if one)) or None
 
     def make_api(self, plan: KeyPlan) -> "Api":
         """What the server of this node offers, as the settings want it."""
@@ -194,7 +201,7 @@ class Host:
             trusted_proxies=self.settings.trusted_proxies,
         )
         keys = KeyRing(self.engine.store, plan, self.engine.clock)
-        return Api(self.engine, keys=keys, health=self._health, options=options)
+        return Api(self.engine, keys=keys, health=self.health, options=options)
 
     def _advertised_names(self) -> list[str]:
         """The name under which other instances ask this one."""
@@ -202,10 +209,6 @@ class Host:
             urlsplit(advertised(self.settings, self.address)).hostname if self.settings.kafka and self.address else None
         )
         return [] if name is None else [name]
-
-    def _health(self) -> str | None:
-        found = [self.node.health(), self.engine.light and self.engine.light.trouble]
-        return "; ".join(one for one in found if one) or None
 
     async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
         from rota.server.app import make_app
@@ -319,7 +322,7 @@ def _tell_opentelemetry(observers: Observers) -> None:
     try:
         from rota.engine.observation.opentelemetry import OpenTelemetry
     except ImportError as error:
-        raise InvalidInput("otel", "needs the extra: pip install 'rota[otel]'") from error
+        raise MissingExtra("otel: true", "otel") from error
     OpenTelemetry(observers)
 
 

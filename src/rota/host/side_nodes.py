@@ -38,6 +38,10 @@ class SideNode:
         if self._node is not None:
             self._node.request_stop(at_once=at_once)
 
+    def health(self) -> str | None:
+        """None when all is well, else what is wrong, in one line. As long as there is no such queue, all is."""
+        return None if self._node is None else self._node.health()
+
     def give_up(self) -> None:
         if self._node is not None:
             self._node.give_up()

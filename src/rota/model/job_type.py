@@ -6,8 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from rota.errors import InvalidInput
-from rota.model.limits import check_name, check_payload, check_range
+from rota.model.limits import check_name, check_payload
 from rota.model.retry import RetryPolicy
+from rota.model.triggers.durations import check_duration
 
 MAX_TIMEOUT_MS = 365 * 24 * 3600 * 1000
 
@@ -49,6 +50,8 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Lists in which its jobs are found, by the time of their making; the last one is its own."""
     history_max_count: int | None = None
     """How many jobs its last series keeps; the oldest ended ones go first. Absent means as many as the queue."""
+    log_max_age_ms: int | None = None
+    """How long after a job's end its log is kept, if it is in a series. Absent means as long as the job."""
     labels: dict[str, str] = {}
     """What it is to whoever defined it, by name: a dialect finds its own again by these."""
 
@@ -60,7 +63,7 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
         check_payload("metadata", self.metadata)
         check_payload("labels", self.labels)
         if self.timeout_ms is not None:
-            check_range("timeout", self.timeout_ms, 1, MAX_TIMEOUT_MS)
+            check_duration("timeout", self.timeout_ms, 1, MAX_TIMEOUT_MS)
         self.retry.check("retry")
 
     def unique_key_for(self, arguments: dict[str, object]) -> str | None:
@@ -68,6 +71,10 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
         if self.unique is not Unique.WHILE_PENDING:
             return None
         return f"{self.uuid}:{msgspec.json.encode(arguments, order='sorted').decode()}"
+
+    def keeps_log(self, ended_at: int | None, now: int) -> bool:
+        """Whether the log of a job that ended then, or has not ended, is still kept."""
+        return ended_at is None or self.log_max_age_ms is None or ended_at >= now - self.log_max_age_ms
 
     @property
     def lock_key(self) -> str | None:

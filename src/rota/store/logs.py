@@ -33,10 +33,26 @@ class LogStore(Protocol):
         that were refused because the token no longer holds the job. Atomic per job."""
         ...
 
+    def delete_logs(self, job_ids: Sequence[str]) -> list[bool]:
+        """Forget the logs of ended jobs, which stay themselves. False: unknown or not ended. May be many steps, like
+        `trim_history`."""
+        ...
+
+    def count_logs(self, job_id: str) -> int:
+        """How many log lines a job has: the position behind the last one. Unknown jobs have none."""
+        ...
+
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         """Log lines of all attempts from position `after` on, oldest first. Unknown jobs have no lines."""
         ...
 
     def read_progress(self, queue: str, job_ids: Sequence[str]) -> dict[str, Progress]:
         """How far jobs of a queue have come, by id: only those that ever said so. It is kept as long as their logs."""
+        ...
+
+    def restore_logs(
+        self, queue: str, job_id: str, entries: Sequence[LogEntry], *, after: int, progress: Progress | None = None
+    ) -> None:
+        """Keep log lines of a restored job from the position `after` on, and how far it had come. Lines that are there
+        already stay as they are."""
         ...

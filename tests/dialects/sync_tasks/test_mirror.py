@@ -1,17 +1,20 @@
 """The original's keys show what is, and never what was before."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rota.dialects.sync_tasks.redis import keys
+from rota.dialects.sync_tasks.redis import dialect, keys
+from rota.dialects.sync_tasks.redis.dialect import KeyKeeper
 from rota.dialects.sync_tasks.redis.mirror import Mirror
 from rota.dialects.sync_tasks.task import task_id
 from rota.store import Store
 from rota.store.redis.store import RedisStore
-from tests.contract.building import claim_one, finish, succeed
-from tests.dialects.sync_tasks.source import Shop
+from tests.contract.building import claim_one, finish, log_batch, succeed
+from tests.dialects.sync_tasks.source import YAML, Shop
+from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("redis")  # the keys have no place elsewhere
 
@@ -61,3 +64,60 @@ def test_what_history_forgot_is_shown_no_more(store: Store, tmp_path: Path) -> N
 
     assert list(seen.access.ask("keys", "sync_tasks*")) == []
     assert seen.access.ask("hlen", keys.SHOWN) == 0
+
+
+AGING = YAML + "sync_tasks: {log_max_age_days: 1}\n"
+DAY_MS = 24 * 3600 * 1000
+
+
+def test_a_log_is_hidden_at_its_age_and_its_task_stays(store: Store, tmp_path: Path) -> None:
+    shop, seen = Shop(store, tmp_path, AGING), Seen(store)
+    job, _ = shop.tasks.create("shop", "orders")
+    held = claim_one(store, shop.queue, now=shop.clock.now())
+    store.append_logs([log_batch(held, "same", "same", now=shop.clock.now())])
+    finish(store, succeed(held, shop.clock.now()), now=shop.clock.now())
+    keeper = KeyKeeper(seen.access, shop.engine, "a node")
+    log = keys.logs(task_id(job))
+
+    keeper.run_once(shop.clock.now())
+    assert seen.access.ask("zcard", log) == 2
+    keeper.run_once(shop.clock.advance(DAY_MS))
+    assert seen.access.ask("zcard", log) == 2
+    keeper.run_once(shop.clock.advance(1))
+
+    assert seen.access.ask("exists", log) == 0
+    assert seen.status(task_id(job)) == b"SUCCESS"
+
+
+def test_a_long_log_is_shown_round_by_round(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialect, "_LOG_LINES", 700)
+    shop, seen = Shop(store, tmp_path), Seen(store)
+    job, _ = shop.tasks.create("shop", "orders")
+    held = claim_one(store, shop.queue, now=shop.clock.now())
+    store.append_logs([log_batch(held, *("same" for _ in range(1_600)), now=shop.clock.now())])
+    finish(store, succeed(held, shop.clock.now()), now=shop.clock.now())
+    keeper = KeyKeeper(seen.access, shop.engine, "a node")
+
+    waits, shown = [], []
+    for _ in range(4):
+        waits.append(keeper.run_once(shop.clock.advance(60_000)))
+        shown.append(seen.access.ask("zcard", keys.logs(task_id(job))))
+
+    assert shown == [700, 1_400, 1_600, 1_600]
+    assert waits[0] == waits[1] < waits[2] == waits[3] == dialect.EVERY_S
+    (first, second) = (json.loads(one) for one in seen.access.ask("zrange", keys.logs(task_id(job)), 0, 1))
+    assert first["message"] == second["message"] == "same"
+    assert first["time"] < second["time"]
+
+
+def test_no_line_is_shown_of_a_task_that_history_forgot(store: Store, tmp_path: Path) -> None:
+    shop, seen = Shop(store, tmp_path), Seen(store)
+    job, _ = shop.tasks.create("shop", "orders")
+    held = claim_one(store, shop.queue, now=shop.clock.now())
+    store.append_logs([log_batch(held, "line", now=shop.clock.now())])
+    faults = Faults(store)
+    faults.after("read_logs", lambda: [finish(store, succeed(held)), store.delete_jobs([job.id])])
+
+    Mirror(faults.store, seen.access).show_log(job, task_id(job))
+
+    assert list(seen.access.ask("keys", "sync_tasks*")) == []

@@ -44,6 +44,21 @@ def test_a_collection_is_a_job_type_and_a_schedule(tmp_path: Path) -> None:
     assert side_queues(settings) == {"sync_tasks": 3}
 
 
+def test_logs_are_kept_for_the_days_of_the_collection_the_source_or_the_section(tmp_path: Path) -> None:
+    text = """
+sources:
+  a: {log_max_age_days: 2, collections: [{name: own, log_max_age_days: 0.5}, {name: of_source}]}
+  b: {collections: [{name: of_section}]}
+sync_tasks: {log_max_age_days: 7}
+"""
+    ages = {one.labels["collection"]: one.log_max_age_ms for one in read(tmp_path, text).job_types}
+
+    assert ages == {"own": 43_200_000, "of_source": 172_800_000, "of_section": 604_800_000}
+    assert {one.log_max_age_ms for one in read(tmp_path, TEXT).job_types} == {None}
+    with pytest.raises(InvalidInput, match=r"rota.yaml:3: sources.a.collections\[0\].log_max_age_days: must be"):
+        read(tmp_path, text.replace("0.5", "soon"))
+
+
 def test_names_that_look_alike_are_different_job_types() -> None:
     pairs = [("a", "b_c"), ("a_b", "c"), ("a b", "c"), ("a:b", "c"), ("a-b", "c"), ("a#b", "c")]
 

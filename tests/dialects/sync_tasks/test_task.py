@@ -1,28 +1,10 @@
-"""Tasks and their logs in the original's words."""
+"""Tasks in the original's words."""
 
 import pytest
 
-from rota.dialects.sync_tasks.task import LogLines, base_priority
+from rota.dialects.sync_tasks.task import base_priority
 from rota.dialects.sync_tasks.times import iso, read_micros
 from rota.errors import InvalidInput
-from rota.model.log import LogEntry
-
-
-def test_equal_lines_of_one_millisecond_have_times_of_their_own() -> None:
-    entries = [LogEntry(1_000, "same")] * 3 + [LogEntry(999, "a clock that was set back", "error")]
-
-    lines = list(LogLines().read(entries))
-
-    assert [micros for micros, _ in lines] == [1_000_000, 1_000_001, 1_000_002, 1_000_003]
-    assert [line.level for _, line in lines] == ["info"] * 3 + ["error"]
-    assert lines[1][1].time == "1970-01-01T00:00:01.000001Z"
-
-
-def test_a_copy_goes_on_where_the_first_one_is() -> None:
-    first = LogLines()
-    list(first.read([LogEntry(1_000, "a")]))
-
-    assert [micros for micros, _ in first.copy().read([LogEntry(1_000, "b")])] == [1_000_001]
 
 
 @pytest.mark.parametrize(("score", "expected"), [(299_998_384_585_588, 300), (10**12 - 1, 1), (9007 * 10**12, 9007)])

@@ -10,7 +10,7 @@ from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store import Store
-from tests.contract.building import claim_one, finish, succeed
+from tests.contract.building import claim_one, finish, log_batch, messages_of, succeed
 
 _FOR_EVER = 10**12
 
@@ -35,3 +35,52 @@ def test_only_the_latest_of_a_bounded_type_are_kept(store: Store) -> None:
     assert [job.id for job in store.list_series(queue, "own", limit=10)] == [*ids[3:5], waiting]
     assert store.count_series(queue, "other") == 5
     assert store.count_series(queue, "all") == 8
+
+
+def test_logs_of_a_type_are_forgotten_at_their_age_and_its_jobs_stay(store: Store) -> None:
+    clock = ManualClock(store.now())
+    engine = Engine(store, clock)
+    queue = new_id(clock.now())
+    aging = JobType(uuid=new_id(1), name="aging", executor="log", series=("all", "own"), log_max_age_ms=10_000)
+    other = structs.replace(aging, uuid=new_id(2), name="other", series=("all", "other"), log_max_age_ms=None)
+    engine.definitions.define([NodeType(uuid=queue, name="default")], [aging, other])
+    retention = Retention(store, engine.definitions, max_age_ms=_FOR_EVER, max_count=1_000)
+
+    def run(name: str) -> str:
+        id = engine.intake.enqueue([JobRequest(job_type=name)])[0].job_id
+        held = claim_one(store, queue, now=clock.now())
+        store.append_logs([log_batch(held, "line")])
+        finish(store, succeed(held, clock.now()), now=clock.now())
+        return id
+
+    first, other_one = run("aging"), run("other")
+    clock.advance(6_000)
+    second = run("aging")
+    clock.advance(4_000)
+    retention.run_once(clock.now())
+    assert [messages_of(store, one) for one in (first, second)] == [["line"]] * 2, "not older than its age"
+
+    clock.advance(1)
+    retention.run_once(clock.now())
+    assert [messages_of(store, one) for one in (first, second, other_one)] == [[], ["line"], ["line"]]
+
+    clock.advance(6_000)
+    retention.run_once(clock.now())
+    assert [messages_of(store, one) for one in (first, second, other_one)] == [[], [], ["line"]]
+    assert store.count_series(queue, "own") == 2
+
+
+def test_the_log_of_a_job_that_runs_is_never_too_old(store: Store) -> None:
+    clock = ManualClock(store.now())
+    engine = Engine(store, clock)
+    queue = new_id(clock.now())
+    aging = JobType(uuid=new_id(1), name="aging", executor="log", series=("own",), log_max_age_ms=1)
+    engine.definitions.define([NodeType(uuid=queue, name="default")], [aging])
+    id = engine.intake.enqueue([JobRequest(job_type="aging")])[0].job_id
+    held = claim_one(store, queue, now=clock.now())
+    store.append_logs([log_batch(held, "line")])
+    clock.advance(1_000_000)
+
+    Retention(store, engine.definitions, max_age_ms=_FOR_EVER, max_count=1_000).run_once(clock.now())
+
+    assert messages_of(store, id) == ["line"]

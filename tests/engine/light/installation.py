@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from rota.clock import ManualClock
 from rota.engine.executors.executor import Run
 from rota.engine.light.executor import LightExecutor
 from rota.engine.light.in_store import StoreScheduler
@@ -19,8 +20,8 @@ HOST = "networknt.com"
 class LightInstallation(SchedulesInstallation):
     """See the module."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
+    def __init__(self, store: Store, clock: ManualClock | None = None) -> None:
+        super().__init__(store, clock)
         self.light = StoreScheduler(self.engine)
 
     def apply(self, **fields: Any) -> None:

@@ -3,7 +3,8 @@
 names.py       how a collection is known among job types
 section.py     `sources:` and `sync_tasks:` of the configuration file   (options.py: its values)
 times.py       instants as ISO text and back
-task.py        a job as a task, and its log as log entries
+task.py        a job as a task
+task_log.py    its log
 tasks.py       what can be asked of tasks, and how one is made
 routes.py      the HTTP API   (admin_token.py: who may ask)
 verbs.py       `rota sources`, `rota sync`, `rota tasks`

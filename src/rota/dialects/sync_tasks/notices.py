@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from rota.dialects.sync_tasks.names import NOTIFY, collection_of
 from rota.dialects.sync_tasks.task import SUCCESS, collection_of_job, status_of, task_id
-from rota.dialects.sync_tasks.tasks import Tasks, queue_of_tasks
+from rota.dialects.sync_tasks.task_log import last_line
+from rota.dialects.sync_tasks.tasks import queue_of_tasks
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
 from rota.model.ids import numbered_id
@@ -28,7 +29,6 @@ class Notices:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._tasks = Tasks(engine)
         self._until = engine.clock.now() - _FIRST_LOOK_MS
 
     def run_once(self, now: int) -> float:
@@ -84,8 +84,6 @@ class Notices:
 
     def _text(self, job: Job, status: str, before: str) -> str:
         collection = collection_of_job(job)
-        last = None
-        for _, line in self._tasks.log(job):
-            last = line
+        last = last_line(self._engine.store, job)
         said = f": {last.message[:500]}" if last is not None else ""
         return f"{collection.source}/{collection.name} is {status}, was {before}{said} ({task_id(job)})"

@@ -18,6 +18,8 @@ class SyncOptions(Struct, frozen=True, kw_only=True):
     """Show tasks in the Redis keys of the original, and take what others put there."""
     last_runs: int = 100
     """Ended tasks kept per collection."""
+    log_max_age_days: float | None = None
+    """How long logs are kept after the end of their tasks; by default as long as these."""
     notify: str | None = None
     """A URL that is told when a collection's final status is another one than before."""
 

@@ -1,13 +1,16 @@
 """The HTTP API of tasks: with and without a slash at the end, and also under `/api/v1`; never a redirect."""
 
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from msgspec import Struct, structs
-from starlette.responses import Response
+from msgspec.json import encode
+from starlette.responses import Response, StreamingResponse
 
 from rota.dialects.sync_tasks.admin_token import task_manner
 from rota.dialects.sync_tasks.redis.opening import Shown, open_shown
-from rota.dialects.sync_tasks.task import LogLine, Task, task_id, task_of
+from rota.dialects.sync_tasks.task import Task, task_id, task_of
+from rota.dialects.sync_tasks.task_log import LogLine, Period, read_log
 from rota.dialects.sync_tasks.tasks import TaskQuery, Tasks
 from rota.dialects.sync_tasks.times import read_micros
 from rota.engine.keys.access import Scope
@@ -15,7 +18,7 @@ from rota.errors import InvalidInput
 from rota.model.limits import check_range
 from rota.server.answers import Done, Json
 from rota.server.api import Api
-from rota.server.operations import Call, Operation, Routes
+from rota.server.operations import JSON, Call, Operation, Routes
 from rota.settings import Settings
 from rota.store import Store
 
@@ -111,13 +114,12 @@ def _declare(routes: Routes, shown: Shown) -> None:
         return task_of(shown.show([job])[0])
 
     @routes.get("/tasks/{task_id}/logs", needs=Scope.JOBS_READ, query=PeriodQuery, answer=TaskLog, errors=(404,))
-    def read_task_log(api: Api, call: Call[None, PeriodQuery]) -> TaskLog:
-        """What a task has written so far."""
-        first, last = _period(call.query)
-        tasks = Tasks(api.engine)
-        job = shown.show([tasks.find(call.path["task_id"])])[0]
-        shown.show_log(job, call.path["task_id"])
-        return TaskLog([line for micros, line in tasks.log(job) if first <= micros <= last])
+    async def read_task_log(api: Api, call: Call[None, PeriodQuery]) -> Response:
+        """What a task has written so far, or within a period."""
+        pages = await api.in_thread(_open_log, api, shown, call.path["task_id"], _period(call.query))
+        # Read before the answer begins: what is wrong with the store is still told by its status.
+        first = await api.in_thread(next, pages, None)
+        return StreamingResponse(_log_body(api, first, pages), media_type=JSON)
 
     @routes.post("/tasks/{task_id}/cancel", needs=Scope.JOBS_WRITE, query=TokenQuery, answer=Done, errors=(404, 409))
     def cancel_task(api: Api, call: Call[None, TokenQuery]) -> Done:
@@ -126,6 +128,25 @@ def _declare(routes: Routes, shown: Shown) -> None:
         tasks.cancel(call.path["task_id"])
         shown.show([tasks.find(call.path["task_id"])])
         return Done()
+
+
+def _open_log(api: Api, shown: Shown, task_id: str, period: Period) -> Iterator[list[LogLine]]:
+    """The pages of a log, up to the last line that is there now; whoever else looks sees as much."""
+    store = api.engine.store
+    job = shown.show([Tasks(api.engine).find(task_id)])[0]
+    until = store.count_logs(job.id)
+    shown.show_log(job, task_id, until)
+    return read_log(store, job, until, period)
+
+
+async def _log_body(api: Api, page: list[LogLine] | None, pages: Iterator[list[LogLine]]) -> AsyncIterator[bytes]:
+    """A log may be long: no more than a page of it is in memory."""
+    before = b'{"logs":['
+    while page is not None:
+        yield before + encode(page)[1:-1]
+        before = b","
+        page = await api.in_thread(next, pages, None)
+    yield b"]}" if before == b"," else before + b"]}"
 
 
 def _task_query(query: TaskListQuery) -> TaskQuery:
@@ -147,9 +168,11 @@ def _limit(text: str | None) -> int:
     return check_range("limit", int(text[:12]), 0, MAX_LIMIT)
 
 
-def _period(query: PeriodQuery) -> tuple[float, float]:
-    first = read_micros("start", query.start) if query.start else float("-inf")
-    return first, read_micros("end", query.end) if query.end else float("inf")
+def _period(query: PeriodQuery) -> Period:
+    period = Period()
+    if query.start:
+        period = structs.replace(period, first=read_micros("start", query.start))
+    return structs.replace(period, last=read_micros("end", query.end)) if query.end else period
 
 
 def _needed(name: str, value: Any) -> str:

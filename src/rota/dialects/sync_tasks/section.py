@@ -8,10 +8,11 @@ from rota.dialects.sync_tasks.options import SECTION, SyncOptions
 from rota.dialects.sync_tasks.task import CRON_PRIORITY
 from rota.errors import InvalidInput
 from rota.model.job_type import MAX_TIMEOUT_MS, JobType, OnNodeDeath, Unique
-from rota.model.limits import check_name, check_payload, check_range
+from rota.model.limits import check_name, check_payload
 from rota.model.node import MAX_THREADS, NodeType
 from rota.model.retry import RetryPolicy
 from rota.model.schedules.request import ScheduleRequest, make_schedule
+from rota.model.triggers.durations import check_duration
 from rota.settings import values
 from rota.settings.definition_ids import definition_uuid
 from rota.settings.definitions import FILE_OWNER
@@ -19,7 +20,7 @@ from rota.settings.document import Document
 from rota.settings.section import SectionContent
 
 SOURCES = "sources"
-_HOW = ("executor", "metadata", "timeout", "tz", "notify")
+_HOW = ("executor", "metadata", "timeout", "tz", "notify", "log_max_age_days")
 """What a source says for all of its collections, and each collection for itself."""
 _SOURCE_KEYS = ["collections", *_HOW]
 _COLLECTION_KEYS = ["name", "schedule", *_HOW]
@@ -32,6 +33,8 @@ _NOTHING_TO_RUN: dict[str, object] = {
 }
 """The document's own sample says when, and not how."""
 MAX_LAST_RUNS = 1_000_000
+_DAY_MS = 24 * 3600 * 1000
+_log_age = values.number(0.001, 36_500)
 
 Entry = dict[str, object]
 
@@ -69,6 +72,7 @@ def _read_options(document: Document) -> SyncOptions:
         "threads": values.whole(0, MAX_THREADS),
         "keys": values.flag,
         "last_runs": values.whole(1, MAX_LAST_RUNS),
+        "log_max_age_days": _log_age,
         "notify": values.url,
     }
     document.refuse_unknown(section, list(checks), f"{SECTION}.")
@@ -145,13 +149,23 @@ def _job_type(collection: Collection, how: Entry, places: dict[str, str], option
         metadata=_metadata(collection, how, places.get("metadata", "")),
         unique=Unique.WHILE_PENDING,
         node_type=NODE_TYPE,
-        timeout_ms=None if timeout is None else check_range(places["timeout"], timeout, 1, MAX_TIMEOUT_MS),
+        timeout_ms=None if timeout is None else check_duration(places["timeout"], timeout, 1, MAX_TIMEOUT_MS),
         on_node_death=OnNodeDeath.FAIL,
         managed_by=FILE_OWNER,
         series=collection.series,
         history_max_count=options.last_runs,
+        log_max_age_ms=_log_max_age_ms(how, places, options),
         labels=collection.labels | _notify_label(how, places, options),
     )
+
+
+def _log_max_age_ms(how: Entry, places: dict[str, str], options: SyncOptions) -> int | None:
+    days = how["log_max_age_days"]
+    if days is None:
+        days = options.log_max_age_days
+    else:
+        _log_age(places["log_max_age_days"], days)
+    return round(days * _DAY_MS) if isinstance(days, int | float) else None
 
 
 def _notify_label(how: Entry, places: dict[str, str], options: SyncOptions) -> dict[str, str]:

@@ -1,17 +1,14 @@
-"""A job as a task, in the original's words, and its log as log entries."""
+"""A job as a task, in the original's words."""
 
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from uuid import UUID, uuid5
 
-import msgspec
 from msgspec import Struct
 
 from rota.dialects.sync_tasks.names import COLLECTION, SOURCE, Collection
-from rota.dialects.sync_tasks.times import iso, iso_micros
+from rota.dialects.sync_tasks.times import iso
 from rota.errors import InvalidInput
 from rota.model.job import Cause, Job, JobState
-from rota.model.log import LogEntry
 
 LOW_PRIORITY, CRON_PRIORITY, MANUAL_PRIORITY = 100, 200, 300
 MAX_BASE_PRIORITY = 9007
@@ -46,14 +43,6 @@ class Task(Struct, frozen=True):
     status: str
 
 
-class LogLine(Struct, frozen=True):
-    """An entry of a task's log. The time comes first: within a second the keys sort by the text."""
-
-    time: str
-    message: str
-    level: str
-
-
 def task_of(job: Job) -> Task:
     collection = collection_of_job(job)
     return Task(
@@ -74,6 +63,11 @@ def collection_of_job(job: Job) -> Collection:
 
 def status_of(job: Job) -> str:
     return _STATUS_OF[job.state]
+
+
+def states_of(status: str) -> frozenset[JobState]:
+    """The states of jobs whose tasks have a status."""
+    return frozenset(state for state, shown in _STATUS_OF.items() if shown == status)
 
 
 def task_id(job: Job) -> str:
@@ -120,36 +114,3 @@ def base_priority(score: float) -> int:
     if not 1 <= found <= MAX_BASE_PRIORITY:
         raise InvalidInput("priority", f"the score {score:.0f} is of no priority from 1 to {MAX_BASE_PRIORITY}")
     return found
-
-
-class LogLines:
-    """Makes log entries of the lines of one job, from the first on. Each has a time of its own, so that two equal lines
-    are two members of a set: where lines have the same, or a clock was set back, the next is a microsecond later."""
-
-    def __init__(self, last: int = -1) -> None:
-        self._last = last
-
-    def copy(self) -> "LogLines":
-        """Another one that goes on from here."""
-        return LogLines(self._last)
-
-    def read(self, entries: Iterable[LogEntry]) -> Iterator[tuple[int, LogLine]]:
-        """With the time in microseconds."""
-        for entry in entries:
-            instant = entry.time * 1000 + entry.micros
-            yield self._line(instant, entry.message, "info" if entry.level in ("debug", "info") else "error")
-
-    def last_words(self, job: Job) -> Iterator[tuple[int, LogLine]]:
-        """Why a task failed, where it could not say so itself: its node died, its time was over, it never began."""
-        if job.state is JobState.FAILED and job.ended_at is not None and job.errors is not None:
-            yield self._line(job.ended_at * 1000, _message(job.errors), "error")
-
-    def _line(self, instant: int, message: str, level: str) -> tuple[int, LogLine]:
-        self._last = micros = max(instant, self._last + 1)
-        return micros, LogLine(iso_micros(micros), message, level)
-
-
-def _message(errors: object) -> str:
-    if isinstance(errors, dict) and isinstance(errors.get("message"), str):
-        return str(errors["message"])
-    return msgspec.json.encode(errors).decode()

@@ -8,7 +8,8 @@ from rota.cli.show import answer, print_facts, print_foreign, print_json, print_
 from rota.cli.target import Target, takes_target
 from rota.dialects.sync_tasks.names import Collection
 from rota.dialects.sync_tasks.redis.opening import open_shown
-from rota.dialects.sync_tasks.task import STATUSES, SUCCESS, LogLine, Task, status_of, task_id, task_of
+from rota.dialects.sync_tasks.task import STATUSES, SUCCESS, Task, status_of, task_id, task_of
+from rota.dialects.sync_tasks.task_log import read_log
 from rota.dialects.sync_tasks.tasks import TaskQuery, Tasks
 from rota.engine.engine import Engine
 from rota.engine.jobs.watch import WaitedTooLong, Watch
@@ -16,6 +17,7 @@ from rota.errors import InvalidInput
 from rota.model.job import Job
 from rota.model.log import LogEntry
 from rota.model.triggers.words.words import trigger_words
+from rota.store import Store
 
 JOB_FAILED, TIMED_OUT = 1, 124
 _DAY_MS = 24 * 3600 * 1000
@@ -112,8 +114,10 @@ def tasks(
     """List the tasks of a source, oldest first; or show the task of this ID, or its log."""
     with target.open() as rota:
         found = Tasks(rota)
-        if id is not None:
-            _show_one(target, found, id, logs=logs)
+        if id is not None and logs:
+            _show_log(target, rota.store, found.find(id))
+        elif id is not None:
+            _show_one(target, found.find(id))
         elif source is None:
             raise InvalidInput("--source", "is needed to list tasks; `rota sources` lists sources")
         else:
@@ -136,19 +140,19 @@ def _show_list(target: Target, tasks: Tasks, query: TaskQuery) -> None:
     answer(found, as_json=target.as_json, show=lambda: print_table(headers, rows, nothing="No tasks."))
 
 
-def _show_one(target: Target, tasks: Tasks, id: str, *, logs: bool) -> None:
-    job = tasks.find(id)
-    if not logs:
-        task = task_of(job)
-        answer(task, as_json=target.as_json, show=lambda: print_facts(_facts(task)))
+def _show_one(target: Target, job: Job) -> None:
+    task = task_of(job)
+    answer(task, as_json=target.as_json, show=lambda: print_facts(_facts(task)))
+
+
+def _show_log(target: Target, store: Store, job: Job) -> None:
+    pages = read_log(store, job, store.count_logs(job.id))
+    if target.as_json:
+        print_json([line for page in pages for line in page])
         return
-    lines = [line for _, line in tasks.log(job)]
-    answer(lines, as_json=target.as_json, show=lambda: _print_lines(lines))
-
-
-def _print_lines(lines: list[LogLine]) -> None:
-    for line in lines:
-        print_foreign(line.message)
+    for page in pages:
+        for line in page:
+            print_foreign(line.message)
 
 
 def _facts(task: Task) -> list[tuple[str, object]]:

@@ -2,10 +2,12 @@
 history, what else is left of their queues goes."""
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.observation.happenings import HistoryTrimmed, QueueForgotten
 from rota.engine.observation.observers import Observers
+from rota.model.job import Job
 from rota.model.job_type import JobType
 from rota.store.store import Store
 
@@ -42,6 +44,8 @@ class Retention:
         self._max_age_ms = max_age_ms
         self._max_count = max_count
         self._audit_max_age_ms = audit_max_age_ms
+        self._forgotten_logs: dict[str, Job] = {}
+        """Of each series, the last job whose log was forgotten for its age, and with it those of all before."""
 
     def run_once(self, now: int) -> float:
         """Forget what is too old or too much. Returns the seconds until the next round: few until nothing is left."""
@@ -49,6 +53,7 @@ class Retention:
         defined = {node_type.uuid for node_type in self._definitions.node_types()}
         trimmed = [self._trim(queue, now) for queue in queues]
         trimmed += [self._trim_series(one, one.history_max_count) for one in self._bounded_types()]
+        trimmed += [self._trim_logs(one, now) for one in self._definitions.known_job_types() if one.log_max_age_ms]
         for queue in queues:
             if queue not in defined and self._store.forget_queue(queue):
                 self._observers.tell(QueueForgotten(queue))
@@ -75,6 +80,19 @@ class Retention:
         if count:
             self._observers.tell(HistoryTrimmed(queue, count))
         return count
+
+    def _trim_logs(self, job_type: JobType, now: int) -> int:
+        """Forget the logs that are too old, of jobs of a type's own series; how many jobs that were."""
+        node_type = self._definitions.known_node_type(job_type.node_type)
+        if node_type is None or not job_type.series:
+            return 0
+        queue, series = node_type.uuid, job_type.series[-1]
+        jobs = self._store.list_series(queue, series, limit=_PER_ROUND, after=self._forgotten_logs.get(series))
+        old = list(takewhile(lambda job: not job_type.keeps_log(job.ended_at, now), jobs))
+        if old:
+            self._store.delete_logs([job.id for job in old])
+            self._forgotten_logs[series] = old[-1]
+        return len(old)
 
     def _trim_audit(self, now: int) -> int:
         return self._store.trim_audit(

@@ -84,6 +84,10 @@ class Node:
         self._worker: Worker | None = None
         self._stop_requested = asyncio.Event()
         self._at_once = False
+        self._main: Node | None = None
+        """The node beside which this one lives."""
+        self._side_nodes: list[Node] = []
+        self._has_ended = asyncio.Event()
         self._news = News(engine, clock, node=self.uuid, health=self._health)
 
     @classmethod
@@ -115,8 +119,9 @@ class Node:
 
     def beside(self, options: NodeOptions) -> "Node":
         """Another node in this process, on the same engine: it serves another queue, and has hands and a heart of its
-        own. This one speaks the dialects."""
+        own. This one speaks the dialects, and ends last."""
         node = Node(self.engine, self._clock, options, dialects=(), presence=Presence(run_folder()))
+        node._main = self
         node._join()
         return node
 
@@ -129,6 +134,14 @@ class Node:
 
     async def run(self) -> None:
         """Live until stopped. Leaves no job, pulse or record behind."""
+        if self._main is not None:
+            self._main._side_nodes.append(self)
+        try:
+            await self._live()
+        finally:
+            self._has_ended.set()
+
+    async def _live(self) -> None:
         node_type = self._find_node_type()
         # Before anybody can know of this node: whoever finds the lock free takes it for dead.
         self._presence.hold(self.uuid)
@@ -155,12 +168,21 @@ class Node:
             await asyncio.gather(*background, return_exceptions=True)
             for dialect in self._dialects:
                 dialect.leave()
-            await self._executors.close()
+            if self._main is None:
+                await self._end_side_nodes()
+                await self._executors.close()
             await asyncio.to_thread(heart.stop)
             await news.call(lambda: self._leave(node_type))
             for thread in (news, duties, ticks, foreign):
                 thread.close()
             self._presence.release(self.uuid)
+
+    async def _end_side_nodes(self) -> None:
+        """They run jobs in the same executors, which close when nobody needs them any more."""
+        for one in self._side_nodes:
+            one.request_stop(at_once=self._at_once)
+        for one in self._side_nodes:
+            await one._has_ended.wait()
 
     def request_stop(self, *, at_once: bool = False) -> None:
         """Stop after the running jobs have ended or the grace is over; `at_once` interrupts them now."""

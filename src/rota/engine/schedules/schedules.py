@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from msgspec import structs
 
 from rota.clock import Clock
-from rota.engine.audit.record import record, record_change
+from rota.engine.audit.record import Change, change_of, recorded
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.definitions.ownership import refuse_file_owned
+from rota.engine.definitions.ownership import refuse_file_owned, refuse_task_definition
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_make, check_may_trigger
@@ -18,7 +18,7 @@ from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
-from rota.model.schedules.ticking import aimed, first_state
+from rota.model.schedules.ticking import aimed, first_state, looked_at_again
 from rota.model.triggers.trigger import IntervalTrigger, OnceTrigger, count_nominals, last_nominal, next_nominal
 from rota.store.jobs import Admission
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
@@ -49,11 +49,17 @@ class Schedules:
         return entry
 
     def create(
-        self, request: ScheduleRequest, *, by: Caller | None = None, uuid: str | None = None, managed_by: str = ""
+        self,
+        request: ScheduleRequest,
+        *,
+        by: Caller | None = None,
+        uuid: str | None = None,
+        managed_by: str = "",
+        now: int | None = None,
     ) -> ScheduleEntry:
         """A new schedule. One that would never fire is refused, unless it is defined in a file; so is one that makes
-        what the caller may not."""
-        now = self._clock.now()
+        what the caller may not. A caller whose request says something about `now` hands it in."""
+        now = self._clock.now() if now is None else now
         schedule = self.make(request, uuid or new_id(now), now, managed_by=managed_by)
         self._check_may_make(by, schedule)
         if schedule.paused and managed_by and not schedule.pause_note:
@@ -62,10 +68,7 @@ class Schedules:
         if state.nominal is None and not schedule.paused and not managed_by:
             field = "at" if isinstance(schedule.trigger, OnceTrigger) else "end"
             raise InvalidInput(field, f"{schedule.name!r} would never fire: its time is over")
-        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
-            raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
-        record_change(self._store, KIND, before=None, after=schedule, now=now)
-        return ScheduleEntry(schedule, state)
+        return self._put_new(schedule, state, now)
 
     def define(
         self, uuid: str, request: ScheduleRequest, *, managed_by: str, last_scheduled_at: int | None = None
@@ -75,9 +78,12 @@ class Schedules:
         schedule = self.make(request, uuid, now, managed_by=managed_by)
         last = None if last_scheduled_at is None else min(last_scheduled_at, now)
         state = aimed(schedule, ScheduleState(cursor=now - 1, last_scheduled_at=last), now)
-        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
-            raise Conflict(f"there is a schedule {uuid} already")
-        record_change(self._store, KIND, before=None, after=schedule, now=now)
+        return self._put_new(schedule, state, now)
+
+    def _put_new(self, schedule: Schedule, state: ScheduleState, now: int) -> ScheduleEntry:
+        with recorded(self._store, change_of(KIND, None, schedule), now=now):
+            if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
+                raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
         return ScheduleEntry(schedule, state)
 
     def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
@@ -122,6 +128,7 @@ class Schedules:
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
             refuse_file_owned(entry.schedule)
+            refuse_task_definition(entry.schedule)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
             made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
@@ -141,8 +148,7 @@ class Schedules:
             if schedule == entry.schedule:
                 return entry
             told = self._tell_left_out(entry, schedule, now)
-            if told and (changed := self._put(told, schedule, _aimed_anew(told, schedule, now))):
-                record_change(self._store, KIND, before=entry.schedule, after=schedule, now=now)
+            if told and (changed := self._put(told, schedule, now)):
                 return changed
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
@@ -173,9 +179,8 @@ class Schedules:
 
     def remove(self, schedules: Sequence[Schedule]) -> None:
         """Remove schedules, whoever owns them."""
-        self._store.delete_schedules([one.uuid for one in schedules])
-        for one in schedules:
-            record_change(self._store, KIND, before=one, after=None, now=self._clock.now())
+        with recorded(self._store, *(change_of(KIND, one, None) for one in schedules), now=self._clock.now()):
+            self._store.delete_schedules([one.uuid for one in schedules])
 
     def pause(self, name: str, note: str = "") -> ScheduleEntry:
         """Decide no ticks until it is resumed."""
@@ -214,19 +219,23 @@ class Schedules:
         request = JobRequest(
             job_type=schedule.job_type, arguments=schedule.arguments, priority=schedule.priority, cause=cause
         )
-        made = self._intake.enqueue([request])[0]
-        record(self._store, "run", KIND, schedule.name, uuid=schedule.uuid, after={"job": made.job_id})
+        run = Change(action="run", kind=KIND, name=schedule.name, uuid=schedule.uuid)
+        with recorded(self._store, run) as recording:
+            made = self._intake.enqueue([request])[0]
+            recording.was(structs.replace(run, after={"job": made.job_id}))
         return made
 
     def check_may_trigger(self, by: Caller | None, schedule: Schedule) -> None:
         """Refuse a caller who may not have the jobs of a schedule made."""
         check_may_trigger(by, self._definitions.job_type(schedule.job_type))
 
-    def _put(self, entry: ScheduleEntry, schedule: Schedule, state: ScheduleState) -> ScheduleEntry | None:
+    def _put(self, entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleEntry | None:
         """Store a change; None if somebody else was faster."""
-        newer = structs.replace(state, version=entry.state.version + 1)
-        if not self._store.put_schedules([ScheduleChange(schedule, newer, entry.state.version)])[0]:
-            return None
+        newer = structs.replace(_aimed_anew(entry, schedule, now), version=entry.state.version + 1)
+        with recorded(self._store, change_of(KIND, entry.schedule, schedule), now=now) as recording:
+            if not self._store.put_schedules([ScheduleChange(schedule, newer, entry.state.version)])[0]:
+                recording.nothing_was_done()
+                return None
         return structs.replace(entry, schedule=schedule, state=newer)
 
 
@@ -252,4 +261,4 @@ def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleS
         state = structs.replace(state, cursor=max(now, state.cursor or now))
     if is_resumed:
         state = structs.replace(state, jobs=entry.live_jobs)
-    return aimed(schedule, state, now)
+    return looked_at_again(schedule, aimed(schedule, state, now), now)

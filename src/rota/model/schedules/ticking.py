@@ -11,6 +11,8 @@ from rota.model.triggers.trigger import Progress, due_at, next_nominal
 
 MAX_BUFFERED = 1_000
 """Jobs of one schedule that may wait, however long its line is."""
+LOOK_MS = 500
+"""What another process did, a schedule that it made or a run that ended there, is noticed within this time."""
 MAX_DECIDED = 250
 """Ticks that are decided at once, since they are written in one step. The rest is due at once again."""
 
@@ -59,6 +61,15 @@ def _aimed_at(schedule: Schedule, state: ScheduleState, nominal: int | None, pro
         nominal = None
     due = None if nominal is None else due_at(schedule.trigger, nominal, progress)
     return structs.replace(state, nominal=nominal, due=due)
+
+
+def looked_at_again(schedule: Schedule, state: ScheduleState, now: int) -> ScheduleState:
+    """The state of a schedule that counts from the end of its last run: while that is not known, it is looked at again
+    soon, since nothing else would bring it back."""
+    if state.due is not None or not schedule.waits_for_end or schedule.paused or has_run_often_enough(schedule, state):
+        return state
+    is_known = state.last_scheduled_at is None or (state.last_ended or 0) >= state.last_scheduled_at
+    return state if is_known else structs.replace(state, due=now + LOOK_MS)
 
 
 def decide(schedule: Schedule, state: ScheduleState, situation: Situation) -> Decision:

@@ -8,6 +8,7 @@ from rota.server.api import Api
 from rota.server.operations import Call, Routes
 
 _MOST = 1_000_000
+_MOST_DIGITS = 7
 routes = Routes("light scheduler")
 
 
@@ -29,4 +30,5 @@ def find_in_partition(api: Api, call: Call[None, DefinitionQuery]) -> Definition
 
 
 def _number(text: str) -> int:
-    return check_range("partition", int(text) if text.isdecimal() else text, 0, _MOST)
+    is_number = text.isdecimal() and len(text) <= _MOST_DIGITS  # Python refuses to read thousands of digits
+    return check_range("partition", int(text) if is_number else text, 0, _MOST)

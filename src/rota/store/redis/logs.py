@@ -9,6 +9,7 @@ from rota.store.records.codec import decode_log_entry, encode, encode_lines
 from rota.store.records.unreadable import UNREADABLE_ERRORS, readable_progress, unreadable_line
 from rota.store.redis.jobs.reading import RedisJobReading
 from rota.store.redis.link.commands import Value
+from rota.store.redis.link.scripts import parts_of
 
 
 class RedisLogs(RedisJobReading):
@@ -34,6 +35,18 @@ class RedisLogs(RedisJobReading):
         answer = self._link.run("append_logs", [keys.running, keys.progress, *logs], args, repeats=False)
         return {raw.decode() for raw in answer}
 
+    def delete_logs(self, job_ids: Sequence[str]) -> list[bool]:
+        forgotten: set[str] = set()
+        for queue, ids in self._lookup.by_queue(job_ids).items():
+            keys = self._keys_of(queue)
+            for part in parts_of(ids):
+                answers = self._link.run("delete_logs", [keys.ended, *map(keys.log, part)], part)
+                forgotten |= {job_id for job_id, done in zip(part, answers, strict=True) if done}
+        return [job_id in forgotten for job_id in job_ids]
+
+    def count_logs(self, job_id: str) -> int:
+        return sum(self._redis.llen(self._keys_of(queue).log(job_id)) for queue in self._lookup.by_queue([job_id]))
+
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         for queue in self._lookup.by_queue([job_id]):
             raw = self._redis.lrange(self._keys_of(queue).log(job_id), after, after + limit - 1)
@@ -44,6 +57,13 @@ class RedisLogs(RedisJobReading):
         kept = self._redis.hmget(self._keys_of(queue).progress, job_ids) if job_ids else []
         found = {job_id: readable_progress(raw) for job_id, raw in zip(job_ids, kept, strict=True) if raw is not None}
         return {job_id: progress for job_id, progress in found.items() if progress is not None}
+
+    def restore_logs(
+        self, queue: str, job_id: str, entries: Sequence[LogEntry], *, after: int, progress: Progress | None = None
+    ) -> None:
+        keys = self._keys_of(queue)
+        note = b"" if progress is None else encode(progress)
+        self._link.run("restore_logs", [keys.log(job_id), keys.progress], [job_id, after, note, *map(encode, entries)])
 
 
 def _log_entry(entry: bytes) -> LogEntry:

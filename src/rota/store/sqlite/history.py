@@ -53,6 +53,16 @@ def forget_jobs(database: Database, job_ids: Sequence[str]) -> set[str]:
     return forgotten
 
 
+def forget_logs(database: Database, job_ids: Sequence[str]) -> set[str]:
+    """Forget the logs of those of some jobs that are over; returns which these were."""
+    forgotten: set[str] = set()
+    for some in _in_steps(job_ids):
+        while (ended := _forget_logs_step(database, some)) is None:
+            database.give_way()
+        forgotten |= ended
+    return forgotten
+
+
 def count_ended(db: sqlite3.Connection, queue: str) -> dict[JobState, int]:
     """How many jobs of a queue are over, by state."""
     found = {row["state"]: row["jobs"] for row in db.execute(SQL["count_ended"], {"queue": queue})}
@@ -92,6 +102,14 @@ def _forget_step(database: Database, job_ids: Sequence[str], ended_until: int) -
             db.execute(SQL["delete_from_series"], {"ids": ids})
             count_forgotten(db, ((row["queue"], row["state"]) for row in ended))
     return {row["id"] for row in ended} if is_done else None
+
+
+def _forget_logs_step(database: Database, job_ids: Sequence[str]) -> set[str] | None:
+    """Forget lines of jobs that are over; those that there were, or None if their logs take another step."""
+    with database.write() as db:
+        ended = db.execute(SQL["ended_jobs"], {"ids": json_array(job_ids), "until": _EVER}).fetchall()
+        ids = [str(row["id"]) for row in ended]
+        return set(ids) if _delete_lines(db, json_array(ids)) else None
 
 
 def _delete_lines(db: sqlite3.Connection, ids: str) -> bool:

@@ -17,6 +17,7 @@ from rota.store.sqlite.claims.lookup import held_claims
 from rota.store.sqlite.database.inserts import insert_rows
 from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL, json_array
+from rota.store.sqlite.history import forget_logs
 
 BLOCK_LINES = 1_000
 BLOCK_CHARS = 128 * 1024
@@ -35,10 +36,16 @@ class SqliteLogs(SqliteNoun):
             for batch, blocks in zip(batches, encoded, strict=True):
                 if (batch.queue, batch.job_id, batch.token) in held:
                     _append_blocks(db, batch.job_id, blocks)
-                    if batch.progress is not None:
-                        row = {"job_id": batch.job_id, "entry": encode(batch.progress)}
-                        db.execute(SQL["note_progress"], row)
+                    _note_progress(db, batch.job_id, batch.progress)
         return frozenset(one.job_id for one in batches if (one.queue, one.job_id, one.token) not in held)
+
+    def delete_logs(self, job_ids: Sequence[str]) -> list[bool]:
+        forgotten = forget_logs(self._database, job_ids)
+        return [job_id in forgotten for job_id in job_ids]
+
+    def count_logs(self, job_id: str) -> int:
+        with self._database.read() as db:
+            return _next_position(db, job_id)
 
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
         entries: list[LogEntry] = []
@@ -60,6 +67,19 @@ class SqliteLogs(SqliteNoun):
             rows = db.execute(SQL["read_progress"], {"ids": json_array(job_ids)}).fetchall()
         found = {row["job_id"]: readable_progress(row["entry"]) for row in rows}
         return {job_id: progress for job_id, progress in found.items() if progress is not None}
+
+    def restore_logs(
+        self, queue: str, job_id: str, entries: Sequence[LogEntry], *, after: int, progress: Progress | None = None
+    ) -> None:
+        with self._database.write() as db:
+            there = _next_position(db, job_id) - after
+            _append_blocks(db, job_id, _blocks(list(entries[max(there, 0) :])))
+            _note_progress(db, job_id, progress)
+
+
+def _note_progress(db: sqlite3.Connection, job_id: str, progress: Progress | None) -> None:
+    if progress is not None:
+        db.execute(SQL["note_progress"], {"job_id": job_id, "entry": encode(progress)})
 
 
 def _blocks(entries: list[LogEntry]) -> list[tuple[int, bytes]]:
@@ -85,8 +105,12 @@ def _in_blocks(entries: Sequence[LogEntry]) -> Iterator[list[LogEntry]]:
     yield block
 
 
+def _next_position(db: sqlite3.Connection, job_id: str) -> int:
+    return int(db.execute(SQL["count_logs"], {"job_id": job_id}).fetchone()[0])
+
+
 def _append_blocks(db: sqlite3.Connection, job_id: str, blocks: Sequence[tuple[int, bytes]]) -> None:
-    last = db.execute(SQL["next_position"], {"job_id": job_id}).fetchone()[0] - 1
+    last = _next_position(db, job_id) - 1
     rows: list[dict[str, object]] = []
     for lines, block in blocks:
         last += lines

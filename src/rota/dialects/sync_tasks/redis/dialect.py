@@ -23,7 +23,7 @@ _PAGE = 500
 _MOST_PAGES = 200
 _LOOK_BACK_MS = 3_000
 """Ends are told by nodes, whose reports may arrive in another order."""
-_LOG_PAGES = 60
+_LOG_LINES = 30_000
 """Of one task in one round: a flood must not keep the keys of the others waiting."""
 _BEHIND_S = 0.02
 _PER_SWEEP = 200
@@ -70,7 +70,7 @@ class KeyKeeper:
             ended = self._ended(queue)
             self._show({**self._behind, **{job.id: job for job in [*live, *ended]}})
             self._adoption.run_once(now)
-            self._sweep(queue)
+            self._sweep(queue, now)
         return _BEHIND_S if self._behind else EVERY_S
 
     def _show(self, jobs: dict[str, Job]) -> None:
@@ -80,8 +80,8 @@ class KeyKeeper:
         for job in jobs.values():
             if self._shown.get(job.id) != (job.state, job.token):
                 job = self._mirror.show([job])[0]
-            is_waiting = job.state in (JobState.QUEUED, JobState.DELAYED)
-            if not is_waiting and not self._mirror.show_log(job, task_id(job), most_pages=_LOG_PAGES):
+            has_begun = job.state not in (JobState.QUEUED, JobState.DELAYED)
+            if has_begun and not self._mirror.show_log(job, task_id(job), most=_LOG_LINES):
                 behind[job.id] = job
             shown[job.id] = (job.state, job.token)
         self._shown, self._behind = shown, behind
@@ -113,9 +113,14 @@ class KeyKeeper:
             self._access.ask("set", keys.SHOWN_UNTIL, latest)
         return found[::-1]
 
-    def _sweep(self, queue: str) -> None:
-        """Look at some that are shown, in turn, whether history has forgotten them."""
+    def _sweep(self, queue: str, now: int) -> None:
+        """Look at some that are shown, in turn, whether history has forgotten them, or their logs."""
         self._sweep_at, some = self._access.ask("hscan", keys.SHOWN, self._sweep_at, count=_PER_SWEEP)
         if some:
             ids = [id.decode() for id in some]
-            self._mirror.hide_forgotten(ids, [job.decode() for job in some.values()], queue)
+            kept = self._mirror.hide_forgotten(ids, [job.decode() for job in some.values()], queue)
+            self._mirror.hide_logs([task_id(job) for job in kept if not self._keeps_log(job, now)])
+
+    def _keeps_log(self, job: Job, now: int) -> bool:
+        job_type = self._engine.definitions.known_job_type(job.spec.job_type)
+        return job_type is None or job_type.keeps_log(job.ended_at, now)

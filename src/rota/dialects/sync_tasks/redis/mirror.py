@@ -13,7 +13,8 @@ from msgspec import Struct, structs
 
 from rota.dialects.sync_tasks.names import Collection
 from rota.dialects.sync_tasks.redis import keys
-from rota.dialects.sync_tasks.task import LogLine, LogLines, collection_of_job, created_at, task_of
+from rota.dialects.sync_tasks.task import collection_of_job, created_at, task_of
+from rota.dialects.sync_tasks.task_log import LogLine, LogLines
 from rota.model.job import Job, JobState
 from rota.store.records.codec import encode_lines
 from rota.store.redis.keys import QueueKeys
@@ -74,21 +75,27 @@ class Mirror:
             args += [name, str(getattr(task, name))]
         return bool(self._access.run(_SCRIPTS["show_task"], names, args))
 
-    def show_log(self, job: Job, task_id: str, *, most_pages: int | None = None) -> bool:
-        """Bring the log of a task up to date, or so many pages further; whether it is. `job` was read before: then an
-        ended one's log is whole."""
+    def show_log(self, job: Job, task_id: str, until: int | None = None, *, most: int | None = None) -> bool:
+        """Show the log of a task up to the position `until`, by default its end, but no more than so many lines more;
+        whether it is shown that far. `job` was read before the lines were counted: then an ended one's log is whole."""
         place = self._place_of(job.id)
-        while not place.is_over and most_pages != 0:
-            page = self._store.read_logs(job.id, after=place.position, limit=_PAGE)
+        if place.is_over:
+            return True
+        until = self._store.count_logs(job.id) if until is None else until
+        self._show_lines(job, task_id, place, until if most is None else min(until, place.position + most))
+        if place.position < until:
+            return False
+        self._add(job, task_id, place.lines.copy().last_words(job))
+        place.is_over = job.state.is_final
+        self._remember(job.id, place)
+        return True
+
+    def _show_lines(self, job: Job, task_id: str, place: _Place, until: int) -> None:
+        while place.position < until:
+            page = self._store.read_logs(job.id, after=place.position, limit=min(_PAGE, until - place.position))
             self._add(job, task_id, place.lines.read(page.entries))
-            place.position = page.next
-            if len(page.entries) < _PAGE:
-                self._add(job, task_id, place.lines.copy().last_words(job))
-                self._remember(job.id, structs.replace(place, is_over=job.state.is_final))
-                return True
+            place.position = page.next if page.entries else until  # nothing is there: history has forgotten it
             self._remember(job.id, place)
-            most_pages = None if most_pages is None else most_pages - 1
-        return place.is_over
 
     def _place_of(self, job_id: str) -> _Place:
         """A copy: another thread may be at the same log, and each counts from where it read."""
@@ -113,12 +120,18 @@ class Mirror:
                 args += [second, encode_lines(some)]
             self._access.run(_SCRIPTS["show_log"], [keys.logs(task_id), QueueKeys(job.spec.queue).jobs], args)
 
-    def hide_forgotten(self, task_ids: Sequence[str], job_ids: Sequence[str], queue: str) -> None:
-        """Remove those of these tasks that history has forgotten."""
+    def hide_forgotten(self, task_ids: Sequence[str], job_ids: Sequence[str], queue: str) -> list[Job]:
+        """Remove those of these tasks that history has forgotten; returns the others."""
         jobs = self._store.find_jobs(job_ids)
         for task_id, job_id, job in zip(task_ids, job_ids, jobs, strict=True):
             if job is None:
                 self._hide(task_id, job_id, queue)
+        return [job for job in jobs if job is not None]
+
+    def hide_logs(self, task_ids: Sequence[str]) -> None:
+        """Remove the logs of these tasks."""
+        if task_ids:
+            self._access.ask("unlink", *map(keys.logs, task_ids))
 
     def _hide(self, task_id: str, job_id: str, queue: str) -> None:
         fields = self._access.ask("hmget", keys.task(task_id), "source", "collection")

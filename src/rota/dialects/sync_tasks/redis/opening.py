@@ -21,8 +21,8 @@ class Shown(Protocol):
         """The jobs as they are shown now."""
         ...
 
-    def show_log(self, job: Job, task_id: str) -> bool:
-        """Whether all of it is shown, as far as it was written when the job was read."""
+    def show_log(self, job: Job, task_id: str, until: int) -> object:
+        """Its log is shown up to this position."""
         ...
 
 
@@ -32,8 +32,8 @@ class Unseen:
     def show(self, jobs: Sequence[Job]) -> list[Job]:
         return list(jobs)
 
-    def show_log(self, job: Job, task_id: str) -> bool:
-        return True
+    def show_log(self, job: Job, task_id: str, until: int) -> None:
+        """There is nothing to do."""
 
 
 def open_dialect(settings: Settings, store: Store) -> Dialect | None:

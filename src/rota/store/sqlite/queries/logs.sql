@@ -4,8 +4,8 @@
 -- One more block of lines; its position is that of its last line.
 INSERT INTO logs (job_id, position, entry) VALUES (:job_id, :position, :entry);
 
--- name: next_position
--- Where the next line of a job goes.
+-- name: count_logs
+-- How many lines a job has, which is where the next one goes.
 SELECT COALESCE(MAX(position), -1) + 1 FROM logs WHERE job_id = :job_id;
 
 -- name: position_before

@@ -1,0 +1,126 @@
+"""A process that serves more than one queue is as well as the worst of its nodes."""
+
+import asyncio
+from pathlib import Path
+
+from rota.dialects import registry
+from rota.dialects.sync_tasks.tasks import Tasks
+from rota.engine.definitions.file import Wanted
+from rota.engine.executors.executor import Run
+from rota.errors import NodeStrained
+from rota.host.host import Host
+from rota.model.job import JobState
+from rota.model.job_type import JobType
+from rota.model.outcome import Outcome, succeeded
+from rota.settings import load_settings
+from rota.store import Store
+from tests.engine.working import until
+
+YAML = """
+sources:
+  shop: {executor: bash, metadata: {command: "true"}, collections: [{name: orders}]}
+"""
+
+
+class Short:
+    """An executor that finds no process as long as it is short of them."""
+
+    def __init__(self) -> None:
+        self.is_short = True
+
+    def check(self, job_type: JobType) -> None:
+        """Anything goes."""
+
+    async def run(self, run: Run) -> Outcome:
+        if self.is_short:
+            raise NodeStrained("no process can be started")
+        return succeeded()
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class Gated(Short):
+    """An executor whose runs end when the gate is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.gate = asyncio.Event(), asyncio.Event()
+        self.is_closed = False
+
+    async def run(self, run: Run) -> Outcome:
+        self.began.set()
+        await self.gate.wait()
+        return succeeded()
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+def open_host(folder: Path, store: Store) -> Host:
+    (folder / "rota.yaml").write_text(YAML)
+    settings = load_settings({}, {}, None, folder, registry.sections())
+    host = Host.open(settings, store, frozenset({"worker", "server"}))
+    host.engine.file.apply(Wanted.of(settings))
+    return host
+
+
+def test_the_health_of_a_process_counts_each_of_its_nodes(folder: Path, opened: Store) -> None:
+    async def scene() -> None:
+        host, executor, stopping = open_host(folder, opened), Short(), asyncio.Event()
+        host.engine.executors.provide("bash", executor)
+        assert host.health() is None
+        (side,) = host.side_nodes
+        life = asyncio.create_task(side.run(stopping))
+        job, _ = Tasks(host.engine).create("shop", "orders")
+
+        await until(lambda: host.health() is not None, "the side node to be in trouble")
+
+        assert host.node.health() is None
+        assert host.health() == side.health()
+        assert "no process can be started" in str(host.health())
+        executor.is_short = False
+        await until(lambda: host.engine.jobs.find(job.id).state.is_final, "the task to end")
+        stopping.set()
+        await life
+
+    asyncio.run(scene())
+
+
+def test_a_side_node_that_ends_leaves_the_executors_to_the_others(folder: Path, opened: Store) -> None:
+    async def scene() -> None:
+        host, executor, stopping = open_host(folder, opened), Short(), asyncio.Event()
+        host.engine.executors.provide("bash", executor)
+        life = asyncio.create_task(host.side_nodes[0].run(stopping))
+        executor.is_short = False
+        job, _ = Tasks(host.engine).create("shop", "orders")
+        await until(lambda: host.engine.jobs.find(job.id).state.is_final, "the task to end")
+
+        stopping.set()
+        await life
+
+        assert host.engine.executors.get("bash") is executor
+
+    asyncio.run(scene())
+
+
+def test_a_node_ends_after_those_beside_it(folder: Path, opened: Store) -> None:
+    async def scene() -> None:
+        host, executor = open_host(folder, opened), Gated()
+        host.engine.executors.provide("bash", executor)
+        main = asyncio.create_task(host.node.run())
+        side = asyncio.create_task(host.side_nodes[0].run(asyncio.Event()))
+        job, _ = Tasks(host.engine).create("shop", "orders")
+        await executor.began.wait()
+
+        host.node.request_stop()
+        await asyncio.wait([main], timeout=0.3)
+        assert not main.done()
+        assert not executor.is_closed
+        executor.gate.set()
+        await asyncio.gather(main, side)
+
+        assert host.engine.jobs.find(job.id).state is JobState.SUCCEEDED
+        assert executor.is_closed
+
+    asyncio.run(scene())
