@@ -69,6 +69,11 @@ class TopicStore(Protocol):
         `keep`; at most `limit` of each topic. Returns how many. One step per topic; done again, it goes on."""
         ...
 
+    def restore_topic(self, topic: TopicEntry, rows: Sequence[TopicRow]) -> None:
+        """Keep records of elsewhere at their offsets, in a topic that begins and ends as it did there. Records that are
+        there already stay as they are."""
+        ...
+
 
 def too_many_topics(topic: str) -> Conflict:
     return Conflict(f"the topic {topic!r} cannot be made: there are {MAX_TOPICS} topics already; use one of those")

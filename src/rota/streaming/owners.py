@@ -4,15 +4,15 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from time import monotonic
 
 import msgspec
 from confluent_kafka import ConsumerGroupState, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from rota.clock import Clock
 from rota.engine.light.scheduler import DefinitionPage, DefinitionQuery
 from rota.errors import StoreUnavailable
-from rota.streaming.options import CLIENT_PREFIX, StreamOptions
+from rota.streaming.options import StreamOptions, instance_of
 
 PEER_PATH = "/api/schedulers/partitions"
 """Where instances ask each other; the number of the partition is behind it."""
@@ -23,22 +23,23 @@ _KNOWN_S = 1.0
 class Owners:
     """See the module. Any thread may ask."""
 
-    def __init__(self, options: StreamOptions, admin: AdminClient) -> None:
+    def __init__(self, options: StreamOptions, admin: AdminClient, clock: Clock) -> None:
         self._options = options
+        self._clock = clock
         self._admin = admin
         self._addresses: dict[int, str] = {}
-        self._asked_at = -_KNOWN_S
+        self._asked_at: float | None = None
 
     def address_of(self, partition: int) -> str | None:
         """The URL of the instance that has it; None while it changes hands, or nobody has it."""
-        if monotonic() - self._asked_at >= _KNOWN_S:
+        if self._asked_at is None or self._clock.monotonic() - self._asked_at >= _KNOWN_S:
             self._addresses = self._ask_group()
-            self._asked_at = monotonic()
+            self._asked_at = self._clock.monotonic()
         return self._addresses.get(partition)
 
     def forget(self) -> None:
         """Somebody was not there: ask again next time."""
-        self._asked_at = -_KNOWN_S
+        self._asked_at = None
 
     def find(self, address: str, partition: int, query: DefinitionQuery) -> DefinitionPage:
         """Ask another instance. `StoreUnavailable` if it does not answer, or has the partition no longer."""
@@ -62,7 +63,7 @@ class Owners:
         if found.state != ConsumerGroupState.STABLE:
             return {}
         return {
-            place.partition: member.client_id.removeprefix(CLIENT_PREFIX)
+            place.partition: instance_of(member.client_id)[1]
             for member in found.members
             for place in member.assignment.topic_partitions
         }

@@ -1,8 +1,8 @@
 """Rebuilds partitions from the changelogs, before they serve.
 
-The order is what makes a take-over safe. First the offsets, which the brokers tell only when no transaction of the
-former owner is open; whatever that one still tries is refused, because the group has another generation. Then the ends
-of the changelogs, with all that is in them; then everything up to these ends.
+The order is what makes a take-over safe. First a dead owner's open transaction is ended. Then come the offsets, which
+the brokers tell only when no transaction of the former owner is open; whatever that one still tries is refused, because
+the group has another generation. Then the ends of the changelogs, with all that is in them; then all up to there.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,6 +18,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
+from rota.streaming.fencing import fence_former_owners
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Partition, read_cursor
 from rota.streaming.records.entry import Entry, read_entry
@@ -37,6 +38,7 @@ def restore_partitions(
     options: StreamOptions, admin: AdminClient, numbers: list[int], is_wanted: Callable[[], bool]
 ) -> list[Partition]:
     """The partitions as the changelogs have them, ready to fire. `Cancelled` when they are not wanted any more."""
+    fence_former_owners(options, admin, numbers)
     consumer = Consumer(
         options.client(
             {

@@ -1,7 +1,6 @@
 """The light scheduler on Kafka, as the API sees it: commands go to their topic, questions to the owner of a key."""
 
 from heapq import nsmallest
-from time import monotonic
 
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -29,9 +28,10 @@ class KafkaScheduler:
 
     def __init__(self, options: StreamOptions, clock: Clock) -> None:
         self._options = options
+        self._clock = clock
         self.stream = Stream(options, clock)
         self._admin = AdminClient(options.client())
-        self._owners = Owners(options, self._admin)
+        self._owners = Owners(options, self._admin, clock)
         self._sender = Sender(options)
 
     def start(self) -> None:
@@ -79,7 +79,7 @@ class KafkaScheduler:
 
     def _find_in(self, number: int, query: DefinitionQuery) -> DefinitionPage:
         """Of this instance or another. Whoever has the partition may change while we ask, so there are some tries."""
-        deadline = monotonic() + _FIND_S
+        deadline = self._clock.monotonic() + _FIND_S
         problem = f"partition {number} changes hands"
         while True:
             try:
@@ -91,7 +91,7 @@ class KafkaScheduler:
             except StoreUnavailable as error:
                 problem = str(error)
                 self._owners.forget()
-            if monotonic() >= deadline:
+            if self._clock.monotonic() >= deadline:
                 raise StoreUnavailable(f"{problem}; try again in some seconds")
             with self.stream.moved:
                 self.stream.moved.wait(_LOOK_S)
@@ -109,7 +109,7 @@ class KafkaScheduler:
     def _current(self, number: int) -> Partition:
         """The partition, when it has taken every command that is there now."""
         end = self._end_of(number)
-        deadline = monotonic() + _FIND_S
+        deadline = self._clock.monotonic() + _FIND_S
         with self.stream.moved:
             while True:
                 partition = self.stream.partitions.get(number)
@@ -117,7 +117,7 @@ class KafkaScheduler:
                     raise StoreUnavailable(f"partition {number} is not here, or is being restored")
                 if partition.reached >= end:
                     return partition
-                if monotonic() >= deadline:
+                if self._clock.monotonic() >= deadline:
                     raise StoreUnavailable(f"partition {number} has not taken all commands yet")
                 self.stream.moved.wait(_LOOK_S)
 

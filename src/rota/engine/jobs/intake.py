@@ -17,6 +17,7 @@ from rota.model.job import MAX_PRIORITY, Cause, JobSpec
 from rota.model.job_type import MAX_TIMEOUT_MS, check_unique_key
 from rota.model.limits import check_payload, check_range, encode_json
 from rota.model.retry import RetryPolicy
+from rota.model.triggers.durations import check_duration
 from rota.store.jobs import Admission
 from rota.store.store import Store
 
@@ -113,16 +114,19 @@ def _run_at(request: JobRequest, now: int) -> int | None:
     if request.delay_ms is not None:
         if request.run_at is not None:
             raise InvalidInput("run_at", "cannot stand beside a delay; give one of them")
-        delay_ms = check_range("delay_ms", request.delay_ms, 0, MAX_DELAY_MS)
+        delay_ms = check_duration("delay", request.delay_ms, 0, MAX_DELAY_MS)
         return now + delay_ms if delay_ms else None
     if request.run_at is None:
         return None
-    return check_range("run_at", request.run_at, 0, MAX_INSTANT)
+    try:
+        return check_range("run_at", request.run_at, 0, MAX_INSTANT)
+    except InvalidInput:
+        raise InvalidInput("run_at", "must be epoch milliseconds, a whole number, from 1970 to 2100") from None
 
 
 def _timeout(request: JobRequest) -> int | None:
     if request.timeout_ms is not None:
-        check_range("timeout_ms", request.timeout_ms, 1, MAX_TIMEOUT_MS)
+        check_duration("timeout", request.timeout_ms, 1, MAX_TIMEOUT_MS)
     return request.timeout_ms
 
 

@@ -54,6 +54,15 @@ class RedisTopics(RedisPart):
         keys = map(TopicKeys, topics)
         return sum(self._link.run_each([("trim_topics", [one.ends, one.ids, one.records], args) for one in keys]))
 
+    def restore_topic(self, topic: TopicEntry, rows: Sequence[TopicRow]) -> None:
+        if not self._link.run("name_topic", [TOPIC_NAMES], [topic.name, MAX_TOPICS]):
+            raise too_many_topics(topic.name)
+        keys = TopicKeys(topic.name)
+        args: list[Value] = [topic.first, topic.end]
+        for row in rows:
+            args += [row.offset, row.record.id, row.record.time, _encode(row.record)]
+        self._link.run("restore_topic", [keys.ends, keys.ids, keys.records], args)
+
 
 def _row(placed: tuple[int, bytes]) -> TopicRow:
     return TopicRow(placed[0], _decode(placed[1]))

@@ -58,6 +58,14 @@ class SqliteTopics(SqliteNoun):
             bounds = {"older_than": older_than, "kept_from": found["next_offset"] - keep, "limit": limit}
             return db.execute(SQL["trim_topics"], {"topic": found["number"], **bounds}).rowcount
 
+    def restore_topic(self, topic: TopicEntry, rows: Sequence[TopicRow]) -> None:
+        with self._database.write() as db:
+            number = int((_find(db, topic.name) or _make(db, topic.name))["number"])
+            for row in rows:
+                if _place_of(db, number, row.record.id) is None:
+                    _insert(db, number, row.offset, row.record)
+            db.execute(SQL["end_topic_at"], {"topic": number, "place": topic.end})
+
 
 def _up_to_a_page(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
     found: list[sqlite3.Row] = []
