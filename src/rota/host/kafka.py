@@ -13,7 +13,7 @@ from rota.engine.executors.topic import TopicExecutor
 from rota.engine.keys.admin_key import KeyPlan
 from rota.engine.keys.dev_key import DEV_KEY
 from rota.engine.node.node import Node
-from rota.errors import InvalidInput
+from rota.errors import MissingExtra
 from rota.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def kafka_scheduler(settings: Settings, node: Node, *, address: str, key_plan: K
         from rota.streaming.brokers.sender import KafkaPublisher
         from rota.streaming.scheduler import KafkaScheduler
     except ImportError as error:
-        raise InvalidInput("kafka", "needs the extra: pip install 'rota[kafka]'") from error
+        raise MissingExtra("Kafka", "kafka") from error
     options = _stream_options(settings, address, key_plan)
     scheduler = KafkaScheduler(options, node.engine.clock)
     node.engine.light = scheduler

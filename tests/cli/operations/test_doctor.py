@@ -35,9 +35,13 @@ def queue(folder: Path) -> str:
 
 def test_a_fresh_store_is_healthy() -> None:
     done("job-type", "create", "hello", "--", "true")
+    with_dev_key = done("doctor")
+    done("key", "create", "mine")
 
     answer = done("doctor")
 
+    assert "warning  key: dev_key" in with_dev_key.stdout
+    assert with_dev_key.stderr == "Warnings: 1.\n"
     assert answer.stderr == "No problems.\n"
     for check in ("python", "sqlite", "disk", "store", "clock"):
         assert f"ok       {check}: " in answer.stdout
@@ -47,6 +51,7 @@ def test_a_missing_store_is_worth_a_word_and_is_not_made(folder: Path) -> None:
     found = findings(exit_code=0)
 
     assert [one["check"] for one in found] == ["store"]
+    assert done("doctor").stderr == "Warnings: 1.\n"
     assert list(folder.iterdir()) == []
 
 

@@ -12,7 +12,7 @@ from rota.cli.progress import progress_bar
 from rota.cli.show import answer, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.audit.actor import acting_here
-from rota.engine.audit.record import record
+from rota.engine.audit.record import Change, recorded
 from rota.engine.copies.copying import Copied, Copying, count_all_jobs
 from rota.engine.copies.unfinished import is_empty, refuse_unfinished
 from rota.engine.engine import require_store_file, store_url
@@ -84,7 +84,9 @@ def _copy(source: Store, target: Store, title: str, name: str | None = None) -> 
     with progress_bar(title, count_all_jobs(source)) as tell, acting_here("command line"):
         copied = Copying(source, target, tell=tell).run(name or source.url)
         if name is not None:
-            record(target, "restore", "store", name)
+            # Only now: a copy goes into an empty store, and one that was cut short says so itself.
+            with recorded(target, Change(action="restore", kind="store", name=name)):
+                pass
     return copied
 
 

@@ -138,6 +138,8 @@ class Worker:
 
     async def _run(self, task: Task) -> None:
         delivery = task.delivery
+        if delivery is not None and delivery.end.done():
+            return  # it was cancelled on its way here
         running = asyncio.create_task(self._call(task), context=delivery.context if delivery else None)
         if delivery is not None:
             delivery.revoke = running.cancel

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import structs
 
 from rota.clock import Clock
-from rota.engine.audit.record import record, record_change
+from rota.engine.audit.record import Change, change_of, recorded
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import refuse_file_owned, refuse_task_definition
@@ -68,10 +68,7 @@ class Schedules:
         if state.nominal is None and not schedule.paused and not managed_by:
             field = "at" if isinstance(schedule.trigger, OnceTrigger) else "end"
             raise InvalidInput(field, f"{schedule.name!r} would never fire: its time is over")
-        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
-            raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
-        record_change(self._store, KIND, before=None, after=schedule, now=now)
-        return ScheduleEntry(schedule, state)
+        return self._put_new(schedule, state, now)
 
     def define(
         self, uuid: str, request: ScheduleRequest, *, managed_by: str, last_scheduled_at: int | None = None
@@ -81,9 +78,12 @@ class Schedules:
         schedule = self.make(request, uuid, now, managed_by=managed_by)
         last = None if last_scheduled_at is None else min(last_scheduled_at, now)
         state = aimed(schedule, ScheduleState(cursor=now - 1, last_scheduled_at=last), now)
-        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
-            raise Conflict(f"there is a schedule {uuid} already")
-        record_change(self._store, KIND, before=None, after=schedule, now=now)
+        return self._put_new(schedule, state, now)
+
+    def _put_new(self, schedule: Schedule, state: ScheduleState, now: int) -> ScheduleEntry:
+        with recorded(self._store, change_of(KIND, None, schedule), now=now):
+            if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
+                raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
         return ScheduleEntry(schedule, state)
 
     def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
@@ -148,8 +148,7 @@ class Schedules:
             if schedule == entry.schedule:
                 return entry
             told = self._tell_left_out(entry, schedule, now)
-            if told and (changed := self._put(told, schedule, _aimed_anew(told, schedule, now))):
-                record_change(self._store, KIND, before=entry.schedule, after=schedule, now=now)
+            if told and (changed := self._put(told, schedule, now)):
                 return changed
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
@@ -180,9 +179,8 @@ class Schedules:
 
     def remove(self, schedules: Sequence[Schedule]) -> None:
         """Remove schedules, whoever owns them."""
-        self._store.delete_schedules([one.uuid for one in schedules])
-        for one in schedules:
-            record_change(self._store, KIND, before=one, after=None, now=self._clock.now())
+        with recorded(self._store, *(change_of(KIND, one, None) for one in schedules), now=self._clock.now()):
+            self._store.delete_schedules([one.uuid for one in schedules])
 
     def pause(self, name: str, note: str = "") -> ScheduleEntry:
         """Decide no ticks until it is resumed."""
@@ -221,19 +219,23 @@ class Schedules:
         request = JobRequest(
             job_type=schedule.job_type, arguments=schedule.arguments, priority=schedule.priority, cause=cause
         )
-        made = self._intake.enqueue([request])[0]
-        record(self._store, "run", KIND, schedule.name, uuid=schedule.uuid, after={"job": made.job_id})
+        run = Change(action="run", kind=KIND, name=schedule.name, uuid=schedule.uuid)
+        with recorded(self._store, run) as recording:
+            made = self._intake.enqueue([request])[0]
+            recording.was(structs.replace(run, after={"job": made.job_id}))
         return made
 
     def check_may_trigger(self, by: Caller | None, schedule: Schedule) -> None:
         """Refuse a caller who may not have the jobs of a schedule made."""
         check_may_trigger(by, self._definitions.job_type(schedule.job_type))
 
-    def _put(self, entry: ScheduleEntry, schedule: Schedule, state: ScheduleState) -> ScheduleEntry | None:
+    def _put(self, entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleEntry | None:
         """Store a change; None if somebody else was faster."""
-        newer = structs.replace(state, version=entry.state.version + 1)
-        if not self._store.put_schedules([ScheduleChange(schedule, newer, entry.state.version)])[0]:
-            return None
+        newer = structs.replace(_aimed_anew(entry, schedule, now), version=entry.state.version + 1)
+        with recorded(self._store, change_of(KIND, entry.schedule, schedule), now=now) as recording:
+            if not self._store.put_schedules([ScheduleChange(schedule, newer, entry.state.version)])[0]:
+                recording.nothing_was_done()
+                return None
         return structs.replace(entry, schedule=schedule, state=newer)
 
 

@@ -72,7 +72,7 @@ class SqliteLogs(SqliteNoun):
         self, queue: str, job_id: str, entries: Sequence[LogEntry], *, after: int, progress: Progress | None = None
     ) -> None:
         with self._database.write() as db:
-            there = db.execute(SQL["next_position"], {"job_id": job_id}).fetchone()[0] - after
+            there = _next_position(db, job_id) - after
             _append_blocks(db, job_id, _blocks(list(entries[max(there, 0) :])))
             _note_progress(db, job_id, progress)
 

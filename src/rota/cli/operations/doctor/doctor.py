@@ -1,7 +1,8 @@
 """`rota doctor`: looks for problems and says how to fix them."""
 
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import click
 import msgspec
@@ -38,8 +39,16 @@ def doctor(target: Target, *, forget_unreadable: bool) -> int:
     if target.as_json:
         print_json({"healthy": not problems, "findings": msgspec.to_builtins(findings)})
     else:
-        talk(f"Problems: {len(problems)}." if problems else "No problems.")
+        talk(_summary(findings))
     return FOUND_PROBLEMS if problems else 0
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    counts = Counter(one.level for one in findings)
+    warnings = f"Warnings: {counts[Level.WARNING]}." if counts[Level.WARNING] else ""
+    if counts[Level.PROBLEM]:
+        return f"Problems: {counts[Level.PROBLEM]}. {warnings}".rstrip()
+    return warnings or "No problems."
 
 
 def _examine(target: Target, settings: Settings, *, forgets: bool) -> Iterator[Finding]:
