@@ -35,13 +35,13 @@ SURFACES: dict[str, set[str]] = {
     "sdk": {"dialects", "host"},
     "host": {"dialects", "server", "dashboard"},
     "cli": {"host", "dialects", "sdk"},
-    "": {"sdk"},
+    "": {"sdk", "dialects"},
     "__main__": {"cli"},
 }
 """What a surface may import beside the layers below: a host puts a process together, and the command starts it, or
 an app does, which the command may start too. A dialect declares operations and verbs as those of the server and the
 command are, and whoever reads the file asks dialects for their part of it. What two of them need is in `shapes` or
-below. The empty name is `rota` itself, which shows users what they import."""
+below. The empty name is `rota` itself, which shows users what they import, a dialect's own words among it."""
 MAY_IMPORT = BELOW | {surface: {*BELOW, *others} for surface, others in SURFACES.items()}
 
 MODEL_LIBRARIES = {"msgspec"}
@@ -55,11 +55,13 @@ WRITING = {
     "delete_setting", "enqueue_jobs", "finish_and_claim_jobs", "finish_jobs", "fire_schedules", "forget_pulse",
     "forget_queue", "leave_queue", "lifeline", "mark_orphans", "pause_queue", "put_configurations", "put_job_types",
     "put_node_types", "put_schedules", "put_setting", "reclaim_jobs", "recover_claims", "remove_nodes",
-    "renew_claims", "resume_queue", "retry_jobs", "trim_audit", "trim_history", "trim_topics",
+    "renew_claims", "restore_jobs", "restore_logs", "restore_queue", "restore_topic", "resume_queue", "retry_jobs",
+    "settle_audit", "trim_audit", "trim_history", "trim_topics",
 }  # fmt: skip
 """Operations of a store, and of a lifeline, that change something. `lifeline` opens the way to two of them."""
 READING = {
-    "claims_of_node", "close", "configuration_uuid", "count_jobs", "count_logs", "count_series", "definitions_version",
+    "claims_of_node", "close", "configuration_uuid", "copy_queue", "count_jobs", "count_logs", "count_series",
+    "definitions_version",
     "find_configurations", "find_jobs", "find_schedules", "get_setting", "list_audit", "list_configurations",
     "list_evaluations", "list_job_types", "list_jobs", "list_node_types", "list_nodes", "list_queues",
     "list_schedules", "list_series", "list_settings", "list_ticks", "list_topics", "list_validations",
@@ -70,8 +72,9 @@ READING = {
     "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store"}
-JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}
-"""Where a `JobSpec` is made: the door of all jobs, and the stand-in for the record of one that nobody can read."""
+JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable", "rota.cli.remote.values"}
+"""Where a `JobSpec` is made: the door of all jobs, the stand-in for the record of one that nobody can read, and what a
+server tells of one."""
 OWNERSHIP = {"refuse_file_owned", "refuse_for_file"}
 """Who may change what a file or an app owns is decided in the engine."""
 

@@ -6,6 +6,9 @@ What a program imports from here is loaded when it is first used, so that `impor
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rota.dialects.tasks.scheduler import Scheduler
+    from rota.dialects.tasks.task import Task
+    from rota.dialects.tasks.worker import Worker
     from rota.errors import InvalidInput, JobFailed, RotaError
     from rota.model.retry import RetryPolicy
     from rota.sdk.tasks.app import Rota
@@ -13,7 +16,19 @@ if TYPE_CHECKING:
     from rota.sdk.tasks.handle import Handle
 
 __version__ = "0.1.0"
-__all__ = ["Handle", "InvalidInput", "JobFailed", "RetryPolicy", "Rota", "RotaError", "__version__", "current_job"]
+__all__ = [
+    "Handle",
+    "InvalidInput",
+    "JobFailed",
+    "RetryPolicy",
+    "Rota",
+    "RotaError",
+    "Scheduler",
+    "Task",
+    "Worker",
+    "__version__",
+    "current_job",
+]
 
 _HOMES = {
     "Handle": "rota.sdk.tasks.handle",
@@ -22,6 +37,9 @@ _HOMES = {
     "RetryPolicy": "rota.model.retry",
     "Rota": "rota.sdk.tasks.app",
     "RotaError": "rota.errors",
+    "Scheduler": "rota.dialects.tasks.scheduler",
+    "Task": "rota.dialects.tasks.task",
+    "Worker": "rota.dialects.tasks.worker",
     "current_job": "rota.sdk.tasks.current_job",
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from rota.store import Store
-from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, QueueKeys
+from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, NODES, QueueKeys, TopicKeys
 from rota.store.redis.store import RedisStore
 from rota.store.sqlite.store import SqliteStore
 
@@ -46,6 +46,8 @@ def _change_rows(db: sqlite3.Connection, kind: str, key: str, change: Change) ->
     if kind in _OF_CONFIGURATIONS:
         table, column = _OF_CONFIGURATIONS[kind], "body"
         where = "configuration = (SELECT seq FROM configurations WHERE uuid = ?)"
+    elif kind == "topic record":
+        table, column, where = "topic_records", "record", "topic = (SELECT number FROM topics WHERE name = ?)"
     else:
         table, column, name = _SQLITE[kind]
         where = f"{name} = ?"
@@ -79,6 +81,10 @@ def _change_values(store: RedisStore, kind: str, key: str, change: Change, queue
         for member, score in store.access().ask("zrange", sorted_sets[kind], 0, -1, withscores=True):
             store.access().ask("zrem", sorted_sets[kind], member)
             store.access().ask("zadd", sorted_sets[kind], {change(member): score})
+    elif kind == "topic record":
+        for place, record in store.access().ask("hgetall", TopicKeys(key).records).items():
+            head, _, body = record.partition(b"\n")
+            store.access().ask("hset", TopicKeys(key).records, place, head + b"\n" + change(body))
     else:
         name = {"evaluation": k.evaluations(key), "log line": k.log(key)}[kind]
         for n, record in enumerate(store.access().ask("lrange", name, 0, -1)):

@@ -75,3 +75,29 @@ def test_entries_outlast_the_handle(store: Store, open_again: OpenStore) -> None
     store.append_audit([entry(1)])
 
     assert open_again().list_audit(limit=1) == [entry(1)]
+
+
+def test_an_entry_that_was_begun_is_settled_once(store: Store) -> None:
+    store.append_audit([entry(1, is_done=False), entry(2, is_done=False), entry(3)])
+
+    store.settle_audit([entry(1, key="final")], dropped=[entry(2).id])
+    assert store.list_audit(limit=10) == [entry(3), entry(1, key="final")]
+
+    store.settle_audit([entry(1, key="again"), entry(3, key="again"), entry(2)], dropped=[entry(1).id, entry(3).id])
+    assert store.list_audit(limit=10) == [entry(3), entry(1, key="final")]
+
+
+def test_settling_makes_nothing_anew(store: Store) -> None:
+    store.settle_audit([entry(1)], dropped=[entry(2).id])
+    store.settle_audit([])
+
+    assert store.list_audit(limit=10) == []
+
+
+def test_what_an_entry_says_of_a_thing_does_not_open_it_again(store: Store) -> None:
+    told = entry(1, before={"id": entry(1).id, "is_done": False}, uuid='","is_done":false,')
+    store.append_audit([told])
+
+    store.settle_audit([entry(1)], dropped=[told.id])
+
+    assert store.list_audit(limit=10) == [told]

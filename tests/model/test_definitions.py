@@ -14,9 +14,9 @@ def job_type(**changes: object) -> JobType:
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"name": "a b"}, "name"),
+        ({"name": "a "}, "name"),
         ({"executor": ""}, "executor"),
-        ({"node_type": "x y"}, "node_type"),
+        ({"node_type": "/x"}, "node_type"),
         ({"metadata": {"a": float("nan")}}, "metadata"),
         ({"timeout_ms": 0}, "timeout"),
         ({"timeout_ms": -1}, "timeout"),

@@ -60,7 +60,7 @@ def error_of(answer: Any, status: int) -> str:
         ("POST", "/api/jobs", b"", 400, "body: is no valid JSON: Input data was truncated"),
         ("POST", "/api/jobs", b"[" * 5_000, 400, "body: is "),
         ("POST", "/api/jobs", b"[]", 400, "body: expected object, got array"),
-        ("POST", "/api/jobs", b"{}", 400, "job_type_uuid: is missing"),
+        ("POST", "/api/jobs", b"{}", 400, "job_type: is missing"),
         ("POST", "/api/jobs", b'{"job_type_uuid": "x", "priority": "", "arguments": [}', 400, "body: is no valid JSON"),
         ("POST", "/api/jobs", b'{"job_type_uuid": "x", "retries": {"tries": 1}}', 400, "retries.tries: is not known"),
         ("POST", "/api/jobs", b'{"job_type_uuid": "unknown"}', 404, "no job type 'unknown'"),

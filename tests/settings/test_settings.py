@@ -444,7 +444,7 @@ def test_definitions_can_stand_in_toml(tmp_path: Path) -> None:
         ("job_types: [{name: a, executor: x, uuid: 1}]\n", "job_types[0].uuid: must be text"),
         ("job_types: [{name: a, executor: x, uuid: zz}]\n", "job_types[0].uuid: 'zz' is not a UUID"),
         ("job_types: [{name: a, executor: x, timeout: 0}]\n", "job_types[0].timeout: must be from 1"),
-        ("job_types: [{name: a, executor: x, timeout: 1.5}]\n", "job_types[0].timeout: must be a whole number"),
+        ("job_types: [{name: a, executor: x, timeout: 1.5}]\n", "job_types[0].timeout: must be a duration such as 90s"),
         ("job_types: [{name: a, executor: x, metadata: []}]\n", "job_types[0].metadata: must be a mapping"),
         ("job_types: [{name: a, executor: x, metadata: {y: .nan}}]\n", "metadata.y: is nan"),
         ("job_types: [{name: a, executor: x, unique: always}]\n", "job_types[0].unique: must be one of none, while"),
@@ -479,7 +479,21 @@ def test_numbers_of_definitions_may_be_at_their_bounds_and_not_beyond(
 ) -> None:
     for within, beyond in (low, high):
         load_yaml(tmp_path, f"{section}: [{entry % within}]\n")
-        assert f"must be from {low[0]} to " in refusal(tmp_path, f"{section}: [{entry % beyond}]\n")
+        assert f"must be from {low[0]} " in refusal(tmp_path, f"{section}: [{entry % beyond}]\n")
+
+
+@pytest.mark.parametrize("line", ["interval: 90s", "every: 90s", "interval: 90000", "every: 90000"])
+def test_every_and_interval_are_the_same(tmp_path: Path, line: str) -> None:
+    (one,) = load_yaml(tmp_path, f"schedules: [{{name: poll, job_type: a, {line}, arguments: {{x: 1}}}}]\n").schedules
+
+    assert one.interval in ("90s", 90_000)
+    assert one.job_arguments == {"x": 1}
+
+
+def test_another_word_is_named_where_it_is_written(tmp_path: Path) -> None:
+    said = refusal(tmp_path, "schedules:\n- name: poll\n  job_type: a\n  every: soon\n")
+
+    assert 'rota.yaml:4: schedules[0].interval: "soon" is not a duration' in said
 
 
 # -- showing them --------------------------------------------------------------------------------------------------

@@ -81,6 +81,22 @@ def test_instances_that_are_killed_or_stall_lose_and_repeat_nothing(kafka: Kafka
         assert_each_instant_once(kafka)
 
 
+def test_instances_that_come_and_go_again_and_again_lose_and_repeat_nothing(kafka: Kafka) -> None:
+    """`ROTA_TEST_REBALANCES=100` for a long run."""
+    lasting = kafka.started()
+    define_load(kafka)
+    kafka.tasks(200)
+
+    for _ in range(int(os.environ.get("ROTA_TEST_REBALANCES", "2")) // 2):
+        other = kafka.start()
+        wait_until(lambda one=other: bool(one.stream.partitions), "its share", deadline_s=DEADLINE_S)  # type: ignore[misc]
+        other.close()
+        wait_until(lambda: len(lasting.stream.partitions) == PARTITIONS, "all again", deadline_s=DEADLINE_S)
+
+    wait_for_all_names_after(kafka)
+    assert_each_instant_once(kafka)
+
+
 def wait_for_all_names_after(kafka: Kafka) -> None:
     """Until each definition fires at instants that lie ahead now: somebody has every partition."""
     with Reader(kafka.bootstrap, kafka.due) as reader:
@@ -98,7 +114,7 @@ def wait_for_all_names_after(kafka: Kafka) -> None:
 def assert_each_instant_once(kafka: Kafka) -> None:
     """For each definition all instants from its first to its last, each once, as a plain consumer sees them."""
     with Reader(kafka.bootstrap, kafka.due) as reader:
-        tasks = [task_of(message) for message in reader.read(1_000)]
+        tasks = [task_of(message) for message in reader.read_all()]
     counts = Counter(task.id for task in tasks)
     assert {name: count for name, count in counts.items() if count > 1} == {}
     for name in _NAMES:

@@ -9,10 +9,10 @@ from tests.cli.calling import RotaProcess
 class Up:
     """`rota up`, asked over HTTP."""
 
-    def __init__(self, process: RotaProcess) -> None:
+    def __init__(self, process: RotaProcess, *, key: str | None = None) -> None:
         self.process = process
         banner = process.banner()
-        self._address, self._key = banner["address"], banner["api_key"]
+        self._address, self._key = banner["address"], key or banner["api_key"]
 
     def ask(self, path: str, body: bytes | None = None) -> tuple[int, str]:
         """Status and text of an answer."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rota.clock import Clock, NodeClock, SystemClock
+from rota.engine.copies.unfinished import refuse_unfinished
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.file import FileDefinitions
 from rota.engine.events.configurations import Configurations
@@ -14,6 +15,7 @@ from rota.engine.jobs.queues import Queues
 from rota.engine.light.scheduler import SharedScheduler
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.backfill import Backfills
+from rota.engine.schedules.program_schedules import ProgramSchedules
 from rota.engine.schedules.schedules import Schedules
 from rota.engine.topics.topics import Topics
 from rota.engine.why.why import Why
@@ -51,6 +53,7 @@ class Engine:
         self.jobs = JobChanges(store, clock)
         self.queues = Queues(store, self.definitions, clock)
         self.schedules = Schedules(store, self.definitions, self.intake, clock)
+        self.program_schedules = ProgramSchedules(store, self.definitions, self.schedules)
         self.backfills = Backfills(store, self.definitions, self.schedules, clock)
         self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
         self.configurations = Configurations(store, self.definitions, clock)
@@ -71,7 +74,8 @@ class Engine:
         event_retention_ms: int = RETENTION_MS,
         observers: Observers | None = None,
     ) -> "Engine":
-        """An engine whose clock agrees with the store's."""
+        """An engine whose clock agrees with the store's. A store with a part of a copy is refused."""
+        refuse_unfinished(store)
         clock = clock or SystemClock()
         clock.follow(store.now())
         return cls(
@@ -88,7 +92,7 @@ def open_engine(settings: Settings, *, may_create: bool = True) -> Engine:
     """The installation that the settings name; whoever opened it closes its store. Without `may_create` a file that is
     not there yet is not made: a verb that only looks must not leave an empty store behind in the wrong folder."""
     if not may_create:
-        _require_store_file(settings.store)
+        require_store_file(settings.store)
     store = open_store(store_url(settings))
     try:
         return Engine.open(store, event_types=settings.event_types)
@@ -115,7 +119,8 @@ def store_file(url: str) -> Path | None:
     return None if path == MEMORY else Path(path)
 
 
-def _require_store_file(url: str) -> None:
+def require_store_file(url: str) -> None:
+    """A file that is not there is no store to look at."""
     path = store_file(url)
     if path is not None and not path.exists():
         raise StoreUnavailable(f"there is no store at {path} yet; `rota up` makes one, --store names another")

@@ -68,6 +68,14 @@ def is_id(text: str) -> bool:
         return False
 
 
+def reference(text: str) -> str:
+    """What can be read as an id in its canonical spelling; a name as it is."""
+    try:
+        return str(UUID(text))
+    except ValueError:
+        return text
+
+
 def check_id(field: str, value: str) -> str:
     """The id in its canonical spelling, or `InvalidInput` that names the field."""
     try:

@@ -6,8 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from rota.errors import InvalidInput
-from rota.model.limits import check_name, check_payload, check_range
+from rota.model.limits import check_name, check_payload
 from rota.model.retry import RetryPolicy
+from rota.model.triggers.durations import check_duration
 
 MAX_TIMEOUT_MS = 365 * 24 * 3600 * 1000
 
@@ -62,7 +63,7 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
         check_payload("metadata", self.metadata)
         check_payload("labels", self.labels)
         if self.timeout_ms is not None:
-            check_range("timeout", self.timeout_ms, 1, MAX_TIMEOUT_MS)
+            check_duration("timeout", self.timeout_ms, 1, MAX_TIMEOUT_MS)
         self.retry.check("retry")
 
     def unique_key_for(self, arguments: dict[str, object]) -> str | None:

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from rota.model.triggers.durations import duration_words
+
 
 class OutcomeKind(StrEnum):
     """The closed list of ways a run can end."""
@@ -40,15 +42,15 @@ def refused(kind: str, message: str) -> Outcome:
 
 
 def timed_out(timeout_ms: int, results: object = None) -> Outcome:
-    message = f"ran longer than its timeout of {timeout_ms} ms and was stopped"
+    message = f"ran longer than its timeout of {duration_words(timeout_ms)} and was stopped"
     return Outcome(OutcomeKind.FAILED, results, {"type": "timeout", "timeout_ms": timeout_ms, "message": message})
 
 
 def runs_on(timeout_ms: int) -> Outcome:
     """Over its time, and it could not be stopped: another attempt would run beside it, so there is none."""
     message = (
-        f"ran longer than its timeout of {timeout_ms} ms; a thread cannot be stopped, so it runs on, and the job is "
-        "not tried again beside it; give its job type process: true to have it stopped, or retry_beside: true"
+        f"ran longer than its timeout of {duration_words(timeout_ms)}; a thread cannot be stopped, so it runs on, and "
+        "the job is not tried again beside it; give its job type process: true to stop it, or retry_beside: true"
     )
     return Outcome(OutcomeKind.REFUSED, None, {"type": "timeout", "timeout_ms": timeout_ms, "message": message})
 

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from rota.errors import InvalidInput
+from rota.model.triggers.durations import check_duration
 
 MAX_ATTEMPTS = 1_000
 MAX_DELAY_MS = 30 * 24 * 3600 * 1000
@@ -25,12 +26,10 @@ class RetryPolicy(Struct, frozen=True, omit_defaults=True):
         """Refuse a policy that cannot be meant."""
         if not 1 <= self.attempts <= MAX_ATTEMPTS:
             raise InvalidInput(f"{field}.attempts", f"must be from 1 to {MAX_ATTEMPTS}, got {self.attempts}")
-        if not 0 <= self.delay_ms <= MAX_DELAY_MS:
-            raise InvalidInput(f"{field}.delay_ms", f"must be from 0 to {MAX_DELAY_MS}, got {self.delay_ms}")
+        check_duration(f"{field}.delay_ms", self.delay_ms, 0, MAX_DELAY_MS)
         if not 1 <= self.factor <= 100:
             raise InvalidInput(f"{field}.factor", f"must be from 1 to 100, got {self.factor}")
-        if not 0 <= self.max_delay_ms <= MAX_DELAY_MS:
-            raise InvalidInput(f"{field}.max_delay_ms", f"must be from 0 to {MAX_DELAY_MS}, got {self.max_delay_ms}")
+        check_duration(f"{field}.max_delay_ms", self.max_delay_ms, 0, MAX_DELAY_MS)
         if not 0 <= self.jitter <= 1:
             raise InvalidInput(f"{field}.jitter", f"must be from 0 to 1, got {self.jitter}")
 

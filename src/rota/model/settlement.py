@@ -1,6 +1,6 @@
 """What becomes of a job after a run, or after the death of the node that ran it. The only place with these rules."""
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rota.model.events.event import JOB, Event
 from rota.model.failure import failure_words
@@ -178,6 +178,36 @@ def cancelled_ending(settlement: Settlement, now: int) -> Ending:
 def cancelled_before_run(now: int) -> Ending:
     """The ending of a job that was cancelled while it waited."""
     return Ending(state=JobState.CANCELLED, ended_at=now, errors=cancelled().errors)
+
+
+def given_back(job: Job, now: int) -> Job:
+    """A job as a copy of its store has it, where no node has any: what runs is to be run again, its attempt is not
+    counted, and what was to be cancelled is."""
+    if job.state is not JobState.RUNNING:
+        return job
+    waiting = structs.replace(
+        job, state=JobState.QUEUED, attempts=job.attempts - 1, token="", started_at=None, cancel_requested=False
+    )
+    if not job.cancel_requested:
+        return waiting
+    return structs.replace(waiting, state=JobState.CANCELLED, ended_at=now, errors=cancelled().errors)
+
+
+def ending_of(job: Job) -> Ending | None:
+    """The record of how a job ended, if it did."""
+    if job.ended_at is None:
+        return None
+    return Ending(
+        state=job.state,
+        ended_at=job.ended_at,
+        token=job.token,
+        attempts=job.attempts,
+        deaths=job.deaths,
+        started_at=job.started_at,
+        results=job.results,
+        errors=job.errors,
+        past=job.past,
+    )
 
 
 def was_carried_out(settlement: Settlement, job: Job | None) -> bool:

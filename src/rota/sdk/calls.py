@@ -1,6 +1,7 @@
 """Every verb of the API, once: its arguments and the request that they make. `client.py` gives each two colours.
 
-Times are epoch milliseconds, durations milliseconds. Job types, node types and schedules are named by uuid or name.
+Times are epoch milliseconds; durations are milliseconds, or text with a unit such as `90s`. Job types, node types and
+schedules are named by uuid or name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +49,7 @@ def create_job_type(
     metadata: Arguments | None = None,
     unique: bool | str = False,
     node_type: str = "default",
-    timeout: int | None = None,
+    timeout: int | str | None = None,
     retries: Mapping[str, int | float] | None = None,
     on_node_death: str | None = None,
 ) -> Call[str]:
@@ -125,10 +126,10 @@ def enqueue(
     arguments: Arguments | None = None,
     *,
     priority: int | None = None,
-    delay: int | None = None,
+    delay: int | str | None = None,
     run_at: int | None = None,
     unique_key: str | None = None,
-    timeout: int | None = None,
+    timeout: int | str | None = None,
     retries: Mapping[str, int | float] | None = None,
     uuid: str | None = None,
 ) -> Call[Enqueued]:
@@ -225,7 +226,7 @@ def read_logs(
 def create_schedule(
     job_type: str,
     *,
-    interval: int | None = None,
+    interval: int | str | None = None,
     cron: str | None = None,
     job_arguments: Arguments | None = None,
     **fields: object,
@@ -237,7 +238,7 @@ def create_schedule(
 
 
 def _reference(job_type: str) -> str:
-    """Synchrony's field takes a uuid only."""
+    """By a uuid, as Synchrony does it, the schedule gets Synchrony's defaults."""
     try:
         UUID(job_type)
     except ValueError:
@@ -280,11 +281,3 @@ def list_ticks(uuid: str, *, limit: int | None = None, before: int | None = None
     """What became of a schedule's ticks, the latest first."""
     query = present({"limit": limit, "before": before})
     return Call(method="GET", path=path_to("schedules", uuid, "ticks"), answer=list[Tick], within="ticks", query=query)
-
-
-# -- configurations ------------------------------------------------------------------------------------------------
-
-
-def why_configuration(name: str) -> Call[Why]:
-    """Why a configuration, by name or uuid, has not made a job."""
-    return Call(method="GET", path=path_to("configurations", name, "why"), answer=Why)

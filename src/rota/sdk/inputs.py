@@ -10,10 +10,10 @@ class NewJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Uuid or name."""
     arguments: dict[str, object] = {}
     priority: int = 0
-    delay: int | None = None
+    delay: int | str | None = None
     run_at: int | None = None
     unique_key: str | None = None
-    timeout: int | None = None
+    timeout: int | str | None = None
     retries: dict[str, int | float] | None = None
     uuid: str | None = None
     """One's own id: handing the same job in again makes no second one."""

@@ -5,13 +5,14 @@ import re
 import msgspec
 
 from rota.errors import InvalidInput
-from rota.model.schedules.edits import FIELDS, request_from
+from rota.model.schedules.edits import FIELDS, OTHER_WORDS, request_from
 from rota.model.schedules.request import ScheduleRequest, make_schedule
 from rota.settings import values
 from rota.settings.document import Document
 
 SECTION = "schedules"
 _KEY_OF_FIELD = {"time": "frequency", "timeUnit": "frequency"}
+_OTHER_WORD = {own: other for other, own in OTHER_WORDS.items()}
 
 
 def read_schedules(document: Document) -> tuple[ScheduleRequest, ...]:
@@ -32,7 +33,7 @@ def _read(document: Document, entries: list[object], index: int) -> ScheduleRequ
     path = f"{SECTION}[{index}]"
     where = document.where(entries, index, path)
     raw = values.mapping(where, entries[index])
-    document.refuse_unknown(raw, list(FIELDS), f"{path}.")
+    document.refuse_unknown(raw, [*FIELDS, *OTHER_WORDS], f"{path}.")
     if raw.get("name") is None:
         raise InvalidInput(where, "needs the key 'name'")
     if raw.get("job_type") is None and raw.get("emit") is None:
@@ -43,6 +44,7 @@ def _read(document: Document, entries: list[object], index: int) -> ScheduleRequ
         make_schedule(request, uuid="", job_type="", queue="", created_at=0, now=None)
     except InvalidInput as error:
         key = _KEY_OF_FIELD.get(error.field, re.split(r"[.\[]", error.field)[0])
+        key = key if key in raw else _OTHER_WORD.get(key, key)
         place = document.where(raw, key, f"{path}.{error.field}") if key in raw else where
         raise InvalidInput(place, error.reason) from None
     return request

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from rota.errors import InvalidInput
 from rota.model.events.event import check_type_name
 from rota.model.limits import check_name, check_range
-from rota.model.triggers.durations import parse_duration
+from rota.model.triggers.durations import read_duration
 
 Check = Callable[[str, object], object]
 
@@ -73,12 +73,7 @@ def whole(low: int, high: int) -> Check:
 
 def duration(low_ms: int, high_ms: int) -> Check:
     """A duration such as `90s`, or a number of milliseconds, within bounds."""
-
-    def check(where: str, value: object) -> int:
-        millis = parse_duration(where, value) if isinstance(value, str) else value
-        return check_range(where, millis, low_ms, high_ms)
-
-    return check
+    return lambda where, value: read_duration(where, value, low_ms, high_ms)
 
 
 def number(low: float, high: float) -> Check:

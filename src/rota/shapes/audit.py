@@ -6,7 +6,8 @@ from rota.model.access.audit import AuditEntry
 
 
 class AuditShape(Struct, frozen=True, kw_only=True):
-    """One change: who made it, by which key, from where, what was done to what, and what it was before and is after."""
+    """One change: who made it, by which key, from where, what was done to what, and what it was before and is after.
+    One that is not done was begun, and then its maker died or lost the store: whether it was made is not known."""
 
     id: str
     time: int
@@ -19,6 +20,7 @@ class AuditShape(Struct, frozen=True, kw_only=True):
     uuid: str | None
     before: object
     after: object
+    done: bool
 
 
 def audit_shape(entry: AuditEntry) -> AuditShape:
@@ -34,4 +36,5 @@ def audit_shape(entry: AuditEntry) -> AuditShape:
         uuid=entry.uuid or None,
         before=entry.before,
         after=entry.after,
+        done=entry.is_done,
     )

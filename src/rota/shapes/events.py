@@ -106,7 +106,9 @@ class ConfigurationShape(Struct, frozen=True, kw_only=True):
 
 
 class RowShape(Struct, frozen=True, kw_only=True):
-    """One dependency: the event that counts for it, its age in seconds against its life, and whether it is met."""
+    """One dependency: the event that counts for it, its age in seconds against its life, and whether it is met.
+
+    An event that came later than the instant that is judged has no age."""
 
     dependency: DependencyShape
     event: EventShape | None
@@ -252,7 +254,7 @@ def row_shape(row: Row) -> RowShape:
         dependency=dependency_shape(row.dependency),
         event=_event_shape(row.event) if row.event else None,
         by_this_event=row.is_hit,
-        age=None if row.age_us is None else row.age_us / 1_000_000,
+        age=None if row.age_us is None or row.age_us < 0 else row.age_us / 1_000_000,
         life=row.dependency.life_s,
         newer_than_last_execution=row.is_newer,
         met=row.is_met,

@@ -11,6 +11,7 @@ from rota.model.limits import MAX_NAME_LENGTH
 from rota.model.node import MAX_THREADS
 from rota.model.retry import MAX_ATTEMPTS, RetryPolicy
 from rota.model.retry import MAX_DELAY_MS as MAX_RETRY_DELAY_MS
+from rota.model.triggers.durations import read_duration
 
 _JSON_NAME = {"pattern": r"^[^\x00-\x20\x7f-\xa0./-]([^\x00-\x1f\x7f-\xa0]*[^\x00-\x20\x7f-\xa0])?$"}
 """For readers of the OpenAPI document: `check_name` decides, and says more than a pattern can."""
@@ -24,8 +25,9 @@ Reference = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_LENGTH, descri
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 Uuid = Annotated[str, Meta(pattern=UUID_PATTERN, extra_json_schema=_UUID)]
 Instant = Annotated[int, Meta(ge=0, le=MAX_INSTANT, description="Epoch milliseconds.")]
-Delay = Annotated[int, Meta(ge=0, le=MAX_DELAY_MS, description="Milliseconds.")]
-Timeout = Annotated[int, Meta(ge=1, le=MAX_TIMEOUT_MS, description="Milliseconds.")]
+DurationText = Annotated[str, Meta(min_length=2, max_length=40, description="With a unit, such as 90s or 1h30m.")]
+Delay = Annotated[int, Meta(ge=0, le=MAX_DELAY_MS, description="Milliseconds.")] | DurationText
+Timeout = Annotated[int, Meta(ge=1, le=MAX_TIMEOUT_MS, description="Milliseconds.")] | DurationText
 Priority = Annotated[int, Meta(ge=-MAX_PRIORITY, le=MAX_PRIORITY, description="Higher runs first.")]
 Threads = Annotated[int, Meta(ge=1, le=MAX_THREADS)]
 UniqueKey = Annotated[str, Meta(min_length=1, max_length=512)]
@@ -37,6 +39,23 @@ Attempts = Annotated[int, Meta(ge=1, le=MAX_ATTEMPTS)]
 Factor = Annotated[float, Meta(ge=1, le=100)]
 Jitter = Annotated[float, Meta(ge=0, le=1)]
 RetryDelay = Annotated[int, Meta(ge=0, le=MAX_RETRY_DELAY_MS, description="Milliseconds.")]
+
+
+UPPER_BOUNDS = {
+    MAX_TIMEOUT_MS: "365 days",
+    MAX_DELAY_MS: "ten years",
+    MAX_RETRY_DELAY_MS: "30 days",
+    MAX_INSTANT: "the year 2100, in epoch milliseconds",
+}
+"""Numbers that nobody recognises, in words for errors."""
+
+
+def timeout_ms(given: Timeout | None) -> int | None:
+    return None if given is None else read_duration("timeout", given, 1, MAX_TIMEOUT_MS)
+
+
+def delay_ms(given: Delay | None) -> int | None:
+    return None if given is None else read_duration("delay", given, 0, MAX_DELAY_MS)
 
 
 class Retries(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

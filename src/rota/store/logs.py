@@ -49,3 +49,10 @@ class LogStore(Protocol):
     def read_progress(self, queue: str, job_ids: Sequence[str]) -> dict[str, Progress]:
         """How far jobs of a queue have come, by id: only those that ever said so. It is kept as long as their logs."""
         ...
+
+    def restore_logs(
+        self, queue: str, job_id: str, entries: Sequence[LogEntry], *, after: int, progress: Progress | None = None
+    ) -> None:
+        """Keep log lines of a restored job from the position `after` on, and how far it had come. Lines that are there
+        already stay as they are."""
+        ...

@@ -21,6 +21,7 @@ from typing import Protocol
 
 from rota.store.audit import AuditStore
 from rota.store.claims import ClaimStore
+from rota.store.copies import CopyStore
 from rota.store.definitions import DefinitionStore
 from rota.store.events import EventStore
 from rota.store.history import HistoryStore
@@ -47,6 +48,7 @@ class Store(
     EventStore,
     AuditStore,
     TopicStore,
+    CopyStore,
     Protocol,
 ):
     """Everything Rota remembers."""

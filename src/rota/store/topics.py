@@ -14,6 +14,8 @@ from rota.errors import Conflict
 from rota.model.topic import TopicRecord
 
 MAX_TOPICS = 10_000
+MAX_PAGE_BYTES = 8 * 1024 * 1024
+"""Records of one page; the last of them may go beyond."""
 
 
 class TopicRow(Struct, frozen=True):
@@ -54,8 +56,8 @@ class TopicStore(Protocol):
         ...
 
     def read_topic(self, topic: str, *, offset: int, limit: int) -> TopicPage | None:
-        """At most `limit` records from an offset on, or from the oldest one. What cannot be read is left out. None:
-        there is no such topic."""
+        """At most `limit` records from an offset on, or from the oldest one; fewer if they are longer than
+        `MAX_PAGE_BYTES` together. What cannot be read is left out. None: there is no such topic."""
         ...
 
     def list_topics(self, *, limit: int, after: str = "") -> list[TopicEntry]:
@@ -65,6 +67,11 @@ class TopicStore(Protocol):
     def trim_topics(self, topics: Sequence[str], *, older_than: int, keep: int, limit: int) -> int:
         """Forget the oldest records of these topics: those published before an instant, and those beyond the latest
         `keep`; at most `limit` of each topic. Returns how many. One step per topic; done again, it goes on."""
+        ...
+
+    def restore_topic(self, topic: TopicEntry, rows: Sequence[TopicRow]) -> None:
+        """Keep records of elsewhere at their offsets, in a topic that begins and ends as it did there. Records that are
+        there already stay as they are."""
         ...
 
 

@@ -1,7 +1,7 @@
 """The light scheduler on Kafka, as the API sees it: commands go to their topic, questions to the owner of a key."""
 
+import re
 from heapq import nsmallest
-from time import monotonic
 
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -22,6 +22,7 @@ from rota.streaming.stream import Stream
 _FIND_S = 3.0
 """How long a question waits for a partition that changes hands."""
 _LOOK_S = 0.1
+_HEX = re.compile(r"(?:[0-9a-f]{2})*")
 
 
 class KafkaScheduler:
@@ -29,9 +30,10 @@ class KafkaScheduler:
 
     def __init__(self, options: StreamOptions, clock: Clock) -> None:
         self._options = options
+        self._clock = clock
         self.stream = Stream(options, clock)
         self._admin = AdminClient(options.client())
-        self._owners = Owners(options, self._admin)
+        self._owners = Owners(options, self._admin, clock)
         self._sender = Sender(options)
 
     def start(self) -> None:
@@ -39,6 +41,10 @@ class KafkaScheduler:
 
     def close(self) -> None:
         self.stream.close()
+
+    @property
+    def peer_key(self) -> str:
+        return self._options.peer_key
 
     @property
     def trouble(self) -> str | None:
@@ -70,7 +76,7 @@ class KafkaScheduler:
         """Without a key the definitions come partition by partition, each by host and name."""
         if query.key is not None:
             return self._find_in(self._partition_of(encode_key(query.key)), query)
-        number, after = _place_of(query.cursor)
+        number, after = _place_of(query.cursor, self.stream.partition_count)
         page = self._find_in(number, _with_cursor(query, after))
         if page.cursor is not None:
             return DefinitionPage(page.definitions, f"{number}:{page.cursor}")
@@ -79,7 +85,7 @@ class KafkaScheduler:
 
     def _find_in(self, number: int, query: DefinitionQuery) -> DefinitionPage:
         """Of this instance or another. Whoever has the partition may change while we ask, so there are some tries."""
-        deadline = monotonic() + _FIND_S
+        deadline = self._clock.monotonic() + _FIND_S
         problem = f"partition {number} changes hands"
         while True:
             try:
@@ -91,7 +97,7 @@ class KafkaScheduler:
             except StoreUnavailable as error:
                 problem = str(error)
                 self._owners.forget()
-            if monotonic() >= deadline:
+            if self._clock.monotonic() >= deadline:
                 raise StoreUnavailable(f"{problem}; try again in some seconds")
             with self.stream.moved:
                 self.stream.moved.wait(_LOOK_S)
@@ -109,7 +115,7 @@ class KafkaScheduler:
     def _current(self, number: int) -> Partition:
         """The partition, when it has taken every command that is there now."""
         end = self._end_of(number)
-        deadline = monotonic() + _FIND_S
+        deadline = self._clock.monotonic() + _FIND_S
         with self.stream.moved:
             while True:
                 partition = self.stream.partitions.get(number)
@@ -117,7 +123,7 @@ class KafkaScheduler:
                     raise StoreUnavailable(f"partition {number} is not here, or is being restored")
                 if partition.reached >= end:
                     return partition
-                if monotonic() >= deadline:
+                if self._clock.monotonic() >= deadline:
                     raise StoreUnavailable(f"partition {number} has not taken all commands yet")
                 self.stream.moved.wait(_LOOK_S)
 
@@ -131,6 +137,8 @@ class KafkaScheduler:
 
 
 def _page(partition: Partition, query: DefinitionQuery) -> DefinitionPage:
+    if not _HEX.fullmatch(query.cursor or ""):
+        raise InvalidInput("cursor", f"{query.cursor!r:.100} is not from an earlier page")
     after = bytes.fromhex(query.cursor or "")
     limit = min(query.limit, MAX_PAGE)
     keys = nsmallest(limit, (key for key in list(partition.definitions) if key > after))
@@ -140,14 +148,14 @@ def _page(partition: Partition, query: DefinitionQuery) -> DefinitionPage:
     return DefinitionPage([one for one in definitions if query.matches(one)], cursor)
 
 
-def _place_of(cursor: str | None) -> tuple[int, str | None]:
+def _place_of(cursor: str | None, partitions: int) -> tuple[int, str | None]:
     """Where a page begins: a partition, and the key behind which to go on."""
-    number, _, after = (cursor or "0:").partition(":")
-    try:
-        bytes.fromhex(after)
-        return int(number), after or None
-    except ValueError:
-        raise InvalidInput("cursor", f"{cursor!r:.100} is not from an earlier page") from None
+    if cursor is None:
+        return 0, None
+    number, _, after = cursor.partition(":")
+    if not number.isdecimal() or int(number) >= partitions or not _HEX.fullmatch(after):
+        raise InvalidInput("cursor", f"{cursor!r:.100} is not from an earlier page")
+    return int(number), after or None
 
 
 def _with_cursor(query: DefinitionQuery, cursor: str | None) -> DefinitionQuery:

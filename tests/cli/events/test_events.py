@@ -48,6 +48,26 @@ def test_events_are_posted_explained_and_listed(hourly: Path) -> None:
     assert "/in/a.csv" in done("event", "list").stdout
 
 
+def test_an_event_that_did_nothing_is_told_why(hourly: Path) -> None:
+    done("event", "post", "FILE", "/in/a", "--at", "2021-01-01 12:00:00", "--id", "one")
+    again = done("event", "post", "FILE", "/in/a", "--at", "2021-01-01 12:00:00", "--id", "one")
+    done("event", "post", "TIME_BASED", "cron", "--at", "2021-01-01 12:30:00")
+    older = done("event", "post", "FILE", "/in/b", "--at", "2021-01-01 12:10:00")
+    nothing = done("event", "post", "FILE", "/out/a")
+
+    assert again.stderr == "The event did not count for hourly: one with its id had counted before.\n"
+    assert "not newer than the last execution, 2021-01-01T12:30:00.000000Z" in older.stderr
+    assert "matched no configuration; rota configuration list" in nothing.stderr
+    assert nothing.stdout == ""
+
+
+def test_each_event_of_a_file_that_matched_nothing_is_told_by_its_place(hourly: Path) -> None:
+    event = {"eventType": "FILE", "eventTimestamp": "2021-01-01 12:00:00", "eventResourceId": "/out"}
+    (hourly / "events.json").write_bytes(msgspec.json.encode([{**event, "eventType": "x"}, event]))
+
+    assert "Event [1] matched no configuration" in done("event", "post", "-f", "events.json").stderr
+
+
 def test_a_file_of_events_is_posted_and_bad_ones_are_named(hourly: Path) -> None:
     event = {"eventType": "FILE", "eventTimestamp": "2021-01-01 12:00:00", "eventResourceId": "/in/a"}
     (hourly / "events.json").write_bytes(msgspec.json.encode([event, {**event, "eventType": "x"}]))

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from rota.clock import ManualClock
 from rota.engine.audit.actor import STORE, acting, user_of_process
 from rota.engine.audit.reading import AuditQuery, read_audit
-from rota.engine.audit.record import record
+from rota.engine.audit.record import Change, recorded
 from rota.engine.definitions.built_in import ensure_default_node_type
 from rota.engine.engine import Engine
 from rota.engine.housekeeping.retention import Retention
@@ -41,6 +41,12 @@ def told(store: Store) -> list[str]:
 
 def named(store: Store, name: str) -> AuditEntry:
     return next(one for one in store.list_audit(limit=1000) if one.name == name)
+
+
+def create(store: Store, name: str, now: int | None = None) -> None:
+    """Change nothing, and say so."""
+    with recorded(store, Change(action="create", kind="thing", name=name), now=now):
+        pass
 
 
 def test_every_change_over_http_leaves_one_entry_of_its_key(kept: Store) -> None:
@@ -154,7 +160,7 @@ def test_two_requests_at_a_time_are_told_apart(kept: Store) -> None:
     async def change(who: str) -> None:
         with acting(Actor(who, "api")):
             await asyncio.sleep(0)
-            await asyncio.to_thread(record, kept, "create", "thing", who)
+            await asyncio.to_thread(create, kept, who)
 
     async def both() -> None:
         await asyncio.gather(*(change(f"key {number}") for number in range(20)))
@@ -173,7 +179,7 @@ def test_an_entry_is_bounded() -> None:
 def test_entries_are_found_by_what_they_are_about(kept: Store) -> None:
     for number in range(700):
         with acting(Actor(f"key{number % 7}", "api")):
-            record(kept, "create", "thing", f"t{number}", now=1_000_000 + number)
+            create(kept, f"t{number}", now=1_000_000 + number)
 
     page = read_audit(kept, AuditQuery(who="key3"), limit=60)
     rest = read_audit(kept, AuditQuery(who="key3"), limit=60, cursor=page.cursor)

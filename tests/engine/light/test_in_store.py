@@ -2,17 +2,20 @@
 
 import pytest
 
-from rota.engine.light.in_store import schedule_name
+from rota.clock import ManualClock
+from rota.engine.light.in_store import StoreScheduler, schedule_name
 from rota.engine.light.scheduler import DefinitionQuery
 from rota.engine.schedules.ticker import PAUSE_MS
-from rota.errors import NotFound
+from rota.errors import Conflict, NotFound
 from rota.model.light.definition import Action, TaskKey, read_definition
+from rota.model.schedules.request import ScheduleRequest
 from rota.model.triggers.interval import TimeUnit
 from rota.store import Store
 from tests.conftest import OpenStore
 from tests.contract.racing import in_threads
 from tests.engine.light.installation import HOST, LightInstallation
 from tests.engine.schedules.installation import MINUTE, START
+from tests.installation import Installation
 
 TEN_SECONDS = {"timeUnit": "SECONDS", "time": 10}
 NEXT = START + 1_000
@@ -85,6 +88,7 @@ def test_a_task_without_a_frequency_is_sent_once_and_forgotten(light: LightInsta
     assert light.instants() == [START + 5_000]
     assert light.definition() is None
     assert light.store.list_schedules(limit=9).entries == []
+    assert [one.action for one in light.store.list_audit(limit=9) if one.kind == "schedule"] == ["create"]
 
 
 def test_a_task_without_frequency_and_start_is_sent_at_once(light: LightInstallation) -> None:
@@ -166,6 +170,17 @@ def test_update_moves_a_definition_to_another_unit(light: LightInstallation) -> 
     assert light.light.find(DefinitionQuery(HOST, "report", TimeUnit.SECONDS)).definitions == []
 
 
+@pytest.mark.parametrize("start", [None, START - MINUTE, START])
+def test_update_may_have_a_task_sent_at_once(light: LightInstallation, start: int | None) -> None:
+    light.apply(frequency=TEN_SECONDS, start=START + MINUTE)
+    light.apply(action="UPDATE", start=start)
+
+    light.pass_time(2_000)
+
+    assert light.instants() == [START if start is None else start]
+    assert light.definition() is None
+
+
 def test_update_of_a_periodic_task_may_have_it_sent_once(light: LightInstallation) -> None:
     light.apply(frequency=TEN_SECONDS)
     light.apply(action="UPDATE", start=START + 4_000)
@@ -198,6 +213,7 @@ def test_what_is_not_there_cannot_be_changed(light: LightInstallation, action: s
 @pytest.mark.parametrize("action", ["UPDATE", "DELETE"])
 def test_a_task_that_was_sent_for_the_last_time_cannot_be_changed(light: LightInstallation, action: str) -> None:
     light.apply()
+    light.clock.advance(1)
     light.tick()  # its job is not run yet
 
     with pytest.raises(NotFound):
@@ -206,6 +222,7 @@ def test_a_task_that_was_sent_for_the_last_time_cannot_be_changed(light: LightIn
 
 def test_a_key_can_be_used_again_before_the_last_task_was_sent(light: LightInstallation) -> None:
     light.apply()
+    light.clock.advance(1)
     light.tick()
     light.apply(frequency=TEN_SECONDS)
 
@@ -283,9 +300,39 @@ def test_definitions_are_found_page_by_page(light: LightInstallation) -> None:
     assert cursor is None
 
 
-def test_nothing_was_defined_yet(light: LightInstallation) -> None:
-    assert light.light.find(DefinitionQuery()).definitions == []
-    assert light.definition() is None
+def test_a_schedule_that_somebody_made_is_no_definition(light: LightInstallation) -> None:
+    light.apply(name="a", frequency=TEN_SECONDS)
+    light.schedule(name="light/networknt.com/report", job_type="rota.light", cron="* * * * *")
+
+    with pytest.raises(Conflict, match="is no task definition"):
+        light.apply(frequency=TEN_SECONDS)
+
+    assert [one.name for one in light.light.find(DefinitionQuery()).definitions] == ["a"]
+
+
+def test_the_schedule_of_a_definition_is_paused_but_not_edited(light: LightInstallation) -> None:
+    light.apply(frequency=TEN_SECONDS)
+    name = schedule_name(TaskKey(HOST, "report"))
+
+    with pytest.raises(Conflict, match="POST /schedulers"):
+        light.schedules.replace(name, ScheduleRequest(job_type="rota.light", cron="* * * * *"))
+    light.schedules.pause(name)
+    light.pass_time(15_000)
+    light.schedules.resume(name)
+    light.pass_time(10_000)
+
+    assert light.instants() == [NEXT + 20_000]
+    assert light.definition() is not None
+
+
+def test_nothing_was_defined_yet(installation: Installation) -> None:
+    light = StoreScheduler(installation.engine)
+
+    assert light.find(DefinitionQuery()).definitions == []
+    assert light.find(DefinitionQuery(HOST, "report")).definitions == []
+
+    light.apply(read_definition({"host": HOST, "name": "report", "topic": "t"}))
+    assert len(light.find(DefinitionQuery()).definitions) == 1
 
 
 @pytest.mark.parametrize("name", ["ein Bericht über alles", "a/b", "x" * 256, "%41", "é"])
@@ -313,3 +360,23 @@ def test_commands_at_the_same_time_leave_one_definition(store: Store, open_again
 
     (entry,) = store.list_schedules(limit=9).entries
     assert entry.schedule.arguments["topic"] in {"t0", "t1", "t2"}
+
+
+class RunningClock(ManualClock):
+    """A clock that goes on with every look, as real ones do."""
+
+    def now(self) -> int:
+        self.advance(3)
+        return super().now()
+
+
+@pytest.mark.parametrize("action", ["INSERT", "UPDATE"])
+def test_time_goes_on_while_a_command_is_carried_out(store: Store, action: str) -> None:
+    light = LightInstallation(store, RunningClock(START))
+    if action == "UPDATE":
+        light.apply(frequency=TEN_SECONDS, start=START + MINUTE)
+
+    light.apply(action=action)
+
+    light.pass_time(2_000)
+    assert len(light.sent()) == 1

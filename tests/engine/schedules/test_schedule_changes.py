@@ -416,3 +416,29 @@ def test_a_job_type_whose_node_type_is_gone_is_named_as_the_wrong_field(installa
         installation.schedule(job_type="nobody", cron="* * * * *")
     with pytest.raises(InvalidInput, match=r"^job_type: "):
         installation.schedule(job_type="", cron="* * * * *")
+
+
+def test_a_schedule_that_counts_from_the_end_of_its_run_goes_on_when_it_is_resumed_meanwhile(
+    installation: SchedulesInstallation,
+) -> None:
+    uuid = installation.schedule(interval=10_000, anchor="ended")
+    installation.tick()
+    running = installation.claim()[0]
+    installation.schedules.pause(uuid)
+    installation.schedules.resume(uuid)
+    installation.pass_time(5_000)
+    installation.end(running)
+
+    installation.pass_time(11_000)
+
+    assert installation.fates(uuid) == ["fired", "fired"]
+
+
+def test_a_schedule_that_ran_often_enough_is_not_looked_at_again(installation: SchedulesInstallation) -> None:
+    uuid = installation.schedule(interval=1_000, anchor="ended", max_runs=1)
+    installation.tick()
+
+    installation.end(installation.claim()[0])
+    installation.pass_time(3_000)
+
+    assert installation.schedules.find(uuid).state.due is None

@@ -5,8 +5,8 @@ from typing import Any
 from rota.model.events.configuration import Configuration, ConfigurationState, carried_over, first_state
 from rota.model.events.configuration_request import read_configuration
 from rota.model.events.evaluation import Judgement, Verdict, evaluate, merged
-from rota.model.events.event import Event, make_event
-from rota.model.events.explanation import explain
+from rota.model.events.event import Event, EventRef, make_event
+from rota.model.events.explanation import explain, with_events_that_counted
 
 S = 1_000_000
 LATER = 10_000
@@ -28,6 +28,10 @@ def made(*dependencies: object, **more: object) -> Configuration:
 
 def needs(resource: str, life: int, **more: object) -> dict[str, object]:
     return {"type": "TABLE", "resourceId": resource, "lifeDuration": life, **more}
+
+
+def ref(resource: str, at: int) -> EventRef:
+    return EventRef(f"{resource}@{at}", resource, at * S, LATER * 1_000)
 
 
 class Story:
@@ -253,11 +257,30 @@ def test_an_explanation_says_why_it_fired_and_why_not() -> None:
     assert "TABLE cron has not come yet" in story.sentence(1)
     story.hears("cron", 900)
     assert "fired on TABLE cron" in story.sentence(1000)
-    assert "TABLE file is valid (900 s of 3600 s)" in story.sentence(1000)
+    counted = "TABLE file is valid by its event of 1970-01-01T00:00:00.000000Z (900 s of 3600 s)"
+    assert counted in story.sentence(1000)
     story.hears("cron", 4510)
     assert "TABLE file has expired (its last event is 4510 s old, its life is 3600 s)" in story.sentence(5000)
     story.hears("file", 3)
     assert "not newer than the last execution" in story.sentence(5000)
+
+
+def test_an_explanation_cites_the_event_that_counted_and_not_a_later_one() -> None:
+    story = Story(made(needs("a", 60), needs("b", 60)))
+    story.hears("b", 0)
+    story.hears("b", 100)
+    story.hears("a", 30)
+    assert story.last is not None
+    evaluation = story.last.evaluation
+    counted = [(1, ref("b", 100)), (1, ref("b", 0)), (0, ref("a", 30))]
+
+    told = with_events_that_counted(story.configuration, evaluation, counted)
+    forgotten = with_events_that_counted(story.configuration, evaluation, [])
+
+    assert [(row.event and row.event.id, row.age_us) for row in told.matrix] == [("a@30", 0), ("b@0", 30 * S)]
+    sentence = explain(story.configuration, story.state, told, 200 * S).sentence
+    assert "TABLE b is valid by its event of 1970-01-01T00:00:00.000000Z (30 s of 60 s)" in sentence
+    assert "TABLE b was valid then" in explain(story.configuration, story.state, forgotten, 200 * S).sentence
 
 
 def test_an_explanation_says_what_is_missing_and_what_expires_next() -> None:

@@ -1,7 +1,5 @@
 """When definitions fire: S + k * P, nothing twice, nothing lost within a minute, no catching up beyond."""
 
-from typing import Any
-
 import pytest
 
 from rota.model.light.definition import TaskDefinition, TaskFrequency, TaskKey
@@ -128,8 +126,7 @@ def test_a_message_is_known_by_host_name_and_instant() -> None:
     assert message_id(TaskKey("networknt.com", "report"), NOON) == f"networknt.com/report/{NOON}"
 
 
-@pytest.mark.parametrize("other", [("a/b", "c", 1), ("a", "b/c", 1), ("a", "b", 11), ("a", "b%2Fc", 1)])
-def test_no_two_fires_have_the_same_message_id(other: tuple[Any, ...]) -> None:
-    ids = {message_id(TaskKey(host, name), at) for host, name, at in [("a", "b", 1), other, ("a%2Fb", "c", 1)]}
+def test_no_two_fires_have_the_same_message_id() -> None:
+    fires = [("a", "b", 1), ("a", "b", 11), ("a/b", "c", 1), ("a", "b/c", 1), ("a", "b%2Fc", 1), ("a%2Fb", "c", 1)]
 
-    assert len(ids) == 3
+    assert len({message_id(TaskKey(host, name), at) for host, name, at in fires}) == len(fires)

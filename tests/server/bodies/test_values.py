@@ -34,6 +34,7 @@ def test_few_values_pass_whatever_is_in_their_text(raw: bytes) -> None:
         b"[0,1,2,3,4,5,6,7,8,9,10,11]",
         b'["a",' + b"0," * 11 + b"0]",
         rb'["\\",' + b"0," * 11 + b"0]",
+        rb'["abcd\\",' + b"0," * 11 + b"0]",
         b'{"a": "' + b"," * 20 + b'", "b": [' + b"0," * 11 + b"0]}",
     ],
 )

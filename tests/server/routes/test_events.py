@@ -234,6 +234,34 @@ def test_an_explanation_has_a_sentence_and_the_matrix(client: TestClient) -> Non
     assert [one["verdict"] for one in evaluations] == ["waiting", "waiting"]
 
 
+def test_an_explanation_cites_the_event_that_counted(client: TestClient) -> None:
+    table = {"type": "TABLE", "resourceId": "t", "lifeDuration": 60}
+    define(client, "c", IN, table)
+    for path, second in (("/in/early", "00"), ("/in/late", "59")):
+        client.post("/events", json={**GOOD, "eventResourceId": path, "eventTimestamp": f"2021-01-01 12:00:{second}"})
+    late = {"eventType": "TABLE", "eventResourceId": "t", "eventTimestamp": "2021-01-01 12:00:30"}
+
+    client.post("/events", json=late)
+
+    told = client.get("/api/configurations/c/explain").json()
+    assert "FILE /in/ is valid by /in/early of 2021-01-01T12:00:00.000000Z (30 s of 60 s)" in told["explanation"]
+    assert [(row["event"]["resourceId"], row["age"]) for row in told["matrix"]] == [("/in/early", 30.0), ("t", 0.0)]
+    (last, *_) = client.get("/api/configurations/c/evaluations").json()["evaluations"]
+    assert [row["age"] for row in last["matrix"]] == [30.0, 0.0]
+
+
+def test_an_answer_tells_how_many_events_matched_nothing(client: TestClient) -> None:
+    define(client)
+    other = {**GOOD, "eventResourceId": "/elsewhere"}
+
+    one, none, three = (client.post("/events", json=body) for body in (GOOD, other, [GOOD, other, other]))
+
+    assert [answer.headers["Rota-Unmatched"] for answer in (one, none, three)] == ["0", "1", "2"]
+    assert none.json() == {"validated": [], "triggered": []}
+    twice = [{**GOOD, "eventId": "x"}, {**GOOD, "eventId": "x"}]
+    assert client.post("/events", json=twice).headers["Rota-Unmatched"] == "0"
+
+
 def test_what_validated_a_dependency_that_is_gone_is_shown_without_it(client: TestClient) -> None:
     define(client, "c", CRON, IN)
     client.post("/events", json=GOOD)

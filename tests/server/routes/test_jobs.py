@@ -163,7 +163,9 @@ def test_many_jobs_are_accepted_at_once_with_an_answer_for_each(admin: TestClien
         ({"job_type_uuid": NAME, "priority": 99_999}, 400, "jobs[2].priority"),
         ({"job_type_uuid": NAME, "arguments": {"a": 2**70}}, 400, "jobs[2].arguments.a"),
         ({"job_type_uuid": "unknown"}, 404, "jobs[2]"),
-        ({}, 400, "jobs[2].job_type_uuid"),
+        ({}, 400, "jobs[2].job_type: is missing"),
+        ({"job_type": NAME, "job_type_uuid": NAME}, 400, "jobs[2].job_type_uuid: give it or job_type"),
+        ({"job_type": NAME, "timeout": "soon"}, 400, "jobs[2].timeout"),
     ],
 )
 def test_one_bad_job_among_many_is_named_and_none_is_stored(

@@ -80,6 +80,7 @@ OF_ALL: list[tuple[str, object, dict[str, object]]] = [
     ("job_type", "other", {".job_type": OTHER, ".queue": FAST}),
     ("job_type_uuid", OTHER.upper(), {".job_type": OTHER, ".queue": FAST}),
     ("job_arguments", {"a": 1}, {".arguments.region": None, ".arguments.a": 1}),
+    ("arguments", {"a": 1}, {".arguments.region": None, ".arguments.a": 1}),
     ("start", "2030-01-01T01:00", {".trigger.start": BERLIN_2030 + 3_600_000}),
     ("start", None, {".trigger.start": None}),
     ("end", "2041-01-01", {".trigger.end": BERLIN_2041}),
@@ -115,6 +116,7 @@ OF_KIND: list[tuple[str, str, object, dict[str, object]]] = [
     ("cron", "dst", "skip", {".trigger.dst": "skip"}),
     ("cron", "dst", None, {".trigger.dst": "vixie"}),
     ("interval", "interval", "2m", {".trigger.every_ms": 120_000}),
+    ("interval", "every", "2m", {".trigger.every_ms": 120_000}),
     ("interval", "anchor", "ended", {".trigger.anchor": "ended"}),
     ("interval", "phase", "8s", {".trigger.phase_ms": 8_000}),
     (
@@ -132,7 +134,7 @@ SHOWN_AS = {
     "job_type": {"job_type", "job_type_uuid"},
     "excluded": {"exclude"},
     "pause_note": {"note"},
-    "trigger": {"trigger", "words", "interval", "next", "next_due", "cursor"},
+    "trigger": {"trigger", "words", "zone", "interval", "next", "next_due", "cursor"},
     "paused": {"paused", "next", "next_due"},
 }
 """Where the answer has what the record has."""

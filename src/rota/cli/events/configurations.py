@@ -8,11 +8,12 @@ import click
 from rota.cli.show import answer, moment, print_facts, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
+from rota.engine.events.explaining import explanation_of
 from rota.errors import InvalidInput
 from rota.model.events.configuration_request import ConfigurationRequest
 from rota.model.events.evaluation import Row
 from rota.model.events.event import shown_time
-from rota.model.events.explanation import Explanation, explain, named
+from rota.model.events.explanation import Explanation, named
 from rota.shapes.events import ConfigurationShape, configuration_shape, explanation_shape
 from rota.store.events import ConfigurationEntry
 
@@ -135,8 +136,7 @@ def explain_configuration(target: Target, *, name: str) -> None:
     """Why the configuration NAME fired or did not, what is missing, and what expires next."""
     with target.open() as rota:
         entry = rota.configurations.find(name)
-        last = rota.store.list_evaluations(entry.configuration.uuid, limit=1)
-        found = explain(entry.configuration, entry.state, last[0] if last else None, rota.clock.now() * 1_000)
+        found = explanation_of(rota.store, entry, rota.clock.now())
     answer(
         explanation_shape(entry.configuration.name, found),
         as_json=target.as_json,
@@ -161,7 +161,7 @@ def _cells(row: Row) -> tuple[object, ...]:
         named(row.dependency),
         seen.resource if seen else "",
         shown_time(seen.time) if seen else "",
-        "" if row.age_us is None else f"{row.age_us / 1_000_000:g} s",
+        "" if row.age_us is None or row.age_us < 0 else f"{row.age_us / 1_000_000:g} s",
         f"{row.dependency.life_s} s",
         {True: "yes", False: "no", None: ""}[row.is_newer],
         "yes" if row.is_met else "no",

@@ -1,7 +1,7 @@
 """`rota event`: what happened outside."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -10,9 +10,10 @@ import msgspec
 from rota.cli.show import answer, moment, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
-from rota.engine.events.events import EventAnswer
+from rota.engine.events.events import EventAnswer, Ignored
 from rota.engine.events.request import read_event, read_events
 from rota.errors import InvalidInput
+from rota.model.events.evaluation import Verdict
 from rota.model.events.event import shown_time
 from rota.model.events.explanation import named
 from rota.shapes.events import ValidationShape, answer_shape, answers_shape, preview_shape, validation_shape
@@ -90,6 +91,7 @@ def _post(target: Target, rota: Engine, raw: object) -> None:
     if not isinstance(raw, list):
         found = rota.events.post([read_event(raw, now, types)])
         answer(answer_shape(found), as_json=target.as_json, show=lambda: _show(found))
+        _tell_the_rest(found, [0])
         return
     good, failed = read_events(raw, now, types)
     if failed and not good:
@@ -97,6 +99,7 @@ def _post(target: Target, rota: Engine, raw: object) -> None:
     found = rota.events.post([one for _, one in good])
     shape = answers_shape(found, [index for index, _ in good], failed)
     answer(shape, as_json=target.as_json, show=lambda: _show(found))
+    _tell_the_rest(found, [index for index, _ in good], is_list=True)
     for bad in failed:
         talk(f"Refused [{bad.index}].{bad.field}: {bad.error}")
 
@@ -106,8 +109,23 @@ def _show(found: EventAnswer) -> None:
         click.echo(f"validated  {valid.configuration}  {named(valid.dependency)}")
     for made in found.triggered:
         click.echo(f"triggered  {made.configuration}  job {made.job}")
-    if not found.validated:
-        talk("No dependency was validated.")
+
+
+def _tell_the_rest(found: EventAnswer, indexes: Sequence[int], *, is_list: bool = False) -> None:
+    """Why events did nothing; `indexes` are their places in the file."""
+    for left in found.ignored:
+        which = f"Event [{indexes[left.event]}]" if is_list else "The event"
+        talk(f"{which} did not count for {left.configuration}: {_why_ignored(left)}.")
+    for number, index in enumerate(indexes):
+        if number not in found.matched:
+            which = f"Event [{index}]" if is_list else "The event"
+            talk(f"{which} matched no configuration; rota configuration list shows what is waited for.")
+
+
+def _why_ignored(left: Ignored) -> str:
+    if left.verdict is Verdict.DUPLICATE:
+        return "one with its id had counted before"
+    return f"it is not newer than the last execution, {shown_time(left.last_execution or 0)}"
 
 
 def _preview(target: Target, rota: Engine, raw: object) -> None:

@@ -29,7 +29,8 @@ def audit(
     limit: int,
 ) -> None:
     """Show who changed what, the latest first: definitions, keys, queues, nodes, and jobs that were cancelled, retried
-    or deleted. With --json, also what each thing was before and is after.
+    or deleted. With --json, also what each thing was before and is after. `(perhaps)` is behind a change in the middle
+    of which a process died or lost the store.
 
     \b
     rota audit --kind schedule --since 2026-10-01
@@ -41,10 +42,12 @@ def audit(
 
 
 def _show(entries: list[AuditEntry]) -> None:
-    rows = [
-        (moment(one.time), one.who, one.origin, f"{one.action} {one.kind}", one.name, _changed(one)) for one in entries
-    ]
+    rows = [(moment(one.time), one.who, one.origin, _what(one), one.name, _changed(one)) for one in entries]
     print_table(("TIME", "WHO", "FROM", "WHAT", "NAME", "CHANGED"), rows, nothing="Nothing was changed.")
+
+
+def _what(entry: AuditEntry) -> str:
+    return f"{entry.action} {entry.kind}" + ("" if entry.is_done else " (perhaps)")
 
 
 def _changed(entry: AuditEntry) -> str:

@@ -1,4 +1,4 @@
-"""Which light scheduler a process has: the one on its store."""
+"""Which light scheduler a process has: the one on Kafka if it was given brokers, else the one on its store."""
 
 from rota.engine.engine import Engine
 from rota.engine.light.in_store import StoreScheduler
@@ -9,10 +9,10 @@ from rota.store import Store
 
 
 def open_dialect(settings: Settings, store: Store) -> Dialect | None:
-    """On a store it has no duties of its own: its definitions are schedules, which the ticker fires."""
+    """It has no duties of its own: on a store its definitions are schedules, which the ticker fires."""
     return None
 
 
 def scheduler_of(engine: Engine) -> LightScheduler:
     """The scheduler that the API talks to."""
-    return StoreScheduler(engine)
+    return engine.light or StoreScheduler(engine)

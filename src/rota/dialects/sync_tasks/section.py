@@ -8,10 +8,11 @@ from rota.dialects.sync_tasks.options import SECTION, SyncOptions
 from rota.dialects.sync_tasks.task import CRON_PRIORITY
 from rota.errors import InvalidInput
 from rota.model.job_type import MAX_TIMEOUT_MS, JobType, OnNodeDeath, Unique
-from rota.model.limits import check_name, check_payload, check_range
+from rota.model.limits import check_name, check_payload
 from rota.model.node import MAX_THREADS, NodeType
 from rota.model.retry import RetryPolicy
 from rota.model.schedules.request import ScheduleRequest, make_schedule
+from rota.model.triggers.durations import check_duration
 from rota.settings import values
 from rota.settings.definition_ids import definition_uuid
 from rota.settings.definitions import FILE_OWNER
@@ -151,7 +152,7 @@ def _job_type(collection: Collection, how: Entry, places: dict[str, str], option
         metadata=_metadata(collection, how, places.get("metadata", "")),
         unique=Unique.WHILE_PENDING,
         node_type=NODE_TYPE,
-        timeout_ms=None if timeout is None else check_range(places["timeout"], timeout, 1, MAX_TIMEOUT_MS),
+        timeout_ms=None if timeout is None else check_duration(places["timeout"], timeout, 1, MAX_TIMEOUT_MS),
         on_node_death=OnNodeDeath.FAIL,
         managed_by=FILE_OWNER,
         series=collection.series,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from rota.engine.audit.record import record_change
+from rota.engine.audit.record import Change, change_of, recorded
 from rota.engine.definitions.known import Definition, KnownDefinitions
 from rota.engine.definitions.moves import move_configurations, move_schedules
 from rota.engine.definitions.ownership import kind_of, refuse_file_owned
@@ -55,24 +55,22 @@ class Definitions(KnownDefinitions):
         _check_names_are_free("node type", node_types, self._view.node_types)
         _check_names_are_free("job type", job_types, self._view.job_types)
         moved = [one for one in job_types if self._moves(one)]
-        changes = self._changes([*node_types, *job_types])
-        if node_types:
-            self._store.put_node_types(node_types)
-        if job_types:
-            self._store.put_job_types(job_types)
-        self.refresh()
-        for one in moved:
-            queue = self.node_type(one.node_type).uuid
-            move_schedules(self._store, one.uuid, queue)
-            move_configurations(self._store, one.uuid, queue)
-        for kind, before, after in changes:
-            record_change(self._store, kind, before=before, after=after)
+        with recorded(self._store, *self._changes([*node_types, *job_types])):
+            if node_types:
+                self._store.put_node_types(node_types)
+            if job_types:
+                self._store.put_job_types(job_types)
+            self.refresh()
+            for one in moved:
+                queue = self.node_type(one.node_type).uuid
+                move_schedules(self._store, one.uuid, queue)
+                move_configurations(self._store, one.uuid, queue)
 
-    def _changes(self, wanted: Sequence[NodeType | JobType]) -> list[tuple[str, object, object]]:
-        """What is about to change, for the audit log: kind, before and after."""
+    def _changes(self, wanted: Sequence[NodeType | JobType]) -> list[Change]:
+        """What is about to change, for the audit log."""
         known = {**self._view.node_types, **self._view.job_types}
         pairs = [(known.get(one.uuid), one) for one in wanted]
-        return [(kind_of(after), before, after) for before, after in pairs if before != after]
+        return [change_of(kind_of(after), before, after) for before, after in pairs if before != after]
 
     def _moves(self, job_type: JobType) -> bool:
         """Whether its jobs will wait in another queue than before."""
@@ -139,9 +137,9 @@ class Definitions(KnownDefinitions):
 
     def _remove_node_type(self, node_type: NodeType) -> None:
         self._refuse_used(node_type)
-        self._store.delete_node_types([node_type.uuid])
+        with recorded(self._store, change_of(kind_of(node_type), node_type, None)):
+            self._store.delete_node_types([node_type.uuid])
         self.refresh()
-        record_change(self._store, kind_of(node_type), before=node_type, after=None)
 
     def _refuse_used(self, node_type: NodeType) -> None:
         users = [one.name for one in self.job_types() if one.node_type in (node_type.name, node_type.uuid)]
@@ -165,9 +163,8 @@ class Definitions(KnownDefinitions):
             if users:
                 names = [entry.schedule.name for entry in users[:_MOST_NAMED]] + ["..."] * (len(users) > _MOST_NAMED)
                 raise Conflict(f"job type {one.name!r} is used by the schedules {', '.join(names)}")
-        self._store.delete_job_types([one.uuid for one in job_types])
-        for one in job_types:
-            record_change(self._store, kind_of(one), before=one, after=None)
+        with recorded(self._store, *(change_of(kind_of(one), one, None) for one in job_types)):
+            self._store.delete_job_types([one.uuid for one in job_types])
 
     def ensure_node_type(self, node_type: NodeType) -> NodeType:
         """The node type of this name, created as given if there is none."""

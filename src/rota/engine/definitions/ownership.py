@@ -11,6 +11,8 @@ from rota.model.schedules.schedule import Schedule
 
 MANAGED_BY_FILE = "file"
 MANAGED_BY_ROTA = "rota"
+MANAGED_BY_LIGHT = "light"
+"""Of a schedule: it is a task definition of the light scheduler."""
 _APP = "app:"
 _KINDS: dict[type, str] = {
     NodeType: "node type",
@@ -75,6 +77,14 @@ def refuse_file_owned(found: Owned) -> None:
         of = f" of {_owner_of(found)!r}" if _owner_of(found) else ""
         kind = kind_of(found)
         raise Conflict(f"the {kind} {found.name!r} stands in the configuration file{of}; change it there")
+
+
+def refuse_task_definition(found: Owned) -> None:
+    """A schedule that was edited would no longer be what its task definition says."""
+    if found.managed_by == MANAGED_BY_LIGHT:
+        raise Conflict(
+            f"the schedule {found.name!r} is a task definition of the light scheduler; change it by POST /schedulers"
+        )
 
 
 def refuse_for_file(found: Owned, owner: str = "") -> None:

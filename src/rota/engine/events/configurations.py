@@ -7,7 +7,7 @@ own has a job type made for it, which goes with it.
 from collections.abc import Sequence
 
 from rota.clock import Clock
-from rota.engine.audit.record import record_change
+from rota.engine.audit.record import change_of, recorded
 from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import MANAGED_BY_ROTA, refuse_file_owned
@@ -24,6 +24,7 @@ from rota.model.job_type import JobType
 from rota.store.events import ConfigurationChange, ConfigurationEntry
 from rota.store.store import Store
 
+KIND = "configuration"
 OWN_PREFIX = "rota.configuration."
 """Names of job types that were made for one configuration begin so."""
 _TRIES = 100
@@ -107,12 +108,12 @@ class Configurations:
         """Remove configurations, whoever owns them, and the job types that were made for them."""
         if not entries:
             return
-        self._store.delete_configurations([entry.configuration.uuid for entry in entries])
+        changes = [change_of(KIND, entry.configuration, None) for entry in entries]
         own = [entry.configuration.job_type for entry in entries if entry.configuration.own_job_type]
-        if own:
-            self._store.delete_job_types(own)
-        for entry in entries:
-            self._tell(entry.configuration, None)
+        with recorded(self._store, *changes, now=self._clock.now()):
+            self._store.delete_configurations([entry.configuration.uuid for entry in entries])
+            if own:
+                self._store.delete_job_types(own)
 
     def _create(
         self, request: ConfigurationRequest, *, managed_by: str, rules_version: int | None
@@ -122,14 +123,20 @@ class Configurations:
         configuration = self._make(request, new_id(now), created_at=now, managed_by=managed_by)
         state = first_state(configuration)
         change = ConfigurationChange(configuration, state, None)
-        is_done = self._store.put_configurations([change], rules_version=rules_version)[0]
-        if not is_done:
+        if not self._put(change, before=None, rules_version=rules_version):
             return None
-        self._tell(None, configuration)
         return ConfigurationEntry(configuration, state)
 
-    def _tell(self, before: Configuration | None, after: Configuration | None) -> None:
-        record_change(self._store, "configuration", before=before, after=after, now=self._clock.now())
+    def _put(self, change: ConfigurationChange, *, before: Configuration | None, rules_version: int | None) -> bool:
+        """Store it, and have it in the audit log; False if somebody else was faster."""
+        told = change_of(KIND, before, change.configuration)
+        with recorded(self._store, told, now=self._clock.now()) as recording:
+            is_done = self._store.put_configurations([change], rules_version=rules_version)[0]
+            if not is_done:
+                recording.nothing_was_done()
+            elif before and before.own_job_type and not change.configuration.own_job_type:
+                self._store.delete_job_types([before.job_type])
+        return is_done
 
     def _replace(
         self, entry: ConfigurationEntry, request: ConfigurationRequest, *, managed_by: str, rules_version: int | None
@@ -141,11 +148,8 @@ class Configurations:
             return entry
         state = carried_over(old, entry.state, made)
         change = ConfigurationChange(made, state, entry.state.version)
-        if not self._store.put_configurations([change], rules_version=rules_version)[0]:
+        if not self._put(change, before=old, rules_version=rules_version):
             return None
-        if old.own_job_type and not made.own_job_type:
-            self._store.delete_job_types([old.job_type])
-        self._tell(old, made)
         return ConfigurationEntry(made, state)
 
     def _make(self, request: ConfigurationRequest, uuid: str, *, created_at: int, managed_by: str) -> Configuration:

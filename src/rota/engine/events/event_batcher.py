@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from rota.engine.bridge.batcher import Batcher
 from rota.engine.events.events import EventAnswer, Events, Triggered, Validated
 from rota.model.events.event import Event
@@ -26,13 +28,19 @@ class EventBatcher(Batcher[Event, EventAnswer]):
     def _share_out(self, answer: EventAnswer, sizes: Sequence[int]) -> list[EventAnswer]:
         """To each what its own events did, in its own numbers."""
         owner = _owners(sizes)
-        parts = [EventAnswer([], []) for _ in sizes]
+        parts = [EventAnswer.empty() for _ in sizes]
         for valid in answer.validated:
             number, start = owner[valid.event]
             parts[number].validated.append(Validated(valid.event - start, valid.configuration, valid.dependency))
         for made in answer.triggered:
             number, start = owner[made.event]
             parts[number].triggered.append(Triggered(made.event - start, made.configuration, made.job))
+        for left in answer.ignored:
+            number, start = owner[left.event]
+            parts[number].ignored.append(structs.replace(left, event=left.event - start))
+        for event in answer.matched:
+            number, start = owner[event]
+            parts[number].matched.add(event - start)
         return parts
 
 

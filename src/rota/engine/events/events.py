@@ -27,6 +27,7 @@ from rota.store.store import Store
 RETENTION_MS = 30 * 24 * 3600 * 1000
 """Events that validated something are kept for this long, and longer only while they are valid."""
 _PER_ROUND = 500
+_IGNORED = frozenset({Verdict.OLDER, Verdict.DUPLICATE})
 _TRIES = 1_000
 """Each round of tries moves somebody on, so even a crowd is through long before."""
 
@@ -47,11 +48,27 @@ class Triggered(Struct, frozen=True):
     job: str
 
 
+class Ignored(Struct, frozen=True):
+    """An event, by its number, hit a configuration and did not count there."""
+
+    event: int
+    configuration: str
+    verdict: Verdict
+    last_execution: int | None
+
+
 class EventAnswer(Struct, frozen=True):
     """What events did, in the order of the events."""
 
     validated: list[Validated]
     triggered: list[Triggered]
+    ignored: list[Ignored]
+    matched: set[int]
+    """The numbers of the events that hit any configuration."""
+
+    @classmethod
+    def empty(cls) -> "EventAnswer":
+        return cls([], [], [], set())
 
 
 class Preview(Struct, frozen=True):
@@ -81,11 +98,12 @@ class Events:
 
     def post(self, events: Sequence[Event]) -> EventAnswer:
         """Take events, in this order, some hundreds at a time. What they do to one configuration then is one step."""
-        answer = EventAnswer([], [])
+        answer = EventAnswer.empty()
         # Of several with one id the first counts.
         number_of = {event.id: n for n, event in reversed(list(enumerate(events)))}
         for start in range(0, len(events), _PER_ROUND):
             self._take(events[start : start + _PER_ROUND], number_of, answer)
+        answer.matched.update(n for n, event in enumerate(events) if number_of[event.id] in answer.matched)
         answer.validated.sort(key=lambda one: one.event)
         answer.triggered.sort(key=lambda one: one.event)
         return answer
@@ -202,9 +220,13 @@ def _add_to_answer(one: Verdicts, applied: Applied, numbers: dict[str, int], ans
         dependency = one.configuration.dependencies[valid.dependency]
         answer.validated.append(Validated(numbers[valid.event.id], name, dependency))
     for evaluation in one.evaluations:
+        number = numbers[evaluation.event.id]
+        answer.matched.add(number)
         if evaluation.job is not None:
             job = applied.survivors.get(evaluation.job, evaluation.job)
-            answer.triggered.append(Triggered(numbers[evaluation.event.id], name, job))
+            answer.triggered.append(Triggered(number, name, job))
+        elif evaluation.verdict in _IGNORED:
+            answer.ignored.append(Ignored(number, name, evaluation.verdict, evaluation.last_execution))
 
 
 def _log_arguments(configuration: Configuration, event: Event) -> dict[str, object]:

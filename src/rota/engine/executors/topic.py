@@ -1,11 +1,12 @@
 """Executor `topic`: publishes the job's arguments to a topic. The record's id is the job's, so that it is there once,
 however often the job is tried."""
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from rota.engine.executors.executor import Run
 from rota.engine.executors.metadata import check_keys
+from rota.engine.topics.publish_batcher import PublishBatcher
+from rota.engine.topics.topics import named_record
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType
 from rota.model.outcome import Outcome, refused, succeeded
@@ -21,7 +22,7 @@ class TopicExecutor:
     has to be told who publishes."""
 
     def __init__(self, publisher: "Publisher | None" = None, clock: "Clock | None" = None) -> None:
-        self._publisher = publisher
+        self._batcher = PublishBatcher(publisher) if publisher else None
         self._clock = clock
 
     def check(self, job_type: JobType) -> None:
@@ -32,19 +33,18 @@ class TopicExecutor:
             raise InvalidInput("metadata.key", f"must be the name of an argument, got {key!r:.100}")
 
     async def run(self, run: Run) -> Outcome:
-        from rota.engine.topics.topics import named_record
-
-        if self._publisher is None or self._clock is None:
+        if self._batcher is None or self._clock is None:
             return refused("topic", "this process publishes to no topics")
         try:
             self.check(run.job_type)
             topic, key = str(run.job_type.metadata["topic"]), run.job_type.metadata.get("key")
             value = run.spec.arguments
             record = named_record(run.spec.id, key=value.get(str(key)), value=value, now=self._clock.now())
-            (offset,) = await asyncio.to_thread(self._publisher.publish, topic, [record])
+            offset = await self._batcher.publish(topic, record)
         except InvalidInput as error:
             return refused("topic", str(error))
         return succeeded({"topic": topic, "offset": offset})
 
     async def close(self) -> None:
-        """Nothing to give up."""
+        if self._batcher is not None:
+            self._batcher.close()

@@ -1,11 +1,12 @@
 """Changing jobs that are there: by their ids, or by what they have in common."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from msgspec import Struct, structs
 
 from rota.clock import Clock
-from rota.engine.audit.record import record
+from rota.engine.audit.record import Change, recorded
 from rota.errors import Conflict, NotFound
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.store.jobs import CancelAnswer, JobQuery
@@ -18,6 +19,7 @@ _CANCELLED = frozenset({CancelAnswer.CANCELLED, CancelAnswer.REQUESTED})
 _MOST_TOLD = 100
 """Ids that an entry of the audit log lists."""
 _PAGE = 500
+Answer = TypeVar("Answer")
 _STEP = 500
 """Jobs of one store operation, so that nobody else waits long."""
 
@@ -58,9 +60,11 @@ class JobChanges:
 
     def cancel_each(self, job_ids: Sequence[str]) -> list[CancelAnswer]:
         """What became of each, in order; none is an error."""
-        answers = self._store.cancel_jobs(job_ids, now=self._clock.now())
-        self._tell("cancel", job_ids, [answer in _CANCELLED for answer in answers])
-        return answers
+
+        def cancel() -> list[CancelAnswer]:
+            return self._store.cancel_jobs(job_ids, now=self._clock.now())
+
+        return self._recorded("cancel", job_ids, cancel, lambda answer: answer in _CANCELLED)
 
     def retry(self, job_id: str) -> None:
         """Bring a failed or cancelled job back into its queue, as new."""
@@ -73,9 +77,11 @@ class JobChanges:
 
     def retry_each(self, job_ids: Sequence[str]) -> list[bool]:
         """Whether each was brought back, in order; none is an error."""
-        answers = self._store.retry_jobs(job_ids, now=self._clock.now())
-        self._tell("retry", job_ids, answers)
-        return answers
+
+        def retry() -> list[bool]:
+            return self._store.retry_jobs(job_ids, now=self._clock.now())
+
+        return self._recorded("retry", job_ids, retry, bool)
 
     def delete(self, job_id: str) -> None:
         """Forget an ended job with its log."""
@@ -85,18 +91,24 @@ class JobChanges:
 
     def delete_each(self, job_ids: Sequence[str]) -> list[bool]:
         """Whether each was forgotten, in order; none is an error."""
-        answers = self._store.delete_jobs(job_ids)
-        self._tell("delete", job_ids, answers)
-        return answers
+        return self._recorded("delete", job_ids, lambda: self._store.delete_jobs(job_ids), bool)
 
-    def _tell(self, action: str, job_ids: Sequence[str], answers: Sequence[bool]) -> None:
-        """One entry for all that were changed together."""
-        done = [job_id for job_id, is_done in zip(job_ids, answers, strict=True) if is_done]
-        if len(done) == 1:
-            record(self._store, action, "job", done[0], uuid=done[0], now=self._clock.now())
-        elif done:
-            after = {"jobs": len(done), "first": done[:_MOST_TOLD]}
-            record(self._store, action, "jobs", f"{len(done)} jobs", after=after, now=self._clock.now())
+    def _recorded(
+        self,
+        action: str,
+        job_ids: Sequence[str],
+        change: Callable[[], list[Answer]],
+        is_done: Callable[[Answer], bool],
+    ) -> list[Answer]:
+        """Make a change, with one entry of the audit log for all jobs that were changed by it."""
+        with recorded(self._store, _change_of(action, job_ids), now=self._clock.now()) as recording:
+            answers = change()
+            done = [job_id for job_id, answer in zip(job_ids, answers, strict=True) if is_done(answer)]
+            if done:
+                recording.was(_change_of(action, done))
+            else:
+                recording.nothing_was_done()
+        return answers
 
     def cancel_all(self, query: JobQuery, *, dry_run: bool) -> Changed:
         """Cancel live jobs. A running one counts as changed when its node is told."""
@@ -136,3 +148,11 @@ class JobChanges:
             cursor = page.cursor
             if cursor is None or len(ids) > MOST_CHANGED:
                 return ids[:MOST_CHANGED], cursor is None and len(ids) <= MOST_CHANGED
+
+
+def _change_of(action: str, job_ids: Sequence[str]) -> Change:
+    """What the audit log says of jobs that are changed together."""
+    if len(job_ids) == 1:
+        return Change(action=action, kind="job", name=job_ids[0], uuid=job_ids[0])
+    after = {"jobs": len(job_ids), "first": list(job_ids[:_MOST_TOLD])}
+    return Change(action=action, kind="jobs", name=f"{len(job_ids)} jobs", after=after)

@@ -17,6 +17,7 @@ from rota.model.job import MAX_PRIORITY, Cause, JobSpec
 from rota.model.job_type import MAX_TIMEOUT_MS, check_unique_key
 from rota.model.limits import check_payload, check_range, encode_json
 from rota.model.retry import RetryPolicy
+from rota.model.triggers.durations import check_duration
 from rota.store.jobs import Admission
 from rota.store.store import Store
 
@@ -67,18 +68,23 @@ class Intake:
         if named is None:
             specs = [self.make_spec(request, now, by) for request in requests]
         else:
-            specs = [self._make_spec_named(request, now, by, f"{named}[{n}]") for n, request in enumerate(requests)]
+            specs = self._make_specs_named(requests, now, by, named)
         return self._store.enqueue_jobs(specs, now=now)
 
-    def _make_spec_named(self, request: JobRequest, now: int, by: Caller | None, name: str) -> JobSpec:
+    def _make_specs_named(
+        self, requests: Sequence[JobRequest], now: int, by: Caller | None, named: str
+    ) -> list[JobSpec]:
+        specs: list[JobSpec] = []
         try:
-            return self.make_spec(request, now, by)
+            for request in requests:
+                specs.append(self.make_spec(request, now, by))  # one by one: an error is about the one that is missing
         except InvalidInput as error:
-            raise InvalidInput(f"{name}.{error.field}", error.reason) from None
+            raise InvalidInput(f"{named}[{len(specs)}].{error.field}", error.reason) from None
         except NotAllowed as error:
-            raise NotAllowed(f"{name}: {error}") from None
+            raise NotAllowed(f"{named}[{len(specs)}]: {error}") from None
         except NotFound as error:
-            raise NotFound(error.kind, error.name, f"named by {name}") from None
+            raise NotFound(error.kind, error.name, f"named by {named}[{len(specs)}]") from None
+        return specs
 
     def is_known(self, request: JobRequest) -> bool:
         """Whether `make_spec` needs nothing of the store."""
@@ -113,16 +119,19 @@ def _run_at(request: JobRequest, now: int) -> int | None:
     if request.delay_ms is not None:
         if request.run_at is not None:
             raise InvalidInput("run_at", "cannot stand beside a delay; give one of them")
-        delay_ms = check_range("delay_ms", request.delay_ms, 0, MAX_DELAY_MS)
+        delay_ms = check_duration("delay", request.delay_ms, 0, MAX_DELAY_MS)
         return now + delay_ms if delay_ms else None
     if request.run_at is None:
         return None
-    return check_range("run_at", request.run_at, 0, MAX_INSTANT)
+    try:
+        return check_range("run_at", request.run_at, 0, MAX_INSTANT)
+    except InvalidInput:
+        raise InvalidInput("run_at", "must be epoch milliseconds, a whole number, from 1970 to 2100") from None
 
 
 def _timeout(request: JobRequest) -> int | None:
     if request.timeout_ms is not None:
-        check_range("timeout_ms", request.timeout_ms, 1, MAX_TIMEOUT_MS)
+        check_duration("timeout", request.timeout_ms, 1, MAX_TIMEOUT_MS)
     return request.timeout_ms
 
 

@@ -1,7 +1,9 @@
 """Queues as a whole: pausing, resuming, emptying. A queue is known by the name or uuid of its node type."""
 
+from contextlib import AbstractContextManager
+
 from rota.clock import Clock
-from rota.engine.audit.record import record
+from rota.engine.audit.record import Change, Recording, recorded
 from rota.engine.definitions.definitions import Definitions
 from rota.model.job import LIVE_STATES
 from rota.model.node import NodeType
@@ -24,27 +26,28 @@ class Queues:
     def pause(self, name: str) -> NodeType:
         """Give out no jobs of a queue until it is resumed. Running ones go on, new ones are accepted."""
         found = self._definitions.node_type(name)
-        self._store.pause_queue(found.uuid)
-        self._tell("pause", found)
+        with self._recorded("pause", found):
+            self._store.pause_queue(found.uuid)
         return found
 
     def resume(self, name: str) -> NodeType:
         """Give out jobs again."""
         found = self._definitions.node_type(name)
-        self._store.resume_queue(found.uuid)
-        self._tell("resume", found)
+        with self._recorded("resume", found):
+            self._store.resume_queue(found.uuid)
         return found
 
     def empty(self, name: str) -> NodeType:
         """Cancel what is live in a queue that no node serves, and forget everything that ended there."""
         found = self._definitions.node_type(name)
         query = JobQuery(queue=found.uuid, states=LIVE_STATES)
-        while jobs := self._store.list_jobs(query, limit=_STEP).jobs:
-            self._store.cancel_jobs([job.id for job in jobs], now=self._clock.now())
-        while self._store.trim_history(found.uuid, ended_before=_FAR_FUTURE, keep=0, limit=_STEP):
-            pass  # one step at a time
-        self._tell("empty", found)
+        with self._recorded("empty", found):
+            while jobs := self._store.list_jobs(query, limit=_STEP).jobs:
+                self._store.cancel_jobs([job.id for job in jobs], now=self._clock.now())
+            while self._store.trim_history(found.uuid, ended_before=_FAR_FUTURE, keep=0, limit=_STEP):
+                pass  # one step at a time
         return found
 
-    def _tell(self, action: str, node_type: NodeType) -> None:
-        record(self._store, action, "queue", node_type.name, uuid=node_type.uuid, now=self._clock.now())
+    def _recorded(self, action: str, node_type: NodeType) -> AbstractContextManager[Recording]:
+        change = Change(action=action, kind="queue", name=node_type.name, uuid=node_type.uuid)
+        return recorded(self._store, change, now=self._clock.now())

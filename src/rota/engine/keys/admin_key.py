@@ -4,7 +4,7 @@ import secrets
 
 from msgspec import Struct
 
-from rota.engine.audit.record import record
+from rota.engine.audit.record import Change, recorded
 from rota.engine.keys.dev_key import DEV_KEY, end_dev_key, is_dev_key
 from rota.engine.keys.hashes import hash_chosen_key, hash_made_key, matches_hash
 from rota.errors import InvalidInput, NotFound
@@ -21,17 +21,17 @@ ADMIN_KEY = "admin"
 def replace_key(store: Store) -> str:
     """A new admin key in place of whatever was kept. It is shown once; only its hash stays."""
     key = secrets.token_urlsafe(32)
-    store.put_setting(SETTING, hash_made_key(key))
-    record(store, "replace", "key", ADMIN_KEY)
-    end_dev_key(store)
+    with recorded(store, Change(action="replace", kind="key", name=ADMIN_KEY)):
+        store.put_setting(SETTING, hash_made_key(key))
+        end_dev_key(store)
     return key
 
 
 def revoke_admin_key(store: Store) -> None:
     """Forget the admin key. Servers without one in their settings refuse it within seconds."""
-    if not store.delete_setting(SETTING):
-        raise NotFound("key", ADMIN_KEY)
-    record(store, "revoke", "key", ADMIN_KEY)
+    with recorded(store, Change(action="revoke", kind="key", name=ADMIN_KEY)):
+        if not store.delete_setting(SETTING):
+            raise NotFound("key", ADMIN_KEY)
 
 
 def has_admin_key(store: Store) -> bool:

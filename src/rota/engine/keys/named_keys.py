@@ -8,7 +8,7 @@ import secrets
 import msgspec
 from msgspec import Struct
 
-from rota.engine.audit.record import record
+from rota.engine.audit.record import Change, recorded
 from rota.engine.keys.access import SCOPES_OF, Caller, Role, Scope, scopes_of_old_key
 from rota.engine.keys.dev_key import end_dev_key
 from rota.engine.keys.hashes import hash_made_key, matches_hash
@@ -71,10 +71,10 @@ def make_key(
         expires_at=expires_at,
         has_whole_role=scopes == SCOPES_OF[role],
     )
-    store.put_setting(_SETTING + key_id, msgspec.json.encode(kept).decode())
     shown = {"role": role, "scopes": sorted(scopes), "expires_at": expires_at}
-    record(store, "create", KIND, name, uuid=key_id, after=shown, now=now)
-    end_dev_key(store)
+    with recorded(store, Change(action="create", kind=KIND, name=name, uuid=key_id, after=shown), now=now):
+        store.put_setting(_SETTING + key_id, msgspec.json.encode(kept).decode())
+        end_dev_key(store)
     return key, kept
 
 
@@ -88,10 +88,9 @@ def revoke_key(store: Store, name: str) -> NamedKey:
     """Forget a key, by name or id. Servers refuse it within seconds."""
     for one in list_keys(store):
         if name in (one.name, one.id):
-            store.delete_setting(_SETTING + one.id)
-            record(
-                store, "revoke", KIND, one.name, uuid=one.id, before={"role": one.role, "scopes": sorted(one.scopes)}
-            )
+            before = {"role": one.role, "scopes": sorted(one.scopes)}
+            with recorded(store, Change(action="revoke", kind=KIND, name=one.name, uuid=one.id, before=before)):
+                store.delete_setting(_SETTING + one.id)
             return one
     raise NotFound("key", name, "`rota key list` shows them")
 

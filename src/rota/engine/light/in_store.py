@@ -12,6 +12,7 @@ import msgspec
 from msgspec import structs
 
 from rota.engine.definitions.built_in import LIGHT_JOB_TYPE, ensure_built_in
+from rota.engine.definitions.ownership import MANAGED_BY_LIGHT
 from rota.engine.engine import Engine
 from rota.engine.light.scheduler import DefinitionPage, DefinitionQuery
 from rota.errors import Conflict, NotFound
@@ -22,7 +23,6 @@ from rota.model.schedules.schedule import Overlap, Schedule
 from rota.model.triggers.catch_up import CatchUpMode
 from rota.store.schedules import ScheduleEntry
 
-MANAGED_BY = "light"
 KIND = "task definition"
 _READABLE = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._:/-]+")
 _LONGEST = 100
@@ -60,9 +60,10 @@ class StoreScheduler:
     def _insert(self, command: TaskDefinition, left: ScheduleEntry | None) -> None:
         """Make its schedule, in the place of one that is over."""
         if left is not None:
-            self._engine.schedules.remove([left.schedule])
+            self._engine.store.delete_schedules([left.schedule.uuid])
         try:
-            self._engine.schedules.create(self._request(command), managed_by=MANAGED_BY)
+            now = self._engine.clock.now()
+            self._engine.schedules.create(self._request(command, now), managed_by=MANAGED_BY_LIGHT, now=now)
         except Conflict:
             raise _RaceLost from None  # somebody else made one for the same key
 
@@ -70,7 +71,9 @@ class StoreScheduler:
         def change(entry: ScheduleEntry, now: int) -> Schedule:
             if is_over(entry):
                 raise _RaceLost
-            made = self._engine.schedules.make(self._request(command), entry.schedule.uuid, now, managed_by=MANAGED_BY)
+            made = self._engine.schedules.make(
+                self._request(command, now), entry.schedule.uuid, now, managed_by=MANAGED_BY_LIGHT
+            )
             return structs.replace(made, created_at=entry.schedule.created_at)
 
         try:
@@ -78,8 +81,7 @@ class StoreScheduler:
         except NotFound:
             raise _RaceLost from None
 
-    def _request(self, command: TaskDefinition) -> ScheduleRequest:
-        now = self._engine.clock.now()
+    def _request(self, command: TaskDefinition, now: int) -> ScheduleRequest:
         ensure_built_in(self._engine.definitions, LIGHT_JOB_TYPE, now)
         return request_of(settled(command, now), now)
 
@@ -94,12 +96,20 @@ class StoreScheduler:
         return DefinitionPage(_definitions(page.entries, query), page.cursor)
 
     def _entry(self, key: TaskKey) -> ScheduleEntry | None:
-        uuid = self._engine.store.schedule_uuid(schedule_name(key))
-        return None if uuid is None else self._engine.store.find_schedules([uuid])[0]
+        name = schedule_name(key)
+        uuid = self._engine.store.schedule_uuid(name)
+        entry = None if uuid is None else self._engine.store.find_schedules([uuid])[0]
+        if entry is not None and not _is_definition(entry):
+            raise Conflict(f"there is a schedule {name!r} that is no task definition; give one of them another name")
+        return entry
 
 
 class _RaceLost(Exception):
     """What the command was to change is no longer as it was."""
+
+
+def _is_definition(entry: ScheduleEntry) -> bool:
+    return entry.schedule.managed_by == MANAGED_BY_LIGHT
 
 
 def is_over(entry: ScheduleEntry) -> bool:
@@ -117,7 +127,7 @@ def request_of(definition: TaskDefinition, now: int) -> ScheduleRequest:
     )
     every = definition.frequency
     if every is None:
-        at = max(definition.start or now, now)
+        at = max(definition.start or 0, now + 1)  # everything up to now counts as decided
         return structs.replace(request, at=at, catch_up=CatchUpRequest(CatchUpMode.LAST, "none"))
     catch_up = CatchUpRequest(CATCH_UP.mode, CATCH_UP.window_ms, CATCH_UP.max_fires)
     frequency = Frequency(every.time_unit, every.time)
@@ -139,7 +149,7 @@ def definition_of(entry: ScheduleEntry) -> TaskDefinition:
 
 
 def _definitions(entries: list[ScheduleEntry], query: DefinitionQuery) -> list[TaskDefinition]:
-    found = (definition_of(entry) for entry in entries if not is_over(entry))
+    found = (definition_of(entry) for entry in entries if _is_definition(entry) and not is_over(entry))
     return [one for one in found if query.matches(one)]
 
 

@@ -3,7 +3,7 @@
 The request is a setting in the store, which the node reads with its next beat.
 """
 
-from rota.engine.audit.record import record
+from rota.engine.audit.record import Change, recorded
 from rota.errors import NotFound
 from rota.model.node import Node
 from rota.store.store import Store
@@ -15,8 +15,8 @@ def request_drain(store: Store, uuid: str) -> Node:
     """Ask a node that is there."""
     for node in store.list_nodes(since=0):
         if node.uuid == uuid:
-            store.put_setting(_SETTING + uuid, "1")
-            record(store, "drain", "node", f"{node.host}:{node.pid}", uuid=uuid)
+            with recorded(store, Change(action="drain", kind="node", name=f"{node.host}:{node.pid}", uuid=uuid)):
+                store.put_setting(_SETTING + uuid, "1")
             return node
     raise NotFound("node", uuid)
 

@@ -1,17 +1,19 @@
 """Backfill: jobs for instants of a schedule that lie in the past, made on purpose.
 
 They have a place of their own beside the ticks: they move no cursor and count as no run. The id of each job follows
+from contextlib import AbstractContextManager
 from the schedule and the instant, so no instant is made up for twice: not by repeating a backfill that was cut short,
 not by a range that overlaps an earlier one, not by two people at once. `force` gives the jobs ids of their own.
 The schedule's state keeps the latest backfills; all that is told about one follows from its record.
 """
 
+from contextlib import AbstractContextManager
 from hashlib import blake2b
 
 from msgspec import Struct, structs
 
 from rota.clock import Clock
-from rota.engine.audit.record import record
+from rota.engine.audit.record import Change, Recording, recorded
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.jobs.spec import make_spec
 from rota.engine.keys.access import Caller
@@ -25,6 +27,7 @@ from rota.model.schedules.ticking import is_excluded
 from rota.model.triggers.make_trigger import parse_choice
 from rota.model.triggers.trigger import Progress, count_nominals, nominals_between
 from rota.model.triggers.zones.dates import parse_instant
+from rota.model.triggers.zones.moments import moment
 from rota.store.schedules import MAX_TICKS, ScheduleChange, ScheduleEntry
 from rota.store.store import Store
 
@@ -85,10 +88,11 @@ class Backfills:
             entry = self._schedules.find(name)
             self._schedules.check_may_trigger(by, entry.schedule)
             plan = self._plan(entry, request)
-            if self._is_recorded(entry, plan.backfill) or self._record(entry, plan.backfill):
-                self._make_jobs(entry.schedule, plan)
-                self._tell("backfill", entry.schedule, plan.backfill)
-                return plan
+            with self._recorded("backfill", entry.schedule, plan.backfill) as recording:
+                if self._is_recorded(entry, plan.backfill) or self._record(entry, plan.backfill):
+                    self._make_jobs(entry.schedule, plan)
+                    return plan
+                recording.nothing_was_done()
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
     def find(self, name: str, backfill_id: str) -> tuple[Schedule, Backfill]:
@@ -112,13 +116,15 @@ class Backfills:
         for _ in range(_TRIES):
             entry = self._schedules.find(name)
             _, backfill = self.find(name, backfill_id)
-            if backfill.cancelled or self._record(entry, structs.replace(backfill, cancelled=True)):
-                self._tell("cancel backfill", entry.schedule, backfill)
-                return self._cancel_jobs(entry.schedule, backfill)
+            with self._recorded("cancel backfill", entry.schedule, backfill) as recording:
+                if backfill.cancelled or self._record(entry, structs.replace(backfill, cancelled=True)):
+                    return self._cancel_jobs(entry.schedule, backfill)
+                recording.nothing_was_done()
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
-    def _tell(self, action: str, schedule: Schedule, backfill: Backfill) -> None:
-        record(self._store, action, KIND, schedule.name, uuid=schedule.uuid, after=backfill, now=self._clock.now())
+    def _recorded(self, action: str, schedule: Schedule, backfill: Backfill) -> AbstractContextManager[Recording]:
+        change = Change(action=action, kind=KIND, name=schedule.name, uuid=schedule.uuid, after=backfill)
+        return recorded(self._store, change, now=self._clock.now())
 
     def _plan(self, entry: ScheduleEntry, request: BackfillRequest) -> BackfillPlan:
         # Of a clock that is ahead, what is past would be yet to come.
@@ -217,9 +223,9 @@ def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
     zone = schedule.trigger.zone
     start, end = parse_instant("start", request.start, zone), parse_instant("end", request.end, zone)
     if end <= start:
-        raise InvalidInput("end", f"{request.end} is not after the start; the range is (start, end]")
+        raise InvalidInput("end", f"{moment(end, zone)} is not after the start; the range is (start, end]")
     if end > now:
-        raise InvalidInput("end", f"{request.end} is not in the past; a backfill makes up for what is over")
+        raise InvalidInput("end", f"{moment(end, zone)} is not in the past; a backfill makes up for what is over")
     overlap = parse_choice("overlap", Overlap, request.overlap)
     if overlap not in (Overlap.BUFFER_ALL, Overlap.ALLOW):
         raise InvalidInput("overlap", f"a backfill knows buffer_all and allow only, got {request.overlap!r}")

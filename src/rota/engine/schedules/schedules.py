@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from msgspec import structs
 
 from rota.clock import Clock
-from rota.engine.audit.record import record, record_change
+from rota.engine.audit.record import Change, change_of, recorded
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.definitions.ownership import refuse_file_owned
+from rota.engine.definitions.ownership import refuse_file_owned, refuse_task_definition
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_make, check_may_trigger
@@ -18,8 +18,15 @@ from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
-from rota.model.schedules.ticking import aimed, first_state
-from rota.model.triggers.trigger import IntervalTrigger, OnceTrigger, count_nominals, last_nominal, next_nominal
+from rota.model.schedules.ticking import aimed, first_state, is_ahead, looked_at_again, set_back
+from rota.model.triggers.trigger import (
+    IntervalTrigger,
+    OnceTrigger,
+    Trigger,
+    count_nominals,
+    last_nominal,
+    next_nominal,
+)
 from rota.store.jobs import Admission
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Store
@@ -49,11 +56,17 @@ class Schedules:
         return entry
 
     def create(
-        self, request: ScheduleRequest, *, by: Caller | None = None, uuid: str | None = None, managed_by: str = ""
+        self,
+        request: ScheduleRequest,
+        *,
+        by: Caller | None = None,
+        uuid: str | None = None,
+        managed_by: str = "",
+        now: int | None = None,
     ) -> ScheduleEntry:
         """A new schedule. One that would never fire is refused, unless it is defined in a file; so is one that makes
-        what the caller may not."""
-        now = self._clock.now()
+        what the caller may not. A caller whose request says something about `now` hands it in."""
+        now = self._clock.now() if now is None else now
         schedule = self.make(request, uuid or new_id(now), now, managed_by=managed_by)
         self._check_may_make(by, schedule)
         if schedule.paused and managed_by and not schedule.pause_note:
@@ -62,10 +75,7 @@ class Schedules:
         if state.nominal is None and not schedule.paused and not managed_by:
             field = "at" if isinstance(schedule.trigger, OnceTrigger) else "end"
             raise InvalidInput(field, f"{schedule.name!r} would never fire: its time is over")
-        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
-            raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
-        record_change(self._store, KIND, before=None, after=schedule, now=now)
-        return ScheduleEntry(schedule, state)
+        return self._put_new(schedule, state, now)
 
     def define(
         self, uuid: str, request: ScheduleRequest, *, managed_by: str, last_scheduled_at: int | None = None
@@ -75,9 +85,12 @@ class Schedules:
         schedule = self.make(request, uuid, now, managed_by=managed_by)
         last = None if last_scheduled_at is None else min(last_scheduled_at, now)
         state = aimed(schedule, ScheduleState(cursor=now - 1, last_scheduled_at=last), now)
-        if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
-            raise Conflict(f"there is a schedule {uuid} already")
-        record_change(self._store, KIND, before=None, after=schedule, now=now)
+        return self._put_new(schedule, state, now)
+
+    def _put_new(self, schedule: Schedule, state: ScheduleState, now: int) -> ScheduleEntry:
+        with recorded(self._store, change_of(KIND, None, schedule), now=now):
+            if not self._store.put_schedules([ScheduleChange(schedule, state, None)])[0]:
+                raise Conflict(f"there is a schedule with the uuid {schedule.uuid} already")
         return ScheduleEntry(schedule, state)
 
     def make(self, request: ScheduleRequest, uuid: str, now: int, *, managed_by: str = "") -> Schedule:
@@ -96,6 +109,10 @@ class Schedules:
             now=None if managed_by else now,
             managed_by=managed_by,
         )
+
+    def has_passed(self, trigger: Trigger) -> bool:
+        """Whether it is a single time that is over."""
+        return isinstance(trigger, OnceTrigger) and trigger.at is not None and trigger.at < self._clock.now()
 
     def _target(self, name: str) -> tuple[JobType, str]:
         if not name:
@@ -122,6 +139,7 @@ class Schedules:
 
         def change(entry: ScheduleEntry, now: int) -> Schedule:
             refuse_file_owned(entry.schedule)
+            refuse_task_definition(entry.schedule)
             if expected is not None and entry.state.version != expected:
                 raise Conflict(f"schedule {name!r} is at version {entry.state.version}, not {expected}; read it again")
             made = self.make(request, entry.schedule.uuid, now, managed_by=entry.schedule.managed_by)
@@ -131,18 +149,25 @@ class Schedules:
             kept_name = entry.schedule.name if request.name is None else made.name
             return structs.replace(made, name=kept_name, created_at=entry.schedule.created_at)
 
-        return self.change(name, change)
+        return self.change(name, change, sets_back=True)
 
-    def change(self, name: str, make: Callable[[ScheduleEntry, int], Schedule]) -> ScheduleEntry:
-        """Put another definition in the place of one, and account for the ticks that the old one leaves undecided."""
+    def change(
+        self, name: str, make: Callable[[ScheduleEntry, int], Schedule], *, sets_back: bool = False
+    ) -> ScheduleEntry:
+        """Put another definition in the place of one, and account for the ticks that the old one leaves undecided.
+
+        With `sets_back`, one that a wrong clock sent into the future goes on from now. Only a person asks for that: a
+        process whose own clock is behind must not fire everything again."""
         for _ in range(_TRIES):
             entry, now = self.find(name), self._clock.now()
             schedule = make(entry, now)
-            if schedule == entry.schedule:
+            if sets_back and is_ahead(entry.schedule, entry.state, now):
+                schedule, state = set_back(schedule, entry.state, now)
+                entry = structs.replace(entry, state=state)
+            elif schedule == entry.schedule:
                 return entry
             told = self._tell_left_out(entry, schedule, now)
-            if told and (changed := self._put(told, schedule, _aimed_anew(told, schedule, now))):
-                record_change(self._store, KIND, before=entry.schedule, after=schedule, now=now)
+            if told and (changed := self._put(told, schedule, now)):
                 return changed
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
@@ -173,17 +198,25 @@ class Schedules:
 
     def remove(self, schedules: Sequence[Schedule]) -> None:
         """Remove schedules, whoever owns them."""
-        self._store.delete_schedules([one.uuid for one in schedules])
-        for one in schedules:
-            record_change(self._store, KIND, before=one, after=None, now=self._clock.now())
+        with recorded(self._store, *(change_of(KIND, one, None) for one in schedules), now=self._clock.now()):
+            self._store.delete_schedules([one.uuid for one in schedules])
 
     def pause(self, name: str, note: str = "") -> ScheduleEntry:
         """Decide no ticks until it is resumed."""
         return self.change(name, lambda entry, _: structs.replace(entry.schedule, paused=True, pause_note=note))
 
     def resume(self, name: str) -> ScheduleEntry:
-        """Decide ticks again, from now on. What passed while it was paused is one row: skipped, `paused`."""
-        return self.change(name, lambda entry, _: structs.replace(entry.schedule, paused=False, pause_note=""))
+        """Decide ticks again, from now on. What passed while it was paused is one row: skipped, `paused`. One that a
+        wrong clock sent into the future is set back to now, whether it was paused or not."""
+
+        def resumed(entry: ScheduleEntry, now: int) -> Schedule:
+            return structs.replace(entry.schedule, paused=False, pause_note="")
+
+        return self.change(name, resumed, sets_back=True)
+
+    def set_back(self, name: str) -> ScheduleEntry:
+        """Let a schedule that a wrong clock sent into the future go on from now, paused or not."""
+        return self.change(name, lambda entry, _: entry.schedule, sets_back=True)
 
     def _tell_left_out(self, entry: ScheduleEntry, new: Schedule, now: int) -> ScheduleEntry | None:
         """Write one row for the ticks up to now that nobody will decide any more; None if somebody else was faster.
@@ -214,19 +247,23 @@ class Schedules:
         request = JobRequest(
             job_type=schedule.job_type, arguments=schedule.arguments, priority=schedule.priority, cause=cause
         )
-        made = self._intake.enqueue([request])[0]
-        record(self._store, "run", KIND, schedule.name, uuid=schedule.uuid, after={"job": made.job_id})
+        run = Change(action="run", kind=KIND, name=schedule.name, uuid=schedule.uuid)
+        with recorded(self._store, run) as recording:
+            made = self._intake.enqueue([request])[0]
+            recording.was(structs.replace(run, after={"job": made.job_id}))
         return made
 
     def check_may_trigger(self, by: Caller | None, schedule: Schedule) -> None:
         """Refuse a caller who may not have the jobs of a schedule made."""
         check_may_trigger(by, self._definitions.job_type(schedule.job_type))
 
-    def _put(self, entry: ScheduleEntry, schedule: Schedule, state: ScheduleState) -> ScheduleEntry | None:
+    def _put(self, entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleEntry | None:
         """Store a change; None if somebody else was faster."""
-        newer = structs.replace(state, version=entry.state.version + 1)
-        if not self._store.put_schedules([ScheduleChange(schedule, newer, entry.state.version)])[0]:
-            return None
+        newer = structs.replace(_aimed_anew(entry, schedule, now), version=entry.state.version + 1)
+        with recorded(self._store, change_of(KIND, entry.schedule, schedule), now=now) as recording:
+            if not self._store.put_schedules([ScheduleChange(schedule, newer, entry.state.version)])[0]:
+                recording.nothing_was_done()
+                return None
         return structs.replace(entry, schedule=schedule, state=newer)
 
 
@@ -252,4 +289,4 @@ def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleS
         state = structs.replace(state, cursor=max(now, state.cursor or now))
     if is_resumed:
         state = structs.replace(state, jobs=entry.live_jobs)
-    return aimed(schedule, state, now)
+    return looked_at_again(schedule, aimed(schedule, state, now), now)

@@ -18,14 +18,12 @@ from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec
 from rota.model.job_type import JobType
 from rota.model.schedules.schedule import Overlap, Schedule, Tick, TickStatus
-from rota.model.schedules.ticking import Decision, Situation, decide
+from rota.model.schedules.ticking import LOOK_MS, Decision, Situation, decide, looked_at_again
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Store
 
 LEASE_MS = 5_000
 """A ticker that dies with schedules in hand delays them by no more than this."""
-LOOK_MS = 500
-"""A schedule that another process makes is noticed within this time."""
 PAUSE_MS = 30
 """Between two rounds, so that schedules due at nearly the same time are fired together."""
 _PER_ROUND = 500
@@ -125,7 +123,7 @@ class Ticker:
             waiting_jobs=entry.waiting_jobs,
             last_ended=self._last_ended(entry),
         )
-        return _with_jobs(entry, decide(schedule, entry.state, situation), job_type, now)
+        return firing_of(entry, decide(schedule, entry.state, situation), job_type, now)
 
     def _queue_of(self, job_type: JobType) -> str:
         return self._definitions.node_type(job_type.node_type).uuid
@@ -157,7 +155,7 @@ class Ticker:
                 self._observers.tell(TicksDecided(one.schedule.name, one.schedule.queue, one.ticks))
 
 
-def _with_jobs(entry: ScheduleEntry, decision: Decision, job_type: JobType, now: int) -> Firing:
+def firing_of(entry: ScheduleEntry, decision: Decision, job_type: JobType, now: int) -> Firing:
     """The decision with the jobs that its ticks make."""
     schedule = entry.schedule
     ticks: list[Tick] = []
@@ -172,8 +170,7 @@ def _with_jobs(entry: ScheduleEntry, decision: Decision, job_type: JobType, now:
     state = decision.state
     if schedule.follows_jobs:
         state = structs.replace(state, jobs=(*state.jobs, *(spec.id for spec in specs)))
-    if state.due is None and schedule.waits_for_end:
-        state = structs.replace(state, due=now + LOOK_MS)
+    state = looked_at_again(schedule, state, now)
     return Firing(schedule, entry.state.version, state, tuple(ticks), tuple(specs), decision.cancels)
 
 

@@ -28,9 +28,8 @@ class Topics:
         self._store = store
 
     def publish(self, topic: str, records: Sequence[TopicRecord]) -> list[int]:
-        check_topic("topic", topic)
         for record in records:
-            encode_json("record", [record.key, record.value, record.headers], MAX_RECORD_BYTES)
+            check_record(topic, record)
         return self._store.append_topic(topic, records)
 
     def read(self, topic: str, *, offset: int, limit: int) -> TopicPage:
@@ -41,6 +40,12 @@ class Topics:
         if offset >= 0:
             return page
         return self.read(topic, offset=max(page.topic.end + offset, 0), limit=limit)
+
+
+def check_record(topic: str, record: TopicRecord) -> None:
+    """Refuse what no topic can carry."""
+    check_topic("topic", topic)
+    encode_json("record", [record.key, record.value, record.headers], MAX_RECORD_BYTES)
 
 
 def named_record(id: str, *, key: object, value: object, now: int) -> TopicRecord:

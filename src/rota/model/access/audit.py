@@ -1,4 +1,5 @@
-"""The audit log: who changed what. An entry is written once and never changed."""
+"""The audit log: who changed what. An entry is written before its change is made, and settled after it; a settled one
+is never changed."""
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +24,9 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: str
     """A UUIDv7: entries are in the order of their ids."""
+    is_done: bool = True
+    """False of one that was begun and not settled: whoever made the change died, or lost the store, in the middle of
+    it, and it is not known whether it was made. Stands behind the id also in stores, which find it there."""
     time: int
     who: str
     origin: str

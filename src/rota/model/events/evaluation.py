@@ -100,7 +100,7 @@ def evaluate(
     )
 
 
-def place_of(configuration: Configuration, event: Event) -> int:
+def place_of(configuration: Configuration, event: Event | EventRef) -> int:
     """Where an event stands on the configuration's clock."""
     return event.time if configuration.clock is ClockKind.EVENT else event.received_at * 1_000
 
@@ -159,9 +159,7 @@ def _with_event(
     after = list(evidence)
     for n in hits:
         newest = after[n].newest
-        is_newest = newest is None or place >= (
-            newest.time if configuration.clock is ClockKind.EVENT else newest.received_at * 1_000
-        )
+        is_newest = newest is None or place >= place_of(configuration, newest)
         spans = after[n].spans
         if counts_when_stored(configuration, n):
             spans = merged([*spans, (place, place + configuration.dependencies[n].life_us)])[-MAX_SPANS:]
@@ -221,16 +219,13 @@ def _row(
     at: int,
 ) -> Row:
     ref = ref_of(event) if event else state.evidence[number].newest
-    place = None
-    if ref is not None:
-        place = ref.time if configuration.clock is ClockKind.EVENT else ref.received_at * 1_000
     last = state.last_execution
     return Row(
         dependency=configuration.dependencies[number],
         is_met=is_met,
         is_hit=event is not None,
         event=ref,
-        age_us=None if place is None else at - place,
+        age_us=None if ref is None else at - place_of(configuration, ref),
         is_newer=None if last is None or ref is None else ref.time > last,
     )
 

@@ -2,10 +2,18 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rota.model.events.configuration import Configuration, ConfigurationState, Dependency, Group
-from rota.model.events.evaluation import Evaluation, Row, Verdict, counts_when_stored, lacking, standing_rows
+from rota.model.events.evaluation import (
+    Evaluation,
+    Row,
+    Verdict,
+    counts_when_stored,
+    lacking,
+    place_of,
+    standing_rows,
+)
 from rota.model.events.event import EventRef, shown_time
 
 
@@ -29,6 +37,30 @@ class Explanation(Struct, frozen=True, kw_only=True):
     missing: tuple[Dependency, ...]
     """What is not valid at that instant, and would have to come; of `any_of` nothing, once one has come."""
     expires_next: Expiry | None
+
+
+Counted = Sequence[tuple[int, EventRef]]
+"""Events that validated a dependency, each with the number of that."""
+
+
+def with_events_that_counted(configuration: Configuration, evaluation: Evaluation, counted: Counted) -> Evaluation:
+    """The evaluation with, in each row, the event that counted at its instant. What is stored of a dependency is its
+    newest event, which may have come later than that; then it was an earlier one."""
+    rows = [_cited(configuration, row, n, evaluation, counted) for n, row in enumerate(evaluation.matrix)]
+    return structs.replace(evaluation, matrix=tuple(rows))
+
+
+def _cited(configuration: Configuration, row: Row, number: int, evaluation: Evaluation, counted: Counted) -> Row:
+    if row.age_us is None or row.age_us >= 0:
+        return row
+    places = [(place_of(configuration, event), event) for n, event in counted if n == number]
+    earlier = [(place, event) for place, event in places if place <= evaluation.at]
+    if not earlier:
+        return structs.replace(row, event=None, age_us=None, is_newer=None) if row.is_met else row
+    place, event = max(earlier, key=lambda one: one[0])
+    last = evaluation.last_execution
+    is_newer = None if last is None else event.time > last
+    return structs.replace(row, event=event, age_us=evaluation.at - place, is_newer=is_newer)
 
 
 def explain(
@@ -105,7 +137,16 @@ def _waited_for(group: Group, configuration: Configuration) -> str:
 def _why_met(row: Row, last: Evaluation) -> str:
     if row.is_hit and row.event and row.event.id == last.event.id:
         return f"{named(row.dependency)} is met by this event"
-    return f"{named(row.dependency)} is valid ({_age(row)} of {row.dependency.life_s} s)"
+    if row.event is None:
+        return f"{named(row.dependency)} was valid then"
+    return f"{named(row.dependency)} is valid by {_told(row)} ({_age(row)} of {row.dependency.life_s} s)"
+
+
+def _told(row: Row) -> str:
+    """The event that counted; its resource where the dependency does not say it already."""
+    assert row.event is not None
+    which = "its event" if row.event.resource == row.dependency.resource else row.event.resource
+    return f"{which} of {shown_time(row.event.time)}"
 
 
 def _why_not(row: Row, configuration: Configuration) -> str:

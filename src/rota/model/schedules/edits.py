@@ -13,6 +13,8 @@ from rota.model.schedules.schedule import Schedule
 from rota.model.triggers.trigger import CronTrigger, FrequencyTrigger, IntervalTrigger, OnceTrigger, Trigger
 
 FIELDS = ScheduleRequest.__struct_fields__
+OTHER_WORDS = {"every": "interval", "arguments": "job_arguments"}
+"""What people may say instead, in files, in the API and on the command line."""
 _AT_PATH = re.compile(r"(.*) - at `\$\.?(.*)`", re.DOTALL)
 _OF_KIND = {"cron": ("dialect", "days", "dst"), "interval": ("anchor", "phase")}
 """Fields that mean something for one kind of times only."""
@@ -20,8 +22,23 @@ _OF_KIND = {"cron": ("dialect", "days", "dst"), "interval": ("anchor", "phase")}
 Fields = Mapping[str, object]
 
 
+def in_one_word(fields: Fields) -> dict[str, object]:
+    """The fields under the names that a request has for them."""
+    found = dict(fields)
+    for other, own in OTHER_WORDS.items():
+        if other not in found:
+            continue
+        value = found.pop(other)
+        if value is not None and found.get(own) is not None:
+            raise InvalidInput(other, f"means the same as {own}; give one of them")
+        if value is not None or own not in found:
+            found[own] = value
+    return found
+
+
 def request_from(fields: Fields) -> ScheduleRequest:
     """The request with these fields; `InvalidInput` names the one that is wrong."""
+    fields = in_one_word(fields)
     for name in fields:
         if name not in FIELDS:
             close = get_close_matches(name, FIELDS, n=1)
@@ -37,6 +54,7 @@ def request_from(fields: Fields) -> ScheduleRequest:
 def changed_request(request: ScheduleRequest, changes: Fields) -> ScheduleRequest:
     """A request with some fields changed; None sets one back. Times of another kind take the place of the old ones, and
     an event to emit that of the job type."""
+    changes = in_one_word(changes)
     fields: dict[str, object] = msgspec.to_builtins(request)
     given = [kind for kind in KINDS if changes.get(kind) is not None]
     for kind in KINDS if given else ():

@@ -8,7 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from rota.model.limits import check_range
-from rota.model.triggers.durations import DAY_MS, SECOND_MS
+from rota.model.triggers.durations import DAY_MS, SECOND_MS, check_duration
 from rota.model.triggers.trigger import (
     Progress,
     Trigger,
@@ -48,7 +48,7 @@ class CatchUp(Struct, frozen=True, omit_defaults=True, kw_only=True):
     def check(self, field: str) -> None:
         """Refuse a policy that cannot be meant."""
         if self.window_ms is not None:
-            check_range(f"{field}.window", self.window_ms, MIN_WINDOW_MS, MAX_WINDOW_MS)
+            check_duration(f"{field}.window", self.window_ms, MIN_WINDOW_MS, MAX_WINDOW_MS)
         check_range(f"{field}.max", self.max_fires, 1, MAX_FIRES)
 
 

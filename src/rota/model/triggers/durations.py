@@ -37,6 +37,30 @@ def parse_duration(field: str, text: str, *, least_ms: int = 1) -> int:
     return round(millis)
 
 
+def check_duration(field: str, value: object, low_ms: int, high_ms: int) -> int:
+    """Milliseconds within bounds, which an error tells in words."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInput(field, f"must be a duration such as 90s, or whole milliseconds, got {value!r:.100}")
+    if not low_ms <= value <= high_ms:
+        low, high = _bound_words(low_ms), _bound_words(high_ms)
+        raise InvalidInput(field, f"must be from {low} to {high}, got {_bound_words(value)}")
+    return value
+
+
+def read_duration(field: str, value: object, low_ms: int, high_ms: int) -> int:
+    """Milliseconds within bounds, of text with a unit or of a number, which is milliseconds already."""
+    millis = parse_duration(field, value, least_ms=low_ms) if isinstance(value, str) else value
+    return check_duration(field, millis, low_ms, high_ms)
+
+
+def _bound_words(millis: int) -> str:
+    if millis <= 0:
+        return "less than 0" if millis else "0"
+    if millis == MAX_INTERVAL_MS:
+        return "ten years"
+    return duration_words(millis) if millis < 100 * MAX_INTERVAL_MS else "more than a thousand years"
+
+
 def duration_words(millis: int) -> str:
     """`5 minutes`, `1 hour 30 minutes`."""
     pieces = []

@@ -12,10 +12,11 @@ from rota.model.triggers.cron.check import check_fires
 from rota.model.triggers.cron.cron import Days, Dialect
 from rota.model.triggers.cron.fires import Dst
 from rota.model.triggers.cron.parser import Every, Reboot, parse_cron_line
-from rota.model.triggers.durations import MAX_INTERVAL_MS
+from rota.model.triggers.durations import MAX_INTERVAL_MS, check_duration
 from rota.model.triggers.interval import Anchor, TimeUnit
 from rota.model.triggers.trigger import CronTrigger, FrequencyTrigger, IntervalTrigger, OnceTrigger, Progress, Trigger
 from rota.model.triggers.zones.dates import parse_instant
+from rota.model.triggers.zones.moments import moment
 from rota.model.triggers.zones.offsets import MIN_SECONDS
 from rota.model.triggers.zones.zones import UTC, parse_zone
 
@@ -58,9 +59,9 @@ def read_bounds(
         end=None if end is None else parse_instant("endDate", end, read_in),
         tz=zone,
         utc=utc,
-        jitter_ms=check_range("jitter", jitter_ms, 0, MAX_JITTER_MS),
+        jitter_ms=check_duration("jitter", jitter_ms, 0, MAX_JITTER_MS),
     )
-    _check_order(bounds.start, bounds.end)
+    _check_order(bounds.start, bounds.end, bounds.zone)
     return bounds
 
 
@@ -97,9 +98,9 @@ def make_interval(
 ) -> IntervalTrigger:
     """Every so many milliseconds."""
     trigger = IntervalTrigger(
-        every_ms=check_range(where, every_ms, 1, MAX_INTERVAL_MS),
+        every_ms=check_duration(where, every_ms, 1, MAX_INTERVAL_MS),
         anchor=parse_choice("anchor", Anchor, anchor),
-        phase_ms=check_range("phase", phase_ms, 0, MAX_INTERVAL_MS),
+        phase_ms=check_duration("phase", phase_ms, 0, MAX_INTERVAL_MS),
     )
     return bounds.around(trigger)
 
@@ -117,7 +118,7 @@ def make_once(bounds: Bounds = NO_BOUNDS, *, at: object = None, delay_ms: object
         raise InvalidInput("at", "give an instant or a delay, and not both")
     trigger = OnceTrigger(
         at=None if at is None else parse_instant("at", at, bounds.zone),
-        delay_ms=None if delay_ms is None else check_range("delay", delay_ms, 0, MAX_INTERVAL_MS),
+        delay_ms=None if delay_ms is None else check_duration("delay", delay_ms, 0, MAX_INTERVAL_MS),
     )
     return bounds.around(trigger)
 
@@ -125,8 +126,8 @@ def make_once(bounds: Bounds = NO_BOUNDS, *, at: object = None, delay_ms: object
 def check_trigger(trigger: Trigger, *, now: int | None = None) -> None:
     """Refuse a trigger, such as one decoded from JSON, that the makers above would not have made."""
     parse_zone("tz", trigger.tz)
-    _check_order(trigger.start, trigger.end)
-    check_range("jitter", trigger.jitter_ms, 0, MAX_JITTER_MS)
+    _check_order(trigger.start, trigger.end, trigger.zone)
+    check_duration("jitter", trigger.jitter_ms, 0, MAX_JITTER_MS)
     match trigger:
         case CronTrigger():
             check_cron(trigger, now=now)
@@ -147,7 +148,8 @@ def check_cron(trigger: CronTrigger, *, now: int | None = None, where: str = "cr
     after = _BEGINNING if now is None else max(now, _BEGINNING if trigger.start is None else trigger.start - 1)
     first = check_fires(cron, after, zone=trigger.zone, dst=trigger.dst, where=where)
     if now is not None and trigger.end is not None and first > trigger.end:
-        raise InvalidInput(where, f'"{cron.text}" never fires before endDate; its next time would be {first}')
+        at = moment(first, trigger.zone)
+        raise InvalidInput(where, f'"{cron.text}" never fires before its end; its next time would be {at}')
     return trigger
 
 
@@ -159,6 +161,6 @@ def parse_choice(field: str, kind: type[Choice], value: object) -> Choice:
     raise InvalidInput(field, f"must be one of {', '.join(kind)}, got {value!r}")
 
 
-def _check_order(start: int | None, end: int | None) -> None:
+def _check_order(start: int | None, end: int | None, zone: str) -> None:
     if start is not None and end is not None and end < start:
-        raise InvalidInput("endDate", f"{end} is before startDate {start}")
+        raise InvalidInput("endDate", f"{moment(end, zone)} is before the start, {moment(start, zone)}")

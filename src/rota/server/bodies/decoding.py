@@ -12,11 +12,13 @@ import msgspec
 from msgspec import inspect
 
 from rota.errors import InvalidInput
-from rota.model.ids import check_id
+from rota.model.ids import check_id, reference
 from rota.server.gate.path_slashes import SLASH
+from rota.shapes.fields import UPPER_BOUNDS
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$?\.?(?P<where>.*?)`)?$", re.DOTALL)
 _FIELD = re.compile(r"^Object (?P<fault>missing required|contains unknown) field `(?P<name>.*)`$", re.DOTALL)
+_UPPER_BOUND = re.compile(r"^Expected `int` <= (\d+)$")
 _FAULTS = {"missing required": "is missing", "contains unknown": "is not known here"}
 REFERENCES = frozenset({"job_type", "node_type", "schedule", "name"})
 """Path parameters that are a uuid or a name."""
@@ -75,12 +77,7 @@ def decode_path(parameters: dict[str, Any]) -> dict[str, str]:
 def _path_value(name: str, value: str) -> str:
     if name == "uuid":
         return check_id(name, value)
-    if name not in REFERENCES:
-        return value
-    try:
-        return check_id(name, value)
-    except InvalidInput:
-        return value
+    return reference(value) if name in REFERENCES else value
 
 
 def _convert(values: Any, kind: Any, whole: str, *, strict: bool) -> Any:
@@ -100,6 +97,9 @@ def _translated(error: msgspec.ValidationError, whole: str) -> InvalidInput:
         return InvalidInput(name, _FAULTS[field["fault"]])
     if _BY_PATTERN in what:
         return InvalidInput(where or whole, "is not a UUID, such as 01890a5d-ac96-774b-bcce-b302099a8057")
+    bound = _UPPER_BOUND.match(what)
+    if bound and int(bound[1]) in UPPER_BOUNDS:
+        return InvalidInput(where or whole, f"must not be more than {UPPER_BOUNDS[int(bound[1])]}")
     reason = what.replace("`", "")
     return InvalidInput(where or whole, reason[:1].lower() + reason[1:])
 

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from rota.engine.events.explaining import evaluations_of, explanation_of
 from rota.engine.events.request import read_event
 from rota.engine.keys.access import Scope
 from rota.model.events.configuration import ClockKind, Late, Match
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
-from rota.model.events.explanation import explain
 from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
@@ -145,8 +145,7 @@ def delete_configuration(api: Api, call: Call[None, None]) -> DoneTo:
 def explain_configuration(api: Api, call: Call[None, None]) -> ExplanationShape:
     """Why it fired or did not: one sentence and the matrix; what is missing, and what expires next."""
     entry = api.engine.configurations.find(call.path["name"])
-    last = api.engine.store.list_evaluations(entry.configuration.uuid, limit=1)
-    found = explain(entry.configuration, entry.state, last[0] if last else None, api.engine.clock.now() * 1_000)
+    found = explanation_of(api.engine.store, entry, api.engine.clock.now())
     return explanation_shape(entry.configuration.name, found)
 
 
@@ -166,7 +165,7 @@ def why_configuration(api: Api, call: Call[None, None]) -> WhyShape:
 def list_evaluations(api: Api, call: Call[None, LimitQuery]) -> EvaluationList:
     """What each of the last events that matched meant, latest first."""
     one = api.engine.configurations.find(call.path["name"]).configuration
-    found = api.engine.store.list_evaluations(one.uuid, limit=call.query.limit)
+    found = evaluations_of(api.engine.store, one, limit=call.query.limit)
     return EvaluationList([evaluation_shape(one.name, each) for each in found])
 
 

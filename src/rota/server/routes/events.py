@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
+from rota.engine.events.events import EventAnswer
 from rota.engine.events.request import MAX_EVENTS, read_event, read_events
 from rota.engine.keys.access import Scope
 from rota.server.answers import Json, Refusal
@@ -72,11 +73,17 @@ async def post_events(api: Api, call: Call[object, EventQuery]) -> Response:
     now = _received_at(api, call)
     if not isinstance(call.body, list):
         event = read_event(call.body, now, api.engine.event_types)
-        return Json(answer_shape(await api.event_batcher.post([event])))
+        answer = await api.event_batcher.post([event])
+        return Json(answer_shape(answer), headers=_unmatched(answer, 1))
     good, failed = await api.in_thread(read_events, call.body, now, api.engine.event_types)
     answer = await api.event_batcher.post([event for _, event in good])
     shape = answers_shape(answer, [index for index, _ in good], failed)
-    return Json(shape, status_code=400 if failed and not good else 200)
+    return Json(shape, status_code=400 if failed and not good else 200, headers=_unmatched(answer, len(good)))
+
+
+def _unmatched(answer: EventAnswer, count: int) -> dict[str, str]:
+    """How many of the events matched no configuration, in a header: the body is as the event specification has it."""
+    return {"Rota-Unmatched": str(count - len(answer.matched))}
 
 
 @routes.post(

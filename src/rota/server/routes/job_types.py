@@ -37,7 +37,7 @@ class NewJobType(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             metadata=self.metadata,
             unique=_unique(self.unique),
             node_type=self.node_type,
-            timeout_ms=self.timeout,
+            timeout_ms=fields.timeout_ms(self.timeout),
             retry=self.retries.policy(),
             on_node_death=self.on_node_death,
         )
@@ -117,6 +117,8 @@ def change_job_type(api: Api, call: Call[JobTypeChange, None]) -> JobTypeShape:
     given = {key: value for key, value in structs.asdict(call.body).items() if value is not UNSET}
     names = {"timeout": "timeout_ms", "retries": "retry"}
     changes = {names.get(key, key): value for key, value in given.items()}
+    if call.body.timeout is not UNSET:
+        changes["timeout_ms"] = fields.timeout_ms(call.body.timeout)
     if "unique" in changes:
         changes["unique"] = _unique(changes["unique"])
     if isinstance(call.body.retries, fields.RetriesChange):

@@ -7,7 +7,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from rota.engine.schedules.backfill import DEFAULT_MOST, MOST, BackfillRequest
 from rota.errors import InvalidInput
-from rota.model.schedules.edits import changed_request
+from rota.model.ids import reference
+from rota.model.schedules.edits import OTHER_WORDS, changed_request, in_one_word
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import Overlap
 from rota.shapes import fields
@@ -18,19 +19,28 @@ class NewSchedule(ScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fie
 
     job_type: str = ""
     """Name or uuid."""
-    job_type_uuid: fields.Uuid | None = None
+    job_type_uuid: fields.Reference | None = None
     """The same, as Synchrony names it. Its intervals make their jobs whatever still runs, and catch up on nothing,
     unless `overlap` and `catch_up` say otherwise."""
 
+    every: int | str | None = None
+    """Another word for `interval`."""
+    arguments: dict[str, object] | None = None
+    """Another word for `job_arguments`."""
+
     def request(self) -> ScheduleRequest:
         given = {name: getattr(self, name) for name in ScheduleRequest.__struct_fields__}
-        request = ScheduleRequest(**given | {"job_type": self._job_type()})
+        request = ScheduleRequest(**given | self._in_one_word() | {"job_type": self._job_type()})
         return request if self.job_type_uuid is None else request.as_in_synchrony()
+
+    def _in_one_word(self) -> dict[str, Any]:
+        names = [*OTHER_WORDS, *OTHER_WORDS.values()]
+        return in_one_word({name: getattr(self, name) for name in names if getattr(self, name)})
 
     def _job_type(self) -> str:
         if self.job_type and self.job_type_uuid is not None:
             raise InvalidInput("job_type_uuid", "give it or job_type, and not both")
-        return self.job_type_uuid.lower() if self.job_type_uuid else self.job_type
+        return reference(self.job_type_uuid) if self.job_type_uuid else self.job_type
 
 
 class WholeSchedule(NewSchedule, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,7 +75,7 @@ def change_of(request: ScheduleRequest, body: Any) -> ScheduleRequest:
     changes = {name: msgspec.to_builtins(value) for name, value in given.items() if value is not UNSET}
     changes.pop("version", None)
     if (uuid := changes.pop("job_type_uuid", None)) is not None:
-        changes["job_type"] = uuid
+        changes["job_type"] = reference(uuid)
     return changed_request(request, changes)
 
 

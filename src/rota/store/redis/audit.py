@@ -7,6 +7,7 @@ import msgspec
 from rota.model.access.audit import AuditEntry
 from rota.model.ids import ids_between
 from rota.store.redis.keys import AUDIT
+from rota.store.redis.link.commands import Value
 from rota.store.redis.link.part import RedisPart
 
 _decode = msgspec.json.Decoder(AuditEntry).decode
@@ -22,6 +23,14 @@ class RedisAudit(RedisPart):
         members = {entry.id.encode() + b" " + _encode(entry): 0.0 for entry in entries if entry.id not in known}
         if members:
             self._redis.zadd(AUDIT, members)
+
+    def settle_audit(self, done: Sequence[AuditEntry], dropped: Sequence[str] = ()) -> None:
+        args: list[Value] = []
+        for entry in done:
+            args += [entry.id, _encode(entry)]
+        for one in dropped:
+            args += [one, ""]
+        self._link.run("settle_audit", [AUDIT], args)
 
     def _known(self, ids: Sequence[str]) -> set[str]:
         """Ids that are there; whoever repeats an entry may spell it in another way."""

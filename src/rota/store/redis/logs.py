@@ -58,6 +58,13 @@ class RedisLogs(RedisJobReading):
         found = {job_id: readable_progress(raw) for job_id, raw in zip(job_ids, kept, strict=True) if raw is not None}
         return {job_id: progress for job_id, progress in found.items() if progress is not None}
 
+    def restore_logs(
+        self, queue: str, job_id: str, entries: Sequence[LogEntry], *, after: int, progress: Progress | None = None
+    ) -> None:
+        keys = self._keys_of(queue)
+        note = b"" if progress is None else encode(progress)
+        self._link.run("restore_logs", [keys.log(job_id), keys.progress], [job_id, after, note, *map(encode, entries)])
+
 
 def _log_entry(entry: bytes) -> LogEntry:
     try:

@@ -10,6 +10,7 @@ from rota.clock import SystemClock
 from rota.store.records.unreadable import Unreadable
 from rota.store.redis.audit import RedisAudit
 from rota.store.redis.claims.claims import RedisClaims
+from rota.store.redis.copies import RedisCopies
 from rota.store.redis.definitions import RedisDefinitions
 from rota.store.redis.events.events import RedisEvents
 from rota.store.redis.history import RedisHistory
@@ -30,6 +31,7 @@ class RedisStore(
     RedisClaims,
     RedisHistory,
     RedisLogs,
+    RedisCopies,
     RedisJobs,
     RedisSchedules,
     RedisEvents,

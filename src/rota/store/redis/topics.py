@@ -9,7 +9,7 @@ from rota.store.redis.keys import TOPIC_NAMES, TopicKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.part import RedisPart
 from rota.store.redis.link.scripts import parts_of
-from rota.store.topics import MAX_TOPICS, TopicEntry, TopicPage, TopicRow, too_many_topics
+from rota.store.topics import MAX_PAGE_BYTES, MAX_TOPICS, TopicEntry, TopicPage, TopicRow, too_many_topics
 
 _decode = msgspec.json.Decoder(TopicRecord).decode
 _encode = msgspec.json.Encoder().encode
@@ -33,7 +33,7 @@ class RedisTopics(RedisPart):
 
     def read_topic(self, topic: str, *, offset: int, limit: int) -> TopicPage | None:
         keys = TopicKeys(topic)
-        found = self._link.run("read_topic", [keys.ends, keys.records], [offset, limit])
+        found = self._link.run("read_topic", [keys.ends, keys.records], [offset, limit, MAX_PAGE_BYTES])
         if not found:
             return None
         first, end, begin, *raw = found
@@ -53,6 +53,15 @@ class RedisTopics(RedisPart):
         args: list[Value] = [older_than, keep, limit]
         keys = map(TopicKeys, topics)
         return sum(self._link.run_each([("trim_topics", [one.ends, one.ids, one.records], args) for one in keys]))
+
+    def restore_topic(self, topic: TopicEntry, rows: Sequence[TopicRow]) -> None:
+        if not self._link.run("name_topic", [TOPIC_NAMES], [topic.name, MAX_TOPICS]):
+            raise too_many_topics(topic.name)
+        keys = TopicKeys(topic.name)
+        args: list[Value] = [topic.first, topic.end]
+        for row in rows:
+            args += [row.offset, row.record.id, row.record.time, _encode(row.record)]
+        self._link.run("restore_topic", [keys.ends, keys.ids, keys.records], args)
 
 
 def _row(placed: tuple[int, bytes]) -> TopicRow:

@@ -1,5 +1,6 @@
 """The audit log that a SQLite store keeps."""
 
+import sqlite3
 from collections.abc import Sequence
 
 import msgspec
@@ -20,6 +21,19 @@ class SqliteAudit(SqliteNoun):
         rows = [{"id": entry.id, "entry": _encode(entry)} for entry in entries]
         with self._database.write() as db:
             db.executemany(SQL["append_audit"], rows)
+
+    def settle_audit(self, done: Sequence[AuditEntry], dropped: Sequence[str] = ()) -> None:
+        with self._database.write() as db:
+            for entry in done:
+                if self._is_begun(db, entry.id):
+                    db.execute(SQL["settle_audit"], {"id": entry.id, "entry": _encode(entry)})
+            for one in dropped:
+                if self._is_begun(db, one):
+                    db.execute(SQL["drop_audit"], {"id": one})
+
+    def _is_begun(self, db: sqlite3.Connection, id: str) -> bool:
+        row = db.execute(SQL["find_audit"], {"id": id}).fetchone()
+        return row is not None and not _decode(row["entry"]).is_done
 
     def list_audit(self, *, limit: int, before: str | None = None) -> list[AuditEntry]:
         with self._database.read() as db:

@@ -36,9 +36,7 @@ class SqliteLogs(SqliteNoun):
             for batch, blocks in zip(batches, encoded, strict=True):
                 if (batch.queue, batch.job_id, batch.token) in held:
                     _append_blocks(db, batch.job_id, blocks)
-                    if batch.progress is not None:
-                        row = {"job_id": batch.job_id, "entry": encode(batch.progress)}
-                        db.execute(SQL["note_progress"], row)
+                    _note_progress(db, batch.job_id, batch.progress)
         return frozenset(one.job_id for one in batches if (one.queue, one.job_id, one.token) not in held)
 
     def delete_logs(self, job_ids: Sequence[str]) -> list[bool]:
@@ -69,6 +67,19 @@ class SqliteLogs(SqliteNoun):
             rows = db.execute(SQL["read_progress"], {"ids": json_array(job_ids)}).fetchall()
         found = {row["job_id"]: readable_progress(row["entry"]) for row in rows}
         return {job_id: progress for job_id, progress in found.items() if progress is not None}
+
+    def restore_logs(
+        self, queue: str, job_id: str, entries: Sequence[LogEntry], *, after: int, progress: Progress | None = None
+    ) -> None:
+        with self._database.write() as db:
+            there = _next_position(db, job_id) - after
+            _append_blocks(db, job_id, _blocks(list(entries[max(there, 0) :])))
+            _note_progress(db, job_id, progress)
+
+
+def _note_progress(db: sqlite3.Connection, job_id: str, progress: Progress | None) -> None:
+    if progress is not None:
+        db.execute(SQL["note_progress"], {"job_id": job_id, "entry": encode(progress)})
 
 
 def _blocks(entries: list[LogEntry]) -> list[tuple[int, bytes]]:

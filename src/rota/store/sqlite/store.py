@@ -6,6 +6,7 @@ from typing import Self
 from rota.store.records.unreadable import Unreadable
 from rota.store.sqlite.audit import SqliteAudit
 from rota.store.sqlite.claims.claims import SqliteClaims
+from rota.store.sqlite.copies import SqliteCopies
 from rota.store.sqlite.database.database import Database, parse_url
 from rota.store.sqlite.definitions import SqliteDefinitions
 from rota.store.sqlite.events.events import SqliteEvents
@@ -32,6 +33,7 @@ class SqliteStore(
     SqliteEvents,
     SqliteAudit,
     SqliteTopics,
+    SqliteCopies,
 ):
     """See `rota.store.store.Store` for what each method promises."""
 

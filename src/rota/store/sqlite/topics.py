@@ -1,14 +1,14 @@
 """The topics that a SQLite store keeps."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from rota.model.topic import TopicRecord
 from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL
-from rota.store.topics import MAX_TOPICS, TopicEntry, TopicPage, TopicRow, too_many_topics
+from rota.store.topics import MAX_PAGE_BYTES, MAX_TOPICS, TopicEntry, TopicPage, TopicRow, too_many_topics
 
 _decode = msgspec.json.Decoder(TopicRecord).decode
 _encode = msgspec.json.Encoder().encode
@@ -37,7 +37,7 @@ class SqliteTopics(SqliteNoun):
             if found is None:
                 return None
             wanted = {"topic": found["number"], "offset": offset, "limit": limit}
-            raw = db.execute(SQL["read_topic"], wanted).fetchall()
+            raw = _up_to_a_page(db.execute(SQL["read_topic"], wanted))
         entry = _entry(found)
         following = raw[-1]["place"] + 1 if raw else min(max(offset, entry.first), entry.end)
         rows = self._unreadable.read_all("records of topic", topic, _row, raw)
@@ -57,6 +57,25 @@ class SqliteTopics(SqliteNoun):
                 return 0
             bounds = {"older_than": older_than, "kept_from": found["next_offset"] - keep, "limit": limit}
             return db.execute(SQL["trim_topics"], {"topic": found["number"], **bounds}).rowcount
+
+    def restore_topic(self, topic: TopicEntry, rows: Sequence[TopicRow]) -> None:
+        with self._database.write() as db:
+            number = int((_find(db, topic.name) or _make(db, topic.name))["number"])
+            for row in rows:
+                if _place_of(db, number, row.record.id) is None:
+                    _insert(db, number, row.offset, row.record)
+            db.execute(SQL["end_topic_at"], {"topic": number, "place": topic.end})
+
+
+def _up_to_a_page(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
+    found: list[sqlite3.Row] = []
+    size = 0
+    for row in rows:
+        found.append(row)
+        size += len(row["record"])
+        if size >= MAX_PAGE_BYTES:
+            break
+    return found
 
 
 def _find(db: sqlite3.Connection, topic: str) -> sqlite3.Row | None:

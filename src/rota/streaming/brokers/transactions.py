@@ -5,45 +5,65 @@ which the brokers refuse from whoever is no member of the group's present genera
 with a transactional id of its own, would fence as well, but cost a transaction for each of them in every round.)
 """
 
-import logging
 from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import Any
-from uuid import uuid4
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from rota.streaming.brokers.refusals import Refused
 from rota.streaming.options import StreamOptions
 
 _TRY_S = 5.0
 _FULL_WAIT_S = 0.05
 # A new transaction is refused while the brokers still end the last one, for some milliseconds.
 _RETRY_MS = 2
-_logger = logging.getLogger("rota.streaming")
 
 
 class RoundAborted(Exception):
     """Nothing of the round was sent. The next may succeed."""
 
-    def __init__(self, error: KafkaError | None, refused: dict[str, str]) -> None:
-        super().__init__(str(error))
+    def __init__(self, error: KafkaError, refused: dict[Refused, str]) -> None:
+        super().__init__(error.str())
         self.refused = refused
-        """Topics that did not take their records, and why."""
+        """What the brokers will refuse again, and why."""
 
 
 class ProducerBroken(Exception):
     """This producer can do nothing more, and nobody knows whether the last round was sent."""
 
 
+class _Call:
+    """Something that another thread does, because nobody knows whether it ends."""
+
+    def __init__(self, do: Callable[[], object]) -> None:
+        self.do = do
+        self.is_done = Event()
+        self.error: KafkaException | None = None
+
+
+def _carry_out(calls: "SimpleQueue[_Call | None]") -> None:
+    while (call := calls.get()) is not None:
+        try:
+            call.do()
+        except KafkaException as error:
+            call.error = error
+        call.is_done.set()
+
+
 class Transactions:
     """See the module. Used by the thread of the stream only."""
 
-    def __init__(self, options: StreamOptions, is_stopping: Callable[[], bool]) -> None:
-        self._is_stopping = is_stopping
+    def __init__(self, options: StreamOptions, name: str, may_wait: Callable[[str], bool]) -> None:
+        self.name = name
+        """Of the instance."""
+        self._may_wait = may_wait
         timeout_ms = round(options.session_timeout_s * 1000)
         self._producer = Producer(
             options.client(
                 {
-                    "transactional.id": f"{options.group}-{uuid4()}",
+                    "transactional.id": options.transactional_id(name),
                     # A dead instance's open transaction keeps others from reading on, so no longer than its session.
                     "transaction.timeout.ms": timeout_ms,
                     "message.timeout.ms": timeout_ms,
@@ -52,11 +72,17 @@ class Transactions:
                     "compression.type": "lz4",
                     "queue.buffering.max.messages": 200_000,
                     "delivery.report.only.error": True,
-                    "on_delivery": self._on_refusal,
+                    "on_delivery": self._on_failure,
                 }
             )
         )
-        self._refused: dict[str, str] = {}
+        self._refused: dict[Refused, str] = {}
+        self._patience_s = options.session_timeout_s
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        Thread(target=_carry_out, args=[self._calls], name="rota-offsets", daemon=True).start()
+
+    def close(self) -> None:
+        self._calls.put(None)
 
     def open(self) -> None:
         self._persist(self._producer.init_transactions)
@@ -73,17 +99,26 @@ class Transactions:
             except BufferError:
                 self._producer.poll(_FULL_WAIT_S)
             except KafkaException as error:
-                # Such as one that is too large for any topic: librdkafka takes it for a mistake of the caller.
-                self._refused[topic] = str(error.args[0].str())
+                self._note_refusal(error.args[0], topic, key)
                 self._abort(error)
 
     def commit(self, offsets: list[TopicPartition], group: object) -> None:
         """Make it all true at once. `RoundAborted` or `ProducerBroken` if not."""
         try:
-            self._persist(self._producer.send_offsets_to_transaction, offsets, group)
+            self._persist(self._send_offsets, offsets, group)
             self._persist(self._producer.commit_transaction)
         except KafkaException as error:
             self._abort(error)
+
+    def _send_offsets(self, offsets: list[TopicPartition], group: object, timeout_s: float) -> None:
+        """librdkafka may wait for ever here when brokers went away, whatever time it is given (its issue 5456). Then
+        this producer is left to itself; its transaction ends without effect."""
+        call = _Call(lambda: self._producer.send_offsets_to_transaction(offsets, group, timeout_s))
+        self._calls.put(call)
+        if not call.is_done.wait(self._patience_s):
+            raise ProducerBroken("the brokers did not answer in time")
+        if call.error is not None:
+            raise call.error
 
     def _abort(self, error: KafkaException) -> None:
         """Always raises."""
@@ -105,9 +140,17 @@ class Transactions:
             except KafkaException as error:
                 if not error.args[0].retriable():
                     raise
-                if self._is_stopping():
+                if not self._may_wait(error.args[0].str()):
                     raise ProducerBroken("stopping while the brokers are away") from error
 
-    def _on_refusal(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
-            self._refused[message.topic() or ""] = error.str()
+    def _on_failure(self, error: KafkaError | None, message: Message) -> None:
+        key = message.key()
+        if error is not None:
+            self._note_refusal(error, message.topic() or "", key if isinstance(key, bytes) else None)
+
+    def _note_refusal(self, error: KafkaError, topic: str, key: bytes | None) -> None:
+        """What the brokers said no to, and will again. Brokers that are away refuse nothing: librdkafka's own errors
+        have negative codes."""
+        if error.code() > 0 and not error.retriable():
+            is_large = error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE)
+            self._refused[Refused(topic, key if is_large else None)] = error.str()

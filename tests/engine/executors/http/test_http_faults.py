@@ -68,7 +68,7 @@ def test_a_server_that_drips_runs_into_the_timeout(runner: asyncio.Runner, start
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.errors == {
         "type": "timeout",
-        "message": "there was no whole answer after 100 ms",
+        "message": "there was no whole answer after 100 milliseconds",
         "timeout_ms": 100,
     }
 

@@ -22,6 +22,7 @@ from rota.engine.executors.shortage import raise_if_no_descriptor
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType
 from rota.model.outcome import Outcome, failed, refused, succeeded
+from rota.model.triggers.durations import duration_words
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _GOES_ANYWHERE = ("accept", "accept-language", "accept-encoding", "content-type", "content-language", "user-agent")
@@ -83,7 +84,7 @@ class _Visit:
         except HttpFailure as error:
             return self._failed(error.kind, str(error))
         except TimeoutError:
-            message = f"there was no whole answer after {self._plan.timeout_ms} ms"
+            message = f"there was no whole answer after {duration_words(self._plan.timeout_ms)}"
             return self._failed("timeout", message, timeout_ms=self._plan.timeout_ms)
         return self._judge(answer)
 

@@ -18,7 +18,9 @@ def day_words(cron: Cron) -> str:
         days = _both(cron, days)
     elif by_weekday:
         days = f"on {join_words(_weekdays(cron.weekday))}"
-    return _joined(days, f"in {months}" if months else "", cron)
+    # A comma, where the months could be taken to belong to the weekday alone.
+    apart = "," if by_day and by_weekday and months else ""
+    return _joined(days + apart, f"in {months}" if months else "", cron)
 
 
 def _restrictions(cron: Cron) -> tuple[bool, bool]:
@@ -52,24 +54,24 @@ def _both(cron: Cron, days: str) -> str:
 
 
 def _days(field: Field, month: str) -> str:
-    """`on days 1 and 15 of the month`; `month` is what they are days of."""
+    """`on days 1 to 5 and 15 of the month`; `month` is what they are days of."""
+    plain = [span for span in field.spans if len(span.values) == 1 or span.step == 1]
+    steps = [f"{_steps(span)} of {month}" for span in field.spans if span not in plain]
     rules = [_rule(rule, month) for rule in field.rules]
-    spans = [_day_span(span) for span in field.spans if len(span.values) > 1]
-    singles = sorted(span.values[0] for span in field.spans if len(span.values) == 1)
-    plain = []
-    if singles:
-        plain.append(f"day{'' if len(singles) == 1 else 's'} {join_words([str(day) for day in singles])} of {month}")
-    plain.extend(f"{span} of {month}" for span in spans)
-    return f"on {join_words([*plain, *rules])}"
+    numbers = [_numbers(span) for span in sorted(plain, key=lambda span: span.values[0])]
+    is_one = len(plain) == 1 and len(plain[0].values) == 1
+    days = [f"day{'' if is_one else 's'} {join_words(numbers)} of {month}"] if numbers else []
+    return f"on {join_words([*days, *steps, *rules])}"
 
 
-def _day_span(span: Span) -> str:
+def _numbers(span: Span) -> str:
     first, last = span.values[0], span.values[-1]
-    if span.step == 1:
-        return f"days {first} to {last}"
-    if span.is_star:
-        return f"every {ordinal(span.step)} day"
-    return f"every {ordinal(span.step)} day from {first} to {last}"
+    return str(first) if first == last else f"{first} to {last}"
+
+
+def _steps(span: Span) -> str:
+    every = f"every {ordinal(span.step)} day"
+    return every if span.is_star else f"{every} from {span.values[0]} to {span.values[-1]}"
 
 
 def _rule(rule: DayRule, month: str = "the month") -> str:

@@ -1,5 +1,7 @@
 """The shape of a field, which decides the words for it: every n, a range, steps, or a list of values."""
 
+from itertools import pairwise
+
 from msgspec import Struct
 
 from rota.model.triggers.cron.fields import Field
@@ -40,3 +42,25 @@ def shape_of(field: Field, size: int) -> Shape:
         goes_on = size == span.step * len(span.values) and span.is_star
         return Every(span.step) if goes_on else Run(first, last, span.step)
     return Run(first, last)
+
+
+_FEWEST_EVEN = 4
+"""Fewer values are told one by one."""
+
+
+def told_shape(field: Field, size: int) -> Shape:
+    """The shape by which a field is told: a long list in equal steps as a run, and two values as two, however they are
+    written."""
+    shape = shape_of(field, size)
+    if isinstance(shape, Run) and shape.first == 0 and size == shape.step * len(field.values):
+        return Every(shape.step)
+    if isinstance(shape, Run) and shape.step > 1 and len(field.values) <= 2:
+        return Values(field.values)
+    if not isinstance(shape, Values) or len(shape.values) < _FEWEST_EVEN:
+        return shape
+    first, second, *_, last = shape.values
+    step = second - first
+    if any(later - earlier != step for earlier, later in pairwise(shape.values)):
+        return shape
+    goes_on = first == 0 and size == step * len(shape.values)
+    return Every(step) if goes_on else Run(first, last, step)

@@ -4,19 +4,19 @@ from itertools import product
 
 from rota.model.triggers.cron.cron import Cron
 from rota.model.triggers.cron.fields import Field
-from rota.model.triggers.words.lists import join_words, ordinal
-from rota.model.triggers.words.shapes import Every, Run, Shape, Values, shape_of
+from rota.model.triggers.words.lists import join_words, list_words, ordinal, stretches
+from rota.model.triggers.words.shapes import Every, Run, Shape, Values, shape_of, told_shape
 
 _MAX_LISTED = 8
 
 
 def time_words(cron: Cron) -> str:
     """When on a day it fires."""
-    second, minute, hour = shape_of(cron.second, 60), shape_of(cron.minute, 60), shape_of(cron.hour, 24)
+    second, minute, hour = told_shape(cron.second, 60), told_shape(cron.minute, 60), told_shape(cron.hour, 24)
     if lists_times(cron):
         times = product(cron.hour.values, cron.minute.values, cron.second.values)
         return f"at {join_words([clock(*time) for time in times])}"
-    if cron.times.per_day == len(cron.hour.values) and not isinstance(hour, Values):
+    if cron.times.per_day == len(cron.hour.values):
         return _hourly(hour, cron.minute.values[0], cron.second.values[0])
     return " ".join(filter(None, (_within_hour(second, minute, hour), _hours(hour))))
 
@@ -24,9 +24,11 @@ def time_words(cron: Cron) -> str:
 def lists_times(cron: Cron) -> bool:
     """Whether its words are a list of times of day."""
     fields = ((cron.second, 60), (cron.minute, 60), (cron.hour, 24))
-    if not all(isinstance(shape_of(field, size), Values) for field, size in fields):
+    if not all(isinstance(told_shape(field, size), Values) for field, size in fields):
         return False
-    return cron.times.per_day <= max(_MAX_LISTED, len(cron.hour.values))
+    hours = cron.hour.values
+    has_no_stretch = cron.times.per_day == len(hours) == len(stretches(hours))
+    return cron.times.per_day <= _MAX_LISTED or has_no_stretch
 
 
 def clock(hour: int, minute: int, second: int = 0) -> str:
@@ -34,9 +36,11 @@ def clock(hour: int, minute: int, second: int = 0) -> str:
     return f"{hour}:{minute:02}" + (f":{second:02}" if second else "")
 
 
-def _hourly(hour: Every | Run, minute: int, second: int) -> str:
+def _hourly(hour: Shape, minute: int, second: int) -> str:
     """One fire in each hour that matches."""
     match hour:
+        case Values(values):
+            return f"every hour {join_words([_stretch(*pair, minute, second) for pair in stretches(values)])}"
         case Every(1):
             return f"{_past(minute, second)}every hour"
         case Every(step):
@@ -44,6 +48,12 @@ def _hourly(hour: Every | Run, minute: int, second: int) -> str:
         case Run(first, last, step):
             rhythm = "every hour" if step == 1 else f"every {step} hours"
             return f"{rhythm} from {clock(first, minute, second)} to {clock(last, minute, second)}"
+
+
+def _stretch(first: int, last: int, minute: int, second: int) -> str:
+    if first == last:
+        return f"at {clock(first, minute, second)}"
+    return f"from {clock(first, minute, second)} to {clock(last, minute, second)}"
 
 
 def _past(minute: int, second: int) -> str:
@@ -76,7 +86,7 @@ def _rhythm(shape: Shape, unit: str, listed: str) -> str:
             return f"{rhythm} from {unit} {first} to {unit} {last}"
         case Values(values):
             plural = "" if len(values) == 1 else "s"
-            return f"at {unit}{plural} {join_words([str(value) for value in values])} {listed}".strip()
+            return f"at {unit}{plural} {list_words(values)} {listed}".strip()
 
 
 def _minutes(shape: Shape) -> str:
@@ -90,7 +100,7 @@ def _minutes(shape: Shape) -> str:
             which = "of minutes" if step == 1 else f"of every {ordinal(step)} minute from"
             return f"{which} {first} to {last}"
         case Values(values):
-            return f"of minute{'' if len(values) == 1 else 's'} {join_words([str(value) for value in values])}"
+            return f"of minute{'' if len(values) == 1 else 's'} {list_words(values)}"
 
 
 def _hours(shape: Shape) -> str:
@@ -107,7 +117,7 @@ def _hours(shape: Shape) -> str:
         case Values((hour,)):
             return f"between {hour}:00 and {hour}:59"
         case Values(values):
-            return f"in the hours of {join_words([f'{hour}:00' for hour in values])}"
+            return f"in the hours of {list_words(values, '{}:00')}"
     raise AssertionError(shape)
 
 

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rota.model.ids import is_id
+from rota.model.ids import is_id, reference
 from rota.model.job import JobState
 from rota.server.api import Api
 from rota.shapes import fields
@@ -47,4 +47,5 @@ def job_query(api: Api, given: JobFilter) -> JobQuery:
 
 def _schedule(api: Api, name: str) -> str:
     """Its uuid: the jobs of one that is gone are found by it too."""
-    return name.lower() if is_id(name.lower()) else api.engine.schedules.find(name).schedule.uuid
+    uuid = reference(name)
+    return uuid if is_id(uuid) else api.engine.schedules.find(name).schedule.uuid

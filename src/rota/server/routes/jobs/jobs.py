@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from rota.engine.jobs.intake import JobRequest
 from rota.engine.keys.access import Scope
+from rota.errors import InvalidInput
 from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
@@ -25,11 +26,13 @@ routes = Routes("jobs")
 class NewJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A request for a job. Only the job type is needed, by uuid or name."""
 
-    job_type_uuid: fields.Reference
+    job_type: fields.Reference | None = None
+    job_type_uuid: fields.Reference | None = None
+    """The same, as Synchrony names it; one of the two is needed."""
     arguments: dict[str, object] = {}
     priority: fields.Priority = 0
     delay: fields.Delay | None = None
-    """Not before this many milliseconds have passed; not beside `run_at`."""
+    """Not before so much time has passed; not beside `run_at`."""
     run_at: fields.Instant | None = None
     unique_key: fields.UniqueKey | None = None
     timeout: fields.Timeout | None = None
@@ -39,16 +42,24 @@ class NewJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def request(self) -> JobRequest:
         return JobRequest(
-            job_type=self.job_type_uuid,
+            job_type=self._job_type(),
             arguments=self.arguments,
             priority=self.priority,
-            delay_ms=self.delay,
+            delay_ms=fields.delay_ms(self.delay),
             run_at=self.run_at,
             unique_key=self.unique_key,
-            timeout_ms=self.timeout,
+            timeout_ms=fields.timeout_ms(self.timeout),
             retry=self.retries.policy() if self.retries else None,
             id=self.uuid,
         )
+
+    def _job_type(self) -> str:
+        given = self.job_type_uuid if self.job_type is None else self.job_type
+        if given is None:
+            raise InvalidInput("job_type", "is missing; name the job type to run")
+        if self.job_type is not None and self.job_type_uuid is not None:
+            raise InvalidInput("job_type_uuid", "give it or job_type, and not both")
+        return given
 
 
 class NewJobs(Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,8 +126,16 @@ def enqueue_jobs(api: Api, call: Call[NewJobs, None]) -> EnqueuedMany:
 
     The error names the number of the bad one, as in `jobs[17].priority`.
     """
-    admissions = api.engine.intake.enqueue([one.request() for one in call.body.jobs], by=call.caller, named="jobs")
+    requests = [_numbered(one, number) for number, one in enumerate(call.body.jobs)]
+    admissions = api.engine.intake.enqueue(requests, by=call.caller, named="jobs")
     return EnqueuedMany("ok", [EnqueuedOne(one.job_id, one.is_new) for one in admissions])
+
+
+def _numbered(job: NewJob, number: int) -> JobRequest:
+    try:
+        return job.request()
+    except InvalidInput as error:
+        raise InvalidInput(f"jobs[{number}].{error.field}", error.reason) from None
 
 
 @routes.get("/api/jobs", needs=Scope.JOBS_READ, query=JobListQuery, answer=JobList, errors=(404,))

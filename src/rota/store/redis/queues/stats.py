@@ -7,7 +7,7 @@ from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.commands import Value
 
 HOUR_MS = 3_600_000
-_EXPIRY_S = (STATS_KEPT_MS + HOUR_MS) // 1000
+EXPIRY_S = (STATS_KEPT_MS + HOUR_MS) // 1000
 
 
 def stats_keys(keys: QueueKeys, now: int) -> list[str]:
@@ -17,7 +17,7 @@ def stats_keys(keys: QueueKeys, now: int) -> list[str]:
 
 def stats_args(now: int) -> list[Value]:
     """The minute, and after how many seconds its hour is forgotten."""
-    return [now - now % STATS_STEP_MS, _EXPIRY_S]
+    return [now - now % STATS_STEP_MS, EXPIRY_S]
 
 
 def hours_between(since: int, until: int, now: int) -> range:

@@ -18,8 +18,7 @@ def insert_jobs(db: sqlite3.Connection, specs: Sequence[JobSpec], rows: Sequence
     it back."""
     inserted = insert_rows(db, SQL["enqueue_jobs"], rows)
     for spec in specs:
-        if spec.series:
-            _insert_series(db, spec)
+        insert_series(db, spec)
     return inserted
 
 
@@ -45,12 +44,15 @@ def holder_of_unique_key(db: sqlite3.Connection, spec: JobSpec) -> str | None:
 
 def _insert(db: sqlite3.Connection, spec: JobSpec, row: Row) -> bool:
     is_new = db.execute(SQL["enqueue_jobs"], row).rowcount == 1
-    if is_new and spec.series:
-        _insert_series(db, spec)
+    if is_new:
+        insert_series(db, spec)
     return is_new
 
 
-def _insert_series(db: sqlite3.Connection, spec: JobSpec) -> None:
+def insert_series(db: sqlite3.Connection, spec: JobSpec) -> None:
+    """Have a job found in its series; nearly all are in none."""
+    if not spec.series:
+        return
     rows = [
         {"queue": spec.queue, "name": name, "enqueued_at": spec.enqueued_at, "job_id": spec.id} for name in spec.series
     ]

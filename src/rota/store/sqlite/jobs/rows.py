@@ -3,7 +3,7 @@
 import sqlite3
 
 from rota.model.job import Claim, Ending, Job, JobSpec, JobState, PastAttempt, available_at_of_rank, rank_of
-from rota.model.settlement import Settlement, cancelled_ending
+from rota.model.settlement import Settlement, cancelled_ending, ending_of
 from rota.store.records.codec import decode_ending, decode_past, decode_spec, encode
 from rota.store.records.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
@@ -19,6 +19,27 @@ def new_row(spec: JobSpec, now: int) -> dict[str, object]:
         "spec": encode(spec),
         "lock_key": spec.lock_key,
         "unique_key": spec.unique_key,
+    }
+
+
+def restored_row(job: Job) -> dict[str, object]:
+    """A job as it was elsewhere."""
+    spec, ending = job.spec, ending_of(job)
+    return {
+        "id": spec.id,
+        "queue": spec.queue,
+        "state": job.state,
+        "rank": rank_of(spec.priority, job.available_at),
+        "due": job.available_at if job.state is JobState.DELAYED else None,
+        "spec": encode(spec),
+        "attempts": job.attempts,
+        "deaths": job.deaths,
+        "lock_key": spec.lock_key,
+        "unique_key": spec.unique_key,
+        "token": job.token,
+        "ended_at": job.ended_at,
+        "ending": encode(ending) if ending else None,
+        "past": encode(job.past) if job.past and not ending else None,
     }
 
 

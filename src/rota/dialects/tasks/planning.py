@@ -1,0 +1,56 @@
+"""What a task is to the engine: a schedule, whose jobs are the runs of the task."""
+
+from msgspec import Struct
+
+from rota.dialects.tasks.reading import bounds_of
+from rota.dialects.tasks.task import Task
+from rota.dialects.tasks.writing import write_request
+from rota.model.schedules.request import CatchUpRequest, ScheduleRequest
+
+ARGUMENT = "task"
+"""The one argument of a task's jobs."""
+_AT_ONCE_MS = 1
+"""Between runs that follow each other at once."""
+
+
+class Plan(Struct, frozen=True):
+    """How a task is to be carried out; without a request it is over before it began."""
+
+    request: ScheduleRequest | None
+    starts_at: int
+
+
+def plan_task(task: Task, *, name: str, job_type: str, now: int) -> Plan:
+    """The schedule of a task that is added now. A task whose runs, or whose time, are over has none: that is no error.
+
+    A run that failed is tried again by its job, and only then another follows, so as many jobs are made as runs are to
+    succeed. Whatever nobody was there for is made up for, once.
+    """
+    bounds = bounds_of(task)
+    starts_at = max(now + (task.delay or 0), bounds.start or 0)
+    left = None if task.most_runs is None else task.most_runs - task.runs
+    if (left is not None and left <= 0) or (bounds.end is not None and starts_at > bounds.end):
+        return Plan(None, starts_at)
+    request = ScheduleRequest(
+        name=name,
+        job_type=job_type,
+        job_arguments={ARGUMENT: write_request(task)},
+        max_runs=left,
+        end=bounds.end,
+        tz=task.tz,
+        utc=task.utc,
+        overlap="skip",
+        catch_up=CatchUpRequest(window="none"),
+        pause_on_failure=True,
+        **_when(task, starts_at, left, now),  # type: ignore[arg-type]
+    )
+    return Plan(request, starts_at)
+
+
+def _when(task: Task, starts_at: int, left: int | None, now: int) -> dict[str, object]:
+    start = {"start": starts_at} if starts_at > now else {}
+    if isinstance(task.schedule, str):
+        return {"cron": task.schedule, **start}
+    if task.schedule is None and left == 1:
+        return {"delay": starts_at - now}
+    return {"interval": task.schedule or _AT_ONCE_MS, "anchor": "ended", **start}

@@ -1,0 +1,132 @@
+"""Rota's own backend: tasks are schedules of an installation, and a node gives out their runs.
+
+The node claims, beats, retries and settles as for any job. Its executor calls `deliver`, which hands the run to whoever
+waits for a task, and waits in turn for what becomes of it.
+"""
+
+import asyncio
+from contextvars import copy_context
+
+from msgspec import structs
+
+from rota.dialects.tasks.delivery import Delivery
+from rota.dialects.tasks.names import DEFAULT_TRIES, FUNCTION, Names
+from rota.dialects.tasks.opening import open_keys, open_shown
+from rota.dialects.tasks.task import Task
+from rota.dialects.tasks.tasks import Tasks
+from rota.dialects.tasks.view import running_task
+from rota.engine.engine import Engine
+from rota.engine.executors.executor import Run
+from rota.engine.executors.python.job_context import current_run
+from rota.engine.executors.python.python import PythonExecutor
+from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.node.node import Node
+from rota.engine.node.options import NodeOptions
+from rota.store import Store, open_store
+
+
+class StoreBackend:
+    """Tasks in a store of Rota's."""
+
+    def __init__(self, url: str, names: Names, *, keys: bool = True) -> None:
+        self._url = url
+        self._names = names
+        self._keys = keys
+        self._opened: Store | None = None
+        self._tasks: Tasks | None = None
+        self._given: asyncio.Queue[Task] = asyncio.Queue()
+        self._can_stop_runs = True
+
+    @property
+    def store(self) -> Store:
+        """Opened at the first use."""
+        if self._opened is None:
+            self._opened = open_store(self._url)
+        return self._opened
+
+    @property
+    def tasks(self) -> Tasks:
+        if self._tasks is None:
+            shown = open_shown(self.store, self._names) if self._keys else None
+            self._tasks = Tasks(Engine.open(self.store), self._names, shown)
+        return self._tasks
+
+    def close(self) -> None:
+        """Give up the connections to the store; the next use opens them again."""
+        if self._opened is not None:
+            self._opened.close()
+        self._opened = self._tasks = None
+
+    # -- the contract ----------------------------------------------------------------------------------------------
+
+    def add_task(self, task: Task) -> Task:
+        return self.tasks.add(task)
+
+    async def wait_for_task(self) -> Task:
+        return await self._given.get()
+
+    async def commit(self, task: Task) -> None:
+        is_completed = await asyncio.to_thread(self.tasks.finish, task)
+        self._end(task, {"task": task.id, "runs": task.runs + 1, "completed": is_completed})
+
+    async def handle_error(self, task: Task, error: Exception) -> None:
+        end = _delivery_of(task).end
+        if not end.done():
+            end.set_exception(error)
+
+    def _end(self, task: Task, result: object) -> None:
+        end = _delivery_of(task).end
+        if not end.done():
+            end.set_result(result)
+
+    # -- the node --------------------------------------------------------------------------------------------------
+
+    def begin(self, *, can_stop_runs: bool) -> None:
+        """Before anybody waits for a task on this loop. A run in a thread does not end when it is asked to."""
+        self._given = asyncio.Queue()
+        self._can_stop_runs = can_stop_runs
+
+    async def run(self, threads: int, stopping: asyncio.Event) -> None:
+        """Live as a node until `stopping` is set and the runs under way have ended."""
+        node = await asyncio.to_thread(self._open_node, threads)
+        living = asyncio.create_task(node.run())
+        asking = asyncio.create_task(stopping.wait())
+        try:
+            await asyncio.wait({living, asking}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            asking.cancel()
+            node.request_stop()
+            await living
+
+    def _open_node(self, threads: int) -> Node:
+        self.tasks.job_type(DEFAULT_TRIES)
+        executors = ExecutorRegistry()
+        python = executors.get("python")
+        assert isinstance(python, PythonExecutor)
+        python.provide(FUNCTION, self.deliver)
+        keys = open_keys(self.store) if self._keys else None
+        options = NodeOptions(node_type=self._names.node_type, threads=threads)
+        return Node.open(self.store, options, executors=executors, dialects=[keys] if keys else [])
+
+    async def deliver(self, task: dict[str, object]) -> object:
+        """Called by the node for each run: hands it over, and waits for its end."""
+        run = current_run()
+        run.can_be_stopped = self._can_stop_runs
+        found = await asyncio.to_thread(self._find, run)
+        delivery = Delivery(copy_context(), asyncio.get_running_loop().create_future())
+        self._given.put_nowait(structs.replace(found, delivery=delivery))
+        try:
+            return await delivery.end
+        except asyncio.CancelledError:
+            delivery.revoke()
+            raise
+
+    def _find(self, run: Run) -> Task:
+        entry = self.store.find_schedules([run.spec.cause.name])[0] if run.spec.cause is not None else None
+        return running_task(run.spec, run.attempt, entry)
+
+
+def _delivery_of(task: Task) -> Delivery:
+    if task.delivery is None:
+        raise ValueError(f"task {task.id!r} was not given out by this backend's wait_for_task, so it cannot be ended")
+    return task.delivery

@@ -1,0 +1,163 @@
+"""The worker: waits for tasks, calls the handler with each, and says how it ended.
+
+Worker("sqlite:///rota.db", handler, concurrency=4).run()
+"""
+
+import asyncio
+import inspect
+import logging
+import signal
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+
+from rota.dialects.tasks.backend import Backend
+from rota.dialects.tasks.names import names_of
+from rota.dialects.tasks.store_backend import StoreBackend
+from rota.dialects.tasks.task import Task
+from rota.errors import InvalidInput
+from rota.model.limits import check_range
+from rota.model.node import MAX_THREADS
+
+Handler = Callable[[Task], object] | Callable[[Task], Awaitable[object]]
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
+_logger = logging.getLogger("rota.tasks")
+
+
+class Worker:
+    """Runs tasks with a handler: an `async def` on the loop, a plain function in a thread."""
+
+    def __init__(
+        self, url: str | Backend, handler: Handler, concurrency: int = 1, *, prefix: str = "", keys: bool = True
+    ) -> None:
+        """`url` is that of a store, or a backend of one's own. `concurrency` tasks run at a time. With `keys`, what is
+        in Redis under the document's keys is kept up to date."""
+        if not callable(handler):
+            raise InvalidInput("handler", f"must be a function that takes a task, got {handler!r:.100}")
+        self.handler = handler
+        self.concurrency = check_range("concurrency", concurrency, 1, MAX_THREADS)
+        self._own = StoreBackend(url, names_of(prefix), keys=keys) if isinstance(url, str) else None
+        self.backend: Backend = self._own if self._own is not None else url  # type: ignore[assignment]
+        self._is_async = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = asyncio.Event()
+        self._over = asyncio.Event()
+        """Nothing more is given out. Rota's own node still gives out something after it was asked to stop."""
+        self._stop_asked = threading.Event()
+        self._idle: set[asyncio.Task[None]] = set()
+        self._threads: ThreadPoolExecutor | None = None
+        self.runs = 0
+        """Runs that succeeded here."""
+        self.errors = 0
+        """Runs that failed here."""
+
+    def run(self) -> None:
+        """Work until `stop`, TERM or INT; runs under way may end."""
+        asyncio.run(self._serve_until_signal())
+
+    def stop(self) -> None:
+        """From any thread: take nothing more, let runs under way end, and end."""
+        self._stop_asked.set()
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # it has ended meanwhile
+                loop.call_soon_threadsafe(self._stopping.set)
+
+    async def serve(self) -> None:
+        """The same as `run`, within a program that has a loop."""
+        self._begin()
+        slots = [asyncio.create_task(self._work()) for _ in range(self.concurrency)]
+        try:
+            if self._own is not None:
+                await self._own.run(self.concurrency, self._stopping)
+            else:
+                await self._stopping.wait()
+        finally:
+            self._over.set()
+            for slot in self._idle:
+                slot.cancel()
+            await asyncio.gather(*slots, return_exceptions=True)
+            self._end()
+
+    def _begin(self) -> None:
+        self._stopping, self._over = asyncio.Event(), asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        if self._stop_asked.is_set():
+            self._stopping.set()
+        if self._own is not None:
+            self._own.begin(can_stop_runs=self._is_async)
+        if not self._is_async:
+            self._threads = ThreadPoolExecutor(self.concurrency, thread_name_prefix="rota-task")
+
+    def _end(self) -> None:
+        self._loop = None
+        self._stop_asked.clear()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False)
+        if self._own is not None:
+            self._own.close()
+
+    async def _serve_until_signal(self) -> None:
+        loop = asyncio.get_running_loop()
+        numbers = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
+        for number in numbers:
+            loop.add_signal_handler(number, self.stop)
+        try:
+            await self.serve()
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+    # -- one slot --------------------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        """Take one task after the other. A backend that fails is asked again, after longer and longer pauses."""
+        pause_s = _FIRST_PAUSE_S
+        while not self._over.is_set():
+            try:
+                await self._run(await self._wait_for_task())
+                pause_s = _FIRST_PAUSE_S
+            except Exception:
+                _logger.exception("the backend of tasks failed", extra={"again_in_s": pause_s})
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._over.wait(), pause_s)
+                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+
+    async def _wait_for_task(self) -> Task:
+        slot = asyncio.current_task()
+        assert slot is not None
+        self._idle.add(slot)
+        try:
+            return await self.backend.wait_for_task()
+        finally:
+            self._idle.discard(slot)
+
+    async def _run(self, task: Task) -> None:
+        delivery = task.delivery
+        if delivery is not None and delivery.end.done():
+            return  # it was cancelled on its way here
+        running = asyncio.create_task(self._call(task), context=delivery.context if delivery else None)
+        if delivery is not None:
+            delivery.revoke = running.cancel
+        try:
+            await running
+        except asyncio.CancelledError:
+            if not running.cancelled():
+                raise  # it is this slot that is to end
+        except Exception as error:
+            self.errors += 1
+            await self.backend.handle_error(task, error)
+        else:
+            self.runs += 1
+            await self.backend.commit(task)
+
+    async def _call(self, task: Task) -> None:
+        if self._threads is None:
+            await self.handler(task)  # type: ignore[misc]
+            return
+        loop, context = asyncio.get_running_loop(), copy_context()
+        made = await loop.run_in_executor(self._threads, context.run, self.handler, task)
+        if inspect.isawaitable(made):
+            await made

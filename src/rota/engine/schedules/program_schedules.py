@@ -1,0 +1,58 @@
+"""Schedules that programs make and end as often as others make jobs: begun, begun anew, fired at once, and forgotten.
+
+They are schedules in every other respect. Only the audit log does not hear of them, as it does not hear of jobs."""
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from rota.engine.definitions.definitions import Definitions
+from rota.engine.schedules.schedules import Schedules
+from rota.engine.schedules.ticker import firing_of
+from rota.model.schedules.request import ScheduleRequest
+from rota.model.schedules.schedule import ScheduleState
+from rota.model.schedules.ticking import Situation, aimed, decide
+from rota.store.schedules import ScheduleChange, ScheduleEntry
+from rota.store.store import Store
+
+
+class ProgramSchedules:
+    """The schedules of programs."""
+
+    def __init__(self, store: Store, definitions: Definitions, schedules: Schedules) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._schedules = schedules
+
+    def begin(
+        self, uuid: str, request: ScheduleRequest, *, managed_by: str, now: int, after: ScheduleEntry | None = None
+    ) -> ScheduleEntry | None:
+        """A schedule as new, under a uuid that its owner chose, or in the place of one as it was found, whose jobs that
+        are alive count as its own first ones. None: there is one already, or it is no longer as it was found."""
+        schedule = self._schedules.make(request, uuid, now, managed_by=managed_by)
+        if after is None:
+            state, expected = ScheduleState(cursor=now - 1), None
+        else:
+            expected = after.state.version
+            jobs = after.live_jobs
+            state = ScheduleState(version=expected + 1, cursor=now - 1, runs=len(jobs), jobs=jobs)
+        state = aimed(schedule, state, now)
+        if not self._store.put_schedules([ScheduleChange(schedule, state, expected)])[0]:
+            return None
+        return ScheduleEntry(schedule, state)
+
+    def fire(self, entry: ScheduleEntry, *, now: int, hold_ms: int = 0) -> bool:
+        """Decide what is due of one schedule now, instead of leaving it to a ticker. The jobs are ready after
+        `hold_ms`. False: it is no longer as it was found, or somebody else was faster."""
+        schedule = entry.schedule
+        situation = Situation(now=now, node="", live_jobs=entry.live_jobs, waiting_jobs=entry.waiting_jobs)
+        job_type = self._definitions.job_type(schedule.job_type)
+        firing = firing_of(entry, decide(schedule, entry.state, situation), job_type, now)
+        if hold_ms:
+            specs = tuple(structs.replace(spec, run_at=now + hold_ms) for spec in firing.specs)
+            firing = structs.replace(firing, specs=specs)
+        return self._store.fire_schedules(schedule.queue, [firing], now=now)[0]
+
+    def forget(self, uuids: Sequence[str]) -> list[bool]:
+        """Remove schedules with their ticks; their jobs stay. False: there was none."""
+        return self._store.delete_schedules(uuids)

@@ -1,0 +1,114 @@
+"""Copies of the Redis store: a queue as of one moment, and writing what was read elsewhere."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from rota.model.job import Job, JobState, rank_of
+from rota.model.schedules.schedule import Schedule, ScheduleState
+from rota.model.settlement import ending_of
+from rota.store.copies import QueueCopy, refuse_claimed
+from rota.store.queues import STATS_WORDS, Stats
+from rota.store.records.codec import decode_event, decode_schedule, decode_schedule_state, encode
+from rota.store.redis.events.entries import configuration_entry
+from rota.store.redis.jobs.marks import Mark, job_of
+from rota.store.redis.link.commands import Value
+from rota.store.redis.link.scripts import parts_of
+from rota.store.redis.queues.queues import RedisQueues
+from rota.store.redis.queues.stats import EXPIRY_S, HOUR_MS, totals_of
+
+_PER_JOB = 6
+_PLACES: dict[JobState, int] = {
+    state: number for number, state in enumerate(JobState, 1) if state is not JobState.RUNNING
+}
+
+
+class RedisCopies(RedisQueues):
+    """See `rota.store.copies.CopyStore` for what each method promises."""
+
+    def copy_queue(self, queue: str) -> QueueCopy:
+        k = self._keys_of(queue)
+        keys = [
+            k.jobs,
+            k.marks,
+            k.ready,
+            k.delayed,
+            k.held,
+            k.running,
+            k.cancelling,
+            k.succeeded,
+            k.failed,
+            k.cancelled,
+        ]
+        keys += [k.schedules, k.schedule_states, k.configurations, k.configuration_states]
+        live, ended, schedules, configurations, outbox, (fence, is_paused), totals = self._link.run(
+            "copy_queue", [*keys, k.outbox, k.fence, k.totals, k.paused], []
+        )
+        found = [job_of(queue, raw[0].decode(), *raw[1:]) for raw in parts_of(live, _PER_JOB)]
+        return QueueCopy(
+            queue=queue,
+            jobs=[job for job in found if job],
+            ended=[raw.decode() for raw in ended],
+            schedules=list(self._defined("schedule", schedules, _schedule_entry)),
+            configurations=list(self._defined("configuration", configurations, configuration_entry)),
+            outbox=self._unreadable.read_all("event of queue", queue, decode_event, outbox),
+            fence=int(fence),
+            totals=totals_of(dict(zip(totals[::2], totals[1::2], strict=True))),
+            is_paused=bool(is_paused),
+        )
+
+    def _defined(self, kind: str, raw: list[bytes], decode: Callable[[list[bytes]], Any]) -> Iterator[Any]:
+        for uuid, body, state in parts_of(raw, 3):
+            if entry := self._unreadable.read(kind, uuid.decode(), partial(decode, [body, state])):
+                yield entry
+
+    def restore_jobs(self, queue: str, jobs: Sequence[Job]) -> None:
+        refuse_claimed(jobs)
+        self._remember_queue(queue)
+        k = self._keys_of(queue)
+        places = [k.delayed, k.ready, k.running, k.succeeded, k.failed, k.cancelled]
+        for part in parts_of(jobs):
+            args = [value for job in part for value in _restored_entry(job)]
+            self._link.run("restore_jobs", [k.jobs, k.marks, k.unique, k.ended, k.series, *places], args)
+
+    def restore_queue(self, copy: QueueCopy, minutes: Sequence[Stats]) -> None:
+        self._remember_queue(copy.queue)
+        k = self._keys_of(copy.queue)
+        hours = sorted({one.minute // HOUR_MS for one in minutes})
+        args: list[Value] = [EXPIRY_S, copy.fence, len(copy.outbox)]
+        for event in copy.outbox:
+            args += [event.received_at, encode(event)]
+        for word, jobs in _counts(copy.totals):
+            args += [0, word, jobs]
+        for one in minutes:
+            for word, jobs in _counts(one):
+                args += [1 + hours.index(one.minute // HOUR_MS), f"{one.minute} {word}", jobs]
+        self._link.run("restore_queue", [k.outbox, k.fence, k.totals, *map(k.stats, hours)], args)
+
+
+def _schedule_entry(raw: list[bytes]) -> tuple[Schedule, ScheduleState]:
+    return decode_schedule(raw[0]), decode_schedule_state(raw[1])
+
+
+def _counts(one: Stats) -> list[tuple[str, int]]:
+    return [(word, jobs) for word in sorted(STATS_WORDS) if (jobs := getattr(one, word))]
+
+
+def _restored_entry(job: Job) -> tuple[Value, ...]:
+    spec, ending = job.spec, ending_of(job)
+    if ending:
+        return spec.id, encode(spec), _PLACES[job.state], ending.ended_at, "", encode(ending), ""
+    rank = rank_of(spec.priority, job.available_at)
+    mark = Mark(str(rank), job.attempts, job.deaths, spec.lock_key, spec.unique_key, job.token, job.past)
+    waits = job.state is JobState.DELAYED
+    needs_mark = waits or spec.series or mark != Mark(str(rank))
+    score = job.available_at if waits else rank
+    return (
+        spec.id,
+        encode(spec),
+        _PLACES[job.state],
+        score,
+        encode(mark) if needs_mark else "",
+        "",
+        spec.unique_key or "",
+    )

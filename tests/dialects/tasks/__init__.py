@@ -1,0 +1,1 @@
+"""The tasks of the task manager: Scheduler, Worker, and their keys."""

@@ -1,0 +1,331 @@
+"""Tasks on every store: when they run, how often, and what becomes of those that fail."""
+
+import pytest
+
+from rota.dialects.tasks.cleaning import clean
+from rota.dialects.tasks.reading import read_task
+from rota.dialects.tasks.tasks import HOLD_MS
+from rota.errors import Conflict, NotFound
+from tests.dialects.tasks.installation import START, TasksInstallation, changed
+
+
+def test_a_task_without_a_schedule_runs_once_and_is_over(tasks: TasksInstallation) -> None:
+    assert tasks.add("a", data={"b": 1}).status == "enqueued"
+    tasks.clock.advance(HOLD_MS)
+
+    ran = tasks.run()
+
+    assert ran is not None
+    assert (ran.id, ran.data, ran.runs, ran.attempt) == ("a", {"b": 1}, 0, 1)
+    assert tasks.tasks.find("a") is None
+    assert [(one.id, one.status, one.runs) for one in tasks.tasks.completed(10)] == [("a", "completed", 1)]
+
+
+def test_adding_a_task_again_changes_nothing_and_gives_the_stored_one(tasks: TasksInstallation) -> None:
+    tasks.add("a", data=1, schedule=1_000)
+
+    again = tasks.add("a", data=2, schedule=5)
+
+    assert (again.data, again.schedule) == (1, 1_000)
+    assert tasks.runs_within(1_500) == [100, 1_100]
+
+
+def test_a_completed_task_can_be_added_anew(tasks: TasksInstallation) -> None:
+    for _ in range(2):
+        tasks.add("a")
+        tasks.clock.advance(HOLD_MS)
+        assert tasks.run() is not None
+
+    assert len(tasks.tasks.completed(10)) == 2
+    assert len(tasks.tasks.completed(1)) == 1
+
+
+def test_tasks_run_in_the_order_in_which_they_were_added(tasks: TasksInstallation) -> None:
+    names = [f"task {number}" for number in range(20)]
+    for name in names:
+        tasks.add(name)
+    tasks.clock.advance(HOLD_MS)
+
+    ran = [task.id for task in iter(tasks.run, None)]
+
+    assert ran == names
+
+
+def test_a_delay_of_nothing_is_at_once(tasks: TasksInstallation) -> None:
+    tasks.add("a", delay=0)
+
+    assert tasks.run() is not None
+
+
+def test_a_period_is_counted_from_the_end_of_a_run(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000)
+
+    assert tasks.runs_within(5_000, takes=500) == [100, 1_600, 3_100, 4_600, 6_100]
+
+
+def test_only_runs_that_succeed_are_counted(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000, maxRuns=2)
+    tasks.clock.advance(HOLD_MS)
+
+    assert tasks.run(error="no") is not None
+    assert tasks.find().runs == 0
+    tasks.pass_time(600)
+    assert tasks.run() is not None
+    assert (tasks.find().runs, tasks.find().status) == (1, "delayed")
+    tasks.pass_time(1_500)
+    assert tasks.run() is not None
+
+    assert tasks.tasks.find("a") is None
+    assert tasks.tasks.completed(1)[0].runs == 2
+
+
+def test_a_task_without_a_period_may_run_several_times_at_once(tasks: TasksInstallation) -> None:
+    tasks.add("a", maxRuns=3)
+
+    began = tasks.runs_within(3_000)
+
+    assert len(began) == 3
+    assert tasks.tasks.find("a") is None
+
+
+def test_an_error_is_tried_again_later_and_leaves_the_period_as_it_is(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=60_000)
+    tasks.clock.advance(HOLD_MS)
+
+    assert tasks.run(error="boom") is not None
+
+    found = tasks.find()
+    assert (found.status, found.schedule, found.error_count) == ("delayed", 60_000, 1)
+    assert [error.message for error in found.errors] == ["boom"]
+    assert found.next_run == tasks.clock.now() + 500
+    tasks.pass_time(600)
+    again = tasks.run()
+    assert again is not None
+    assert again.attempt == 2
+    assert tasks.find().next_run == tasks.clock.now() + 60_000
+    assert (tasks.find().error_count, tasks.find().errors) == (0, ())
+
+
+def test_after_as_many_errors_in_a_row_as_it_has_tries_a_task_has_failed(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000, maxTries=2)
+    tasks.clock.advance(HOLD_MS)
+    assert tasks.run(error="one") is not None
+    tasks.pass_time(600)
+    assert tasks.run(error="two") is not None
+
+    tasks.pass_time(5_000)
+
+    found = tasks.find()
+    assert (found.status, found.error_count) == ("failed", 2)
+    assert [error.message for error in found.errors] == ["one", "two"]
+    assert tasks.run() is None
+    assert tasks.add("a").status == "failed", "adding it again does not hide that"
+
+
+@pytest.mark.parametrize("wait_ms", [0, 3_000])
+def test_a_failed_task_can_be_brought_back(tasks: TasksInstallation, wait_ms: int) -> None:
+    tasks.add("a", schedule=1_000, maxTries=1)
+    tasks.clock.advance(HOLD_MS)
+    assert tasks.run(error="one") is not None
+    tasks.pass_time(wait_ms)
+
+    assert tasks.tasks.rescue("a").status == "enqueued"
+
+    assert tasks.run() is not None
+    assert tasks.find().runs == 1
+    tasks.pass_time(1_600)
+    assert tasks.run() is not None, "and goes on"
+
+
+def test_a_failed_task_that_runs_once_can_be_brought_back(tasks: TasksInstallation) -> None:
+    tasks.add("a", maxTries=1)
+    tasks.clock.advance(HOLD_MS)
+    assert tasks.run(error="one") is not None
+    assert tasks.find().status == "failed"
+
+    tasks.tasks.rescue("a")
+    assert tasks.run() is not None
+
+    assert tasks.tasks.find("a") is None
+
+
+def test_what_has_not_failed_cannot_be_brought_back(tasks: TasksInstallation) -> None:
+    tasks.add("a")
+
+    with pytest.raises(Conflict, match="has not failed"):
+        tasks.tasks.rescue("a")
+    with pytest.raises(NotFound, match="no task 'b'"):
+        tasks.tasks.rescue("b")
+
+
+# Dates
+
+
+def test_a_task_begins_at_its_start(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000, startDate=START + 3_000)
+
+    assert tasks.find().next_run == START + 3_000
+    assert tasks.runs_within(5_000) == [3_000, 4_000, 5_000]
+
+
+def test_a_start_that_is_over_is_now(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000, startDate=START - 12_345)
+    tasks.add("b", startDate=START - 12_345)
+
+    assert tasks.runs_within(100) == [100, 100]
+
+
+def test_a_cron_line_goes_by_its_zone(tasks: TasksInstallation) -> None:
+    found = tasks.add("a", schedule="0 2 * * *", tz="America/New_York")
+    other = tasks.add("b", schedule="0 2 * * *", tz="America/New_York", utc=True)
+
+    assert (found.status, found.next_run) == ("delayed", 1_700_031_600_000)
+    assert other.next_run == 1_700_013_600_000, "UTC goes before the zone"
+
+
+def test_a_task_is_completed_when_its_next_run_would_be_after_its_end(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000, endDate=START + 2_500)
+
+    assert tasks.runs_within(6_000) == [100, 1_100, 2_100]
+    assert tasks.tasks.find("a") is None
+
+
+def test_a_task_whose_end_is_over_is_completed_at_once(tasks: TasksInstallation) -> None:
+    assert tasks.add("a", schedule=1_000, endDate=START - 1).status == "completed"
+
+    assert tasks.tasks.find("a") is None
+    assert tasks.runs_within(1_000) == []
+
+
+def test_what_nobody_was_there_for_is_made_up_for_once(tasks: TasksInstallation) -> None:
+    tasks.add("a", delay=1_000)
+    tasks.add("b", schedule="* * * * *")
+
+    tasks.clock.advance(3 * 24 * 3600 * 1000)
+
+    tasks.pass_time(200)
+    assert sorted(task.id for task in iter(tasks.run, None)) == ["a", "b"]
+
+
+# Changes
+
+
+def test_a_delay_takes_a_run_back_that_nobody_has_begun(tasks: TasksInstallation) -> None:
+    tasks.add("a")
+
+    found = tasks.tasks.reschedule("a", changed(delay=1_000))
+
+    assert (found.status, found.next_run) == ("delayed", START + 1_000)
+    assert tasks.runs_within(2_000) == [1_000]
+
+
+def test_a_delay_of_a_task_that_runs_is_a_conflict(tasks: TasksInstallation) -> None:
+    tasks.add("a")
+    tasks.clock.advance(HOLD_MS)
+    tasks.claim()
+
+    with pytest.raises(Conflict, match="runs already"):
+        tasks.tasks.reschedule("a", changed(delay=1_000))
+
+
+def test_other_times_keep_the_count_of_runs(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000, maxRuns=4)
+    assert tasks.runs_within(1_500) == [100, 1_100]
+
+    tasks.tasks.reschedule("a", changed(delay=1_000))
+
+    assert tasks.find().runs == 2
+    assert len(tasks.runs_within(10_000)) == 2
+
+
+def test_a_run_under_way_is_counted_when_the_times_change(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000, maxRuns=2)
+    tasks.clock.advance(HOLD_MS)
+    claim = tasks.claim()[0]
+
+    tasks.tasks.reschedule("a", changed(schedule=2_000))
+
+    assert (tasks.find().status, tasks.find().runs) == ("active", 0)
+    tasks.end(claim)
+    assert tasks.find().runs == 1
+    assert len(tasks.runs_within(10_000)) == 1
+
+
+def test_a_deactivated_task_waits_until_it_is_activated(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000)
+
+    assert tasks.tasks.reschedule("a", lambda task: task, is_paused=True).status == "paused"
+    assert tasks.runs_within(3_000) == []
+    tasks.tasks.reschedule("a", lambda task: task)
+
+    assert len(tasks.runs_within(1_500)) == 2
+
+
+def test_a_deleted_task_is_gone_with_the_run_that_waits(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000)
+
+    assert tasks.tasks.delete("a")
+
+    assert tasks.runs_within(2_000) == []
+    assert not tasks.tasks.delete("a")
+    assert list(tasks.tasks.all()) == []
+
+
+def test_tasks_of_another_prefix_are_others(store_url: str, tasks: TasksInstallation) -> None:
+    other = TasksInstallation(tasks.store, prefix="other:")
+
+    tasks.add("a", data=1)
+    other.add("a", data=2)
+
+    assert (tasks.find().data, other.find().data) == (1, 2)
+    assert [task.data for task in other.tasks.all()] == [2]
+
+
+def test_an_id_may_have_any_letters(tasks: TasksInstallation) -> None:
+    ids = ["a b", "a-b", "ä/ö", "x" * 256, "waterline:service:id:9febf4b1"]
+    for id in ids:
+        tasks.add(id)
+
+    assert sorted(task.id for task in tasks.tasks.all()) == sorted(ids)
+
+
+# Looking after them
+
+
+def test_tasks_that_are_held_too_long_are_found(tasks: TasksInstallation) -> None:
+    tasks.add("runs")
+    tasks.clock.advance(HOLD_MS)
+    tasks.claim()
+    tasks.add("waits")
+    tasks.add("later", delay=60_000)
+    tasks.pass_time(10_000)
+    tasks.add("young")
+    tasks.pass_time(HOLD_MS)
+
+    assert [task.id for task in tasks.tasks.held(5_000)] == ["runs", "waits"]
+
+
+def test_cleaning_brings_a_task_back_that_nothing_else_would(tasks: TasksInstallation) -> None:
+    tasks.add("lost")
+    tasks.add("due", delay=60_000)
+    lost = tasks.find("lost").job
+    assert lost is not None
+    tasks.cancel(lost)
+
+    found = clean(tasks.tasks)
+
+    assert (found.tasks, found.waiting, found.rescheduled, found.removed) == (2, 1, 1, 0)
+    tasks.clock.advance(HOLD_MS)
+    ran = tasks.run()
+    assert ran is not None
+    assert ran.id == "lost"
+
+
+def test_cleaning_leaves_alone_what_is_in_order(tasks: TasksInstallation) -> None:
+    tasks.add("once")
+    tasks.add("often", schedule=1_000)
+    tasks.tasks.add(read_task({"id": "failed", "maxTries": 1}))
+    tasks.pass_time(200)
+
+    assert clean(tasks.tasks).rescheduled == 0
+    assert clean(tasks.tasks).removed == 0

@@ -1,0 +1,323 @@
+"""Workers and schedulers as programs use them, on real stores, with real nodes."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from contextvars import copy_context
+from pathlib import Path
+
+import pytest
+
+from rota import Scheduler, Task, Worker, current_job
+from rota.dialects.tasks.delivery import Delivery
+from rota.errors import Conflict, InvalidInput
+from tests.dialects.tasks.working import wait_until, working
+from tests.engine.working import DEADLINE_S
+
+pytestmark = pytest.mark.stores("sqlite-file", "redis")  # two processes' worth of handles; the rest is no other code
+
+
+@pytest.fixture
+def scheduler(store_url: str) -> Iterator[Scheduler]:
+    with Scheduler(store_url) as made:
+        yield made
+
+
+def test_a_handler_gets_each_task_once(store_url: str, scheduler: Scheduler) -> None:
+    seen: list[tuple[str, object]] = []
+    for number in range(20):
+        scheduler.add_task(Task(id=f"t{number}", data={"number": number}))
+
+    with working(Worker(store_url, lambda task: seen.append((task.id, task.data["number"])), concurrency=4)):
+        wait_until(lambda: not scheduler.get_tasks(), "the tasks to be over")
+
+    assert sorted(seen) == sorted((f"t{number}", number) for number in range(20))
+
+
+def test_tasks_of_one_worker_are_in_order(store_url: str, scheduler: Scheduler) -> None:
+    seen: list[str] = []
+    for number in range(10):
+        scheduler.add_task({"id": f"t{number}"}, delay=0)
+
+    with working(Worker(store_url, lambda task: seen.append(task.id))):
+        wait_until(lambda: len(seen) == 10, "the tasks to run")
+
+    assert seen == [f"t{number}" for number in range(10)]
+
+
+def test_an_async_handler_is_awaited_and_several_run_at_a_time(store_url: str, scheduler: Scheduler) -> None:
+    together = asyncio.Event()
+    waiting: list[str] = []
+
+    async def meet(task: Task) -> None:
+        waiting.append(task.id)
+        if len(waiting) == 3:
+            together.set()
+        await together.wait()
+
+    for id in "abc":
+        scheduler.add_task({"id": id})
+    with working(Worker(store_url, meet, concurrency=3)) as worker:
+        wait_until(lambda: worker.runs == 3, "three runs at a time")
+
+
+def test_an_error_of_the_handler_is_tried_again_and_told(store_url: str, scheduler: Scheduler) -> None:
+    attempts: list[int] = []
+
+    def stumble(task: Task) -> None:
+        attempts.append(task.attempt)
+        if task.attempt < 3:
+            raise ValueError("not yet")
+
+    scheduler.add_task({"id": "a"})
+    with working(Worker(store_url, stumble)) as worker:
+        wait_until(lambda: scheduler.get_tasks("completed"), "the task to succeed")
+
+    assert attempts == [1, 2, 3]
+    assert (worker.runs, worker.errors) == (1, 2)
+
+
+def test_a_handler_knows_the_job_that_it_is(store_url: str, scheduler: Scheduler) -> None:
+    seen: list[str] = []
+
+    def look(task: Task) -> None:
+        current_job().log("hello")
+        print("printed")
+        seen.append(current_job().id)
+
+    added = scheduler.add_task({"id": "a"})
+    with working(Worker(store_url, look)):
+        wait_until(lambda: scheduler.get_tasks("completed"), "the task to succeed")
+
+    assert seen == [added.job]
+    assert seen == [task.job for task in scheduler.get_tasks("completed")]
+
+
+def test_a_delay_right_behind_the_adding_comes_in_time_for_a_waiting_worker(
+    store_url: str, scheduler: Scheduler
+) -> None:
+    ran: list[str] = []
+    with working(Worker(store_url, lambda task: ran.append(task.id))):
+        scheduler.add_task({"id": "first"}, delay=0)
+        wait_until(lambda: ran, "the worker to wait")
+        with suppress(Conflict):  # on a machine that stands still for a tenth of a second
+            scheduler.add_task({"id": "later"}).with_delay(3_600_000)
+            scheduler.add_task({"id": "second"}, delay=0)
+            wait_until(lambda: "second" in ran, "another task")
+
+            assert ran == ["first", "second"]
+
+
+def test_a_running_task_that_is_deleted_is_cancelled(store_url: str, scheduler: Scheduler) -> None:
+    begun: list[str] = []
+    ends: list[str] = []
+
+    async def wait_for_ever(task: Task) -> None:
+        begun.append(task.id)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ends.append(task.id)
+            raise
+
+    scheduler.add_task({"id": "a", "schedule": 1_000})
+    with working(Worker(store_url, wait_for_ever)) as worker:
+        wait_until(lambda: begun, "the task to run")
+        scheduler.delete_task("a")
+        wait_until(lambda: ends, "the run to be cancelled")
+
+    assert (worker.runs, worker.errors) == (0, 0)
+    assert scheduler.get_tasks() == []
+
+
+def test_a_run_may_end_when_the_worker_stops(store_url: str, scheduler: Scheduler) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(_: Task) -> None:
+        begun.set()
+        assert go_on.wait(DEADLINE_S)
+
+    scheduler.add_task({"id": "a"})
+    with working(Worker(store_url, work)) as worker:
+        assert begun.wait(DEADLINE_S)
+        worker.stop()
+        go_on.set()
+
+    assert worker.runs == 1
+    assert [task.id for task in scheduler.get_tasks("completed")] == ["a"]
+
+
+def test_a_worker_can_be_part_of_a_program_with_a_loop(store_url: str, scheduler: Scheduler) -> None:
+    async def main() -> list[str]:
+        seen: list[str] = []
+
+        async def handler(task: Task) -> None:
+            seen.append(task.id)
+            worker.stop()
+
+        worker = Worker(store_url, handler)
+        scheduler.add_task({"id": "a"})
+        await asyncio.wait_for(worker.serve(), DEADLINE_S)
+        return seen
+
+    assert asyncio.run(main()) == ["a"]
+
+
+def test_a_worker_that_stopped_can_be_run_again(store_url: str, scheduler: Scheduler) -> None:
+    def handler(_: Task) -> None:
+        worker.stop()
+
+    worker = Worker(store_url, handler)
+    for id in ("a", "b"):
+        scheduler.add_task({"id": id})
+        worker.run()
+
+    assert worker.runs == 2
+
+
+def test_those_that_are_alive_are_counted(store_url: str, scheduler: Scheduler) -> None:
+    assert scheduler.count_alive() == {"schedulers": 0, "workers": 0}
+
+    with working(Worker(store_url, print)), working(Worker(store_url, print)):
+        wait_until(lambda: scheduler.count_alive() == {"schedulers": 2, "workers": 2}, "both to be counted")
+
+    assert scheduler.count_alive() == {"schedulers": 0, "workers": 0}
+
+
+@pytest.mark.stores("sqlite-file")
+def test_a_program_ends_by_a_signal_when_its_run_has_ended(
+    store_url: str, scheduler: Scheduler, tmp_path: Path
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import pathlib, sys, time\n"
+        "from rota import Worker\n"
+        "def handler(task):\n"
+        "    pathlib.Path('begun').touch()\n"
+        "    while not pathlib.Path('go').exists(): time.sleep(0.01)\n"
+        "Worker(sys.argv[1], handler).run()\n"
+        "print('over')\n"
+    )
+    scheduler.add_task({"id": "a"})
+    child = subprocess.Popen([sys.executable, program, store_url], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    wait_until((tmp_path / "begun").exists, "the run to begin")
+
+    os.kill(child.pid, signal.SIGTERM)
+    (tmp_path / "go").touch()
+
+    assert child.communicate(timeout=DEADLINE_S)[0] == "over\n"
+    assert [task.id for task in scheduler.get_tasks("completed")] == ["a"]
+
+
+@pytest.mark.stores("sqlite-file")
+def test_what_is_no_handler_or_concurrency_is_refused(store_url: str) -> None:
+    with pytest.raises(InvalidInput, match="handler: must be a function"):
+        Worker(store_url, "handler")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="concurrency: must be from 1"):
+        Worker(store_url, print, concurrency=0)
+
+
+# A backend of one's own
+
+
+class ListBackend:
+    """As small as a backend can be."""
+
+    def __init__(self, *faults: Exception) -> None:
+        self.waiting: asyncio.Queue[Task] = asyncio.Queue()
+        self.faults = list(faults)
+        self.told: list[str] = []
+
+    def add_task(self, task: Task) -> Task:
+        self.waiting.put_nowait(task)
+        return task
+
+    async def wait_for_task(self) -> Task:
+        if self.faults:
+            raise self.faults.pop()
+        return await self.waiting.get()
+
+    async def commit(self, task: Task) -> None:
+        self.told.append(f"{task.id} succeeded")
+
+    async def handle_error(self, task: Task, error: Exception) -> None:
+        self.told.append(f"{task.id} failed: {error}")
+
+
+@pytest.mark.stores("sqlite-file")
+def test_another_backend_can_be_written(store_url: str) -> None:
+    async def main() -> list[str]:
+        backend = ListBackend(ConnectionError("it is away"))
+        scheduler = Scheduler(backend)
+
+        async def handler(task: Task) -> None:
+            if task.id == "bad":
+                worker.stop()
+                raise ValueError("no")
+
+        worker = Worker(backend, handler)
+        scheduler.add_task({"id": "good"})
+        scheduler.add_task({"id": "bad"})
+        await asyncio.wait_for(worker.serve(), DEADLINE_S)
+        return backend.told
+
+    assert asyncio.run(main()) == ["good succeeded", "bad failed: no"]
+
+
+@pytest.mark.stores("sqlite-file")
+def test_another_backend_is_asked_for_nothing_but_its_contract(store_url: str) -> None:
+    with pytest.raises(Conflict, match="ask it directly"):
+        Scheduler(ListBackend()).get_tasks()
+
+
+@pytest.mark.stores("sqlite-file")
+def test_a_task_that_was_cancelled_on_its_way_is_not_run(store_url: str) -> None:
+    async def main() -> tuple[list[str], list[str]]:
+        backend, seen = ListBackend(), []
+        end: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        end.cancel()
+
+        async def handler(task: Task) -> None:
+            seen.append(task.id)
+            worker.stop()
+
+        worker = Worker(backend, handler)
+        backend.add_task(Task(id="cancelled", delivery=Delivery(copy_context(), end)))
+        backend.add_task(Task(id="next"))
+        await asyncio.wait_for(worker.serve(), DEADLINE_S)
+        return seen, backend.told
+
+    assert asyncio.run(main()) == (["next"], ["next succeeded"])
+
+
+class AwayBackend(ListBackend):
+    """One that cannot be reached."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def wait_for_task(self) -> Task:
+        self.asked.set()
+        raise ConnectionError("it is away")
+
+
+@pytest.mark.stores("sqlite-file")
+def test_a_worker_whose_backend_is_away_ends_when_it_is_asked_to(store_url: str) -> None:
+    async def handler(task: Task) -> None:
+        raise AssertionError("there is no task")
+
+    async def main() -> None:
+        backend = AwayBackend()
+        worker = Worker(backend, handler, concurrency=3)
+        serving = asyncio.create_task(worker.serve())
+        await asyncio.wait_for(backend.asked.wait(), DEADLINE_S)
+        worker.stop()
+        await asyncio.wait_for(serving, DEADLINE_S)
+
+    asyncio.run(main())

@@ -1,0 +1,98 @@
+"""Publishing: together in one round trip, each for itself; and reading to the end."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from rota.engine.topics.following import read_to_end
+from rota.engine.topics.publish_batcher import PublishBatcher
+from rota.engine.topics.topics import MAX_RECORD_BYTES, Topics, named_record
+from rota.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from rota.model.topic import TopicRecord
+from rota.store import Store, open_store
+from tests.engine.working import Faults
+
+NOW = 1_700_000_000_000
+
+
+@pytest.fixture
+def memory() -> Iterator[Store]:
+    store = open_store("sqlite://:memory:")
+    yield store
+    store.close()
+
+
+def record(number: int) -> TopicRecord:
+    return named_record(str(number), key=None, value=number, now=NOW)
+
+
+def published(store: Store, *items: tuple[str, TopicRecord]) -> list[object]:
+    """What becomes of records that are handed in at once."""
+
+    async def scene() -> list[object]:
+        batcher = PublishBatcher(Topics(store))
+        try:
+            return list(await asyncio.gather(*[batcher.publish(*item) for item in items], return_exceptions=True))
+        finally:
+            batcher.close()
+
+    return asyncio.run(scene())
+
+
+def test_records_that_are_published_together_share_a_round_trip(memory: Store) -> None:
+    faults = Faults(memory)
+
+    offsets = published(faults.store, *[("a" if number % 2 else "b", record(number)) for number in range(10)])
+
+    assert offsets == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert faults.calls.count("append_topic") == 2
+
+
+def test_a_record_that_is_refused_harms_no_other(memory: Store) -> None:
+    long = named_record("9", key=None, value="x" * MAX_RECORD_BYTES, now=NOW)
+
+    first, second, third = published(memory, ("t", record(1)), ("t", long), ("t", record(2)))
+
+    assert (first, third) == (0, 1)
+    assert isinstance(second, InvalidInput)
+
+
+def test_a_topic_that_cannot_be_made_harms_no_other(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.store.sqlite.topics.MAX_TOPICS", 1)
+
+    first, second = published(memory, ("a", record(1)), ("b", record(1)))
+
+    assert first == 0
+    assert isinstance(second, Conflict)
+
+
+def test_a_store_that_is_away_is_told_to_all(memory: Store) -> None:
+    faults = Faults(memory)
+    faults.cut_off()
+
+    fates = published(faults.store, ("a", record(1)), ("b", record(1)))
+
+    assert [type(fate) for fate in fates] == [StoreUnavailable] * 2
+
+
+@pytest.mark.parametrize("topic", ["", "a b", "..", "é", "x" * 250])
+def test_what_is_no_topic_is_refused(memory: Store, topic: str) -> None:
+    with pytest.raises(InvalidInput):
+        Topics(memory).publish(topic, [record(1)])
+
+
+@pytest.mark.parametrize(("offset", "expected"), [(0, [0, 1, 2]), (2, [2]), (-2, [1, 2]), (-9, [0, 1, 2]), (5, [])])
+def test_a_topic_is_read_to_its_end(
+    memory: Store, monkeypatch: pytest.MonkeyPatch, offset: int, expected: list[int]
+) -> None:
+    monkeypatch.setattr("rota.engine.topics.following._PAGE", 2)
+    topics = Topics(memory)
+    topics.publish("t", [record(number) for number in range(3)])
+
+    assert [row.offset for row in read_to_end(topics, "t", offset)] == expected
+
+
+def test_a_topic_that_is_not_there_is_not_found(memory: Store) -> None:
+    with pytest.raises(NotFound, match="'t'"):
+        Topics(memory).read("t", offset=0, limit=1)

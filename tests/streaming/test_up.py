@@ -1,0 +1,159 @@
+"""`rota up --kafka`: no Redis, no file, and any instance answers for all."""
+
+import hmac
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rota.model.light.definition import TaskKey
+from rota.streaming.records.codec import encode_key
+from rota.streaming.records.keys import partition_of
+from tests.cli.calling import RotaProcess
+from tests.servers import wait_until
+from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, Reader
+from tests.system.up import Up
+
+ROOT = Path(__file__).parents[2]
+KEY = "only-for-this-test-0123456789abcdef"
+
+
+@pytest.fixture
+def two(kafka: Kafka, tmp_path: Path) -> Iterator[list[Up]]:
+    """Two instances that share the partitions."""
+    with ExitStack() as opened:
+        processes = [opened.enter_context(start(kafka, tmp_path)) for _ in range(2)]
+        ups = [Up(process, key=KEY) for process in processes]
+        wait_until(lambda: all(map(has_half, ups)), "both to have their share", deadline_s=DEADLINE_S)
+        yield ups
+
+
+def start(kafka: Kafka, folder: Path) -> RotaProcess:
+    return RotaProcess(
+        ["up", "--kafka", kafka.bootstrap, "--port", "0", "--json"],
+        folder,
+        ROTA_API_KEY=KEY,
+        ROTA_KAFKA_INPUT_TOPIC=kafka.options.input_topic,
+        ROTA_KAFKA_PARTITIONS=str(PARTITIONS),
+        ROTA_KAFKA_SESSION_TIMEOUT_S="6",
+    )
+
+
+def has_half(up: Up) -> bool:
+    answers = [up.ask(f"/api/schedulers/partitions/{number}")[0] for number in range(PARTITIONS)]
+    return answers.count(200) == PARTITIONS // 2
+
+
+def names_of(answer: str) -> list[str]:
+    return [one["name"] for one in msgspec.json.decode(answer)]
+
+
+def test_any_instance_answers_and_nothing_is_left_on_the_disk(kafka: Kafka, two: list[Up], tmp_path: Path) -> None:
+    places = {partition_of(encode_key(TaskKey("networknt.com", f"n-{number}")), PARTITIONS) for number in range(12)}
+    assert places == set(range(PARTITIONS)), "the names below are to be in all partitions"
+
+    for number in range(12):
+        body = {
+            "host": "networknt.com",
+            "name": f"n-{number}",
+            "topic": kafka.due,
+            "frequency": {"timeUnit": "SECONDS", "time": 1},
+        }
+        assert two[number % 2].ask("/schedulers", msgspec.json.encode(body))[0] == 200
+        for up in two:
+            status, text = up.ask(f"/schedulers?host=networknt.com&name=n-{number}&unit=SECONDS")
+            assert (status, names_of(text)) == (200, [f"n-{number}"])
+
+    assert {task.definition.name for task in kafka.tasks(40)} == {f"n-{number}" for number in range(12)}
+    assert list(tmp_path.iterdir()) == []
+    assert two[0].ask("/health") == (200, "ok")
+
+
+def test_what_was_defined_by_rest_is_consumed_by_a_program_that_knows_only_the_schemas(
+    kafka: Kafka, two: list[Up]
+) -> None:
+    body = {
+        "host": "networknt.com",
+        "name": "report",
+        "topic": kafka.due,
+        "frequency": {"timeUnit": "MILLISECONDS", "time": 500},
+        "start": 1_700_000_000_123,
+        "data": {"city": "Paris"},
+    }
+    assert two[0].ask("/schedulers", msgspec.json.encode(body))[0] == 200
+    kafka.tasks(1)
+
+    folder = ROOT / "src/rota/model/light/avro"
+    words = [ROOT / "examples/light/kafka_consumer.py", kafka.bootstrap, kafka.due, folder, "--count", "4"]
+    ended = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=DEADLINE_S)
+
+    assert ended.returncode == 0, ended.stderr
+    lines = [line.split(maxsplit=3) for line in ended.stdout.splitlines()]
+    first = int(lines[0][2])
+    assert first % 500 == 123
+    assert lines == [
+        [f"networknt.com/report/{instant}", "report", str(instant), "{'city': 'Paris'}"]
+        for instant in range(first, first + 2_000, 500)
+    ]
+
+
+def test_the_key_with_which_instances_ask_each_other_is_good_for_nothing_else(two: list[Up]) -> None:
+    """It goes to whoever the group says has a partition, and that may be anybody who can join the group."""
+    peer_key = hmac.new(KEY.encode(), b"rota light scheduler", "sha256").hexdigest()
+    peers = [Up(up.process, key=peer_key) for up in two]
+
+    assert {peer.ask("/api/schedulers/partitions/0")[0] for peer in peers} == {200, 503}
+    for path in ("/api", "/api/jobs", "/schedulers?host=a&name=b&unit=DAYS", "/api/schedules"):
+        assert peers[0].ask(path)[0] == 401
+
+
+def test_update_and_delete_of_nothing_are_not_found_and_leave_nothing_on_the_topic(kafka: Kafka, two: list[Up]) -> None:
+    for action in ("UPDATE", "DELETE"):
+        body = {"host": "networknt.com", "name": "nobody", "topic": kafka.due, "action": action}
+        status, text = two[0].ask("/schedulers", msgspec.json.encode(body))
+        assert (status, msgspec.json.decode(text)["code"]) == (404, "ERR11637")
+
+    with Reader(kafka.bootstrap, kafka.options.input_topic) as reader:
+        assert reader.read_all() == []
+
+
+def test_while_the_owner_of_a_key_is_dead_the_answer_is_try_again_and_then_its_heir_answers(
+    kafka: Kafka, two: list[Up]
+) -> None:
+    names = [f"n-{number}" for number in range(12)]
+    for name in names:
+        body = {"host": "networknt.com", "name": name, "topic": kafka.due, "frequency": {"timeUnit": "DAYS", "time": 1}}
+        assert two[0].ask("/schedulers", msgspec.json.encode(body))[0] == 200
+
+    two[1].process.process.kill()
+    seen = []
+    for name in names:
+
+        def is_found(name: str = name) -> bool:
+            status, text = two[0].ask(f"/schedulers?host=networknt.com&name={name}&unit=DAYS")
+            seen.append((status, names_of(text) if status == 200 else msgspec.json.decode(text)["statusCode"]))
+            return status == 200
+
+        wait_until(is_found, f"an answer about {name}", deadline_s=DEADLINE_S)
+
+    assert [found for status, found in seen if status == 200] == [[name] for name in names]
+    assert {status for status, _ in seen} == {200, 503}
+
+
+def test_a_job_publishes_to_the_brokers(kafka: Kafka, tmp_path: Path) -> None:
+    (tmp_path / "rota.yaml").write_text(
+        f"job_types: [{{name: tell, executor: topic, metadata: {{topic: {kafka.due}, key: city}}}}]"
+    )
+    with start(kafka, tmp_path) as process:
+        up = Up(process, key=KEY)
+        status, text = up.ask("/api/jobs", b'{"job_type_uuid": "tell", "arguments": {"city": "Paris"}}')
+        assert status == 200, text
+
+        with Reader(kafka.bootstrap, kafka.due) as reader:
+            (message,) = reader.read(1)
+
+    assert (message.key(), message.value()) == (b'"Paris"', b'{"city":"Paris"}')
