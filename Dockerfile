@@ -1,4 +1,4 @@
-# Rota with its Redis store and its client, as one image for every role:
+# Rota with its Redis store, as one image for every role:
 #   docker build -t rota .
 #   docker run --init -p 127.0.0.1:23071:23071 -v rota:/data rota              everything, on SQLite in the volume
 #   docker run --init -e ROTA_STORE=redis://... rota worker                    one role; see compose.yaml
