@@ -45,17 +45,18 @@ def main() -> None:
     home = arguments.kafka or subprocess.check_output(["scripts/ensure-kafka"], text=True).strip()
     with KafkaBroker(Path(home)) as broker:
         options = StreamOptions(brokers=(broker.bootstrap,), replication=1, session_timeout_s=30.0)
-        fill(options, arguments.definitions, arguments.due)
-        print(json.dumps(measure(options, arguments.due, arguments.seconds), indent=2))
+        begin = time.time() + arguments.lead
+        fill(options, arguments.definitions, arguments.due, round(begin * 1000))
+        print(json.dumps(measure(options, begin + _WARM_UP_S, arguments.seconds), indent=2))
 
 
-def fill(options: StreamOptions, count: int, due_per_s: int) -> None:
+def fill(options: StreamOptions, count: int, due_per_s: int, begin: int) -> None:
     """Write the definitions to the changelogs."""
     admin = AdminClient(options.client())
     partitions = Topics(options, admin).prepare()
     Topics(options, admin).ensure([DUE_TOPIC])
     producer = Producer(options.client({"queue.buffering.max.messages": 1_000_000, "compression.type": "lz4"}))
-    for definition in definitions(count, due_per_s):
+    for definition in definitions(count, due_per_s, begin):
         key = encode_key(definition.key)
         topic = options.changelog(definition.unit)
         while True:
@@ -68,9 +69,8 @@ def fill(options: StreamOptions, count: int, due_per_s: int) -> None:
     producer.flush()
 
 
-def definitions(count: int, due_per_s: int) -> Iterator[TaskDefinition]:
+def definitions(count: int, due_per_s: int, begin: int) -> Iterator[TaskDefinition]:
     """A third of what is due comes from each of three units; days and hours lie ahead. All starts are spread evenly."""
-    now = time.time_ns() // 1_000_000
     share = due_per_s // 3
     every = chain(
         repeat(TaskFrequency(TimeUnit.MILLISECONDS, 4_000), 4 * share),
@@ -86,16 +86,16 @@ def definitions(count: int, due_per_s: int) -> Iterator[TaskDefinition]:
             name=f"task-{number}",
             topic=DUE_TOPIC,
             frequency=frequency,
-            start=now + ahead + chance.randrange(frequency.period_ms // 2 if ahead else frequency.period_ms),
+            start=begin + ahead + chance.randrange(frequency.period_ms // 2 if ahead else frequency.period_ms),
             data={"n": str(number)},
         )
 
 
-def measure(options: StreamOptions, due_per_s: int, seconds: int) -> dict[str, Any]:
+def measure(options: StreamOptions, begin: float, seconds: int) -> dict[str, Any]:
     context = multiprocessing.get_context("spawn")
     told: multiprocessing.Queue[Any] = context.Queue()
-    instance = context.Process(target=_instance, args=(options, told), daemon=True)
-    consumer = context.Process(target=_consumer, args=(options, due_per_s, seconds, told), daemon=True)
+    instance = context.Process(target=_instance, args=(options, begin, told), daemon=True)
+    consumer = context.Process(target=_consumer, args=(options, begin, seconds, told), daemon=True)
     before = os.getloadavg()[0]
     instance.start()
     restored = told.get()
@@ -106,7 +106,7 @@ def measure(options: StreamOptions, due_per_s: int, seconds: int) -> dict[str, A
     return {"load before": before, "load after": os.getloadavg()[0], **restored, **lateness, **cpu}
 
 
-def _instance(options: StreamOptions, told: Any) -> None:
+def _instance(options: StreamOptions, begin: float, told: Any) -> None:
     import signal
     from threading import Event
 
@@ -126,26 +126,28 @@ def _instance(options: StreamOptions, told: Any) -> None:
             "peak MiB": usage.ru_maxrss // 1024,
         }
     )
-    at, cpu = time.monotonic(), usage.ru_utime + usage.ru_stime
+    ended.wait(max(0.0, begin - time.time()))
+    before = resource.getrusage(resource.RUSAGE_SELF)
     ended.wait()
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    share = (usage.ru_utime + usage.ru_stime - cpu) / (time.monotonic() - at)
-    told.put({"cores while firing": round(share, 2), "peak MiB at the end": usage.ru_maxrss // 1024})
+    cpu_s = usage.ru_utime + usage.ru_stime - before.ru_utime - before.ru_stime
+    told.put({"cores while firing": round(cpu_s / (time.time() - begin), 2), "MiB": usage.ru_maxrss // 1024})
     instance.close()
 
 
-def _consumer(options: StreamOptions, due_per_s: int, seconds: int, told: Any) -> None:
+def _consumer(options: StreamOptions, begin: float, seconds: int, told: Any) -> None:
     consumer = Consumer(
         options.client({"group.id": "measuring", "fetch.wait.max.ms": 10, "auto.offset.reset": "latest"})
     )
     consumer.subscribe([DUE_TOPIC])
     late: list[int] = []
-    begin = time.monotonic() + _WARM_UP_S
-    while time.monotonic() < begin + seconds:
+    if time.time() > begin:
+        raise SystemExit("the restore took longer than the lead; give more with --lead")
+    while time.time() < begin + seconds:
         message = consumer.poll(1.0)
         messages = [message, *consumer.consume(10_000, 0)] if message is not None else []
         now = time.time_ns() // 1_000_000
-        if time.monotonic() >= begin:
+        if time.time() >= begin:
             late += [now - read_entry(one.value() or b"").start for one in messages if one.error() is None]
     late.sort()
     consumer.close()
@@ -164,6 +166,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--definitions", type=int, default=1_000_000)
     parser.add_argument("--due", type=int, default=10_000, help="due tasks per second")
     parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument(
+        "--lead", type=int, default=240, help="seconds for the filling and the restore, until tasks are due"
+    )
     parser.add_argument("--kafka", help="the folder of a Kafka; default: that of scripts/ensure-kafka")
     return parser
 

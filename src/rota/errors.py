@@ -2,6 +2,7 @@
 
 RotaError
 ├── InvalidInput          a value that cannot be accepted; names the field
+├── MissingExtra          something that needs a package which is not installed
 ├── NotFound              no such thing
 ├── Conflict              the thing is there, but not in a state that allows this
 ├── JobFailed             the job that was waited for did not succeed
@@ -30,6 +31,16 @@ class InvalidInput(RotaError):
         super().__init__(f"{field}: {reason}")
         self.field = field
         self.reason = reason
+
+
+class MissingExtra(RotaError):
+    """Something that was asked for needs packages which are not installed."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs more packages; install them with: pip install 'rota[{extra}]'")
+        self.extra = extra
 
 
 class NotFound(RotaError):

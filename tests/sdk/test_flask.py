@@ -1,5 +1,7 @@
 """The endpoint for events in a Flask app: who may post, what is answered, and that it takes events as a server does."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +13,7 @@ from rota.engine.keys.access import Role, Scope
 from rota.engine.keys.admin_key import prepare_key
 from rota.engine.keys.named_keys import make_key, revoke_key
 from rota.store import Store, open_store
+from tests.cli.calling import environment
 from tests.engine.events.installation import EventsInstallation, needs
 from tests.engine.faults.test_store_faults import be_away
 from tests.engine.working import Faults
@@ -150,3 +153,19 @@ def test_wrong_keys_are_limited_also_at_the_same_moment_and_good_ones_are_not(st
     assert 429 in found
     assert status(KEY) == 200
     assert found.count(401) < 200
+
+
+def test_the_log_names_the_configuration(store: Store, tmp_path: Path) -> None:
+    script = f"""
+from rota.sdk.flask import create_app
+app = create_app()
+print(app.test_client().post("/events", json={GOOD!r}).json)
+"""
+    variables = {"ROTA_STORE": f"sqlite:///{tmp_path / 'rota.db'}"}
+    ended = subprocess.run(
+        [sys.executable, "-c", script], env=environment(**variables), capture_output=True, text=True, cwd=tmp_path
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    told = [line for line in ended.stderr.splitlines() if "job triggered" in line]
+    assert ['"configuration":"c"' in line for line in told] == [True]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 from uuid import uuid4
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from rota.clock import SystemClock
 from rota.engine.light.scheduler import DefinitionQuery
@@ -46,6 +46,7 @@ class Kafka:
         """A topic for due tasks."""
         self._open = ExitStack()
         self._producer = Producer({"bootstrap.servers": bootstrap})
+        self._admin = AdminClient({"bootstrap.servers": bootstrap})
 
     def __enter__(self) -> Self:
         return self
@@ -76,9 +77,18 @@ class Kafka:
         """As another program does, which knows nothing of Rota."""
         self.produce_raw(encode_key(command.key), encode_definition(command))
 
-    def produce_raw(self, key: bytes | None, value: bytes | None, partition: int = -1) -> None:
-        self._producer.produce(self.options.input_topic, key=key, value=value, partition=partition)
+    def produce_raw(
+        self, key: bytes | None, value: bytes | None, partition: int = -1, *, topic: str | None = None
+    ) -> None:
+        self._producer.produce(topic or self.options.input_topic, key=key, value=value, partition=partition)
         assert self._producer.flush(DEADLINE_S) == 0
+
+    def make_topic(self, name: str, config: dict[str, str]) -> None:
+        new = NewTopic(name, PARTITIONS, 1, config=config)
+        self._admin.create_topics([new])[name].result()
+
+    def remove_topic(self, name: str) -> None:
+        self._admin.delete_topics([name])[name].result()
 
     def found(self, instance: KafkaScheduler, name: str) -> list[TaskDefinition]:
         """What an instance finds by name, when it can answer."""
@@ -139,19 +149,25 @@ class Reader:
         return self.messages
 
     def read_all(self) -> list[Message]:
-        """All that are there."""
-        left = set(self._numbers())
+        """All that were there when this began, and perhaps some more."""
+        ends = {number: self._end_of(number) for number in self._numbers()}
 
         def is_done() -> bool:
             for message in self._consumer.consume(10_000, 0.1):
                 if message.error() is None:
                     self.messages.append(message)
-                else:
-                    left.discard(message.partition() or 0)
-            return not left
+                # Behind the last record there may be the mark of its transaction, which nobody is shown: then the end
+                # of the partition is told, unless there is more by then.
+                if message.error() is not None or (message.offset() or 0) >= ends.get(message.partition() or 0, 0) - 1:
+                    ends.pop(message.partition() or 0, None)
+            return not ends
 
         wait_until(is_done, f"the end of {self._topic}", deadline_s=DEADLINE_S)
         return self.messages
+
+    def _end_of(self, number: int) -> int:
+        _, end = self._consumer.get_watermark_offsets(TopicPartition(self._topic, number), DEADLINE_S)
+        return end
 
     def _poll(self) -> int:
         found = self._consumer.consume(10_000, 0.1)

@@ -16,9 +16,9 @@ OFTEN = {"timeUnit": "MILLISECONDS", "time": 200}
 EVERY_HOUR = {"timeUnit": "HOURS", "time": 1}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
-    """One that the test may kill."""
+    """One that tests may kill, and start again."""
     with own_broker() as made:
         yield made
 

@@ -1,5 +1,6 @@
 """Commands on their topic become definitions in the changelogs, and definitions become due tasks."""
 
+import os
 from collections import Counter
 
 import pytest
@@ -7,7 +8,7 @@ from confluent_kafka import Message
 
 from rota.engine.light.scheduler import DefinitionQuery
 from rota.errors import NotFound
-from rota.model.light.definition import Action
+from rota.model.light.definition import Action, TaskKey
 from rota.model.triggers.interval import TimeUnit
 from rota.streaming.records.codec import decode_definition, encode_definition, encode_key
 from rota.streaming.round import REASON
@@ -117,6 +118,39 @@ def test_a_topic_that_takes_nothing_does_not_stop_the_others(kafka: Kafka) -> No
     assert "__cluster_metadata did not take it" in reason_of(kafka.dead_letters(1)[0])
 
 
+def test_a_task_that_is_too_large_for_its_topic_does_not_stop_the_others_there(kafka: Kafka) -> None:
+    kafka.make_topic(kafka.due, {"max.message.bytes": "600"})
+    instance = kafka.started()
+    instance.apply(kafka.command("large", frequency=OFTEN, data={"n": "".join(map(str, range(2_000)))}))
+
+    instance.apply(kafka.command("small", frequency=OFTEN))
+
+    assert {task.definition.name for task in kafka.tasks(5)} == {"small"}
+    (letter, *_) = kafka.dead_letters(1)
+    assert (letter.key(), "too large" in reason_of(letter)) == (encode_key(TaskKey("networknt.com", "large")), True)
+
+
+def test_a_broken_record_of_any_size_is_buried(kafka: Kafka) -> None:
+    instance = kafka.started()
+
+    kafka.produce_raw(b"k", os.urandom(999_000), 0)
+    kafka.produce(kafka.command("well", frequency=EVERY_HOUR))
+
+    assert len(kafka.dead_letters(1)[0].value() or b"") == 900_000
+    wait_until(lambda: len(kafka.found(instance, "well")) == 1, "the command behind it")
+
+
+def test_a_topic_that_somebody_removes_is_made_again(kafka: Kafka) -> None:
+    instance = kafka.started()
+    instance.apply(kafka.command("often", frequency=OFTEN))
+    (first, *_) = kafka.tasks(1)
+
+    kafka.remove_topic(kafka.due)
+
+    later = kafka.tasks(5)
+    assert min(task.definition.start or 0 for task in later) > (first.definition.start or 0)
+
+
 def test_update_and_delete_of_nothing_are_refused_and_produce_nothing(kafka: Kafka) -> None:
     instance = kafka.started()
 
@@ -145,6 +179,19 @@ def test_a_command_is_found_as_soon_as_it_was_applied(kafka: Kafka) -> None:
     hours = instance.find(DefinitionQuery("networknt.com", "n-1", TimeUnit.HOURS)).definitions
     days = instance.find(DefinitionQuery("networknt.com", "n-1", TimeUnit.DAYS)).definitions
     assert (len(hours), len(days)) == (1, 0)
+
+
+def test_a_record_in_a_changelog_that_is_no_definition_stops_nobody(kafka: Kafka) -> None:
+    first = kafka.started()
+    first.apply(kafka.command("well", frequency=EVERY_HOUR))
+    first.close()
+    for partition in range(PARTITIONS):
+        kafka.produce_raw(b"k", b"rubbish", partition, topic=kafka.options.changelog(TimeUnit.HOURS))
+
+    second = kafka.started()
+
+    assert [one.name for one in kafka.found(second, "well")] == ["well"]
+    assert sum(len(one.definitions) for one in second.stream.partitions.values()) == 1
 
 
 def test_an_instance_that_starts_again_has_every_definition_and_goes_on_where_it_was(kafka: Kafka) -> None:

@@ -1,5 +1,6 @@
 """`rota up --kafka`: no Redis, no file, and any instance answers for all."""
 
+import hmac
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -100,6 +101,16 @@ def test_what_was_defined_by_rest_is_consumed_by_a_program_that_knows_only_the_s
     ]
 
 
+def test_the_key_with_which_instances_ask_each_other_is_good_for_nothing_else(two: list[Up]) -> None:
+    """It goes to whoever the group says has a partition, and that may be anybody who can join the group."""
+    peer_key = hmac.new(KEY.encode(), b"rota light scheduler", "sha256").hexdigest()
+    peers = [Up(up.process, key=peer_key) for up in two]
+
+    assert {peer.ask("/api/schedulers/partitions/0")[0] for peer in peers} == {200, 503}
+    for path in ("/api", "/api/jobs", "/schedulers?host=a&name=b&unit=DAYS", "/api/schedules"):
+        assert peers[0].ask(path)[0] == 401
+
+
 def test_update_and_delete_of_nothing_are_not_found_and_leave_nothing_on_the_topic(kafka: Kafka, two: list[Up]) -> None:
     for action in ("UPDATE", "DELETE"):
         body = {"host": "networknt.com", "name": "nobody", "topic": kafka.due, "action": action}
@@ -108,6 +119,29 @@ def test_update_and_delete_of_nothing_are_not_found_and_leave_nothing_on_the_top
 
     with Reader(kafka.bootstrap, kafka.options.input_topic) as reader:
         assert reader.read_all() == []
+
+
+def test_while_the_owner_of_a_key_is_dead_the_answer_is_try_again_and_then_its_heir_answers(
+    kafka: Kafka, two: list[Up]
+) -> None:
+    names = [f"n-{number}" for number in range(12)]
+    for name in names:
+        body = {"host": "networknt.com", "name": name, "topic": kafka.due, "frequency": {"timeUnit": "DAYS", "time": 1}}
+        assert two[0].ask("/schedulers", msgspec.json.encode(body))[0] == 200
+
+    two[1].process.process.kill()
+    seen = []
+    for name in names:
+
+        def is_found(name: str = name) -> bool:
+            status, text = two[0].ask(f"/schedulers?host=networknt.com&name={name}&unit=DAYS")
+            seen.append((status, names_of(text) if status == 200 else msgspec.json.decode(text)["statusCode"]))
+            return status == 200
+
+        wait_until(is_found, f"an answer about {name}", deadline_s=DEADLINE_S)
+
+    assert [found for status, found in seen if status == 200] == [[name] for name in names]
+    assert {status for status, _ in seen} == {200, 503}
 
 
 def test_a_job_publishes_to_the_brokers(kafka: Kafka, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rota.dialects import light, sync_tasks, synchrony
+from rota.dialects import light, sync_tasks, synchrony, tasks
 from rota.dialects.manifest import Manifest, load
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ DIALECTS: tuple[Manifest, ...] = (
     synchrony.MANIFEST,
     sync_tasks.MANIFEST,
     light.MANIFEST,
+    tasks.MANIFEST,
 )
 
 

@@ -29,7 +29,7 @@ from rota.engine.node.node import Node
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.times import ABANDON_S
-from rota.errors import InvalidInput, RotaError, StoreError
+from rota.errors import InvalidInput, MissingExtra, RotaError, StoreError
 from rota.host.file_watch import FileWatch
 from rota.host.kafka import advertised, kafka_scheduler, without_store
 from rota.host.last_resort import LEAVE_S, LastResort
@@ -322,7 +322,7 @@ def _tell_opentelemetry(observers: Observers) -> None:
     try:
         from rota.engine.observation.opentelemetry import OpenTelemetry
     except ImportError as error:
-        raise InvalidInput("otel", "needs the extra: pip install 'rota[otel]'") from error
+        raise MissingExtra("otel: true", "otel") from error
     OpenTelemetry(observers)
 
 

@@ -281,11 +281,3 @@ def list_ticks(uuid: str, *, limit: int | None = None, before: int | None = None
     """What became of a schedule's ticks, the latest first."""
     query = present({"limit": limit, "before": before})
     return Call(method="GET", path=path_to("schedules", uuid, "ticks"), answer=list[Tick], within="ticks", query=query)
-
-
-# -- configurations ------------------------------------------------------------------------------------------------
-
-
-def why_configuration(name: str) -> Call[Why]:
-    """Why a configuration, by name or uuid, has not made a job."""
-    return Call(method="GET", path=path_to("configurations", name, "why"), answer=Why)

@@ -9,17 +9,19 @@
         async for line in rota.follow_logs(job.uuid):
             print(line.message)
 
-Every verb is written once, in `calls.py` and `paging.py`; here it gets its two colours.
+Every verb is written once, in `calls.py`, `event_calls.py` and `paging.py`; here it gets its two colours.
 """
 
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+from functools import wraps
+from inspect import Signature, signature
+from typing import Any, Generic, ParamSpec, Self, TypeVar, get_args, get_origin, overload
 
-from rota.errors import InvalidInput, RotaError, StoreRefused, StoreUnavailable
-from rota.sdk import calls, paging
+from rota.errors import InvalidInput, MissingExtra, RotaError, StoreUnavailable
+from rota.sdk import calls, event_calls, paging
 from rota.sdk.call import Call
 from rota.sdk.failures import failure
 from rota.sdk.log_events import LogEvents
@@ -29,7 +31,7 @@ from rota.sdk.shapes import LogLine
 try:
     import httpx2
 except ImportError:
-    raise StoreRefused("the client needs httpx2; install it with: pip install 'rota[client]'") from None
+    raise MissingExtra("the client of the HTTP API", "client") from None
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,6 +49,7 @@ class Verb(Generic[P, T]):
     def __init__(self, make: Callable[P, Any], how: str) -> None:
         self._make = make
         self._how = how
+        self._signature = _signature_of(make)
         self.__doc__ = make.__doc__
 
     @overload
@@ -61,7 +64,7 @@ class Verb(Generic[P, T]):
     def __get__(self, client: Any, owner: type) -> Any:
         if client is None:
             return self
-        return lambda *args, **named: getattr(client, self._how)(self._make(*args, **named))
+        return _bound(self._make, getattr(client, self._how), self._signature)
 
 
 class PagedVerb(Generic[P, T]):
@@ -69,6 +72,7 @@ class PagedVerb(Generic[P, T]):
 
     def __init__(self, make: Callable[P, Paging[T]]) -> None:
         self._make = make
+        self._signature = _signature_of(make)
         self.__doc__ = make.__doc__
 
     @overload
@@ -83,7 +87,26 @@ class PagedVerb(Generic[P, T]):
     def __get__(self, client: Any, owner: type) -> Any:
         if client is None:
             return self
-        return lambda *args, **named: client.each(self._make(*args, **named))
+        return _bound(self._make, client.each, self._signature)
+
+
+def _bound(make: Callable[P, Any], carry_out: Callable[[Any], Any], shown: Signature) -> Callable[P, Any]:
+    """The verb of one client. `help` and editors show its own name, arguments and words."""
+
+    @wraps(make)
+    def verb(*args: P.args, **named: P.kwargs) -> Any:
+        return carry_out(make(*args, **named))
+
+    verb.__signature__ = shown  # type: ignore[attr-defined]
+    return verb
+
+
+def _signature_of(make: Callable[..., Any]) -> Signature:
+    """Its arguments, and what a caller gets: the answer of a request, not the request."""
+    found = signature(make)
+    kind = found.return_annotation
+    answers = get_args(kind) if get_origin(kind) is Call else ()
+    return found.replace(return_annotation=answers[0] if answers else Signature.empty)
 
 
 def _one(make: Callable[P, Call[T]]) -> Verb[P, T]:
@@ -138,7 +161,17 @@ class Verbs:
     resume_schedule = _one(calls.resume_schedule)
     list_ticks = _one(calls.list_ticks)
 
-    why_configuration = _one(calls.why_configuration)
+    create_configuration = _one(event_calls.create_configuration)
+    replace_configuration = _one(event_calls.replace_configuration)
+    list_configurations = _one(event_calls.list_configurations)
+    configurations = PagedVerb(paging.configurations)
+    get_configuration = _one(event_calls.get_configuration)
+    delete_configuration = _one(event_calls.delete_configuration)
+    explain_configuration = _one(event_calls.explain_configuration)
+    why_configuration = _one(event_calls.why_configuration)
+    post_event = _one(event_calls.post_event)
+    post_events = _one(event_calls.post_events)
+    preview_event = _one(event_calls.preview_event)
 
 
 class Client(Verbs):

@@ -7,25 +7,29 @@ serves the one endpoint. Once the store has keys, or the settings one, a request
 Jobs are run by `rota worker`.
 """
 
-import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from flask import Blueprint, Flask, Response, request
-from werkzeug.exceptions import HTTPException
 
 from rota.dialects import registry
 from rota.engine.definitions.file import Wanted
 from rota.engine.engine import Engine, open_engine
 from rota.engine.events.request import read_event, read_events
-from rota.errors import InvalidInput, RotaError
+from rota.errors import InvalidInput, MissingExtra, RotaError
+from rota.host.log_format import set_up_logging
 from rota.sdk.flask_keys import FlaskKeys, Refused
 from rota.settings import Settings, load_settings
 from rota.shapes.errors import status_of
 from rota.shapes.events import MAX_EVENTS_BYTES, answer_shape, answers_shape
 from rota.store import Store
+
+try:
+    from flask import Blueprint, Flask, Response, request
+    from werkzeug.exceptions import HTTPException
+except ImportError:
+    raise MissingExtra("rota.sdk.flask", "flask") from None
 
 _JSON = "application/json"
 
@@ -33,7 +37,7 @@ _JSON = "application/json"
 def create_app(settings: Settings | None = None) -> Flask:
     """An app with the one endpoint. `flask --app rota.sdk.flask run` finds it by its name."""
     found = settings or load_settings({}, os.environ, None, Path.cwd(), registry.sections())
-    logging.basicConfig(level=found.log_level)
+    set_up_logging(found.log_level)
     app = Flask("rota")
     app.config["MAX_CONTENT_LENGTH"] = MAX_EVENTS_BYTES
     engine = open_engine(found)

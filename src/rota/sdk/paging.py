@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from rota.errors import Conflict
-from rota.sdk import calls
+from rota.sdk import calls, event_calls
 from rota.sdk.call import Call
 from rota.sdk.inputs import Which
-from rota.sdk.shapes import Job, JobPage, Schedule, SchedulePage
+from rota.sdk.shapes import Configuration, ConfigurationPage, Job, JobPage, Schedule, SchedulePage
 
 T = TypeVar("T")
 _FIRST_PAUSE_S = 0.05
@@ -58,6 +58,18 @@ def schedules() -> Paging[Schedule]:
         found: SchedulePage = yield calls.list_schedules(cursor=cursor)
         for schedule in found.schedules:
             yield Found(schedule)
+        cursor = found.cursor
+        if cursor is None:
+            return
+
+
+def configurations() -> Paging[Configuration]:
+    """All configurations, page by page."""
+    cursor: str | None = None
+    while True:
+        found: ConfigurationPage = yield event_calls.list_configurations(cursor=cursor)
+        for configuration in found.configurations:
+            yield Found(configuration)
         cursor = found.cursor
         if cursor is None:
             return

@@ -208,3 +208,43 @@ class Tick(Struct, frozen=True, kw_only=True):
     decided_at: int | None = None
     until: int | None = None
     count: int = 1
+
+
+class Configuration(Struct, frozen=True, kw_only=True):
+    """An event trigger, and how far it has come."""
+
+    uuid: str
+    name: str
+    dependencies: list[dict[str, object]] = []
+    job: dict[str, object] | None = None
+    clock: str | None = None
+    late: str | None = None
+    last_execution: str | None = None
+    last_execution_at: int | None = None
+    evaluated: int = 0
+    triggered: int = 0
+    managed_by: str | None = None
+
+
+class ConfigurationPage(Struct, frozen=True):
+    configurations: list[Configuration]
+    cursor: str | None = None
+
+
+class Explanation(Struct, frozen=True, kw_only=True):
+    """Why a configuration fired or did not: a sentence, and for each dependency what counted for it."""
+
+    configuration: str
+    explanation: str
+    verdict: str | None = None
+    matrix: list[dict[str, object]] = []
+    missing: list[dict[str, object]] = []
+    expires_next: dict[str, object] | None = None
+
+
+class EventAnswer(Struct, frozen=True, kw_only=True):
+    """What events did: which dependencies they validated, which jobs they made, and which were refused."""
+
+    validated: list[dict[str, object]] = []
+    triggered: list[dict[str, object]] = []
+    failed: list[dict[str, object]] = []

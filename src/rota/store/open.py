@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from rota.errors import InvalidInput, StoreRefused
+from rota.errors import InvalidInput, MissingExtra
 from rota.model.access.masking import mask_url
 from rota.store.store import Store
 
@@ -27,9 +27,7 @@ def open_store(url: str) -> Store:
         try:
             import redis  # noqa: F401
         except ImportError:
-            raise StoreRefused(
-                f"{scheme}:// needs the Redis driver; install it with: pip install 'rota[redis]'"
-            ) from None
+            raise MissingExtra(f"{scheme}://", "redis") from None
         from rota.store.redis.store import RedisStore
 
         return RedisStore.open(url)

@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from rota.model.triggers.interval import TimeUnit
 
-CLIENT_PREFIX = "rota+"
-"""What the group calls an instance: this, and its address."""
+_CLIENT_PREFIX = "rota"
 
 
 class StreamOptions(Struct, frozen=True, kw_only=True):
@@ -25,13 +24,22 @@ class StreamOptions(Struct, frozen=True, kw_only=True):
     """Any further options of librdkafka, such as those for TLS and SASL."""
     address: str = ""
     """The URL at which other instances reach this one; empty if they cannot."""
-    api_key: str = ""
-    """The key with which instances ask each other."""
+    peer_key: str = ""
+    """The key with which instances ask each other. Whoever can join the group can have it shown, so it is good for
+    nothing else."""
 
     @property
     def group(self) -> str:
         """The consumer group that shares the partitions."""
         return f"rota-{self.input_topic}"
+
+    def transactional_id(self, name: str) -> str:
+        """What the transactions of an instance are known by."""
+        return f"{self.group}-{name}"
+
+    def client_id(self, name: str) -> str:
+        """What the group calls an instance. Others find out by it who has a partition, and where."""
+        return f"{_CLIENT_PREFIX}+{name}+{self.address}"
 
     @property
     def dead_letter_topic(self) -> str:
@@ -54,3 +62,10 @@ class StreamOptions(Struct, frozen=True, kw_only=True):
             "reconnect.backoff.max.ms": 2_000,
         }
         return {**fixed, **self.client_options, **(options or {})}
+
+
+def instance_of(client_id: str) -> tuple[str, str]:
+    """Name and address of an instance, by what the group calls it; both empty of somebody else."""
+    prefix, _, rest = client_id.partition("+")
+    name, _, address = rest.partition("+")
+    return (name, address) if prefix == _CLIENT_PREFIX else ("", "")

@@ -22,9 +22,11 @@ class Cursor(NamedTuple):
 
     instant: int
     key: bytes
+    owner: str = ""
+    """The instance that says so, by its name."""
 
     def to_text(self) -> str:
-        return f"{self.instant}:{urlsafe_b64encode(self.key).decode()}"
+        return f"{self.instant}:{urlsafe_b64encode(self.key).decode()}:{self.owner}"
 
 
 BEGINNING = Cursor(-1, b"")
@@ -32,9 +34,10 @@ BEGINNING = Cursor(-1, b"")
 
 def read_cursor(text: str | None) -> Cursor:
     """A cursor from its text. What nobody here wrote counts as none."""
-    instant, _, key = (text or "").partition(":")
+    instant, _, rest = (text or "").partition(":")
+    key, _, owner = rest.partition(":")
     try:
-        return Cursor(int(instant), urlsafe_b64decode(key))
+        return Cursor(int(instant), urlsafe_b64decode(key), owner)
     except ValueError:
         return BEGINNING
 

@@ -1,10 +1,11 @@
 """Rebuilds partitions from the changelogs, before they serve.
 
-The order is what makes a take-over safe. First the offsets, which the brokers tell only when no transaction of the
-former owner is open; whatever that one still tries is refused, because the group has another generation. Then the ends
-of the changelogs, with all that is in them; then everything up to these ends.
+The order is what makes a take-over safe. First a dead owner's open transaction is ended. Then come the offsets, which
+the brokers tell only when no transaction of the former owner is open; whatever that one still tries is refused, because
+the group has another generation. Then the ends of the changelogs, with all that is in them; then all up to there.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 
 from confluent_kafka import (
@@ -18,6 +19,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
+from rota.streaming.fencing import fence_former_owners
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Partition, read_cursor
 from rota.streaming.records.entry import Entry, read_entry
@@ -27,6 +29,7 @@ LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _BATCH = 10_000
 _WAIT_S = 0.2
 _TIMEOUT_S = 60.0
+_logger = logging.getLogger("rota.streaming")
 
 
 class Cancelled(Exception):
@@ -37,6 +40,7 @@ def restore_partitions(
     options: StreamOptions, admin: AdminClient, numbers: list[int], is_wanted: Callable[[], bool]
 ) -> list[Partition]:
     """The partitions as the changelogs have them, ready to fire. `Cancelled` when they are not wanted any more."""
+    fence_former_owners(options, admin, numbers)
     consumer = Consumer(
         options.client(
             {
@@ -126,8 +130,15 @@ class _Reading:
             return
         if value is None:
             self._kept[place].pop(key, None)
-        else:
-            self._kept[place][key] = self._partitions[place[1]].restored(key, read_entry(value), message.timestamp()[1])
+            return
+        try:
+            entry = read_entry(value)
+        except (ValueError, IndexError):
+            _logger.warning(
+                "a changelog has a record that is no definition", extra={"topic": place[0], "key": key.hex()}
+            )
+            return
+        self._kept[place][key] = self._partitions[place[1]].restored(key, entry, message.timestamp()[1])
 
 
 def _place(message: Message) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from rota.errors import InvalidInput
 from rota.model.light.definition import Action, TaskDefinition
 from rota.model.light.fires import message_id, settled
 from rota.model.topic import MESSAGE_ID
-from rota.streaming.brokers.refusals import Refusals
+from rota.streaming.brokers.refusals import Refusals, Refused
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.brokers.transactions import RoundAborted, Transactions
 from rota.streaming.options import StreamOptions
@@ -24,6 +24,8 @@ from rota.streaming.records.keys import partition_of
 MAX_FIRES = 10_000
 """Due tasks in one transaction, of all partitions together."""
 MAX_COMMANDS = 1_000
+_MOST_BURIED = 900_000
+"""Bytes of a broken record. With its headers it would be larger than it was, and perhaps too large."""
 REASON = "reason"
 """The header of a dead letter that says what was wrong."""
 _logger = logging.getLogger("rota.streaming")
@@ -59,11 +61,9 @@ class Rounds:
             sent = self._send(work, now)
             self._transactions.commit([self._offset(one) for one in work], group)
         except (RoundAborted, KafkaException) as error:
-            for one in work:
-                one.partition.take_back(one.fires)
+            self._take_back(work)
             if isinstance(error, RoundAborted):
                 self._refusals.add(error.refused, now)
-                self._topics.forget(error.refused)
                 raise
             raise RoundAborted(error.args[0], {}) from error
         for one in work:
@@ -81,15 +81,20 @@ class Rounds:
         ]
         return [one for one in planned if one.fires or one.messages]
 
+    def _take_back(self, work: list[Work]) -> None:
+        for one in work:
+            one.partition.take_back(one.fires)
+        # Perhaps somebody removed one.
+        self._topics.forget(_topics_of(work))
+
     def _prepare_topics(self, work: list[Work], now: int) -> None:
-        names = {fire.entry.topic for one in work for fire in one.fires}
-        for name in names:
+        for name in _topics_of(work):
             try:
                 self._topics.ensure([name])
             except KafkaException as error:
                 if error.args[0].retriable() or error.args[0].code() < 0:
                     raise  # the brokers are away
-                self._refusals.add({name: error.args[0].str()}, now)
+                self._refusals.add({Refused(name): error.args[0].str()}, now)
 
     def _send(self, work: list[Work], now: int) -> int:
         self._transactions.begin()
@@ -105,7 +110,7 @@ class Rounds:
     def _send_due(self, work: Work, fire: Fire, now: int) -> None:
         key, entry, instant = fire
         headers = [(MESSAGE_ID, message_id(decode_key(key), instant).encode())]
-        reason = self._refusals.reason(entry.topic, now)
+        reason = self._refusals.reason(entry.topic, key, now)
         if reason is None:
             self._transactions.send(entry.topic, key, entry.due_value(instant), headers=headers)
         else:
@@ -158,12 +163,19 @@ class Rounds:
         place = f"{message.topic()}/{message.partition()}/{message.offset()}"
         _logger.warning("a command cannot be carried out", extra={"record": place, "reason": reason})
         headers = [(REASON, reason.encode()), ("record", place.encode())]
-        self._transactions.send(self._options.dead_letter_topic, message.key(), message.value(), headers=headers)
+        value = message.value()
+        buried = None if value is None else value[:_MOST_BURIED]
+        self._transactions.send(self._options.dead_letter_topic, message.key(), buried, headers=headers)
 
     def _offset(self, work: Work) -> TopicPartition:
         """Where to go on, and the cursor with it."""
-        offset, cursor = _offset_after(work), _cursor_after(work)
+        offset = _offset_after(work)
+        cursor = _cursor_after(work)._replace(owner=self._transactions.name)
         return TopicPartition(self._options.input_topic, work.partition.number, offset, metadata=cursor.to_text())
+
+
+def _topics_of(work: list[Work]) -> set[str]:
+    return {fire.entry.topic for one in work for fire in one.fires}
 
 
 def _command(message: Message) -> TaskDefinition:

@@ -8,6 +8,7 @@ import logging
 from queue import Empty, SimpleQueue
 from threading import Condition, Event, Thread
 from typing import Any
+from uuid import uuid4
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -16,7 +17,7 @@ from rota.clock import Clock
 from rota.errors import StoreError
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.brokers.transactions import ProducerBroken, RoundAborted, Transactions
-from rota.streaming.options import CLIENT_PREFIX, StreamOptions
+from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Partition
 from rota.streaming.restore import Cancelled, restore_partitions
 from rota.streaming.round import MAX_COMMANDS, Rounds
@@ -24,6 +25,8 @@ from rota.streaming.round import MAX_COMMANDS, Rounds
 _LONGEST_WAIT_S = 0.1
 """How long a restored partition, or a request to stop, may go unnoticed."""
 _AFTER_ERROR_S = 1.0
+_RESTORE_AGAIN_S = 0.2
+"""Of topics that were just made, the brokers do not know everything yet."""
 _logger = logging.getLogger("rota.streaming")
 
 
@@ -61,23 +64,35 @@ class Stream:
             try:
                 self._live()
             except (KafkaException, ProducerBroken, StoreError) as error:
-                self.trouble = str(error)
                 _logger.warning("the stream begins anew", extra={"error": str(error)})
-                self._stopping.wait(_AFTER_ERROR_S)
+                self._pause(str(error))
+            except Exception as error:
+                # A fault of ours: told at length, but no reason to keep partitions that nobody serves.
+                _logger.exception("the stream begins anew")
+                self._pause(f"a fault: {error}")
+
+    def _pause(self, trouble: str) -> None:
+        self.trouble = trouble
+        self._stopping.wait(_AFTER_ERROR_S)
+
+    def _may_wait(self, reason: str) -> bool:
+        """The brokers do not answer; a transaction waits for them unless the stream is to stop."""
+        self.trouble = f"the brokers do not answer: {reason}"
+        return not self._stopping.is_set()
 
     def _live(self) -> None:
         admin = AdminClient(self._options.client())
         topics = Topics(self._options, admin)
         self.partition_count = topics.prepare()
-        transactions = Transactions(self._options, self._stopping.is_set)
+        transactions = Transactions(self._options, uuid4().hex, self._may_wait)
         try:
             transactions.open()
-            self._serve(admin, Rounds(self._options, transactions, topics, partitions=self.partition_count))
+            rounds = Rounds(self._options, transactions, topics, partitions=self.partition_count)
+            self._serve(admin, rounds, Consumer(self._consumer_options(transactions.name)))
         finally:
             transactions.close()
 
-    def _serve(self, admin: AdminClient, rounds: Rounds) -> None:
-        consumer = Consumer(self._consumer_options())
+    def _serve(self, admin: AdminClient, rounds: Rounds, consumer: Consumer) -> None:
         try:
             self._subscribe(consumer, admin)
             self.trouble = None
@@ -87,12 +102,11 @@ class Stream:
             self._lose(list(self._turns))
             consumer.close()
 
-    def _consumer_options(self) -> dict[str, Any]:
+    def _consumer_options(self, name: str) -> dict[str, Any]:
         return self._options.client(
             {
                 "group.id": self._options.group,
-                # Others find the owner of a partition by what the group says of its members.
-                "client.id": f"{CLIENT_PREFIX}{self._options.address}",
+                "client.id": self._options.client_id(name),
                 "partition.assignment.strategy": "cooperative-sticky",
                 "session.timeout.ms": round(self._options.session_timeout_s * 1000),
                 "heartbeat.interval.ms": round(self._options.session_timeout_s * 1000 / 5),
@@ -112,9 +126,12 @@ class Stream:
         try:
             rounds.run(list(self.partitions.values()), messages, consumer.consumer_group_metadata(), now)
         except RoundAborted as error:
+            self.trouble = f"a transaction was aborted: {error}"
             _logger.warning("a transaction was aborted and is tried again", extra={"error": str(error)})
             self._seek_back(consumer, messages)
             self._stopping.wait(_LONGEST_WAIT_S)
+        else:
+            self.trouble = None
         if messages:
             self._tell()
 
@@ -161,7 +178,6 @@ class Stream:
 
         def taken(_: Consumer, places: list[TopicPartition]) -> None:
             self._lose([place.partition for place in places])
-            # A group that has lost us has no assignment to take from.
             consumer.incremental_unassign(places)
 
         consumer.subscribe([self._options.input_topic], on_assign=given, on_revoke=taken, on_lost=taken)
@@ -186,6 +202,10 @@ class Stream:
                 return
             except KafkaException as error:
                 _logger.warning("restoring failed and is tried again", extra={"error": str(error)})
+                self._stopping.wait(_RESTORE_AGAIN_S)
+            except Exception:
+                # A fault of ours; partitions that nobody restores would never fire again.
+                _logger.exception("restoring failed and is tried again")
                 self._stopping.wait(_AFTER_ERROR_S)
 
     def _adopt(self, consumer: Consumer) -> None:
@@ -197,9 +217,9 @@ class Stream:
             except Empty:
                 break
             if self._turns.get(partition.number) is turn:
-                self.partitions[partition.number] = partition
                 place = TopicPartition(self._options.input_topic, partition.number, partition.offset)
                 consumer.seek(place)
+                self.partitions[partition.number] = partition
                 adopted.append(place)
         if adopted:
             consumer.resume(adopted)

@@ -30,6 +30,29 @@ def test_a_page_of_tasks_is_whole_whatever_their_times(
     assert [job.id for job in latest] == made[-2:]
 
 
+@pytest.mark.parametrize("few", [0, 1_000_000])
+def test_tasks_of_a_status_are_the_same_on_either_way_to_them(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(module, "_PAGE", 2)
+    monkeypatch.setattr(module, "_FEW", few)
+    shop = Shop(store, tmp_path)
+    made = {"orders": [shop.run("orders").id for _ in range(5)], "users": [shop.run("users").id for _ in range(3)]}
+    waiting, _ = shop.tasks.create("shop", "users")
+    second = shop.clock.now() // 1000
+
+    def listed(status: str, collection: str | None = None, limit: int = 0, since: int = 0) -> list[str]:
+        query = TaskQuery(source="shop", collection=collection, since=since, until=second, status=status, limit=limit)
+        return [job.id for job in shop.tasks.list(query)]
+
+    assert listed("SUCCESS") == made["orders"] + made["users"]
+    assert listed("SUCCESS", "orders") == made["orders"]
+    assert listed("SUCCESS", limit=4) == [made["orders"][-1], *made["users"]]
+    assert listed("SCHEDULED") == [waiting.id]
+    assert listed("FAILED") == []
+    assert listed("SUCCESS", since=second + 1) == []
+
+
 def test_what_somebody_asked_for_runs_before_what_the_clock_asked_for(store: Store, tmp_path: Path) -> None:
     shop = Shop(store, tmp_path)
     by_clock, _ = shop.tasks.create("shop", "orders", priority=200)

@@ -6,38 +6,20 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
 from rota import Scheduler, Task, Worker, current_job
+from rota.dialects.tasks.delivery import Delivery
 from rota.errors import Conflict, InvalidInput
+from tests.dialects.tasks.working import wait_until, working
 from tests.engine.working import DEADLINE_S
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")  # two processes' worth of handles; the rest is no other code
-
-
-def wait_until(is_true: Callable[[], object], what: str) -> None:
-    end = time.monotonic() + DEADLINE_S
-    while not is_true():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.01)
-
-
-@contextmanager
-def working(worker: Worker) -> Iterator[Worker]:
-    """The worker in a thread, until the end of the block."""
-    thread = threading.Thread(target=worker.run)
-    thread.start()
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        thread.join(DEADLINE_S)
-        assert not thread.is_alive()
 
 
 @pytest.fixture
@@ -132,9 +114,11 @@ def test_a_delay_right_behind_the_adding_comes_in_time_for_a_waiting_worker(
 
 
 def test_a_running_task_that_is_deleted_is_cancelled(store_url: str, scheduler: Scheduler) -> None:
+    begun: list[str] = []
     ends: list[str] = []
 
     async def wait_for_ever(task: Task) -> None:
+        begun.append(task.id)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -143,7 +127,7 @@ def test_a_running_task_that_is_deleted_is_cancelled(store_url: str, scheduler: 
 
     scheduler.add_task({"id": "a", "schedule": 1_000})
     with working(Worker(store_url, wait_for_ever)) as worker:
-        wait_until(lambda: scheduler.require_task("a").status == "active", "the task to run")
+        wait_until(lambda: begun, "the task to run")
         scheduler.delete_task("a")
         wait_until(lambda: ends, "the run to be cancelled")
 
@@ -289,3 +273,51 @@ def test_another_backend_can_be_written(store_url: str) -> None:
 def test_another_backend_is_asked_for_nothing_but_its_contract(store_url: str) -> None:
     with pytest.raises(Conflict, match="ask it directly"):
         Scheduler(ListBackend()).get_tasks()
+
+
+@pytest.mark.stores("sqlite-file")
+def test_a_task_that_was_cancelled_on_its_way_is_not_run(store_url: str) -> None:
+    async def main() -> tuple[list[str], list[str]]:
+        backend, seen = ListBackend(), []
+        end: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        end.cancel()
+
+        async def handler(task: Task) -> None:
+            seen.append(task.id)
+            worker.stop()
+
+        worker = Worker(backend, handler)
+        backend.add_task(Task(id="cancelled", delivery=Delivery(copy_context(), end)))
+        backend.add_task(Task(id="next"))
+        await asyncio.wait_for(worker.serve(), DEADLINE_S)
+        return seen, backend.told
+
+    assert asyncio.run(main()) == (["next"], ["next succeeded"])
+
+
+class AwayBackend(ListBackend):
+    """One that cannot be reached."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def wait_for_task(self) -> Task:
+        self.asked.set()
+        raise ConnectionError("it is away")
+
+
+@pytest.mark.stores("sqlite-file")
+def test_a_worker_whose_backend_is_away_ends_when_it_is_asked_to(store_url: str) -> None:
+    async def handler(task: Task) -> None:
+        raise AssertionError("there is no task")
+
+    async def main() -> None:
+        backend = AwayBackend()
+        worker = Worker(backend, handler, concurrency=3)
+        serving = asyncio.create_task(worker.serve())
+        await asyncio.wait_for(backend.asked.wait(), DEADLINE_S)
+        worker.stop()
+        await asyncio.wait_for(serving, DEADLINE_S)
+
+    asyncio.run(main())

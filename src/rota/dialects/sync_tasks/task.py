@@ -65,6 +65,11 @@ def status_of(job: Job) -> str:
     return _STATUS_OF[job.state]
 
 
+def states_of(status: str) -> frozenset[JobState]:
+    """The states of jobs whose tasks have a status."""
+    return frozenset(state for state, shown in _STATUS_OF.items() if shown == status)
+
+
 def task_id(job: Job) -> str:
     cause = job.spec.cause
     if cause is not None and cause.kind == FOREIGN_CAUSE and cause.name:

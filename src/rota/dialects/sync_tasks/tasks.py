@@ -1,7 +1,8 @@
 """What can be asked of tasks, and how one is made. Making one is the same for the API, the command line and others."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -9,7 +10,9 @@ from rota.dialects.sync_tasks.names import NODE_TYPE, SOURCE, Collection, collec
 from rota.dialects.sync_tasks.task import (
     MANUAL_PRIORITY,
     STATUSES,
+    collection_of_job,
     job_ids_of,
+    states_of,
     status_of,
     task_id,
 )
@@ -18,8 +21,11 @@ from rota.engine.jobs.intake import JobRequest
 from rota.errors import InvalidInput, NotFound
 from rota.model.job import Cause, Job
 from rota.model.job_type import JobType
+from rota.store.jobs import JobQuery
 
 _PAGE = 1_000
+_FEW = 20
+"""Of so many tasks one or none."""
 
 
 class TaskQuery(Struct, frozen=True, kw_only=True):
@@ -65,13 +71,13 @@ class Tasks:
     def list(self, query: TaskQuery) -> list[Job]:
         """Oldest first, those of collections that are no longer defined too."""
         self._check(query)
-        found: deque[Job] = deque(maxlen=query.limit or None)
-        for job in self._walk(query):
-            if query.status in (None, status_of(job)):
-                found.appendleft(job)
-                if len(found) == query.limit:
-                    break
-        return list(found)
+        queue = queue_of_tasks(self._engine)
+        if queue is None:
+            return []
+        if query.status is not None and self._are_few(queue, query.status):
+            return list(self._pick(queue, query))
+        wanted = (job for job in self._walk(queue, query) if query.status in (None, status_of(job)))
+        return list(islice(wanted, query.limit or None))[::-1]
 
     def latest(self, collection: Collection) -> Job | None:
         """The task that was created last."""
@@ -84,24 +90,27 @@ class Tasks:
 
     def job_type_of(self, collection: Collection) -> JobType:
         """What synchronises a collection; `InvalidInput` if nothing does."""
-        known = self.collections()
-        found = known.get(collection)
+        found = self._defined(collection)
         if found is None:
-            source = collection.source
+            source, known = collection.source, self.collections()
             self._refuse_source(source, known)
             names = ", ".join(sorted(one.name for one in known if one.source == source))
             raise InvalidInput("collection", f"the source {source!r} has no {collection.name!r}; it has {names}")
         return found
 
+    def _defined(self, collection: Collection) -> JobType | None:
+        self._engine.definitions.refresh()
+        found = self._engine.definitions.known_job_type(collection.job_type_name)
+        return found if found is not None and collection_of(found) == collection else None
+
     def _check(self, query: TaskQuery) -> None:
         if query.status is not None and query.status not in STATUSES:
             raise InvalidInput("status", f"must be one of {', '.join(STATUSES)}, got {query.status!r}")
-        known = self.collections()
-        if not any(one.source == query.source for one in known) and not self._has_history(query.source, None):
-            self._refuse_source(query.source, known)
-        if query.collection is None or Collection(query.source, query.collection) in known:
+        if query.collection is not None and self._defined(Collection(query.source, query.collection)):
             return
-        if not self._has_history(query.source, query.collection):
+        if not self._has_history(query.source, None):
+            self._refuse_source(query.source, self.collections())
+        if query.collection is not None and not self._has_history(query.source, query.collection):
             raise InvalidInput("collection", f"the source {query.source!r} has no {query.collection!r}")
 
     def _refuse_source(self, source: str, known: dict[Collection, JobType]) -> None:
@@ -114,13 +123,33 @@ class Tasks:
         queue = queue_of_tasks(self._engine)
         return queue is not None and self._store.count_series(queue, _series(source, collection)) > 0
 
-    def _walk(self, query: TaskQuery) -> Iterator[Job]:
-        """The latest first, so that a page costs as much as it shows."""
-        queue = queue_of_tasks(self._engine)
+    def _are_few(self, queue: str, status: str) -> bool:
+        """Whether few tasks of all have a status, so that these are the shortest way to those that are wanted."""
+        counts = self._store.count_jobs(queue)
+        few = sum(counts[state] for state in states_of(status))
+        return few * _FEW < sum(counts.values()) or few <= _PAGE
+
+    def _pick(self, queue: str, query: TaskQuery) -> Sequence[Job]:
+        """Those that are wanted of all that have their status."""
+        conditions = JobQuery(
+            queue=queue, states=states_of(str(query.status)), since=query.since * 1000, until=(query.until + 1) * 1000
+        )
         series = _series(query.source, query.collection)
-        limit = min(query.limit, _PAGE) if query.limit and query.status is None else _PAGE
+        found: deque[Job] = deque()
+        cursor: str | None = None
+        while True:
+            page = self._store.list_jobs(conditions, limit=_PAGE, cursor=cursor)
+            found += [job for job in page.jobs if series in collection_of_job(job).series]
+            cursor = page.cursor
+            if cursor is None:
+                return sorted(found, key=lambda job: (job.spec.enqueued_at, job.id))[-query.limit or None :]
+
+    def _walk(self, queue: str, query: TaskQuery) -> Iterator[Job]:
+        """The latest first, so that a page costs as much as it shows."""
+        series = _series(query.source, query.collection)
+        limit = min(query.limit or _PAGE, _PAGE)
         last: Job | None = None
-        while queue is not None:
+        while True:
             page = self._store.list_series(
                 queue,
                 series,
@@ -133,7 +162,7 @@ class Tasks:
             yield from page
             if not page:
                 return
-            last = page[-1]
+            last, limit = page[-1], min(limit * 2, _PAGE)
 
 
 def _series(source: str, collection: str | None) -> str:

@@ -8,5 +8,16 @@ tasks.py       what can be done with tasks   (cleaning.py: with all of them)
 backend.py     the contract of a backend; store_backend.py: Rota's own   (delivery.py: a run on its way to a handler)
 scheduler.py   `rota.Scheduler`
 worker.py      `rota.Worker`
-shown.py       what others see; opening.py: where
+shown.py       what others see; opening.py: where   (options.py: `tasks:` of the configuration file)
+redis/         the Redis keys
 """
+
+from rota.dialects.manifest import Manifest
+
+_HERE = "rota.dialects.tasks"
+MANIFEST = Manifest(
+    "tasks",
+    f"{_HERE}.opening:open_dialect",
+    keys=("tasks",),
+    reader=f"{_HERE}.options:read_section",
+)

@@ -16,7 +16,9 @@ def clean(tasks: Tasks) -> Cleaned:
         for _, task in tasks.views(entries):
             count["tasks"] += 1
             count["waiting"] += task.status is TaskStatus.DELAYED
-            if task.status is TaskStatus.COMPLETED:
+            if task.status is not TaskStatus.COMPLETED:
+                tasks.shown.show(task)
+            else:
                 count[_put_right(tasks, task)] += 1
     return structs.replace(found, **count)
 

@@ -10,7 +10,7 @@ from contextvars import copy_context
 from msgspec import structs
 
 from rota.dialects.tasks.delivery import Delivery
-from rota.dialects.tasks.names import FUNCTION, Names
+from rota.dialects.tasks.names import DEFAULT_TRIES, FUNCTION, Names
 from rota.dialects.tasks.opening import open_keys, open_shown
 from rota.dialects.tasks.task import Task
 from rota.dialects.tasks.tasks import Tasks
@@ -99,7 +99,7 @@ class StoreBackend:
             await living
 
     def _open_node(self, threads: int) -> Node:
-        self.tasks.queue()
+        self.tasks.job_type(DEFAULT_TRIES)
         executors = ExecutorRegistry()
         python = executors.get("python")
         assert isinstance(python, PythonExecutor)

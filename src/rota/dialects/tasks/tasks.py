@@ -13,6 +13,7 @@ from rota.engine.engine import Engine
 from rota.errors import Conflict, NotFound
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.model.job_type import JobType
+from rota.model.triggers.trigger import CronTrigger
 from rota.store.jobs import CancelAnswer, JobQuery
 from rota.store.schedules import ScheduleEntry
 
@@ -48,10 +49,10 @@ class Tasks:
             uuid = self.names.schedule_uuid(task.id)
             entry = self.engine.program_schedules.begin(uuid, plan.request, managed_by=OWNER, now=now)
             if entry is not None:
+                # Before a worker can have it: its end is shown only of what was shown.
+                self.shown.show(stored_task(entry, None, now), is_new=True)
                 self._fire_if_due(entry, now, hold_ms=HOLD_MS if task.delay is None else 0)
             if (stored := self.find(task.id)) is not None:
-                if entry is not None:
-                    self.shown.show(stored, is_new=True)
                 return stored
             if entry is not None:
                 return structs.replace(task, status=TaskStatus.COMPLETED)  # a worker was that quick
@@ -98,6 +99,14 @@ class Tasks:
         """At once, instead of when a ticker looks. Should this process end before, a ticker does it."""
         if entry.state.nominal is not None and entry.state.nominal <= now and not entry.live_jobs:
             self.engine.program_schedules.fire(entry, now=now, hold_ms=hold_ms)
+
+    def run_now(self, id: str) -> Task:
+        """Run a waiting task at once, as if its time had come; one that goes by a cron line keeps its times."""
+        entry, _ = self._look(id)
+        if isinstance(entry.schedule.trigger, CronTrigger):
+            self.engine.schedules.run_now(entry.schedule.uuid)
+            return self._require(id)
+        return self.reschedule(id, lambda task: structs.replace(task, start_date=None))
 
     def rescue(self, id: str) -> Task:
         """Bring a failed task back: its run is tried again, with all its tries before it."""

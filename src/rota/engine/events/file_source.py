@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rota.errors import InvalidInput, RotaError
+from rota.errors import InvalidInput, MissingExtra
 from rota.model.events.event import FILE, MAX_EVENT_ID, Event, check_resource, make_event
 
 
@@ -18,7 +18,7 @@ def require_watchfiles() -> None:
     try:
         import watchfiles  # noqa: F401
     except ImportError:
-        raise RotaError("watching files needs an extra package; install it with: pip install 'rota[watch]'") from None
+        raise MissingExtra("watching files", "watch") from None
 
 
 def check_directories(directories: Sequence[Path]) -> list[Path]:

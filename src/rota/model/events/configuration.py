@@ -4,6 +4,7 @@ each stays valid; its rule says how they are combined."""
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from posixpath import normpath
 
 from msgspec import Struct
 
@@ -162,8 +163,15 @@ def default_match(type: str, resource: str) -> Match:
 
 
 def resource_matches(match: Match, wanted: str, resource: str) -> bool:
+    """A path that climbs out of a directory with `..` is not in it: `/in/../etc/x` is not below `/in/`."""
     if match is Match.EXACT:
         return resource == wanted
+    if "/.." in resource and not _begins_or_fits(match, wanted, normpath(resource)):
+        return False
+    return _begins_or_fits(match, wanted, resource)
+
+
+def _begins_or_fits(match: Match, wanted: str, resource: str) -> bool:
     if match is Match.GLOB:
         return glob_matcher(wanted)(resource)
     return resource.startswith(literal_start(match, wanted))

@@ -1,26 +1,37 @@
-"""Topics that do not take records, such as those that this instance may not write to. What is due for them goes to the
-dead letters for a while, so that one of them does not stop the others."""
+"""Due tasks that the brokers refuse for good: because this instance may not write to their topic, or they are too large
+for it. Such tasks go to the dead letters for a while, so that they do not stop the others."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 _LASTS_MS = 60_000
 
 
+class Refused(NamedTuple):
+    """A topic, or what one key sends to it."""
+
+    topic: str
+    key: bytes | None = None
+
+
 class Refusals:
-    """By topic: why, and until when it is not tried again."""
+    """Why, and until when it is not tried again."""
 
     def __init__(self) -> None:
-        self._by_topic: dict[str, tuple[int, str]] = {}
+        self._reasons: dict[Refused, tuple[int, str]] = {}
 
-    def add(self, refused: Mapping[str, str], now: int) -> None:
-        self._by_topic |= {topic: (now + _LASTS_MS, reason) for topic, reason in refused.items()}
+    def add(self, refused: Mapping[Refused, str], now: int) -> None:
+        self._reasons |= {one: (now + _LASTS_MS, reason) for one, reason in refused.items()}
 
-    def reason(self, topic: str, now: int) -> str | None:
-        """Why a topic is not tried now; None if it is."""
-        if not self._by_topic:
+    def reason(self, topic: str, key: bytes, now: int) -> str | None:
+        """Why something is not tried now; None if it is."""
+        if not self._reasons:
             return None
-        until, reason = self._by_topic.get(topic, (0, ""))
+        return self._reason(Refused(topic), now) or self._reason(Refused(topic, key), now)
+
+    def _reason(self, one: Refused, now: int) -> str | None:
+        until, reason = self._reasons.get(one, (0, ""))
         if until > now:
             return reason
-        self._by_topic.pop(topic, None)
+        self._reasons.pop(one, None)
         return None

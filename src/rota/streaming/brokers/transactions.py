@@ -9,10 +9,10 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any
-from uuid import uuid4
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from rota.streaming.brokers.refusals import Refused
 from rota.streaming.options import StreamOptions
 
 _TRY_S = 5.0
@@ -24,10 +24,10 @@ _RETRY_MS = 2
 class RoundAborted(Exception):
     """Nothing of the round was sent. The next may succeed."""
 
-    def __init__(self, error: KafkaError | None, refused: dict[str, str]) -> None:
-        super().__init__(str(error))
+    def __init__(self, error: KafkaError, refused: dict[Refused, str]) -> None:
+        super().__init__(error.str())
         self.refused = refused
-        """Topics that did not take their records, and why."""
+        """What the brokers will refuse again, and why."""
 
 
 class ProducerBroken(Exception):
@@ -55,13 +55,15 @@ def _carry_out(calls: "SimpleQueue[_Call | None]") -> None:
 class Transactions:
     """See the module. Used by the thread of the stream only."""
 
-    def __init__(self, options: StreamOptions, is_stopping: Callable[[], bool]) -> None:
-        self._is_stopping = is_stopping
+    def __init__(self, options: StreamOptions, name: str, may_wait: Callable[[str], bool]) -> None:
+        self.name = name
+        """Of the instance."""
+        self._may_wait = may_wait
         timeout_ms = round(options.session_timeout_s * 1000)
         self._producer = Producer(
             options.client(
                 {
-                    "transactional.id": f"{options.group}-{uuid4()}",
+                    "transactional.id": options.transactional_id(name),
                     # A dead instance's open transaction keeps others from reading on, so no longer than its session.
                     "transaction.timeout.ms": timeout_ms,
                     "message.timeout.ms": timeout_ms,
@@ -70,11 +72,11 @@ class Transactions:
                     "compression.type": "lz4",
                     "queue.buffering.max.messages": 200_000,
                     "delivery.report.only.error": True,
-                    "on_delivery": self._on_refusal,
+                    "on_delivery": self._on_failure,
                 }
             )
         )
-        self._refused: dict[str, str] = {}
+        self._refused: dict[Refused, str] = {}
         self._patience_s = options.session_timeout_s
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         Thread(target=_carry_out, args=[self._calls], name="rota-offsets", daemon=True).start()
@@ -97,8 +99,7 @@ class Transactions:
             except BufferError:
                 self._producer.poll(_FULL_WAIT_S)
             except KafkaException as error:
-                # Such as one that is too large for any topic: librdkafka takes it for a mistake of the caller.
-                self._refused[topic] = str(error.args[0].str())
+                self._note_refusal(error.args[0], topic, key)
                 self._abort(error)
 
     def commit(self, offsets: list[TopicPartition], group: object) -> None:
@@ -139,9 +140,17 @@ class Transactions:
             except KafkaException as error:
                 if not error.args[0].retriable():
                     raise
-                if self._is_stopping():
+                if not self._may_wait(error.args[0].str()):
                     raise ProducerBroken("stopping while the brokers are away") from error
 
-    def _on_refusal(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
-            self._refused[message.topic() or ""] = error.str()
+    def _on_failure(self, error: KafkaError | None, message: Message) -> None:
+        key = message.key()
+        if error is not None:
+            self._note_refusal(error, message.topic() or "", key if isinstance(key, bytes) else None)
+
+    def _note_refusal(self, error: KafkaError, topic: str, key: bytes | None) -> None:
+        """What the brokers said no to, and will again. Brokers that are away refuse nothing: librdkafka's own errors
+        have negative codes."""
+        if error.code() > 0 and not error.retriable():
+            is_large = error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE)
+            self._refused[Refused(topic, key if is_large else None)] = error.str()

@@ -1,0 +1,48 @@
+"""Ends what a dead instance left open.
+
+A transaction that its owner cannot end any more keeps everybody who reads what is committed from going on, and its
+offsets from being told, until the brokers give it up: its time-out, and up to ten seconds more. Whoever takes over a
+partition ends it at once, by taking the name under which it was begun; a zombie that wakes up is refused.
+"""
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from rota.streaming.options import StreamOptions, instance_of
+from rota.streaming.partition import read_cursor
+
+_TIMEOUT_S = 20.0
+
+
+def fence_former_owners(options: StreamOptions, admin: AdminClient, numbers: list[int]) -> None:
+    """Of the instances that fired these partitions last, end the transactions of those that are no longer members."""
+    former = _last_owners(options, numbers)
+    for name in former - (_members(options, admin) if former else set()):
+        _fence(options, name)
+
+
+def _last_owners(options: StreamOptions, numbers: list[int]) -> set[str]:
+    """As the offsets tell that count already; those of an open transaction are not asked for."""
+    consumer = Consumer(
+        options.client({"group.id": options.group, "isolation.level": "read_uncommitted", "enable.auto.commit": False})
+    )
+    try:
+        places = consumer.committed([TopicPartition(options.input_topic, one) for one in numbers], _TIMEOUT_S)
+    finally:
+        consumer.close()
+    return {read_cursor(place.metadata).owner for place in places} - {""}
+
+
+def _members(options: StreamOptions, admin: AdminClient) -> set[str]:
+    found = admin.describe_consumer_groups([options.group], request_timeout=_TIMEOUT_S)[options.group].result()
+    return {instance_of(member.client_id)[0] for member in found.members}
+
+
+def _fence(options: StreamOptions, name: str) -> None:
+    producer = Producer(options.client({"transactional.id": options.transactional_id(name)}))
+    try:
+        producer.init_transactions(_TIMEOUT_S)
+    except KafkaException as error:
+        if error.args[0].retriable():
+            raise
+        # Another one does the same at this moment, and was later; that is as good.
