@@ -12,10 +12,11 @@ from rota.engine.jobs.spec import make_spec
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_enqueue
 from rota.errors import InvalidInput, NotAllowed, NotFound
+from rota.model.flow import Flow
 from rota.model.ids import check_id, new_id
 from rota.model.job import MAX_PRIORITY, Cause, JobSpec
 from rota.model.job_type import MAX_TIMEOUT_MS, check_unique_key
-from rota.model.limits import check_payload, check_range, encode_json
+from rota.model.limits import MAX_PAYLOAD_BYTES, check_payload, check_range, encode_json
 from rota.model.retry import RetryPolicy
 from rota.model.triggers.durations import check_duration
 from rota.store.jobs import Admission
@@ -46,6 +47,8 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timeout_ms: int | None = None
     retry: RetryPolicy | None = None
     cause: Cause | None = None
+    flow: Flow | None = None
+    """The flow that it is part of."""
     id: str | None = None
     """The caller's own id: handing the same job in again makes no second one."""
 
@@ -112,6 +115,7 @@ class Intake:
             timeout_ms=_timeout(request),
             retry=_retry(request),
             cause=_cause(request),
+            flow=_flow(request),
         )
 
 
@@ -146,6 +150,18 @@ def _retry(request: JobRequest) -> RetryPolicy | None:
     if request.retry is not None:
         _check_shape("retry", request.retry).check("retry")
     return request.retry
+
+
+def _flow(request: JobRequest) -> Flow | None:
+    """What follows is kept with each job of the stage before it, so all of it together must be small."""
+    if request.flow is not None:
+        calls = [call for stage in request.flow.rest for call in stage.calls]
+        size = sum(len(check_payload(f"{call.job_type}.arguments", call.arguments)) for call in calls)
+        if size > MAX_PAYLOAD_BYTES:
+            raise InvalidInput(
+                "flow", f"has {size} bytes of arguments in later stages, the limit is {MAX_PAYLOAD_BYTES}"
+            )
+    return request.flow
 
 
 def _cause(request: JobRequest) -> Cause | None:
