@@ -94,7 +94,7 @@ def definitions(count: int, due_per_s: int, begin: int) -> Iterator[TaskDefiniti
 def measure(options: StreamOptions, begin: float, seconds: int) -> dict[str, Any]:
     context = multiprocessing.get_context("spawn")
     told: multiprocessing.Queue[Any] = context.Queue()
-    instance = context.Process(target=_instance, args=(options, told), daemon=True)
+    instance = context.Process(target=_instance, args=(options, begin, told), daemon=True)
     consumer = context.Process(target=_consumer, args=(options, begin, seconds, told), daemon=True)
     before = os.getloadavg()[0]
     instance.start()
@@ -106,7 +106,7 @@ def measure(options: StreamOptions, begin: float, seconds: int) -> dict[str, Any
     return {"load before": before, "load after": os.getloadavg()[0], **restored, **lateness, **cpu}
 
 
-def _instance(options: StreamOptions, told: Any) -> None:
+def _instance(options: StreamOptions, begin: float, told: Any) -> None:
     import signal
     from threading import Event
 
@@ -126,11 +126,12 @@ def _instance(options: StreamOptions, told: Any) -> None:
             "peak MiB": usage.ru_maxrss // 1024,
         }
     )
-    at, cpu = time.monotonic(), usage.ru_utime + usage.ru_stime
+    ended.wait(max(0.0, begin - time.time()))
+    before = resource.getrusage(resource.RUSAGE_SELF)
     ended.wait()
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    share = (usage.ru_utime + usage.ru_stime - cpu) / (time.monotonic() - at)
-    told.put({"cores while firing": round(share, 2), "peak MiB at the end": usage.ru_maxrss // 1024})
+    cpu_s = usage.ru_utime + usage.ru_stime - before.ru_utime - before.ru_stime
+    told.put({"cores while firing": round(cpu_s / (time.time() - begin), 2), "MiB": usage.ru_maxrss // 1024})
     instance.close()
 
 

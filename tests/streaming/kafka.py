@@ -77,8 +77,10 @@ class Kafka:
         """As another program does, which knows nothing of Rota."""
         self.produce_raw(encode_key(command.key), encode_definition(command))
 
-    def produce_raw(self, key: bytes | None, value: bytes | None, partition: int = -1) -> None:
-        self._producer.produce(self.options.input_topic, key=key, value=value, partition=partition)
+    def produce_raw(
+        self, key: bytes | None, value: bytes | None, partition: int = -1, *, topic: str | None = None
+    ) -> None:
+        self._producer.produce(topic or self.options.input_topic, key=key, value=value, partition=partition)
         assert self._producer.flush(DEADLINE_S) == 0
 
     def make_topic(self, name: str, config: dict[str, str]) -> None:

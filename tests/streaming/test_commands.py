@@ -181,6 +181,19 @@ def test_a_command_is_found_as_soon_as_it_was_applied(kafka: Kafka) -> None:
     assert (len(hours), len(days)) == (1, 0)
 
 
+def test_a_record_in_a_changelog_that_is_no_definition_stops_nobody(kafka: Kafka) -> None:
+    first = kafka.started()
+    first.apply(kafka.command("well", frequency=EVERY_HOUR))
+    first.close()
+    for partition in range(PARTITIONS):
+        kafka.produce_raw(b"k", b"rubbish", partition, topic=kafka.options.changelog(TimeUnit.HOURS))
+
+    second = kafka.started()
+
+    assert [one.name for one in kafka.found(second, "well")] == ["well"]
+    assert sum(len(one.definitions) for one in second.stream.partitions.values()) == 1
+
+
 def test_an_instance_that_starts_again_has_every_definition_and_goes_on_where_it_was(kafka: Kafka) -> None:
     first = kafka.started()
     for number in range(50):

@@ -1,5 +1,6 @@
 """`rota up --kafka`: no Redis, no file, and any instance answers for all."""
 
+import hmac
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -98,6 +99,16 @@ def test_what_was_defined_by_rest_is_consumed_by_a_program_that_knows_only_the_s
         [f"networknt.com/report/{instant}", "report", str(instant), "{'city': 'Paris'}"]
         for instant in range(first, first + 2_000, 500)
     ]
+
+
+def test_the_key_with_which_instances_ask_each_other_is_good_for_nothing_else(two: list[Up]) -> None:
+    """It goes to whoever the group says has a partition, and that may be anybody who can join the group."""
+    peer_key = hmac.new(KEY.encode(), b"rota light scheduler", "sha256").hexdigest()
+    peers = [Up(up.process, key=peer_key) for up in two]
+
+    assert {peer.ask("/api/schedulers/partitions/0")[0] for peer in peers} == {200, 503}
+    for path in ("/api", "/api/jobs", "/schedulers?host=a&name=b&unit=DAYS", "/api/schedules"):
+        assert peers[0].ask(path)[0] == 401
 
 
 def test_update_and_delete_of_nothing_are_not_found_and_leave_nothing_on_the_topic(kafka: Kafka, two: list[Up]) -> None:

@@ -1,5 +1,6 @@
 """The light scheduler on Kafka, as one part of a process: opened from the settings, closed with the process."""
 
+import hmac
 import logging
 import socket
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from msgspec import structs
 
 from rota.engine.executors.topic import TopicExecutor
 from rota.engine.keys.admin_key import KeyPlan
-from rota.engine.keys.dev_key import DEV_KEY
+from rota.engine.keys.dev_key import DEV_KEY, is_dev_key
 from rota.engine.node.node import Node
 from rota.errors import MissingExtra
 from rota.settings import Settings
@@ -19,6 +20,7 @@ from rota.settings import Settings
 if TYPE_CHECKING:
     from rota.streaming.options import StreamOptions
 
+_PEER = b"rota light scheduler"
 _ANYWHERE = ("0.0.0.0", "::")
 _logger = logging.getLogger("rota.node")
 
@@ -63,8 +65,16 @@ def _stream_options(settings: Settings, address: str, key_plan: KeyPlan) -> "Str
         session_timeout_s=settings.kafka_session_timeout_s,
         client_options=dict(option.partition("=")[::2] for option in settings.kafka_options),
         address=advertised(settings, address),
-        api_key=settings.api_key or (DEV_KEY if key_plan.allows_dev_key else ""),
+        peer_key=_peer_key(settings, key_plan),
     )
+
+
+def _peer_key(settings: Settings, key_plan: KeyPlan) -> str:
+    """Derived from the admin key, which instances share and no other program is to see. Without one it is `dev_key`,
+    where that works."""
+    if settings.api_key is None or is_dev_key(settings.api_key):
+        return DEV_KEY if key_plan.allows_dev_key else ""
+    return hmac.new(settings.api_key.encode(), _PEER, "sha256").hexdigest()
 
 
 def advertised(settings: Settings, address: str) -> str:

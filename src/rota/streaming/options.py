@@ -24,8 +24,9 @@ class StreamOptions(Struct, frozen=True, kw_only=True):
     """Any further options of librdkafka, such as those for TLS and SASL."""
     address: str = ""
     """The URL at which other instances reach this one; empty if they cannot."""
-    api_key: str = ""
-    """The key with which instances ask each other."""
+    peer_key: str = ""
+    """The key with which instances ask each other. Whoever can join the group can have it shown, so it is good for
+    nothing else."""
 
     @property
     def group(self) -> str:

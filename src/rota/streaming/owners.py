@@ -16,6 +16,8 @@ from rota.streaming.options import StreamOptions, instance_of
 
 PEER_PATH = "/api/schedulers/partitions"
 """Where instances ask each other; the number of the partition is behind it."""
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Instances reach each other directly, whatever the environment says of proxies."""
 _ASK_S = 5.0
 _KNOWN_S = 1.0
 
@@ -45,9 +47,9 @@ class Owners:
         """Ask another instance. `StoreUnavailable` if it does not answer, or has the partition no longer."""
         fields = {name: value for name, value in msgspec.to_builtins(query).items() if value is not None}
         url = f"{address}{PEER_PATH}/{partition}?{urllib.parse.urlencode(fields)}"
-        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._options.api_key}"})
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._options.peer_key}"})
         try:
-            with urllib.request.urlopen(request, timeout=_ASK_S) as answer:
+            with _OPENER.open(request, timeout=_ASK_S) as answer:
                 return msgspec.json.decode(answer.read(), type=DefinitionPage)
         except urllib.error.HTTPError as error:
             raise StoreUnavailable(f"the instance at {address} did not answer: {_reason(error)}") from None

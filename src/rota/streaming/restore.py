@@ -5,6 +5,7 @@ the brokers tell only when no transaction of the former owner is open; whatever 
 the group has another generation. Then the ends of the changelogs, with all that is in them; then all up to there.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 
 from confluent_kafka import (
@@ -28,6 +29,7 @@ LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _BATCH = 10_000
 _WAIT_S = 0.2
 _TIMEOUT_S = 60.0
+_logger = logging.getLogger("rota.streaming")
 
 
 class Cancelled(Exception):
@@ -128,8 +130,15 @@ class _Reading:
             return
         if value is None:
             self._kept[place].pop(key, None)
-        else:
-            self._kept[place][key] = self._partitions[place[1]].restored(key, read_entry(value), message.timestamp()[1])
+            return
+        try:
+            entry = read_entry(value)
+        except (ValueError, IndexError):
+            _logger.warning(
+                "a changelog has a record that is no definition", extra={"topic": place[0], "key": key.hex()}
+            )
+            return
+        self._kept[place][key] = self._partitions[place[1]].restored(key, entry, message.timestamp()[1])
 
 
 def _place(message: Message) -> tuple[str, int]:

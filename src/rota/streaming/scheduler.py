@@ -1,5 +1,6 @@
 """The light scheduler on Kafka, as the API sees it: commands go to their topic, questions to the owner of a key."""
 
+import re
 from heapq import nsmallest
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -21,6 +22,7 @@ from rota.streaming.stream import Stream
 _FIND_S = 3.0
 """How long a question waits for a partition that changes hands."""
 _LOOK_S = 0.1
+_HEX = re.compile(r"(?:[0-9a-f]{2})*")
 
 
 class KafkaScheduler:
@@ -39,6 +41,10 @@ class KafkaScheduler:
 
     def close(self) -> None:
         self.stream.close()
+
+    @property
+    def peer_key(self) -> str:
+        return self._options.peer_key
 
     @property
     def trouble(self) -> str | None:
@@ -70,7 +76,7 @@ class KafkaScheduler:
         """Without a key the definitions come partition by partition, each by host and name."""
         if query.key is not None:
             return self._find_in(self._partition_of(encode_key(query.key)), query)
-        number, after = _place_of(query.cursor)
+        number, after = _place_of(query.cursor, self.stream.partition_count)
         page = self._find_in(number, _with_cursor(query, after))
         if page.cursor is not None:
             return DefinitionPage(page.definitions, f"{number}:{page.cursor}")
@@ -131,6 +137,8 @@ class KafkaScheduler:
 
 
 def _page(partition: Partition, query: DefinitionQuery) -> DefinitionPage:
+    if not _HEX.fullmatch(query.cursor or ""):
+        raise InvalidInput("cursor", f"{query.cursor!r:.100} is not from an earlier page")
     after = bytes.fromhex(query.cursor or "")
     limit = min(query.limit, MAX_PAGE)
     keys = nsmallest(limit, (key for key in list(partition.definitions) if key > after))
@@ -140,14 +148,14 @@ def _page(partition: Partition, query: DefinitionQuery) -> DefinitionPage:
     return DefinitionPage([one for one in definitions if query.matches(one)], cursor)
 
 
-def _place_of(cursor: str | None) -> tuple[int, str | None]:
+def _place_of(cursor: str | None, partitions: int) -> tuple[int, str | None]:
     """Where a page begins: a partition, and the key behind which to go on."""
-    number, _, after = (cursor or "0:").partition(":")
-    try:
-        bytes.fromhex(after)
-        return int(number), after or None
-    except ValueError:
-        raise InvalidInput("cursor", f"{cursor!r:.100} is not from an earlier page") from None
+    if cursor is None:
+        return 0, None
+    number, _, after = cursor.partition(":")
+    if not number.isdecimal() or int(number) >= partitions or not _HEX.fullmatch(after):
+        raise InvalidInput("cursor", f"{cursor!r:.100} is not from an earlier page")
+    return int(number), after or None
 
 
 def _with_cursor(query: DefinitionQuery, cursor: str | None) -> DefinitionQuery:

@@ -178,7 +178,6 @@ class Stream:
 
         def taken(_: Consumer, places: list[TopicPartition]) -> None:
             self._lose([place.partition for place in places])
-            # A group that has lost us has no assignment to take from.
             consumer.incremental_unassign(places)
 
         consumer.subscribe([self._options.input_topic], on_assign=given, on_revoke=taken, on_lost=taken)
@@ -204,6 +203,10 @@ class Stream:
             except KafkaException as error:
                 _logger.warning("restoring failed and is tried again", extra={"error": str(error)})
                 self._stopping.wait(_RESTORE_AGAIN_S)
+            except Exception:
+                # A fault of ours; partitions that nobody restores would never fire again.
+                _logger.exception("restoring failed and is tried again")
+                self._stopping.wait(_AFTER_ERROR_S)
 
     def _adopt(self, consumer: Consumer) -> None:
         """Partitions that are restored begin to serve."""

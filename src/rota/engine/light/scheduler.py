@@ -66,6 +66,11 @@ class SharedScheduler(LightScheduler, Protocol):
     """One of several instances, among which the definitions are shared out by partitions of their keys."""
 
     @property
+    def peer_key(self) -> str:
+        """What instances show when they ask each other; empty if they cannot."""
+        ...
+
+    @property
     def trouble(self) -> str | None:
         """What keeps it from its duty, in one sentence; None if nothing does."""
         ...

@@ -1,15 +1,36 @@
 """What one instance of the light scheduler on Kafka asks another: definitions of a partition that the other one has."""
 
-from rota.engine.keys.access import Scope
+from hmac import compare_digest
+
+from starlette.datastructures import Headers
+from starlette.types import Scope as AsgiScope
+
+from rota.engine.keys.access import Caller, Scope
+from rota.engine.keys.dev_key import is_dev_key
 from rota.engine.light.scheduler import DefinitionPage, DefinitionQuery
 from rota.errors import NotFound
 from rota.model.limits import check_range
+from rota.server.answers import error_answer
 from rota.server.api import Api
-from rota.server.operations import Call, Routes
+from rota.server.auth.bearer import bearer_key
+from rota.server.endpoint import identify
+from rota.server.operations import Call, Manner, Routes
+from rota.shapes.errors import ErrorShape
 
 _MOST = 1_000_000
 _MOST_DIGITS = 7
-routes = Routes("light scheduler")
+_PEER = Caller("light scheduler", frozenset({Scope.SCHEDULES_READ}))
+
+
+async def identify_peer(api: Api, scope: AsgiScope, headers: Headers) -> Caller:
+    """Another instance by the key that is for this path alone; anybody else as everywhere."""
+    shown, wanted = bearer_key(headers), api.engine.light.peer_key if api.engine.light else ""
+    if shown and wanted and not is_dev_key(wanted) and compare_digest(shown.encode(), wanted.encode()):
+        return _PEER
+    return await identify(api, scope, headers)
+
+
+routes = Routes("light scheduler", manner=Manner(identify_peer, error_answer, ErrorShape))
 
 
 @routes.get(
