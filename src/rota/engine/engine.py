@@ -59,7 +59,7 @@ class Engine:
         self.program_schedules = ProgramSchedules(store, self.definitions, self.schedules)
         self.backfills = Backfills(store, self.definitions, self.schedules, clock)
         self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
-        self.outbox = Outbox(store, self.definitions, self.events, self.flows)
+        self.outbox = Outbox(store, self.definitions, self.events, self.flows, self.intake.flow_queues)
         self.configurations = Configurations(store, self.definitions, clock)
         self.file = FileDefinitions(store, self.definitions, self.schedules, self.configurations)
         self.topics = Topics(store)

@@ -158,3 +158,17 @@ def test_what_cannot_be_made_ends_its_flow_and_stops_no_other(installation: Flow
 
     assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 10]]
     assert installation.take_outbox() == 0
+
+
+def test_a_scheduler_looks_only_where_somebody_waits_for_ends(installation: FlowInstallation, faults: Faults) -> None:
+    now, outbox = installation.clock.now(), installation.engine.outbox
+    outbox.run_once(now)  # the first round looks everywhere
+    faults.calls.clear()
+
+    outbox.run_once(now)
+    assert "read_outbox" not in faults.calls
+    installation.enqueue_flow()
+    installation.end(10, 20)
+    outbox.run_once(now)
+
+    assert len(installation.waiting()) == 1

@@ -25,6 +25,7 @@ class _View(Struct, frozen=True):
     version: int
     node_types: dict[str, NodeType]
     job_types: dict[str, JobType]
+    awaits_jobs: bool = False
 
 
 class KnownDefinitions:
@@ -40,7 +41,12 @@ class KnownDefinitions:
         if version != self._view.version:
             node_types = _by_name_and_uuid(self._store.list_node_types())
             job_types = _by_name_and_uuid(self._store.list_job_types())
-            self._view = _View(version, node_types, job_types)
+            self._view = _View(version, node_types, job_types, bool(self._store.listening_configurations()))
+
+    @property
+    def awaits_jobs(self) -> bool:
+        """Whether any end of a job is waited for by a configuration, as far as known."""
+        return self._view.awaits_jobs
 
     def node_types(self) -> list[NodeType]:
         self.refresh()

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.events.events import Events
+from rota.engine.jobs.flow_queues import FlowQueues
 from rota.engine.jobs.flows import Flows
 from rota.model.events.event import Event
 from rota.model.settlement import job_of_event
@@ -23,17 +24,29 @@ _PER_ROUND = 500
 class Outbox:
     """A duty: `run_once` takes what is in the outboxes of all queues."""
 
-    def __init__(self, store: Store, definitions: Definitions, events: Events, flows: Flows) -> None:
+    def __init__(
+        self, store: Store, definitions: Definitions, events: Events, flows: Flows, flow_queues: FlowQueues
+    ) -> None:
         self._store = store
         self._flows = flows
+        self._flow_queues = flow_queues
         self._definitions = definitions
         self._events = events
         self._last_time = 0
+        self._is_idle = False
 
     def run_once(self, now: int) -> float:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
-        taken = [self.take(node_type.uuid, now) for node_type in self._definitions.known_node_types()]
+        taken = [self.take(queue, now) for queue in self._queues()]
         return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
+
+    def _queues(self) -> list[str]:
+        """Where ends may be that somebody waits for."""
+        # One more round after the last configuration has gone: what is left must not surprise one that comes later.
+        was_idle, self._is_idle = self._is_idle, not self._definitions.awaits_jobs
+        if was_idle and self._is_idle:
+            return self._flow_queues.all()
+        return [node_type.uuid for node_type in self._definitions.known_node_types()]
 
     def take(self, queue: str, now: int) -> int:
         """Take what is in the outbox of one queue; returns how many ends these were."""

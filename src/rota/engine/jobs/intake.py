@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
+from rota.engine.jobs.flow_queues import FlowQueues
 from rota.engine.jobs.spec import make_spec
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_enqueue
@@ -60,6 +61,7 @@ class Intake:
         self._store = store
         self._definitions = definitions
         self._clock = clock
+        self.flow_queues = FlowQueues(store)
 
     def enqueue(
         self, requests: Sequence[JobRequest], *, by: Caller | None = None, named: str | None = None
@@ -115,8 +117,17 @@ class Intake:
             timeout_ms=_timeout(request),
             retry=_retry(request),
             cause=_cause(request),
-            flow=_flow(request),
+            flow=None if request.flow is None else self._checked_flow(request.flow, queue),
         )
+
+    def _checked_flow(self, flow: Flow, queue: str) -> Flow:
+        """What follows is kept with each job of the stage before it, so all of it together must be small."""
+        calls = [call for stage in flow.rest for call in stage.calls]
+        size = sum(len(check_payload(f"{call.job_type}.arguments", call.arguments)) for call in calls)
+        if size > MAX_PAYLOAD_BYTES:
+            raise InvalidInput("flow", f"has {size} bytes of arguments in later stages, more than {MAX_PAYLOAD_BYTES}")
+        self.flow_queues.note(queue)
+        return flow
 
 
 def _run_at(request: JobRequest, now: int) -> int | None:
@@ -150,18 +161,6 @@ def _retry(request: JobRequest) -> RetryPolicy | None:
     if request.retry is not None:
         _check_shape("retry", request.retry).check("retry")
     return request.retry
-
-
-def _flow(request: JobRequest) -> Flow | None:
-    """What follows is kept with each job of the stage before it, so all of it together must be small."""
-    if request.flow is not None:
-        calls = [call for stage in request.flow.rest for call in stage.calls]
-        size = sum(len(check_payload(f"{call.job_type}.arguments", call.arguments)) for call in calls)
-        if size > MAX_PAYLOAD_BYTES:
-            raise InvalidInput(
-                "flow", f"has {size} bytes of arguments in later stages, the limit is {MAX_PAYLOAD_BYTES}"
-            )
-    return request.flow
 
 
 def _cause(request: JobRequest) -> Cause | None:
