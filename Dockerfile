@@ -1,4 +1,4 @@
-# Rota with its Redis store and its client, as one image for every role:
+# Rota with its Redis store, as one image for every role:
 #   docker build -t rota .
 #   docker run --init -p 127.0.0.1:23071:23071 -v rota:/data rota              everything, on SQLite in the volume
 #   docker run --init -e ROTA_STORE=redis://... rota worker                    one role; see compose.yaml
@@ -8,8 +8,10 @@ FROM python:3.13-slim AS build
 WORKDIR /build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_INPUT=1
 RUN python -m venv /opt/rota
-COPY requirements.lock ./
-RUN /opt/rota/bin/pip install --require-hashes --requirement requirements.lock
+# requirements-kafka.lock has what Kafka needs too.
+ARG LOCK=requirements.lock
+COPY requirements.lock requirements-kafka.lock ./
+RUN /opt/rota/bin/pip install --require-hashes --requirement $LOCK
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 RUN /opt/rota/bin/pip install --no-deps --no-build-isolation .

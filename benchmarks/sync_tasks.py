@@ -145,13 +145,13 @@ def probed(port: int, source: str, act: Callable[[], object]) -> list[float]:
     return found
 
 
-def flood(folder: Path, url: str, rate: int, seconds: float) -> None:
+def flood(folder: Path, url: str, rate: int, seconds: float, *, is_probed: bool = True) -> None:
     (folder / "writer.py").write_text(WRITER)
     command = [sys.executable, str(folder / "writer.py"), str(rate), str(seconds)]
     source = {"executor": "bash", "metadata": {"command": command}, "collections": [{"name": "lines"}]}
     with node(folder, url, {"sources": {"flood": source}}, 2 << 30) as (pid, port):
         api = Api(port)
-        quiet = probed(port, "flood", lambda: time.sleep(5))
+        quiet = probed(port, "flood", lambda: time.sleep(5)) if is_probed else []
         before, cpu, most = rss_mib(pid), tree_cpu_s(pid), [0.0]
         store_cpu = _store_cpu_s(url)
 
@@ -161,7 +161,11 @@ def flood(folder: Path, url: str, rate: int, seconds: float) -> None:
                 most[0] = max(most[0], rss_mib(pid))
                 time.sleep(0.2)
 
-        busy = probed(port, "flood", act)
+        busy: list[float] = []
+        if is_probed:
+            busy = probed(port, "flood", act)
+        else:
+            act()
         lines = int(rate * seconds)
         spent, store_spent = tree_cpu_s(pid) - cpu, _store_cpu_s(url) - store_cpu
         id = json.loads(api.ask("GET", f"/tasks?source=flood&limit=1&{EVER}")[1])["tasks"][0]["id"]
@@ -172,7 +176,8 @@ def flood(folder: Path, url: str, rate: int, seconds: float) -> None:
             f"  {len(entries) - 1} of {lines} lines, in order: {_in_order(entries)}; memory +{most[0] - before:.0f} MiB"
         )
         print(f"  CPU us per line: node and writer {1e6 * spent / lines:.1f}, Redis {1e6 * store_spent / lines:.1f}")
-        print(f"  API quiet: {percentiles(quiet)}; in flood: {percentiles(busy)}", flush=True)
+        if is_probed:
+            print(f"  API quiet: {percentiles(quiet)}; in flood: {percentiles(busy)}", flush=True)
 
 
 def _in_order(entries: list[dict[str, str]]) -> bool:
@@ -217,7 +222,7 @@ def _after(instant: datetime, due: datetime) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sync_tasks", description=__doc__)
     parser.add_argument("--stores", default="sqlite,redis")
-    parser.add_argument("--parts", default="flood,herd")
+    parser.add_argument("--parts", default="flood,cost,herd", help="`cost` is a flood while nobody asks the API")
     parser.add_argument("--rate", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=10.0)
     arguments = parser.parse_args()
@@ -230,8 +235,8 @@ def main() -> None:
                 url = _redis[0].url if store == "redis" else f"sqlite:///{folder}/rota.db"
                 print(f"{store}: {part}, load {os.getloadavg()[0]:.1f}", flush=True)
                 try:
-                    if part == "flood":
-                        flood(folder, url, arguments.rate, arguments.seconds)
+                    if part in ("flood", "cost"):
+                        flood(folder, url, arguments.rate, arguments.seconds, is_probed=part == "flood")
                     else:
                         herd(folder, url, 100)
                 finally:

@@ -1,6 +1,7 @@
 """The program whose tasks `benchmarks.tasks` measures. It is run in a folder of its own, where its store is."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Iterator
 
@@ -9,7 +10,7 @@ from rota.engine.jobs.intake import JobRequest
 from rota.store.jobs import JobQuery
 
 BATCH = 1_000
-app = Rota("sqlite:///rota.db?synchronous=NORMAL", name="bench")
+app = Rota(os.environ.get("BENCH_STORE", "sqlite:///rota.db?synchronous=NORMAL"), name="bench")
 
 
 @app.task

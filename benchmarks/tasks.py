@@ -1,7 +1,8 @@
 """Tasks of Python programs, measured with Rota's own environment: `python -m benchmarks.tasks WHAT [ROUNDS]`.
 
 processes   jobs that compute, in one process and in two, in turns: how many times as many jobs per second
-cost        CPU per no-op job, enqueued and run: by the engine's own call, as an `async def` and as a `def`, in turns
+cost        CPU per no-op job on Redis, of programs and server, enqueued and run: by the engine's own call, as an
+            `async def` and as a `def`, in turns. cost-run is the same without enqueueing
 sleepers    1,000 jobs that sleep a second, all at once in one process
 """
 
@@ -13,10 +14,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 from benchmarks.machine import machine_cpu_s
+from benchmarks.servers import Redis
 
 NOOPS = 30_000
 COMPUTING = 240
@@ -63,16 +66,18 @@ def in_processes(count: int) -> float:
         return COMPUTING * 1000 / int(folder.call("-m", "task_program", "span"))
 
 
-def cost_us(kind: str) -> float:
+def cost_us(kind: str, *, with_enqueue: bool) -> float:
     """CPU per job, without the start and the end of the programs."""
 
     def used(jobs: int) -> float:
-        with tempfile.TemporaryDirectory() as path:
+        with tempfile.TemporaryDirectory() as path, closing(Redis(path)) as server:
+            os.environ["BENCH_STORE"] = server.url
             folder = Folder(path)
-            before = folder.cpu_s
+            before = folder.cpu_s + server.cpu_s()
             folder.call("-m", "task_program", kind, str(jobs))
+            enqueued = folder.cpu_s + server.cpu_s()
             folder.call("-m", "rota", "worker", "task_program:app", "--burst")
-            return folder.cpu_s - before
+            return folder.cpu_s + server.cpu_s() - (before if with_enqueue else enqueued)
 
     return (used(NOOPS) - used(1)) / NOOPS * 1e6
 
@@ -107,9 +112,9 @@ if __name__ == "__main__":
     what, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3
     if what == "processes":
         in_turns(rounds, one=partial(in_processes, 1), two=partial(in_processes, 2))
-    elif what == "cost":
-        in_turns(
-            rounds, engine=partial(cost_us, "engine"), task=partial(cost_us, "async"), thread=partial(cost_us, "def")
-        )
+    elif what in ("cost", "cost-run"):
+        kinds = {"engine": "engine", "task": "async", "thread": "def"}
+        with_enqueue = what == "cost"
+        in_turns(rounds, **{name: partial(cost_us, kind, with_enqueue=with_enqueue) for name, kind in kinds.items()})
     else:
         in_turns(rounds, sleepers=partial(sleepers, 1_000))

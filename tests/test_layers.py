@@ -72,8 +72,9 @@ READING = {
     "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store"}
-JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable"}
-"""Where a `JobSpec` is made: the door of all jobs, and the stand-in for the record of one that nobody can read."""
+JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable", "rota.cli.remote.values"}
+"""Where a `JobSpec` is made: the door of all jobs, the stand-in for the record of one that nobody can read, and what a
+server tells of one."""
 OWNERSHIP = {"refuse_file_owned", "refuse_for_file"}
 """Who may change what a file or an app owns is decided in the engine."""
 

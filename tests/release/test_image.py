@@ -85,6 +85,7 @@ def test_what_it_starts_serves_everybody_is_healthy_and_stops(release: Release, 
 def test_compose_starts_every_role_on_a_redis_that_keeps_everything(release: Release, tmp_path: Path) -> None:
     services = compose()["services"]
     redis = services.pop("redis")["command"][1:]
+    services = {name: service for name, service in services.items() if "profiles" not in service}
     options = {name.removeprefix("--"): value for name, value in zip(redis[::2], redis[1::2], strict=True)}
     own = {"ROTA_HOST": "127.0.0.1", "ROTA_PORT": "0", "ROTA_API_KEY": "a key for this test only"}
 
@@ -100,7 +101,19 @@ def test_compose_starts_every_role_on_a_redis_that_keeps_everything(release: Rel
 
 def test_compose_sets_only_variables_that_rota_knows_and_gives_jobs_time_to_end() -> None:
     for name, service in compose()["services"].items():
-        if name != "redis":
+        if name not in ("redis", "kafka"):
             assert {one.removeprefix("ROTA_").lower() for one in service["environment"]} <= set(FIELDS)
             assert int(service["stop_grace_period"].removesuffix("s")) > 25
-            assert service["depends_on"]["redis"]["condition"] == "service_healthy"
+            (needed,) = service["depends_on"].items()
+            assert needed == ("kafka" if name == "light" else "redis", {"condition": "service_healthy"})
+
+
+def test_compose_has_a_light_scheduler_on_kafka_that_nobody_gets_unasked() -> None:
+    services = compose()["services"]
+    kafka, light = services["kafka"], services["light"]
+
+    assert kafka["profiles"] == light["profiles"] == ["kafka"]
+    assert kafka["environment"]["KAFKA_ADVERTISED_LISTENERS"] == f"PLAINTEXT://{light['environment']['ROTA_KAFKA']}"
+    pinned = (ROOT / light["build"]["args"]["LOCK"]).read_text()
+    assert "confluent-kafka==" in pinned
+    assert "redis==" in pinned

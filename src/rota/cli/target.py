@@ -1,4 +1,7 @@
-"""What nearly every verb needs: the options --store, --config and --json, and the installation opened by them."""
+"""What nearly every verb needs: which installation it is about, opened, and how to answer.
+
+An installation is a store, or one behind a server; verbs do not see the difference.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -12,18 +15,31 @@ import click
 from rota.dialects import registry
 from rota.engine.audit.actor import acting_here
 from rota.engine.engine import Engine, open_engine
+from rota.errors import AuthError
 from rota.settings import Settings, load_settings
 
 R = TypeVar("R")
+SERVER_VARIABLE = "ROTA_SERVER"
+KEY_VARIABLE = "ROTA_API_KEY"
 
 
 class Target:
     """Which installation a verb is about, and how to answer."""
 
-    def __init__(self, *, store: str | None, config: Path | None, as_json: bool) -> None:
+    def __init__(
+        self,
+        *,
+        store: str | None,
+        config: Path | None,
+        as_json: bool,
+        server: str | None = None,
+        key: str | None = None,
+    ) -> None:
         self.as_json = as_json
         self._store = store
         self._config = config
+        self._server = server
+        self._key = key
 
     @property
     def named_store(self) -> str | None:
@@ -32,37 +48,59 @@ class Target:
 
     def with_store(self, url: str) -> "Target":
         """The same, on another store."""
-        return Target(store=url, config=self._config, as_json=self.as_json)
+        return Target(store=url, config=self._config, as_json=self.as_json, server=self._server, key=self._key)
 
     @property
     def has_options(self) -> bool:
         """Whether any of the options was given."""
-        return self.as_json or self._store is not None or self._config is not None
+        given = (self._store, self._config, self._server, self._key)
+        return self.as_json or any(one is not None for one in given)
 
     def settings(self, flags: Mapping[str, object] | None = None) -> Settings:
-        """The settings in force, with the verb's own flags."""
+        """The settings in force, with the verb's own flags. They are of a store."""
+        if self._server is not None:
+            raise click.UsageError("this verb works on a store, not with a server; leave --server out")
         found = {"store": self._store, **(flags or {})}
         return load_settings(found, os.environ, self._config, Path.cwd(), registry.sections())
 
     @contextmanager
     def open(self, *, may_create: bool = False) -> Iterator[Engine]:
         """The installation, closed afterwards. A file that is not there yet is made only if the verb may do that."""
-        rota = open_engine(self.settings(), may_create=may_create)
+        server = self._chosen_server()
+        rota = open_engine(self.settings(), may_create=may_create) if server is None else self._open_remote(server)
         try:
             with acting_here("command line"):
                 yield rota
         finally:
             rota.store.close()
 
+    def _chosen_server(self) -> str | None:
+        """A flag beats the environment; a store that the command line names beats the environment's server."""
+        if self._server is not None and self._store is not None:
+            raise click.UsageError("give --store or --server, not both")
+        return self._server or (os.environ.get(SERVER_VARIABLE) or None if self._store is None else None)
+
+    def _open_remote(self, server: str) -> Engine:
+        from rota.cli.remote.engine import open_remote_engine
+
+        key = self._key or os.environ.get(KEY_VARIABLE)
+        if not key:
+            raise AuthError(f"{server} wants a key; give it in {KEY_VARIABLE}, or with --key")
+        return open_remote_engine(server, key)
+
 
 def takes_target(verb: Callable[..., R]) -> Callable[..., R]:
-    """Gives a verb the three options, as a `Target` before its other arguments."""
+    """Gives a verb the options of a `Target`, which comes before its other arguments."""
 
     @click.option("--store", metavar="URL", help="The store, such as sqlite:///rota.db or redis://host:6379/0.")
+    @click.option("--server", metavar="URL", help="A server instead of a store.  [env: ROTA_SERVER]")
+    @click.option("--key", metavar="KEY", help="The key for the server.  [env: ROTA_API_KEY]")
     @click.option("--config", metavar="FILE", type=click.Path(path_type=Path), help="The configuration file.")
     @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")
     @wraps(verb)
-    def with_target(*, store: str | None, config: Path | None, as_json: bool, **parameters: object) -> R:
-        return verb(Target(store=store, config=config, as_json=as_json), **parameters)
+    def with_target(
+        *, store: str | None, server: str | None, key: str | None, config: Path | None, as_json: bool, **rest: object
+    ) -> R:
+        return verb(Target(store=store, config=config, as_json=as_json, server=server, key=key), **rest)
 
     return with_target

@@ -49,8 +49,18 @@ def test_what_the_file_owns_is_changed_there_only(file: Path) -> None:
     assert done("apply", "-f", "jobs.yaml").stdout == "- job type report\n- schedule nightly\n"
 
 
-def test_what_looks_like_a_slip_is_said_once_it_is_new(file: Path) -> None:
+def test_a_single_time_that_is_over_is_refused_as_on_the_command_line(file: Path) -> None:
     file.write_text(FILE.replace('cron: "30 2 * * *"', 'at: "2020-01-01T00:00"'))
+
+    answer = rota("apply", "-f", "jobs.yaml")
+
+    assert answer.exit_code == 2
+    assert "schedules[0].at: once at 2020-01-01 00:00:00" in answer.stderr
+    assert names() == []
+
+
+def test_what_looks_like_a_slip_is_said_once_it_is_new(file: Path) -> None:
+    file.write_text(FILE.replace('cron: "30 2 * * *"', 'cron: "30 2 * * *", end: "2020-01-01T00:00"'))
 
     first, again = done("apply", "-f", "jobs.yaml"), done("apply", "-f", "jobs.yaml")
 

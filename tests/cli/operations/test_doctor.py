@@ -1,14 +1,17 @@
 """`rota doctor` finds what is wrong and says what to do."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import Node
-from rota.store import Store
+from rota.store import Store, open_store
+from rota.store.schedules import ScheduleChange
 from tests.cli.calling import call_process, done, rota
 from tests.contract.building import beat
 from tests.contract.raw_records import change_records
@@ -151,3 +154,22 @@ def test_records_that_cannot_be_read_are_named_listed_and_forgotten(opened: Stor
     done("job-type", "create", "hello", "--replace", "--", "true")
     assert findings(exit_code=0) == []
     assert done("jobs", "--json").json == []
+
+
+def test_a_schedule_that_a_wrong_clock_sent_into_the_future_is_found_and_set_back(folder: Path) -> None:
+    done("job-type", "create", "hello", "--", "true")
+    done("schedule", "create", "nightly", "-t", "hello", "--cron", "30 2 * * *", "--tz", "Europe/Berlin")
+    with closing(open_store("sqlite:///rota.db")) as store:
+        (entry,) = store.list_schedules(limit=1).entries
+        in_2090 = 3_786_912_000_000
+        state = structs.replace(entry.state, version=2, cursor=in_2090, nominal=in_2090 + 5_400_000)
+        assert store.put_schedules([ScheduleChange(entry.schedule, state, 1)]) == [True]
+
+    (found,) = [one for one in findings() if one["check"] == "schedules"]
+    healed = done("doctor", "--set-back")
+
+    assert "nightly, which waits until 2090-01-01 02:30:00 +01:00" in found["message"]
+    assert found["fix"] == "rota schedule resume 'nightly', or all of them: rota doctor --set-back"
+    assert "ok       schedules: nightly was in the future and goes on from now" in healed.stdout
+    assert [one for one in findings(exit_code=0) if one["check"] == "schedules"] == []
+    assert "2090" not in done("schedule", "show", "nightly").stdout

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rota.dialects import registry
-from rota.dialects.light.options import LightOptions, options_of
+from rota.dialects.light.options import LightOptions, options_of, side_queues
 from rota.errors import InvalidInput
 from rota.settings import Settings, load_settings
 
@@ -23,7 +23,14 @@ def test_parameters_are_optional_if_the_file_says_so(tmp_path: Path, text: str, 
     assert options_of(settings_of(tmp_path, text)) == LightOptions(optional_parameters=expected)
 
 
-@pytest.mark.parametrize("text", ["light: {optional_parameters: 1}", "light: {optional: true}", "light: 5"])
+def test_every_worker_sends_due_tasks_as_many_at_a_time_as_the_file_says(tmp_path: Path) -> None:
+    assert side_queues(settings_of(tmp_path, "")) == {"light": 64}
+    assert side_queues(settings_of(tmp_path, "light: {threads: 3}")) == {"light": 3}
+
+
+@pytest.mark.parametrize(
+    "text", ["light: {threads: -1}", "light: {optional_parameters: 1}", "light: {optional: true}", "light: 5"]
+)
 def test_what_cannot_be_meant_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidInput, match=r"rota\.yaml:1"):
         settings_of(tmp_path, text)

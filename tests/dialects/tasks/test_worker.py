@@ -293,3 +293,31 @@ def test_a_task_that_was_cancelled_on_its_way_is_not_run(store_url: str) -> None
         return seen, backend.told
 
     assert asyncio.run(main()) == (["next"], ["next succeeded"])
+
+
+class AwayBackend(ListBackend):
+    """One that cannot be reached."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def wait_for_task(self) -> Task:
+        self.asked.set()
+        raise ConnectionError("it is away")
+
+
+@pytest.mark.stores("sqlite-file")
+def test_a_worker_whose_backend_is_away_ends_when_it_is_asked_to(store_url: str) -> None:
+    async def handler(task: Task) -> None:
+        raise AssertionError("there is no task")
+
+    async def main() -> None:
+        backend = AwayBackend()
+        worker = Worker(backend, handler, concurrency=3)
+        serving = asyncio.create_task(worker.serve())
+        await asyncio.wait_for(backend.asked.wait(), DEADLINE_S)
+        worker.stop()
+        await asyncio.wait_for(serving, DEADLINE_S)
+
+    asyncio.run(main())

@@ -137,6 +137,27 @@ def test_a_line_whose_time_is_over_does_not_stop_the_file_from_loading(installat
     assert installation.schedules.find("nightly").state.due is None
 
 
+def test_a_single_time_that_is_over_is_refused_and_nothing_changes(installation: FileInstallation) -> None:
+    once = structs.replace(NIGHTLY, cron=None, at=START - 1)
+
+    with pytest.raises(InvalidInput, match=r"^schedules\[1\].at: once at .* is over, so 'nightly' would never fire"):
+        installation.apply(structs.replace(NIGHTLY, name="other"), once)
+
+    assert installation.names() == []
+    installation.apply(structs.replace(once, paused=True))
+    assert installation.names() == ["nightly"]
+
+
+def test_a_single_time_that_was_to_come_stops_no_process_when_it_is_over(installation: FileInstallation) -> None:
+    once = structs.replace(NIGHTLY, cron=None, at=START + MINUTE)
+    installation.apply(once)
+    installation.pass_time(2 * MINUTE)
+
+    assert installation.apply(once) == []
+    with pytest.raises(InvalidInput, match="is over"):
+        installation.apply(structs.replace(once, at=START + 1))
+
+
 def test_nodes_that_start_at_the_same_time_with_the_same_file_agree(installation: FileInstallation) -> None:
     schedules = tuple(structs.replace(NIGHTLY, name=f"nightly-{number}") for number in range(8))
     dependency = {"type": "FILE", "resourceId": "/in/", "lifeDuration": 0}

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from rota.clock import ManualClock
+from rota.engine.definitions.built_in import LIGHT_JOB_TYPE, LIGHT_NODE_TYPE, ensure_built_in
 from rota.engine.executors.executor import Run
 from rota.engine.light.executor import LightExecutor
 from rota.engine.light.in_store import StoreScheduler
@@ -23,6 +24,8 @@ class LightInstallation(SchedulesInstallation):
     def __init__(self, store: Store, clock: ManualClock | None = None) -> None:
         super().__init__(store, clock)
         self.light = StoreScheduler(self.engine)
+        ensure_built_in(self.definitions, LIGHT_JOB_TYPE, self.clock.now())
+        self.queue = self.definitions.node_type(LIGHT_NODE_TYPE).uuid
 
     def apply(self, **fields: Any) -> None:
         """Carry out a command; unless told, INSERT of `report` with the topic `reports`."""

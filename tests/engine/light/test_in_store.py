@@ -3,7 +3,7 @@
 import pytest
 
 from rota.clock import ManualClock
-from rota.engine.light.in_store import schedule_name
+from rota.engine.light.in_store import StoreScheduler, schedule_name
 from rota.engine.light.scheduler import DefinitionQuery
 from rota.engine.schedules.ticker import PAUSE_MS
 from rota.errors import Conflict, NotFound
@@ -15,6 +15,7 @@ from tests.conftest import OpenStore
 from tests.contract.racing import in_threads
 from tests.engine.light.installation import HOST, LightInstallation
 from tests.engine.schedules.installation import MINUTE, START
+from tests.installation import Installation
 
 TEN_SECONDS = {"timeUnit": "SECONDS", "time": 10}
 NEXT = START + 1_000
@@ -324,9 +325,14 @@ def test_the_schedule_of_a_definition_is_paused_but_not_edited(light: LightInsta
     assert light.definition() is not None
 
 
-def test_nothing_was_defined_yet(light: LightInstallation) -> None:
-    assert light.light.find(DefinitionQuery()).definitions == []
-    assert light.definition() is None
+def test_nothing_was_defined_yet(installation: Installation) -> None:
+    light = StoreScheduler(installation.engine)
+
+    assert light.find(DefinitionQuery()).definitions == []
+    assert light.find(DefinitionQuery(HOST, "report")).definitions == []
+
+    light.apply(read_definition({"host": HOST, "name": "report", "topic": "t"}))
+    assert len(light.find(DefinitionQuery()).definitions) == 1
 
 
 @pytest.mark.parametrize("name", ["ein Bericht über alles", "a/b", "x" * 256, "%41", "é"])

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from starlette.testclient import TestClient
 
+from rota.dialects.light.opening import scheduler_of
 from rota.engine.keys.access import SCOPES_OF, Role, Scope, read_scopes
 from rota.engine.keys.admin_key import KeyPlan
 from rota.engine.keys.key_ring import KeyRing
 from rota.engine.keys.named_keys import NamedKey, make_key
+from rota.model.light.definition import read_definition
 from rota.server.api import Api
 from rota.server.app import make_app
 from rota.store import Store
@@ -21,6 +23,7 @@ As = Callable[..., TestClient]
 Arguments = dict[str, object]
 WAITS = [{"type": "FILE", "resourceId": "/in", "lifeDuration": 60}]
 EVENT = {"eventType": "FILE", "eventTimestamp": "2026-01-01T00:00:00", "eventResourceId": "/in"}
+LATEST = 4_102_444_800_000
 SCRIPTED: list[Arguments] = [
     {"environment": {"TAR_OPTIONS": "--checkpoint-action=exec=id"}},
     {"environment": {"MAKEFILES": "/tmp/evil"}},
@@ -190,6 +193,21 @@ def test_whoever_has_a_schedule_emit_events_may_post_them(acting_as: As, admin: 
     assert poster.post(f"/api/schedules/{made.json()['uuid']}/run", json={}).status_code == 200
     without = acting_as("operator", "sched:w").post(f"/api/schedules/{made.json()['uuid']}/run", json={})
     assert without.status_code == 403
+
+
+def test_nobody_sends_a_task_of_the_light_scheduler_by_enqueueing_it(
+    acting_as: As, admin: TestClient, api: Api
+) -> None:
+    scheduler_of(api.engine).apply(read_definition({"host": "h", "name": "n", "topic": "reports", "start": LATEST}))
+    forged: Arguments = {"host": "h", "name": "n", "topic": "orders"}
+
+    for client in (acting_as("operator"), admin):
+        answer = client.post("/api/jobs", json=job("rota.light", forged))
+        assert answer.status_code == 400
+        assert "'rota.light' is made by schedules" in answer.json()["error"]
+    body = {"name": "c", "dependencies": WAITS, "job": {"job_type": "rota.light", "arguments": forged}}
+    answer = acting_as("operator", "config:w", "jobs:w").post("/api/configurations", json=body)
+    assert (answer.status_code, "lacks the scope sched:w" in answer.text) == (403, True)
 
 
 def test_nobody_posts_an_event_by_enqueueing_the_emitter(acting_as: As, admin: TestClient) -> None:

@@ -15,4 +15,5 @@ MANIFEST = Manifest(
     keys=("light",),
     reader=f"{_HERE}.options:read_section",
     operations=f"{_HERE}.routes:make_operations",
+    side_queues=f"{_HERE}.options:side_queues",
 )

@@ -43,6 +43,8 @@ class Worker:
         self._is_async = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
+        self._over = asyncio.Event()
+        """Nothing more is given out. Rota's own node still gives out something after it was asked to stop."""
         self._stop_asked = threading.Event()
         self._idle: set[asyncio.Task[None]] = set()
         self._threads: ThreadPoolExecutor | None = None
@@ -73,14 +75,14 @@ class Worker:
             else:
                 await self._stopping.wait()
         finally:
-            self._stopping.set()
+            self._over.set()
             for slot in self._idle:
                 slot.cancel()
             await asyncio.gather(*slots, return_exceptions=True)
             self._end()
 
     def _begin(self) -> None:
-        self._stopping = asyncio.Event()
+        self._stopping, self._over = asyncio.Event(), asyncio.Event()
         self._loop = asyncio.get_running_loop()
         if self._stop_asked.is_set():
             self._stopping.set()
@@ -113,19 +115,15 @@ class Worker:
     async def _work(self) -> None:
         """Take one task after the other. A backend that fails is asked again, after longer and longer pauses."""
         pause_s = _FIRST_PAUSE_S
-        while not self._is_over():
+        while not self._over.is_set():
             try:
                 await self._run(await self._wait_for_task())
                 pause_s = _FIRST_PAUSE_S
             except Exception:
                 _logger.exception("the backend of tasks failed", extra={"again_in_s": pause_s})
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._stopping.wait(), pause_s)
+                    await asyncio.wait_for(self._over.wait(), pause_s)
                 pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
-
-    def _is_over(self) -> bool:
-        """Rota's own node stops by itself, and what it still gives out before that is run."""
-        return self._own is None and self._stopping.is_set()
 
     async def _wait_for_task(self) -> Task:
         slot = asyncio.current_task()

@@ -9,8 +9,10 @@ from rota.engine.definitions.file_kind import FileKind
 from rota.engine.definitions.ownership import managed_by_file
 from rota.engine.schedules.schedules import PAUSED_BY_FILE, Schedules
 from rota.errors import InvalidInput
-from rota.model.schedules.request import ScheduleRequest, make_schedule
+from rota.model.schedules.request import ScheduleRequest, make_schedule, read_trigger
 from rota.model.schedules.schedule import Schedule
+from rota.model.triggers.trigger import Progress
+from rota.model.triggers.words.words import trigger_words
 from rota.settings.definition_ids import definition_uuid
 from rota.store.schedules import ScheduleEntry
 from rota.store.store import Store
@@ -33,7 +35,18 @@ class FileSchedules(FileKind[ScheduleRequest, ScheduleEntry]):
                 hint = f"known: {', '.join(sorted(job_types)[:10])}" if job_types else "none is defined"
                 raise InvalidInput(f"schedules[{number}].job_type", f"no job type {request.job_type!r}; {hint}")
             self.refuse_taken(request, owner)
+            self._refuse_past(number, request)
         return settled
+
+    def _refuse_past(self, number: int, request: ScheduleRequest) -> None:
+        """A single time that is over can only be a slip, unless it was to come when the schedule was defined."""
+        if request.at is None or request.paused:
+            return
+        trigger = read_trigger(request, None)
+        there = self.find(request)
+        if self._schedules.has_passed(trigger) and (there is None or there.schedule.trigger != trigger):
+            over = f"{trigger_words(trigger, Progress())} is over, so {request.name!r} would never fire"
+            raise InvalidInput(f"schedules[{number}].at", f"{over}; remove it, or give it a time to come")
 
     def made(self, request: ScheduleRequest, job_types: Mapping[str, str]) -> Schedule:
         """The schedule as the file has it, for comparing; its job type, by name, may not be stored yet."""

@@ -13,7 +13,10 @@ from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES
 from rota.model.log import LEVELS
 
 KEPT_BYTES = 32 * 1024
-"""Kept of each end of a stream. As JSON a byte takes at most six, so two streams stay under the limit of a result."""
+"""Kept of each end of a stream, unless told. As JSON a byte takes at most six, so two streams stay under the limit of a
+result."""
+MAX_OUTPUT_BYTES = 400_000
+"""What a job type may ask to be kept of a stream: two of plain text fit into a result."""
 ENTRY_BYTES = 64
 """Charged for each log entry beside its text, so that a flood of empty lines ends too."""
 _CUT = " [line cut]"
@@ -223,29 +226,36 @@ def _size_of(lines: list[str]) -> int:
 class Ends:
     """The first and the last bytes of a stream, however long it is."""
 
-    __slots__ = ("_head", "_size", "_tail")
+    __slots__ = ("_head", "_kept", "_size", "_tail")
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = KEPT_BYTES) -> None:
+        self._kept = kept
         self._head = b""
         self._tail = b""
         self._size = 0
 
     def feed(self, chunk: bytes) -> None:
         self._size += len(chunk)
-        room = KEPT_BYTES - len(self._head)
+        room = self._kept - len(self._head)
         if room > 0:
             self._head += chunk[:room]
             chunk = chunk[room:]
         if chunk:
-            self._tail = (self._tail + chunk)[-KEPT_BYTES:] if len(chunk) < KEPT_BYTES else chunk[-KEPT_BYTES:]
+            self._tail = _last(self._tail + chunk if len(chunk) < self._kept else chunk, self._kept)
 
-    def text(self) -> str:
-        """The stream as text, what is not UTF-8 replaced; where bytes were left out, a line says how many."""
-        cut = self._size - len(self._head) - len(self._tail)
+    def text(self, most: int | None = None) -> str:
+        """The stream as text, what is not UTF-8 replaced; where bytes were left out, a line says how many. `most`: no
+        more than this of each end."""
+        kept = self._kept if most is None else min(most, self._kept)
+        head, tail = self._head[:kept], _last(self._head[kept:] + self._tail, kept)
+        cut = self._size - len(head) - len(tail)
         if cut <= 0:
-            return (self._head + self._tail).decode("utf-8", "replace")
-        head = self._head.decode("utf-8", "replace")
-        return f"{head}\n[... {cut} bytes cut ...]\n{self._tail.decode('utf-8', 'replace')}"
+            return (head + tail).decode("utf-8", "replace")
+        return f"{head.decode('utf-8', 'replace')}\n[... {cut} bytes cut ...]\n{tail.decode('utf-8', 'replace')}"
+
+
+def _last(data: bytes, count: int) -> bytes:
+    return data[max(len(data) - count, 0) :]
 
 
 class Stream:
@@ -253,8 +263,8 @@ class Stream:
 
     __slots__ = ("_ends", "_lines")
 
-    def __init__(self, log: LogCap, level: str) -> None:
-        self._ends = Ends()
+    def __init__(self, log: LogCap, level: str, *, kept: int = KEPT_BYTES) -> None:
+        self._ends = Ends(kept)
         self._lines = LineLog(log, level)
 
     def feed(self, chunk: bytes) -> int:
@@ -266,3 +276,7 @@ class Stream:
         """The stream has ended; its text for the result."""
         self._lines.finish()
         return self._ends.text()
+
+    def text(self, most: int) -> str:
+        """No more than this of each end."""
+        return self._ends.text(most)

@@ -68,18 +68,23 @@ class Intake:
         if named is None:
             specs = [self.make_spec(request, now, by) for request in requests]
         else:
-            specs = [self._make_spec_named(request, now, by, f"{named}[{n}]") for n, request in enumerate(requests)]
+            specs = self._make_specs_named(requests, now, by, named)
         return self._store.enqueue_jobs(specs, now=now)
 
-    def _make_spec_named(self, request: JobRequest, now: int, by: Caller | None, name: str) -> JobSpec:
+    def _make_specs_named(
+        self, requests: Sequence[JobRequest], now: int, by: Caller | None, named: str
+    ) -> list[JobSpec]:
+        specs: list[JobSpec] = []
         try:
-            return self.make_spec(request, now, by)
+            for request in requests:
+                specs.append(self.make_spec(request, now, by))  # one by one: an error is about the one that is missing
         except InvalidInput as error:
-            raise InvalidInput(f"{name}.{error.field}", error.reason) from None
+            raise InvalidInput(f"{named}[{len(specs)}].{error.field}", error.reason) from None
         except NotAllowed as error:
-            raise NotAllowed(f"{name}: {error}") from None
+            raise NotAllowed(f"{named}[{len(specs)}]: {error}") from None
         except NotFound as error:
-            raise NotFound(error.kind, error.name, f"named by {name}") from None
+            raise NotFound(error.kind, error.name, f"named by {named}[{len(specs)}]") from None
+        return specs
 
     def is_known(self, request: JobRequest) -> bool:
         """Whether `make_spec` needs nothing of the store."""

@@ -4,16 +4,17 @@ Every part of the engine that takes `by` asks here. `None` stands for whoever wo
 command line and the engine's own parts: who can write there can do everything anyway.
 """
 
-from rota.engine.definitions.built_in import LOG_JOB_TYPE
+from rota.engine.definitions.built_in import LIGHT_JOB_TYPE, LOG_JOB_TYPE
 from rota.engine.keys.access import Caller, Scope
 from rota.errors import InvalidInput, NotAllowed
 from rota.model.access.openings import why_closed
 from rota.model.job_type import JobType
 from rota.model.schedules.request import EMIT_JOB_TYPE
 
-EVENT_EXECUTOR = "event"
-"""Its jobs post events."""
-BUILT_IN = frozenset({EMIT_JOB_TYPE, LOG_JOB_TYPE})
+NEEDED_BY = {"event": Scope.EVENTS_WRITE, "light": Scope.SCHEDULES_WRITE}
+"""Executor to the scope that having its jobs made needs: those that post events, and those that send due tasks of the
+light scheduler. For all others it is that for jobs."""
+BUILT_IN = frozenset({EMIT_JOB_TYPE, LOG_JOB_TYPE, LIGHT_JOB_TYPE})
 """Job types whose jobs are made by triggers only."""
 
 
@@ -44,7 +45,7 @@ def check_may_make(by: Caller | None, job_type: JobType, arguments: dict[str, ob
 
 def check_may_trigger(by: Caller | None, job_type: JobType) -> None:
     """Refuse to have a job made as it is defined elsewhere, by running a schedule."""
-    need = Scope.EVENTS_WRITE if job_type.executor == EVENT_EXECUTOR else Scope.JOBS_WRITE
+    need = NEEDED_BY.get(job_type.executor, Scope.JOBS_WRITE)
     if by is not None and not by.may(need):
         raise NotAllowed(f"{_shown(by)} lacks the scope {need}, which making jobs of {job_type.name!r} needs")
 

@@ -18,8 +18,15 @@ from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
-from rota.model.schedules.ticking import aimed, first_state, looked_at_again
-from rota.model.triggers.trigger import IntervalTrigger, OnceTrigger, count_nominals, last_nominal, next_nominal
+from rota.model.schedules.ticking import aimed, first_state, is_ahead, looked_at_again, set_back
+from rota.model.triggers.trigger import (
+    IntervalTrigger,
+    OnceTrigger,
+    Trigger,
+    count_nominals,
+    last_nominal,
+    next_nominal,
+)
 from rota.store.jobs import Admission
 from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
 from rota.store.store import Store
@@ -103,6 +110,10 @@ class Schedules:
             managed_by=managed_by,
         )
 
+    def has_passed(self, trigger: Trigger) -> bool:
+        """Whether it is a single time that is over."""
+        return isinstance(trigger, OnceTrigger) and trigger.at is not None and trigger.at < self._clock.now()
+
     def _target(self, name: str) -> tuple[JobType, str]:
         if not name:
             raise InvalidInput("job_type", "is missing; a schedule needs one, or an event to emit")
@@ -138,14 +149,22 @@ class Schedules:
             kept_name = entry.schedule.name if request.name is None else made.name
             return structs.replace(made, name=kept_name, created_at=entry.schedule.created_at)
 
-        return self.change(name, change)
+        return self.change(name, change, sets_back=True)
 
-    def change(self, name: str, make: Callable[[ScheduleEntry, int], Schedule]) -> ScheduleEntry:
-        """Put another definition in the place of one, and account for the ticks that the old one leaves undecided."""
+    def change(
+        self, name: str, make: Callable[[ScheduleEntry, int], Schedule], *, sets_back: bool = False
+    ) -> ScheduleEntry:
+        """Put another definition in the place of one, and account for the ticks that the old one leaves undecided.
+
+        With `sets_back`, one that a wrong clock sent into the future goes on from now. Only a person asks for that: a
+        process whose own clock is behind must not fire everything again."""
         for _ in range(_TRIES):
             entry, now = self.find(name), self._clock.now()
             schedule = make(entry, now)
-            if schedule == entry.schedule:
+            if sets_back and is_ahead(entry.schedule, entry.state, now):
+                schedule, state = set_back(schedule, entry.state, now)
+                entry = structs.replace(entry, state=state)
+            elif schedule == entry.schedule:
                 return entry
             told = self._tell_left_out(entry, schedule, now)
             if told and (changed := self._put(told, schedule, now)):
@@ -187,8 +206,17 @@ class Schedules:
         return self.change(name, lambda entry, _: structs.replace(entry.schedule, paused=True, pause_note=note))
 
     def resume(self, name: str) -> ScheduleEntry:
-        """Decide ticks again, from now on. What passed while it was paused is one row: skipped, `paused`."""
-        return self.change(name, lambda entry, _: structs.replace(entry.schedule, paused=False, pause_note=""))
+        """Decide ticks again, from now on. What passed while it was paused is one row: skipped, `paused`. One that a
+        wrong clock sent into the future is set back to now, whether it was paused or not."""
+
+        def resumed(entry: ScheduleEntry, now: int) -> Schedule:
+            return structs.replace(entry.schedule, paused=False, pause_note="")
+
+        return self.change(name, resumed, sets_back=True)
+
+    def set_back(self, name: str) -> ScheduleEntry:
+        """Let a schedule that a wrong clock sent into the future go on from now, paused or not."""
+        return self.change(name, lambda entry, _: entry.schedule, sets_back=True)
 
     def _tell_left_out(self, entry: ScheduleEntry, new: Schedule, now: int) -> ScheduleEntry | None:
         """Write one row for the ticks up to now that nobody will decide any more; None if somebody else was faster.

@@ -9,8 +9,8 @@ task, no timer and no thread of its own unless it needs one. Everything here hap
 called through a store thread, and a listener thread waits for news from it.
 
 Its parts: `Demand` (how many jobs it wants, and when it asks), `Exchange` (a conversation with the store), `Hands` (the
-jobs it has), `Runner` (from an attempt to its outcome), `PendingSettlements` (what it has to tell), `HeldClaims` (what
-the heart renews), `Slots` (the tasks that run jobs), `Stopping` (how it comes to its end).
+jobs it has), `Runner` (from an attempt to its outcome), `PendingSettlements` (what it has to tell), `Telling` (when it
+does), `HeldClaims` (what the heart renews), `Slots` (the tasks that run jobs), `Stopping` (how it comes to its end).
 """
 
 import asyncio
@@ -34,6 +34,7 @@ from rota.engine.worker.logs.log_writer import LogWriter
 from rota.engine.worker.pending_settlements import PendingSettlements
 from rota.engine.worker.slots import Slots
 from rota.engine.worker.stopping import Stopping
+from rota.engine.worker.telling import Telling
 from rota.engine.worker.times import WorkerTimes
 from rota.errors import NodeStrained, StoreError
 from rota.model.outcome import INTERRUPTED, Outcome
@@ -96,6 +97,7 @@ class Worker:
             definitions, executors, self._logs, self._thread, observers=observers, on_strain=self._ran_short
         )
         self._pending = PendingSettlements(self._logs)
+        self._telling = Telling(on_due=self._changed.set)
         self.claims = HeldClaims(
             self._hands, node=node, clock=clock, dead_after_s=dead_after_ms / 1000, observers=observers
         )
@@ -163,7 +165,8 @@ class Worker:
         """The main loop: exchange with the store whenever there is something to tell or to ask. Returns whether the
         store answered at last."""
         while not self._is_done():
-            await self._wait_for_reason()
+            if not await self._wait_for_reason():
+                continue
             request = self._make_request()
             if not request:
                 continue
@@ -184,29 +187,43 @@ class Worker:
             return True
         return self.stopping.is_draining and not self._hands and not self._pending
 
-    async def _wait_for_reason(self) -> None:
-        """Wait until something ended or was logged, or jobs may be had."""
+    async def _wait_for_reason(self) -> bool:
+        """Wait until something has to be told or asked; whether it has is told, since it may have been in vain."""
         demand, at, now = self._demand, self._clock.monotonic(), self._clock.now()
         if at - self._looked_at >= _LOOK_S:
             self._look_after_hands(at, now)
         if demand.is_relieved(at):
             self._health.strain_ended()
-        if self._pending.can_be_told or demand.must_signal or self._wanted(at) or self._begun:
+        if self._has_reason(at):
             self._changed.clear()
-            return
+            return True
         has_room = demand.room(len(self._hands), at) > 0
         if self._listener.listen(wants_jobs=has_room, timeout_s=demand.longest_wait_s(now)):
             self._thread.post(self._listener.nudge)
         is_busy = bool(self._hands) or self._logs.has_lines()
-        with suppress(TimeoutError):  # it is time to look after what is in hand
-            await asyncio.wait_for(self._changed.wait(), demand.pause_s(now, is_busy=is_busy))
+        await self._pause(demand.pause_s(now, is_busy=is_busy))
+        at = self._clock.monotonic()
+        demand.time_passed(at, self._clock.now())
+        return self._has_reason(at)
+
+    def _has_reason(self, at: float) -> bool:
+        has_to_tell = self._pending.can_be_told and not self._telling.may_wait(has_more=bool(self._hands.waiting))
+        return bool(has_to_tell or self._demand.must_signal or self._wanted(at) or self._begun)
+
+    async def _pause(self, longest_s: float) -> None:
+        """Until something changes, or it is time to look after what is in hand."""
+        timer = asyncio.get_running_loop().call_later(longest_s, self._changed.set)
+        try:
+            await self._changed.wait()
+        finally:
+            timer.cancel()
         self._changed.clear()
-        demand.time_passed(self._clock.monotonic(), self._clock.now())
 
     def _wanted(self, at: float) -> int:
         return self._demand.wanted(len(self._hands), at, has_idle_slot=self._hands.has_idle_slot)
 
     def _make_request(self) -> Request:
+        self._telling.told()
         settlements, batches = self._pending.take(at_once=self.stopping.is_at_once)
         begun, self._begun = [one for one in self._begun if one.task is not None], []
         for attempt in begun:

@@ -7,12 +7,16 @@ from msgspec import Struct, structs
 
 from rota.model.schedules.schedule import Overlap, Schedule, ScheduleState, Tick, TickStatus
 from rota.model.triggers.catch_up import GRACE_MS, Missed, plan_catch_up
+from rota.model.triggers.durations import DAY_MS
 from rota.model.triggers.trigger import Progress, due_at, next_nominal
 
 MAX_BUFFERED = 1_000
 """Jobs of one schedule that may wait, however long its line is."""
 LOOK_MS = 500
 """What another process did, a schedule that it made or a run that ended there, is noticed within this time."""
+AHEAD_MS = DAY_MS
+"""What was decided further in the future than this, a wrong clock decided. Less may be a clock that is behind just now:
+what it has passed already must not fire again, and the schedule goes on within a day."""
 MAX_DECIDED = 250
 """Ticks that are decided at once, since they are written in one step. The rest is due at once again."""
 
@@ -50,6 +54,27 @@ def aimed(schedule: Schedule, state: ScheduleState, now: int) -> ScheduleState:
     """The state with the next tick after its cursor; none when paused, over, or run often enough."""
     progress = schedule.progress(state)
     return _aimed_at(schedule, state, _next_after(schedule, state, progress, now), progress)
+
+
+def is_ahead(schedule: Schedule, state: ScheduleState, now: int) -> bool:
+    """Whether a clock that was ahead has decided about it: then it waits until that clock's time has come."""
+    latest = max(schedule.created_at, state.cursor or 0, state.last_scheduled_at or 0, state.last_ended or 0)
+    return latest > now + AHEAD_MS
+
+
+def set_back(schedule: Schedule, state: ScheduleState, now: int) -> tuple[Schedule, ScheduleState]:
+    """The same as if nothing had been decided for times that are still to come."""
+    come = structs.replace(
+        state,
+        cursor=_not_after(now, state.cursor),
+        last_scheduled_at=_not_after(now, state.last_scheduled_at),
+        last_ended=_not_after(now, state.last_ended),
+    )
+    return structs.replace(schedule, created_at=min(schedule.created_at, now)), come
+
+
+def _not_after(now: int, instant: int | None) -> int | None:
+    return None if instant is None else min(instant, now)
 
 
 def _next_after(schedule: Schedule, state: ScheduleState, progress: Progress, now: int) -> int | None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from msgspec import Struct
+
 from rota.errors import Conflict, JobFailed
 from rota.model.job import Job, JobState
 from rota.model.log import LogEntry
@@ -15,16 +17,14 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class Handle(Generic[R]):
+class Handle(Struct, Generic[R], frozen=True, eq=False, gc=False):
     """One job. It can be made again from its id, in any process: `app.handle(id)`."""
 
-    __slots__ = ("_connection", "id", "is_new")
-
-    def __init__(self, connection: Connection, id: str, *, is_new: bool = False) -> None:
-        self._connection = connection
-        self.id = id
-        self.is_new = is_new
-        """Whether this enqueue made it; False if a live job had its unique key and counts instead."""
+    # Nothing that it holds leads back to it, so the garbage collector need not look at the thousands that `map` makes.
+    _connection: Connection
+    id: str
+    is_new: bool = False
+    """Whether this enqueue made it; False if a live job had its unique key and counts instead."""
 
     def __repr__(self) -> str:
         return f"<job {self.id}>"

@@ -29,6 +29,8 @@ class Parameters:
 
     def arguments(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
         """The arguments of a call by name; refused if the function does not take them."""
+        if not args and self._required <= kwargs.keys() <= self._names:
+            return dict(kwargs)
         found = {**dict(zip(self._positional, args, strict=False)), **kwargs}
         is_each_once = len(found) == len(args) + len(kwargs)
         if is_each_once and self._required <= found.keys() <= self._names:

@@ -48,14 +48,19 @@ class Enqueueing(Generic[P, R]):
     def map(self, calls: Iterable[tuple[object, ...] | Mapping[str, object]]) -> list[Handle[R]]:
         """Make many jobs in one step: all of them or, if one is bad, none. Each call is a tuple of arguments, or a dict
         of arguments by name."""
-        return self._submit([self._mapped(number, call) for number, call in enumerate(calls)], named="calls")
+        request, name, fields = _job_request(), self.name, self._fields
+        requests = [
+            request(job_type=name, arguments=self._mapped(number, call), **fields)  # type: ignore[arg-type]
+            for number, call in enumerate(calls)
+        ]
+        return self._submit(requests, named="calls")
 
-    def _mapped(self, number: int, call: tuple[object, ...] | Mapping[str, object]) -> "JobRequest":
+    def _mapped(self, number: int, call: tuple[object, ...] | Mapping[str, object]) -> dict[str, object]:
         try:
             if isinstance(call, tuple):
-                return self._request(call, {})
-            if isinstance(call, Mapping):
-                return self._request((), call)
+                return self._parameters.arguments(call, {})
+            if isinstance(call, dict | Mapping):  # a dict is found without asking the slow abstract class
+                return self._parameters.arguments((), call)
         except InvalidInput as error:
             raise InvalidInput(f"calls[{number}].{error.field}", error.reason) from None
         raise InvalidInput(f"calls[{number}]", f"must be a tuple or a dict of arguments, got {call!r:.100}")
@@ -66,7 +71,8 @@ class Enqueueing(Generic[P, R]):
 
     def _submit(self, requests: "list[JobRequest]", named: str | None = None) -> list[Handle[R]]:
         answers = self._registry.submit(requests, named=named)
-        return [Handle(self._registry.connection, one.job_id, is_new=one.is_new) for one in answers]
+        connection = self._registry.connection
+        return [Handle(connection, one.job_id, one.is_new) for one in answers]
 
 
 class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):

@@ -24,6 +24,8 @@ class About(Struct, frozen=True):
 
     name: str
     version: str
+    time: int
+    """By the clock that the installation goes by."""
 
 
 @routes.get("/", needs=OPEN, media=HTML)
@@ -44,7 +46,7 @@ async def show_health(api: Api, call: Call[None, None]) -> Response:
 @routes.get("/api", needs=Scope.JOBS_READ, answer=About)
 async def show_about(api: Api, call: Call[None, None]) -> About:
     """Which server this is; a way to try a key."""
-    return About("rota", __version__)
+    return About("rota", __version__, api.engine.clock.now())
 
 
 @routes.get("/openapi.json", needs=OPEN)

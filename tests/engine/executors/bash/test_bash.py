@@ -6,11 +6,12 @@ import signal
 import tracemalloc
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rota.engine.executors.bash.bash import BashExecutor
 from rota.errors import InvalidInput
-from rota.model.limits import MAX_LOG_MESSAGE_BYTES
+from rota.model.limits import MAX_LOG_MESSAGE_BYTES, MAX_RESULT_BYTES
 from rota.model.outcome import Outcome, OutcomeKind
 from tests.engine.executors.bash.bash_runs import run_bash, stdout_of
 from tests.engine.executors.runs import (
@@ -34,6 +35,36 @@ def test_a_command_that_succeeds_has_its_output_as_result(runner: asyncio.Runner
     outcome = run_bash(runner, {"command": "echo 'test'"})
 
     assert outcome == Outcome(OutcomeKind.SUCCEEDED, {"stdout": "test\n", "stderr": "", "exit_code": 0})
+
+
+@pytest.mark.parametrize(
+    ("kept", "stdout"),
+    [
+        (0, "\n[... 10 bytes cut ...]\n"),
+        (4, "01\n[... 6 bytes cut ...]\n89"),
+        (9, "0123\n[... 2 bytes cut ...]\n6789"),
+        (10, "0123456789"),
+        (400_000, "0123456789"),
+    ],
+)
+def test_a_job_type_says_how_much_output_its_results_keep(runner: asyncio.Runner, kept: int, stdout: str) -> None:
+    assert stdout_of(run_bash(runner, {"command": "printf 0123456789", "keep_output": kept})) == stdout
+
+
+def test_as_much_output_as_may_be_asked_for_is_kept(runner: asyncio.Runner) -> None:
+    command = "head -c 400000 /dev/zero | tr '\\0' x; head -c 400000 /dev/zero | tr '\\0' y >&2"
+
+    results = results_of(run_bash(runner, {"command": command, "keep_output": 400_000}))
+
+    assert (results["stdout"], results["stderr"]) == ("x" * 400_000, "y" * 400_000)
+
+
+def test_output_that_is_too_long_as_json_is_cut_further(runner: asyncio.Runner) -> None:
+    outcome = run_bash(runner, {"command": "head -c 400000 /dev/zero", "keep_output": 400_000})
+
+    stdout = stdout_of(outcome)
+    assert len(msgspec.json.encode(outcome.results)) < MAX_RESULT_BYTES
+    assert "[... 334464 bytes cut ...]" in stdout
 
 
 def test_an_exit_code_other_than_0_fails_without_errors(runner: asyncio.Runner) -> None:
@@ -100,6 +131,8 @@ def test_a_command_runs_in_the_folder_of_its_job_type(runner: asyncio.Runner, tm
         ({"command": "ls", "cwd": ""}, "metadata.cwd"),
         ({"command": "ls", "cwd": 1}, "metadata.cwd"),
         ({"command": "ls", "raw_arguments": "yes"}, "metadata.raw_arguments"),
+        ({"command": "ls", "keep_output": 400_001}, "metadata.keep_output"),
+        ({"command": "ls", "keep_output": -1}, "metadata.keep_output"),
         ({"command": "ls", "enviroment": {}}, "metadata.enviroment"),
     ],
 )

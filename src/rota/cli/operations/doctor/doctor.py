@@ -11,6 +11,7 @@ from rota.cli.operations.doctor.finding import Finding, Level, ok, problem, warn
 from rota.cli.operations.doctor.key_checks import check_keys
 from rota.cli.operations.doctor.machine_checks import check_machine
 from rota.cli.operations.doctor.record_checks import check_records
+from rota.cli.operations.doctor.schedule_checks import check_schedules
 from rota.cli.operations.doctor.store_checks import check_store
 from rota.cli.show import print_json, talk
 from rota.cli.target import Target, takes_target
@@ -27,11 +28,12 @@ FOUND_PROBLEMS = 7
 @click.option(
     "--forget-unreadable", is_flag=True, help="Delete jobs, schedules, configurations and events that cannot be read."
 )
+@click.option("--set-back", is_flag=True, help="Let schedules that a wrong clock sent into the future go on from now.")
 @takes_target
-def doctor(target: Target, *, forget_unreadable: bool) -> int:
+def doctor(target: Target, *, forget_unreadable: bool, set_back: bool) -> int:
     """Check this machine, the store and what is in it. Exit code 7 if something is wrong."""
     findings: list[Finding] = []
-    for finding in _examine(target, target.settings(), forgets=forget_unreadable):
+    for finding in _examine(target, target.settings(), forgets=forget_unreadable, sets_back=set_back):
         findings.append(finding)
         if not target.as_json:
             _show(finding)
@@ -51,7 +53,7 @@ def _summary(findings: Sequence[Finding]) -> str:
     return warnings or "No problems."
 
 
-def _examine(target: Target, settings: Settings, *, forgets: bool) -> Iterator[Finding]:
+def _examine(target: Target, settings: Settings, *, forgets: bool, sets_back: bool) -> Iterator[Finding]:
     yield from check_machine(settings)
     path = store_file(settings.store)
     if path is not None and not path.exists():
@@ -63,6 +65,7 @@ def _examine(target: Target, settings: Settings, *, forgets: bool) -> Iterator[F
             yield from check_keys(rota, settings)
             yield from check_store(rota)
             yield from check_records(rota, forgets=forgets)
+            yield from check_schedules(rota, sets_back=sets_back)
     except StoreError as error:
         yield problem("store", str(error), f"see that {mask_url(settings.store)} is right and running, or use --store")
 

@@ -1,9 +1,9 @@
 """Executor `bash`: runs a command in a process group of its own.
 
-Metadata: `command` (a script, or an array run without a shell), `environment`, `cwd`, `raw_arguments` and
-`arguments_on_stdin`. How arguments reach the command is said in `arguments.py`. A job may add its own `command` words
-and `environment`: whatever whoever may define job types hands in, and what `allow_words` and `allow_environment` open
-to everybody else; that is looked at when the job is handed in (`model/access/openings.py`).
+Metadata: `command` (a script, or an array run without a shell), `environment`, `cwd`, `raw_arguments`,
+`arguments_on_stdin` and `keep_output`. How arguments reach the command is said in `arguments.py`. A job may add its own
+`command` words and `environment`: whatever whoever may define job types hands in, and what `allow_words` and
+`allow_environment` open to everybody else; that is looked at when the job is handed in (`model/access/openings.py`).
 
 The result is always `{stdout, stderr, exit_code}`; an exit code other than 0 makes the job fail, but is a result and no
 error. A signal that ended the command counts as minus its number.
@@ -19,7 +19,7 @@ from rota.engine.executors.bash.arguments import ON_STDIN, argument_variables, o
 from rota.engine.executors.bash.command import build_argv, build_raw_argv, check_command, check_dashes, job_words
 from rota.engine.executors.executor import ExecutorOptions, Run
 from rota.engine.executors.metadata import check_flag, check_keys, check_text
-from rota.engine.executors.output import Stream, capped_log
+from rota.engine.executors.output import KEPT_BYTES, MAX_OUTPUT_BYTES, Stream, capped_log
 from rota.engine.executors.process.child import Child, run_child, start_child
 from rota.engine.executors.process.environment import base_environment, check_environment, job_variables
 from rota.engine.executors.process.keeper import retire_keeper
@@ -29,9 +29,12 @@ from rota.engine.executors.references import resolved_all
 from rota.errors import InvalidInput
 from rota.model.access.openings import AFTER_DASHES, ALLOW_ENVIRONMENT, ALLOW_WORDS, allowed_environment, allowed_words
 from rota.model.job_type import JobType
+from rota.model.limits import MAX_RESULT_BYTES, check_range
 from rota.model.outcome import Outcome, failed, refused, succeeded
 
-_KEYS = (ALLOW_ENVIRONMENT, ALLOW_WORDS, ON_STDIN, "command", "cwd", "environment", LIMITS, "raw_arguments")
+KEEP = "keep_output"
+"""How many bytes of each output stream the result keeps."""
+_KEYS = (ALLOW_ENVIRONMENT, ALLOW_WORDS, ON_STDIN, "command", "cwd", "environment", KEEP, LIMITS, "raw_arguments")
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 
@@ -54,6 +57,7 @@ class BashExecutor:
         check_flag(metadata, "raw_arguments")
         check_flag(metadata, ON_STDIN)
         _check_cwd(metadata)
+        _check_keep(metadata)
         read_limits(metadata)
 
     async def run(self, run: Run) -> Outcome:
@@ -64,7 +68,8 @@ class BashExecutor:
         except InvalidInput as error:
             return refused("arguments", str(error))
         log = capped_log(run)
-        streams = Stream(log, "info"), Stream(log, "error")
+        kept = _check_keep(run.job_type.metadata) // 2
+        streams = Stream(log, "info", kept=kept), Stream(log, "error", kept=kept)
         try:
             with _input_of(run) as stdin:
                 child = start_child(
@@ -97,7 +102,7 @@ async def _outcome_of(child: Child, streams: tuple[Stream, Stream], run: Run) ->
         exit_code = await run_child(child, lambda: run.stop_grace_s)
     finally:
         # Stopped from outside, this is what there is to show.
-        run.partial_results = results = _results(streams[0].finish(), streams[1].finish(), child.exit_code)
+        run.partial_results = results = _results_of(streams, child.exit_code)
     return succeeded(results) if exit_code == 0 else failed(None, results)
 
 
@@ -139,6 +144,19 @@ def _not_started(program: str, error: OSError) -> Outcome:
     culprit = error.filename if isinstance(error.filename, str) else program
     message = f"cannot start {program!r}: {error.strerror or error}: {culprit!r}"
     return failed({"type": "spawn", "message": message}, _results("", message, exit_code))
+
+
+def _results_of(streams: tuple[Stream, Stream], exit_code: int | None) -> dict[str, object]:
+    """As much of the output as the job type keeps, and less where that is more than a result may be: what is no text is
+    longer as JSON."""
+    results = _results(streams[0].finish(), streams[1].finish(), exit_code)
+    if len(msgspec.json.encode(results)) <= MAX_RESULT_BYTES:
+        return results
+    return _results(streams[0].text(KEPT_BYTES), streams[1].text(KEPT_BYTES), exit_code)
+
+
+def _check_keep(metadata: dict[str, object]) -> int:
+    return check_range(f"metadata.{KEEP}", metadata.get(KEEP, 2 * KEPT_BYTES), 0, MAX_OUTPUT_BYTES)
 
 
 def _results(stdout: str, stderr: str, exit_code: int | None) -> dict[str, object]:

@@ -11,7 +11,6 @@ import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 from contextvars import Context
-from functools import partial
 
 from rota.engine.executors.executor import RETRY_BESIDE, ExecutorOptions, Run
 from rota.engine.executors.interpreter.interpreter import Interpreter
@@ -99,14 +98,14 @@ class PythonExecutor:
             return refused("function", str(error))
         name = str(run.job_type.metadata["function"])
         _lead_output_to_jobs()
-        found = await self._threads.call(partial(find_function, name))
+        found = await self._threads.call(find_function, name)
         if isinstance(found, Function):
             self._functions[name] = found
         return found
 
     async def _run_in_thread(self, function: Function, run: Run, context: Context) -> Outcome:
         run.can_be_stopped = False
-        outcome = await self._threads.call(partial(_call, function, run.spec.arguments, context))
+        outcome = await self._threads.call(_call, function, run.spec.arguments, context)
         run.can_be_stopped = True
         if isinstance(outcome, Outcome):
             return outcome

@@ -1,9 +1,11 @@
-"""Due tasks while nodes are killed without warning: each instant is on the topic, and there once."""
+"""Due tasks of real nodes, also while those are killed without warning: each instant is on the topic, and once."""
 
 import random
 from collections import Counter
 
+from rota.engine.definitions.built_in import LIGHT_NODE_TYPE
 from rota.engine.light.in_store import StoreScheduler
+from rota.model.job import JobState
 from rota.model.light.definition import TaskDefinition, read_definition
 from tests.system.crew import Crew
 from tests.system.installation import SystemInstallation
@@ -47,7 +49,11 @@ class Tasks:
         """Send nothing more, and wait for what is under way."""
         for one in self._definitions:
             self._light.apply(read_definition({"host": one.host, "name": one.name, "action": "DELETE"}))
-        self._installation.await_end()
+        queue = self._installation.definitions.node_type(LIGHT_NODE_TYPE).uuid
+        states = (JobState.DELAYED, JobState.QUEUED, JobState.RUNNING)
+        self._installation.wait(
+            lambda: not any(self._store.count_jobs(queue)[state] for state in states), "all jobs to end"
+        )
 
     def assert_each_instant_is_there_once(self) -> None:
         sent = self.sent()
@@ -87,3 +93,14 @@ def test_the_only_node_goes_on_where_it_was_killed(installation: SystemInstallat
     tasks.stop()
 
     tasks.assert_each_instant_is_there_once()
+
+
+def test_a_long_job_makes_no_task_late(installation: SystemInstallation, crew: Crew) -> None:
+    crew.hire_rota(*NODE, "--threads", "1")
+    crew.await_beats(installation.store)
+    (long,) = installation.enqueue_all([installation.work(600_000)])
+    installation.wait(lambda: installation.job(long).state is JobState.RUNNING, "the long job to run")
+
+    Tasks(installation, 1).await_more(3)
+
+    assert installation.job(long).state is JobState.RUNNING

@@ -1,0 +1,71 @@
+"""Schedules behind a server."""
+
+from typing import Any
+
+import msgspec
+
+from rota.cli.remote import values
+from rota.cli.remote.server import Server
+from rota.engine.engine import Engine
+from rota.engine.keys.access import Caller
+from rota.engine.schedules.schedules import Schedules
+from rota.model.schedules.request import ScheduleRequest
+from rota.model.schedules.schedule import Schedule
+from rota.shapes.schedules import ScheduleShape
+from rota.store.jobs import Admission
+from rota.store.schedules import ScheduleEntry
+
+
+class RemoteSchedules(Schedules):
+    """Schedules are told and changed there."""
+
+    def __init__(self, engine: Engine, server: Server) -> None:
+        super().__init__(engine.store, engine.definitions, engine.intake, engine.clock)
+        self._server = server
+
+    def find(self, name: str) -> ScheduleEntry:
+        return values.schedule_entry_of(self._server.store.get("schedules", name, answer=ScheduleShape))
+
+    def create(
+        self,
+        request: ScheduleRequest,
+        *,
+        by: Caller | None = None,
+        uuid: str | None = None,
+        managed_by: str = "",
+        now: int | None = None,
+    ) -> ScheduleEntry:
+        done = self._server.send("POST", "schedules", body=_body(request))
+        return self.find(done["uuid"])
+
+    def replace(
+        self, name: str, request: ScheduleRequest, *, by: Caller | None = None, expected: int | None = None
+    ) -> ScheduleEntry:
+        version = {} if expected is None else {"version": expected}
+        return self._changed("PUT", name, body=_body(request) | version)
+
+    def pause(self, name: str, note: str = "") -> ScheduleEntry:
+        return self._changed("POST", name, "pause", body={"note": note})
+
+    def resume(self, name: str) -> ScheduleEntry:
+        return self._changed("POST", name, "resume")
+
+    def run_now(self, name: str, *, by: Caller | None = None) -> Admission:
+        return Admission(self._server.send("POST", "schedules", name, "run")["uuid"], True)
+
+    def delete(self, *names: str) -> list[Schedule]:
+        found = [self.find(name).schedule for name in names]
+        for one in found:
+            self._server.send("DELETE", "schedules", one.uuid)
+        return found
+
+    def _changed(self, method: str, name: str, *verb: str, body: object = None) -> ScheduleEntry:
+        shape = self._server.send(method, "schedules", name, *verb, answer=ScheduleShape, body=body)
+        return values.schedule_entry_of(shape)
+
+
+def _body(request: ScheduleRequest) -> dict[str, Any]:
+    """What differs from the defaults, as it was given."""
+    default: dict[str, Any] = msgspec.to_builtins(ScheduleRequest(job_type=""))
+    given: dict[str, Any] = msgspec.to_builtins(request)
+    return {name: value for name, value in given.items() if name == "job_type" or value != default.get(name)}

@@ -1,0 +1,211 @@
+"""What a server tells, read as from a store. What it does not tell is refused: that verb works on the store itself."""
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from msgspec import Struct
+
+from rota.cli.remote import values
+from rota.errors import InvalidInput, NotFound
+from rota.model.access.audit import AuditEntry
+from rota.model.job import Job, JobState
+from rota.model.job_type import JobType
+from rota.model.log import LogEntry
+from rota.model.node import Node, NodeType
+from rota.model.progress import Progress
+from rota.model.schedules.schedule import Tick
+from rota.sdk.call import Call, path_to, present
+from rota.sdk.client import Client
+from rota.shapes.audit import AuditShape
+from rota.shapes.jobs import JobShape, JobTypeShape, LogShape, NodeShape, NodeTypeShape, QueueShape
+from rota.shapes.schedules import ScheduleShape, TickShape
+from rota.shapes.topics import RecordShape, TopicShape
+from rota.store.jobs import JobPage, JobQuery
+from rota.store.logs import LogPage
+from rota.store.schedules import SchedulePage
+from rota.store.topics import TopicEntry, TopicPage
+
+_MOST_LINES = 10_000
+_MOST_ROWS = 1_000
+
+
+class JobList(Struct, frozen=True):
+    jobs: list[JobShape]
+    cursor: str | None = None
+
+
+class LogList(Struct, frozen=True):
+    logs: list[LogShape]
+    next: int
+
+
+class ScheduleList(Struct, frozen=True):
+    schedules: list[ScheduleShape]
+    cursor: str | None = None
+
+
+class RecordList(Struct, frozen=True):
+    topic: TopicShape
+    records: list[RecordShape]
+    following: int
+
+
+class RemoteStore:
+    """The part of `rota.store.store.Store` for which a server answers, each operation by the key's own rights."""
+
+    def __init__(self, client: Client, url: str) -> None:
+        self._client = client
+        self._version = 0
+        self._progress: dict[str, Progress] = {}
+        self._queues: list[QueueShape] = []
+        self.url = url
+
+    def __getattr__(self, operation: str) -> NoReturn:
+        """Anything else that a verb would do with a store."""
+        raise InvalidInput(
+            "--server", "no server does that for you; call it where the store is, with --store or without ROTA_SERVER"
+        )
+
+    def get(self, *path: str, answer: Any, within: str = "", **query: object) -> Any:
+        """What the server has there."""
+        return self._client.send(
+            Call(method="GET", path=path_to(*path), answer=answer, within=within, query=present(query))
+        )
+
+    def changed(self) -> None:
+        """Definitions are read anew when they are needed next."""
+        self._version += 1
+
+    def close(self) -> None:
+        self._client.close()
+
+    # -- definitions, queues, nodes --------------------------------------------------------------------------------
+
+    def definitions_version(self) -> int:
+        return self._version
+
+    def list_node_types(self) -> list[NodeType]:
+        found = self.get("node_types", answer=list[NodeTypeShape], within="node_types")
+        return [values.node_type_of(one) for one in found]
+
+    def list_job_types(self) -> list[JobType]:
+        found = self.get("job_types", answer=list[JobTypeShape], within="job_types")
+        return [values.job_type_of(one) for one in found]
+
+    def listening_configurations(self) -> list[Any]:
+        return []
+
+    def paused_queues(self) -> frozenset[str]:
+        self._queues = self.get("queues", answer=list[QueueShape], within="queues")
+        return frozenset(one.uuid for one in self._queues if one.paused)
+
+    def count_jobs(self, queue: str) -> dict[JobState, int]:
+        """As of the last look at all queues."""
+        if not any(one.uuid == queue for one in self._queues):
+            self.paused_queues()
+        counts = next((one.jobs for one in self._queues if one.uuid == queue), {})
+        return {state: counts.get(state.value, 0) for state in JobState}
+
+    def list_nodes(self, *, since: int) -> list[Node]:
+        found = self.get("nodes", answer=list[NodeShape], within="nodes")
+        return [node for one in found if (node := values.node_of(one)).last_ping >= since]
+
+    # -- jobs ------------------------------------------------------------------------------------------------------
+
+    def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
+        page: JobList = self.get(
+            "jobs",
+            answer=JobList,
+            state=sorted(query.states) or None,
+            job_type=query.job_type,
+            node_type=query.queue,
+            node=query.node,
+            schedule=query.schedule,
+            since=query.since,
+            until=query.until,
+            search=query.search,
+            limit=min(limit, _MOST_ROWS),
+            cursor=cursor,
+        )
+        return JobPage([self._job(one) for one in page.jobs], page.cursor)
+
+    def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
+        return [self._find(one) for one in job_ids]
+
+    def _find(self, job_id: str) -> Job | None:
+        try:
+            return self._job(self.get("jobs", job_id, answer=JobShape))
+        except NotFound:
+            return None
+
+    def _job(self, shape: JobShape) -> Job:
+        if shape.progress is not None:
+            self._progress[shape.uuid] = values.progress_of(shape.progress)
+        return values.job_of(shape)
+
+    def read_progress(self, queue: str, job_ids: Sequence[str]) -> dict[str, Progress]:
+        """What was told together with the jobs."""
+        return {job_id: self._progress[job_id] for job_id in job_ids if job_id in self._progress}
+
+    def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
+        page: LogList = self.get("jobs", job_id, "logs", answer=LogList, after=after, limit=min(limit, _MOST_LINES))
+        entries = [LogEntry(one.time, one.message, one.level, one.attempt) for one in page.logs]
+        return LogPage(entries, page.next)
+
+    # -- schedules -------------------------------------------------------------------------------------------------
+
+    def list_schedules(self, *, limit: int, cursor: str | None = None, job_type: str | None = None) -> SchedulePage:
+        page: ScheduleList = self.get(
+            "schedules", answer=ScheduleList, limit=min(limit, _MOST_ROWS), cursor=cursor, job_type=job_type
+        )
+        return SchedulePage([values.schedule_entry_of(one) for one in page.schedules], page.cursor)
+
+    def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
+        rows = self.get(
+            "schedules",
+            uuid,
+            "ticks",
+            answer=list[TickShape],
+            within="ticks",
+            limit=min(limit, _MOST_ROWS),
+            before=before,
+        )
+        return [values.tick_of(one) for one in rows]
+
+    # -- topics ----------------------------------------------------------------------------------------------------
+
+    def list_topics(self, *, limit: int, after: str = "") -> list[TopicEntry]:
+        found = self.get("topics", answer=list[TopicShape], within="topics", limit=limit, after=after or None)
+        return [TopicEntry(one.name, one.first_offset, one.next_offset) for one in found]
+
+    def read_topic(self, topic: str, *, offset: int, limit: int) -> TopicPage | None:
+        try:
+            page: RecordList = self.get("topics", topic, answer=RecordList, offset=offset, limit=min(limit, _MOST_ROWS))
+        except NotFound:
+            return None
+        entry = TopicEntry(page.topic.name, page.topic.first_offset, page.topic.next_offset)
+        return TopicPage(entry, [values.topic_row_of(one) for one in page.records], page.following)
+
+    # -- the audit log ---------------------------------------------------------------------------------------------
+
+    def list_audit(self, *, limit: int, before: str | None = None) -> list[AuditEntry]:
+        found = self.get(
+            "audit", answer=list[AuditShape], within="changes", limit=min(limit, _MOST_ROWS), cursor=before
+        )
+        return [_audit_entry(one) for one in found]
+
+
+def _audit_entry(one: AuditShape) -> AuditEntry:
+    return AuditEntry(
+        id=one.id,
+        time=one.time,
+        who=one.who,
+        origin=one.origin,
+        key=one.key or "",
+        action=one.action,
+        kind=one.kind,
+        name=one.name,
+        uuid=one.uuid or "",
+        before=one.before,
+        after=one.after,
+    )

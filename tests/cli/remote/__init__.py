@@ -1,0 +1,1 @@
+"""Tests of verbs that go to a server."""
