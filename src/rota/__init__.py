@@ -13,10 +13,14 @@ if TYPE_CHECKING:
     from rota.model.retry import RetryPolicy
     from rota.sdk.tasks.app import Rota
     from rota.sdk.tasks.current_job import current_job
+    from rota.sdk.tasks.flow import Flow, group
+    from rota.sdk.tasks.flow_handle import FlowHandle
     from rota.sdk.tasks.handle import Handle
 
 __version__ = "0.1.0"
 __all__ = [
+    "Flow",
+    "FlowHandle",
     "Handle",
     "InvalidInput",
     "JobFailed",
@@ -28,9 +32,12 @@ __all__ = [
     "Worker",
     "__version__",
     "current_job",
+    "group",
 ]
 
 _HOMES = {
+    "Flow": "rota.sdk.tasks.flow",
+    "FlowHandle": "rota.sdk.tasks.flow_handle",
     "Handle": "rota.sdk.tasks.handle",
     "InvalidInput": "rota.errors",
     "JobFailed": "rota.errors",
@@ -41,6 +48,7 @@ _HOMES = {
     "Task": "rota.dialects.tasks.entity.task",
     "Worker": "rota.dialects.tasks.worker",
     "current_job": "rota.sdk.tasks.current_job",
+    "group": "rota.sdk.tasks.flow",
 }
 
 
