@@ -17,9 +17,9 @@ from rota.store import Store
 from rota.store.jobs import CancelAnswer, JobQuery
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
+from rota.testing import Faults
 from tests.contract.building import interrupt, succeed
 from tests.dialects.synchrony.speaking import Speaker
-from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("redis")
 
