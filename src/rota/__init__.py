@@ -6,8 +6,8 @@ What a program imports from here is loaded when it is first used, so that `impor
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rota.dialects.tasks.entity.task import Task
     from rota.dialects.tasks.scheduler import Scheduler
-    from rota.dialects.tasks.task import Task
     from rota.dialects.tasks.worker import Worker
     from rota.errors import InvalidInput, JobFailed, RotaError
     from rota.model.retry import RetryPolicy
@@ -45,7 +45,7 @@ _HOMES = {
     "Rota": "rota.sdk.tasks.app",
     "RotaError": "rota.errors",
     "Scheduler": "rota.dialects.tasks.scheduler",
-    "Task": "rota.dialects.tasks.task",
+    "Task": "rota.dialects.tasks.entity.task",
     "Worker": "rota.dialects.tasks.worker",
     "current_job": "rota.sdk.tasks.current_job",
     "group": "rota.sdk.tasks.flow",

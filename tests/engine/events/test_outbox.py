@@ -13,9 +13,9 @@ from rota.model.job_type import JobType, OnNodeDeath
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.jobs import JobQuery
+from rota.testing import Faults
 from tests.contract.building import claim_all, claim_one, die, fail, fail_and_retry, finish, reclaim, succeed
 from tests.engine.events.installation import NOW, EventsInstallation, needs
-from tests.engine.working import Faults
 
 JOB_TYPES = {"load": "0190b0c0-0000-7000-8000-000000000001", "report": "0190b0c0-0000-7000-8000-000000000002"}
 
