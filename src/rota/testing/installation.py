@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from rota.clock import ManualClock, SystemClock, as_datetime
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
-from rota.engine.events.outbox import Outbox
 from rota.engine.events.request import read_event
 from rota.engine.executors.event import EventExecutor
 from rota.engine.liveness.presence import Presence
@@ -56,7 +55,6 @@ class Installation:
         self.engine.executors.provide("event", EventExecutor(self.engine.events, self.clock))
         self.engine.definitions.ensure_node_type(NodeType(uuid=new_id(instant), name=DEFAULT_NODE_TYPE))
         self._step = SingleStep(self.engine, self.clock)
-        self._outbox = Outbox(self.store, self.engine.definitions, self.engine.events)
         self._contact = contact_of_node(DEAD_AFTER_MS / 1000)
         self._watchdog = self._make_watchdog()
         self._loop = _Loop()
@@ -144,7 +142,7 @@ class Installation:
         """What a node does beside running jobs. A new ticker has looked at nothing yet, so it looks at everything."""
         now = self.clock.now()
         Ticker(self.store, self.engine.definitions, node=self._node, observers=self.engine.observers).run_once(now)
-        self._outbox.run_once(now)
+        self.engine.outbox.run_once(now)
 
     def _queues(self) -> list[str]:
         return [node_type.uuid for node_type in self.engine.definitions.node_types()]
