@@ -10,7 +10,7 @@ from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.store import Store
 from rota.store.jobs import JobQuery
-from rota.testing import Faults
+from rota.testing.faults import Faults
 from tests.contract.building import NOW, claim_all, fail, finish, succeed
 from tests.installation import Installation
 
