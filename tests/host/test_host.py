@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from rota.engine.keys.admin_key import prepare_key
 from rota.engine.observation.happenings import JobsClaimed, StoreFailed
 from rota.errors import InvalidInput, StoreUnavailable
+from rota.host.file_watch import apply_file
 from rota.host.host import Host
 from rota.server.app import make_app
 from rota.settings import Settings, load_settings
@@ -83,3 +84,36 @@ def test_opentelemetry_without_its_extra_is_refused_at_the_start(
 
     with pytest.raises(InvalidInput, match=r"rota\[otel\]"):
         Host.open(settings_of(folder, "otel: true\n"), opened, frozenset({"server"}))
+
+
+def test_what_looks_like_a_slip_in_the_file_is_said_in_the_log(
+    folder: Path, opened: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = """
+job_types: [{name: report, executor: log}]
+schedules: [{name: nightly, job_type: report, cron: "0/1 * 0 ? * * *"}]
+"""
+    settings = settings_of(folder, text)
+    engine = Host.open(settings, opened, frozenset({"scheduler"})).engine
+
+    with caplog.at_level("WARNING"):
+        apply_file(engine.file, settings, engine.clock.now())
+    assert "schedule nightly: 3600 fires between 00:00 and 00:59 each day" in caplog.text
+
+    caplog.clear()
+    apply_file(engine.file, settings, engine.clock.now())
+    assert caplog.text == "", "it was said when the schedule was new"
+
+
+def test_what_only_an_executor_finds_wrong_is_told_with_its_place_in_the_file(folder: Path, opened: Store) -> None:
+    text = """
+job_types:
+  - name: report
+    executor: bash
+    metadata: {comand: "true"}
+"""
+    settings = settings_of(folder, text)
+    engine = Host.open(settings, opened, frozenset({"scheduler"})).engine
+
+    with pytest.raises(InvalidInput, match=r"rota.yaml:5: job_types\[0\].metadata.comand: unknown, did you mean"):
+        apply_file(engine.file, settings, engine.clock.now())

@@ -9,6 +9,7 @@ from rota.engine.definitions.file import Wanted
 from rota.engine.executors.executor import Run
 from rota.errors import NodeStrained
 from rota.host.host import Host
+from rota.host.side_nodes import SideNode
 from rota.model.job import JobState
 from rota.model.job_type import JobType
 from rota.model.outcome import Outcome, succeeded
@@ -65,12 +66,16 @@ def open_host(folder: Path, store: Store) -> Host:
     return host
 
 
+def side_node(host: Host) -> SideNode:
+    return next(one for one in host.side_nodes if one.node_type == "sync_tasks")
+
+
 def test_the_health_of_a_process_counts_each_of_its_nodes(folder: Path, opened: Store) -> None:
     async def scene() -> None:
         host, executor, stopping = open_host(folder, opened), Short(), asyncio.Event()
         host.engine.executors.provide("bash", executor)
         assert host.health() is None
-        (side,) = host.side_nodes
+        side = side_node(host)
         life = asyncio.create_task(side.run(stopping))
         job, _ = Tasks(host.engine).create("shop", "orders")
 
@@ -91,7 +96,7 @@ def test_a_side_node_that_ends_leaves_the_executors_to_the_others(folder: Path, 
     async def scene() -> None:
         host, executor, stopping = open_host(folder, opened), Short(), asyncio.Event()
         host.engine.executors.provide("bash", executor)
-        life = asyncio.create_task(host.side_nodes[0].run(stopping))
+        life = asyncio.create_task(side_node(host).run(stopping))
         executor.is_short = False
         job, _ = Tasks(host.engine).create("shop", "orders")
         await until(lambda: host.engine.jobs.find(job.id).state.is_final, "the task to end")
@@ -109,7 +114,7 @@ def test_a_node_ends_after_those_beside_it(folder: Path, opened: Store) -> None:
         host, executor = open_host(folder, opened), Gated()
         host.engine.executors.provide("bash", executor)
         main = asyncio.create_task(host.node.run())
-        side = asyncio.create_task(host.side_nodes[0].run(asyncio.Event()))
+        side = asyncio.create_task(side_node(host).run(asyncio.Event()))
         job, _ = Tasks(host.engine).create("shop", "orders")
         await executor.began.wait()
 

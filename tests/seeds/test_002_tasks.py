@@ -362,3 +362,17 @@ def test_a_task_between_two_dates(scheduler: Scheduler, cli: RedisCli) -> None:
         "startDate": start.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "endDate": (start + timedelta(hours=1)).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
+
+
+def test_a_worker_comes_back_by_itself_after_redis_was_away() -> None:
+    seen: list[str] = []
+    with RedisServer({"appendonly": "yes"}) as redis, working(Worker(redis.url, lambda task: seen.append(task.id))):
+        with Scheduler(redis.url) as scheduler:
+            scheduler.add_task({"id": "before"})
+            wait_until(lambda: seen == ["before"], "the worker to work")
+        redis.kill9()
+        redis.restart()
+
+        with Scheduler(redis.url) as scheduler:
+            scheduler.add_task({"id": "after"})
+            wait_until(lambda: "after" in seen, "the worker to work again")

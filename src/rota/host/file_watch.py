@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from rota.engine.definitions.file import FileDefinitions, Wanted
+from rota.engine.definitions.file import Difference, FileDefinitions, Wanted, schedule_hints
 from rota.errors import RotaError, StoreError
 from rota.settings import Settings
 
@@ -33,7 +33,7 @@ class FileWatch:
         if mark == self._seen and self._trouble is None:
             return EVERY_S
         try:
-            changes = self._definitions.apply(Wanted.of(self._read()))
+            changes = apply_file(self._definitions, self._read(), now)
         except StoreError:
             raise
         except RotaError as error:
@@ -56,3 +56,12 @@ class FileWatch:
         except OSError:
             return None
         return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def apply_file(definitions: FileDefinitions, settings: Settings, now: int) -> list[Difference]:
+    """Bring what is in the file into the store, and say what looks like a slip; returns what changed."""
+    wanted = Wanted.of(settings)
+    changes = definitions.apply(wanted)
+    for hint in schedule_hints(wanted, changes, now):
+        _logger.warning(hint)
+    return changes

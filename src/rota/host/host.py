@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 
 from rota.dialects import registry
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
-from rota.engine.definitions.file import Wanted
 from rota.engine.engine import store_url
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
@@ -30,7 +29,7 @@ from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.times import ABANDON_S
 from rota.errors import InvalidInput, MissingExtra, RotaError, StoreError
-from rota.host.file_watch import FileWatch
+from rota.host.file_watch import FileWatch, apply_file
 from rota.host.kafka import advertised, kafka_scheduler, without_store
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.side_nodes import SideNode
@@ -248,9 +247,11 @@ class Host:
     def _is_empty(self, queue: str) -> bool:
         try:
             counts = self.engine.store.count_jobs(queue)
+            if any(counts[state] for state in LIVE_STATES):
+                return False
+            return not self.engine.outbox.take(queue, self.engine.clock.now())  # it may have made what follows
         except StoreError:
             return False  # nobody knows; the node says that the store is away and waits for it
-        return not any(counts[state] for state in LIVE_STATES)
 
 
 @contextmanager
@@ -332,7 +333,7 @@ def _apply_file(host: Host) -> None:
     settings = host.settings
     has_definitions = bool(settings.node_types or settings.job_types or settings.schedules or settings.configurations)
     if has_definitions or (settings.config_file and SCHEDULER in host.roles):
-        host.engine.file.apply(Wanted.of(settings))
+        apply_file(host.engine.file, settings, host.engine.clock.now())
 
 
 def _require_node_type(host: Host) -> None:

@@ -85,6 +85,16 @@ def read_job_types(document: Document) -> tuple[JobType, ...]:
     return tuple(msgspec.convert(entry, JobType) for entry in _definitions(document, "job_types", _JOB_TYPE))
 
 
+def job_type_places(document: Document) -> dict[str, dict[str, str]]:
+    """Where each key of a job type is, for what only its executor can find wrong. The section was read before."""
+    entries = document.content.get("job_types") or []
+    assert isinstance(entries, list)
+    return {
+        str(entry["name"]): {key: document.where(entry, key, f"job_types[{index}].{key}") for key in entry}
+        for index, entry in enumerate(entries)
+    }
+
+
 def _definitions(document: Document, section: str, shape: _Shape) -> Iterator[Entry]:
     """One entry per definition, with the keys of its model struct."""
     seen: dict[object, str] = {}

@@ -40,7 +40,7 @@ def load_settings(
         return _merged(cli, environ, [], {})
     # Reading a file needs PyYAML, which costs more than all the rest here.
     from rota.settings.configurations import read_configurations
-    from rota.settings.definitions import read_job_types, read_node_types
+    from rota.settings.definitions import job_type_places, read_job_types, read_node_types
     from rota.settings.document import read_document
     from rota.settings.schedules import read_schedules
 
@@ -50,6 +50,7 @@ def load_settings(
         "node_types": read_node_types(document),
         "job_types": read_job_types(document),
         "schedules": read_schedules(document),
+        "places": job_type_places(document),
     }
     sources = {key: document.place(document.content, key) for key in _DEFINITIONS if document.content.get(key)}
     settings = _merged(cli, environ, from_file, sources)
@@ -70,6 +71,7 @@ def _with_section(settings: Settings, section: "Section", document: "Document") 
         node_types=(*settings.node_types, *content.node_types),
         job_types=(*settings.job_types, *content.job_types),
         schedules=(*settings.schedules, *content.schedules),
+        places=settings.places | content.places,
         sections={**settings.sections, section.name: content.value},
     )
 

@@ -23,6 +23,8 @@ class SectionContent(Struct, frozen=True, kw_only=True):
     node_types: tuple[NodeType, ...] = ()
     job_types: tuple[JobType, ...] = ()
     schedules: "tuple[ScheduleRequest, ...]" = ()
+    places: dict[str, dict[str, str]] = {}
+    """Where each key of a job type is, by the job type's name."""
     value: object = None
     """The dialect's own settings."""
 

@@ -106,6 +106,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     configurations: "tuple[ConfigurationRequest, ...]" = ()
     """What is defined in the file, which owns them."""
 
+    places: dict[str, dict[str, str]] = {}
+    """Where each key of a job type is in the file, by the job type's name."""
     sections: dict[str, object] = {}
     """What the sections of dialects say, by the name of each."""
 
@@ -136,5 +138,5 @@ class Settings(Struct, frozen=True, kw_only=True):
         return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-_NOT_SHOWN = ("config_file", "sources", "sections")
+_NOT_SHOWN = ("config_file", "places", "sources", "sections")
 _SHOWN_FIELDS = tuple(field for field in Settings.__struct_fields__ if field not in _NOT_SHOWN)

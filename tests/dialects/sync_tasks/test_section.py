@@ -10,7 +10,8 @@ from rota.dialects.sync_tasks.options import side_queues
 from rota.errors import InvalidInput
 from rota.model.job_type import OnNodeDeath, Unique
 from rota.settings import load_settings
-from tests.dialects.sync_tasks.source import read
+from rota.store import Store
+from tests.dialects.sync_tasks.source import Shop, read
 
 TEXT = """
 sources:
@@ -81,6 +82,21 @@ def test_names_that_look_alike_are_different_job_types() -> None:
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, old: str, new: str, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         read(tmp_path, TEXT.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("{command: sync, ", "{comand: sync, ", r"rota.yaml:5: sources.shop.collections\[0\].metadata.comand: unknown"),
+        ("{url:", "{ur:", r"rota.yaml:12: sources.shop.collections\[1\].metadata.ur: unknown"),
+        ("executor: http", "executor: htp", r"rota.yaml:11: sources.shop.collections\[1\].executor: "),
+    ],
+)
+def test_a_mistake_that_only_the_executor_finds_is_told_with_its_line(
+    store: Store, tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        Shop(store, tmp_path, TEXT.replace(old, new, 1))
 
 
 def test_the_document_s_own_sample_is_good_and_says_what_it_lacks(tmp_path: Path) -> None:

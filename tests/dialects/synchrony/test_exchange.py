@@ -16,9 +16,9 @@ from rota.model.schedules.request import ScheduleRequest
 from rota.store import Store
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
+from rota.testing import Faults
 from tests.contract.building import beat
 from tests.dialects.synchrony.speaking import Speaker
-from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("redis")
 

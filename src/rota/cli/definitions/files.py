@@ -8,8 +8,7 @@ import click
 from rota.cli.show import Shape, answer, compact, talk
 from rota.cli.target import Target, takes_target
 from rota.dialects import registry
-from rota.engine.definitions.file import Difference, Wanted
-from rota.model.schedules.hints import request_hints
+from rota.engine.definitions.file import Difference, Wanted, schedule_hints
 from rota.settings import Settings, load_settings
 
 _MARKS = {"create": "+", "change": "~", "delete": "-"}
@@ -31,8 +30,9 @@ def apply(target: Target, *, file: Path, prune: bool) -> None:
     """
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
-        changes = rota.file.apply(Wanted.of(settings, prunes=prune))
-        hints = _hints(settings, changes, rota.clock.now())
+        wanted = Wanted.of(settings, prunes=prune)
+        changes = rota.file.apply(wanted)
+        hints = schedule_hints(wanted, changes, rota.clock.now())
     answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes, hints))
 
 
@@ -44,8 +44,9 @@ def diff(target: Target, *, file: Path, prune: bool) -> None:
     """Show what `rota apply` would change, field by field; change nothing."""
     target, settings = _read(target, file)
     with target.open(may_create=True) as rota:
-        changes = rota.file.diff(Wanted.of(settings, prunes=prune))
-        hints = _hints(settings, changes, rota.clock.now())
+        wanted = Wanted.of(settings, prunes=prune)
+        changes = rota.file.diff(wanted)
+        hints = schedule_hints(wanted, changes, rota.clock.now())
     answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes, hints))
 
 
@@ -59,13 +60,6 @@ def _read(target: Target, file: Path) -> tuple[Target, Settings]:
 
 def _shape(one: Difference) -> Shape:
     return {"kind": one.kind, "name": one.name, "action": one.action, "before": one.before, "after": one.after}
-
-
-def _hints(settings: Settings, changes: list[Difference], now: int) -> list[str]:
-    """What looks like a slip in the schedules that are new or changed."""
-    changed = {one.name for one in changes if one.kind == "schedule" and one.action != "delete"}
-    requests = [one for one in settings.schedules if one.name in changed]
-    return [f"schedule {one.name}: {hint}" for one in requests for hint in request_hints(one, now)]
 
 
 def _show(changes: list[Difference], hints: list[str]) -> None:

@@ -44,6 +44,8 @@ class _Found(Struct, frozen=True):
 
     job_type: JobType
     schedule: ScheduleRequest | None
+    places: dict[str, str]
+    """Where the keys are that its job type is made of."""
 
 
 def read_section(document: Document) -> SectionContent:
@@ -59,6 +61,7 @@ def read_section(document: Document) -> SectionContent:
         node_types=(node_type,),
         job_types=_with_notices([one.job_type for one in found]),
         schedules=tuple(one.schedule for one in found if one.schedule is not None),
+        places={one.job_type.name: one.places for one in found},
         value=options,
     )
 
@@ -136,7 +139,7 @@ def _read_collection(
     if how["executor"] is None:
         how |= _NOTHING_TO_RUN
     schedule = _read_schedule(document, collection, own, how, path)
-    return _Found(_job_type(collection, how, places, options), schedule)
+    return _Found(_job_type(collection, how, places, options), schedule, {"name": where, **places})
 
 
 def _job_type(collection: Collection, how: Entry, places: dict[str, str], options: SyncOptions) -> JobType:

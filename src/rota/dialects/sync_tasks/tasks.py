@@ -18,7 +18,7 @@ from rota.dialects.sync_tasks.task import (
 )
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
-from rota.errors import InvalidInput, NotFound
+from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.job import Cause, Job
 from rota.model.job_type import JobType
 from rota.store.jobs import JobQuery
@@ -86,7 +86,10 @@ class Tasks:
         return found[0] if found else None
 
     def cancel(self, id: str) -> None:
-        self._engine.jobs.cancel(self.find(id).id)
+        try:
+            self._engine.jobs.cancel(self.find(id).id)
+        except Conflict:
+            raise Conflict(f"the task {id!r} has ended already, so there is nothing to cancel") from None
 
     def job_type_of(self, collection: Collection) -> JobType:
         """What synchronises a collection; `InvalidInput` if nothing does."""

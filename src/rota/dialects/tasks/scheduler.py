@@ -10,13 +10,13 @@ from typing import Self
 
 from msgspec import structs
 
-from rota.dialects.tasks.backend import Backend
+from rota.dialects.tasks.backends.backend import Backend
+from rota.dialects.tasks.backends.store_backend import StoreBackend
 from rota.dialects.tasks.cleaning import clean
+from rota.dialects.tasks.entity.reading import read_task
+from rota.dialects.tasks.entity.task import Date, Task, TaskStatus
 from rota.dialects.tasks.names import names_of
-from rota.dialects.tasks.reading import read_task
 from rota.dialects.tasks.shown import Cleaned
-from rota.dialects.tasks.store_backend import StoreBackend
-from rota.dialects.tasks.task import Date, Task, TaskStatus
 from rota.dialects.tasks.tasks import Tasks
 from rota.engine.node.options import SCHEDULER, WORKER
 from rota.errors import Conflict, InvalidInput, NotFound

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 from msgspec import structs
 
+from rota.dialects.tasks.entity.planning import plan_task
+from rota.dialects.tasks.entity.task import Task, TaskStatus
+from rota.dialects.tasks.entity.view import is_over_after, job_of, requested_task, stored_task
 from rota.dialects.tasks.names import OWNER, PREFIX_LABEL, Names
-from rota.dialects.tasks.planning import plan_task
 from rota.dialects.tasks.shown import Shown, Unseen
-from rota.dialects.tasks.task import Task, TaskStatus
-from rota.dialects.tasks.view import is_over_after, job_of, requested_task, stored_task
 from rota.engine.engine import Engine
 from rota.errors import Conflict, NotFound
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState

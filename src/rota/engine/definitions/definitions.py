@@ -1,6 +1,6 @@
 """What is defined, and the only way to change node types and job types."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
@@ -35,13 +35,22 @@ class Definitions(KnownDefinitions):
         """Create or replace a job type."""
         self.define([], [job_type])
 
-    def define(self, node_types: Sequence[NodeType], job_types: Sequence[JobType]) -> None:
-        """Check everything first, then store it: bad input changes nothing. Schedules follow their job types."""
+    def define(
+        self,
+        node_types: Sequence[NodeType],
+        job_types: Sequence[JobType],
+        places: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        """Check everything first, then store it: bad input changes nothing. Schedules follow their job types. `places`
+        tells by a job type's name where each of its keys comes from."""
         for node_type in node_types:
             node_type.check()
         new_names = {one.name for one in node_types}
         for job_type in job_types:
-            self._check_job_type(job_type, new_names)
+            try:
+                self._check_job_type(job_type, new_names)
+            except InvalidInput as error:
+                raise _at_its_place(error, (places or {}).get(job_type.name, {})) from None
         self.refresh()
         _check_names_are_free("node type", node_types, self._view.node_types)
         _check_names_are_free("job type", job_types, self._view.job_types)
@@ -190,6 +199,13 @@ def _in_place_of(found: Definition | None, made: Definition, kind: str, *, repla
 def _of_same_owner(made: Definition, found: Definition) -> Definition:
     """Whoever changes a definition does not take it from its owner. What nobody can read is made anew."""
     return structs.replace(made, managed_by="" if found.managed_by == UNREADABLE else found.managed_by)
+
+
+def _at_its_place(error: InvalidInput, places: Mapping[str, str]) -> InvalidInput:
+    """The error with the place of the key that it is about."""
+    key, dot, rest = error.field.partition(".")
+    place = places.get(key) or places.get("name")
+    return InvalidInput(f"{place}{dot}{rest}", error.reason) if place else error
 
 
 def is_default_node_type(one: NodeType | JobType) -> bool:

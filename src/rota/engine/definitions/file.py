@@ -1,7 +1,7 @@
 """What is defined in a configuration file is owned by it: brought into the store, changed there, removed when it is
 gone. What came by another way is never touched; a name that somebody else's definition has is a conflict."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +19,7 @@ from rota.errors import Conflict
 from rota.model.events.configuration_request import ConfigurationRequest
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+from rota.model.schedules.hints import request_hints
 from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest
 from rota.model.schedules.schedule import Schedule
 from rota.settings import Settings
@@ -41,13 +42,15 @@ class Wanted(Struct, frozen=True):
     """The name of the file, by which it owns what it has; without one it is the only file."""
     prunes: bool = False
     """Whether what other files own goes too."""
+    places: Mapping[str, Mapping[str, str]] = {}
+    """Where each key of a job type is in the file, by the job type's name."""
     keeps: bool = False
     """Whether what is no longer in it stays all the same: for a program that has only some of an app's tasks."""
 
     @classmethod
     def of(cls, settings: Settings, *, prunes: bool = False) -> "Wanted":
         found = settings.node_types, settings.job_types, settings.schedules, settings.configurations
-        return cls(*found, owner=settings.owner, prunes=prunes)
+        return cls(*found, owner=settings.owner, prunes=prunes, places=settings.places)
 
     def may_remove(self, found: Owned) -> bool:
         """Whether a definition that is not in the file goes."""
@@ -123,7 +126,7 @@ class FileDefinitions:
     def _carry_out(self, wanted: Wanted) -> None:
         if not any(map(is_default_node_type, wanted.node_types)):
             ensure_default_node_type(self._definitions, self._store.now())
-        kept = self._types.put(wanted.node_types, wanted.job_types, wanted.owner)
+        kept = self._types.put(wanted.node_types, wanted.job_types, wanted.owner, wanted.places)
         self._schedules.apply(wanted.schedules, wanted.owner, prunes=wanted.prunes, keeps=wanted.keeps)
         self._configurations.apply(wanted.configurations, wanted.owner, prunes=wanted.prunes, keeps=wanted.keeps)
         self._types.drop(kept, wanted.may_remove)
@@ -132,6 +135,13 @@ class FileDefinitions:
         """Names of the job types that there are when the file has been applied."""
         there = {one.name for one in self._definitions.job_types() if not wanted.may_remove(one)}
         return there | {one.name for one in wanted.job_types} | {EMIT_JOB_TYPE}
+
+
+def schedule_hints(wanted: Wanted, changes: Iterable[Difference], now: int) -> list[str]:
+    """What looks like a slip in the schedules that are new or changed."""
+    changed = {one.name for one in changes if one.kind == "schedule" and one.action != "delete"}
+    requests = [one for one in wanted.schedules if one.name in changed]
+    return [f"schedule {one.name}: {hint}" for one in requests for hint in request_hints(one, now)]
 
 
 def _before(

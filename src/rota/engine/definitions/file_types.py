@@ -1,6 +1,6 @@
 """Node types and job types of a configuration file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import structs
 
@@ -32,10 +32,16 @@ class FileTypes:
         owned_node_types = [_owned(one, known.known_node_type(one.name), owner) for one in node_types]
         return owned_node_types, [_owned(one, known.known_job_type(one.name), owner) for one in job_types]
 
-    def put(self, node_types: Sequence[NodeType], job_types: Sequence[JobType], owner: str = "") -> frozenset[str]:
+    def put(
+        self,
+        node_types: Sequence[NodeType],
+        job_types: Sequence[JobType],
+        owner: str = "",
+        places: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> frozenset[str]:
         """The first half of `apply`: store what is in the file; returns its uuids."""
         owned = self.owned(node_types, job_types, owner)
-        self._definitions.define(*owned)
+        self._definitions.define(*owned, places)
         return frozenset(one.uuid for definitions in owned for one in definitions)
 
     def drop(self, kept: frozenset[str], may_go: Callable[[Owned], bool]) -> None:

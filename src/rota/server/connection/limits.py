@@ -25,6 +25,11 @@ ENDED_OF_ALL = 50
 """One of so many ends, if it is idle, when there is one connection too many."""
 
 
+def most_handshakes(connections: int) -> int:
+    """Connections of a server with TLS whose handshake is not over, beside those that it has."""
+    return max(1, connections // 4)
+
+
 def most_connections(wanted: int) -> int:
     """As many as are wanted, but never more than half the descriptors of this process: jobs need them too."""
     if sys.platform == "win32":

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from rota.dialects.tasks.entity.view import requested_task
 from rota.dialects.tasks.names import PREFIX_LABEL, Names
 from rota.dialects.tasks.redis.expiries import Expiries
 from rota.dialects.tasks.redis.inlet import Inlet
 from rota.dialects.tasks.redis.mirror import Mirror
 from rota.dialects.tasks.tasks import Tasks, completed_task
-from rota.dialects.tasks.view import requested_task
 from rota.engine.engine import Engine
 from rota.engine.node.dialect import DialectContext
 from rota.engine.node.duty import Duty

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
+from rota.dialects.tasks.entity.task import Task, TaskStatus
+from rota.dialects.tasks.entity.writing import write_task
 from rota.dialects.tasks.names import Names
 from rota.dialects.tasks.redis.foreign import read_foreign
 from rota.dialects.tasks.redis.keys import Keys
 from rota.dialects.tasks.shown import Cleaned
-from rota.dialects.tasks.task import Task, TaskStatus
-from rota.dialects.tasks.writing import write_task
 from rota.errors import InvalidInput, StoreError, StoreFull, StoreUnavailable
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.commands import Value

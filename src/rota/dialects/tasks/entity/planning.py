@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from rota.dialects.tasks.reading import bounds_of
-from rota.dialects.tasks.task import Task
-from rota.dialects.tasks.writing import write_request
+from rota.dialects.tasks.entity.reading import bounds_of
+from rota.dialects.tasks.entity.task import Task
+from rota.dialects.tasks.entity.writing import write_request
 from rota.model.schedules.request import CatchUpRequest, ScheduleRequest
 
 ARGUMENT = "task"
