@@ -24,6 +24,7 @@ from typing import Any
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
+from benchmarks.machine import tree_cpu_s
 from rota.clock import SystemClock
 from rota.model.light.definition import TaskDefinition, TaskFrequency
 from rota.model.triggers.interval import TimeUnit
@@ -47,7 +48,7 @@ def main() -> None:
         options = StreamOptions(brokers=(broker.bootstrap,), replication=1, session_timeout_s=30.0)
         begin = time.time() + arguments.lead
         fill(options, arguments.definitions, arguments.due, round(begin * 1000))
-        print(json.dumps(measure(options, begin + _WARM_UP_S, arguments.seconds), indent=2))
+        print(json.dumps(measure(options, broker.pid, begin + _WARM_UP_S, arguments.seconds), indent=2))
 
 
 def fill(options: StreamOptions, count: int, due_per_s: int, begin: int) -> None:
@@ -91,7 +92,7 @@ def definitions(count: int, due_per_s: int, begin: int) -> Iterator[TaskDefiniti
         )
 
 
-def measure(options: StreamOptions, begin: float, seconds: int) -> dict[str, Any]:
+def measure(options: StreamOptions, broker: int, begin: float, seconds: int) -> dict[str, Any]:
     context = multiprocessing.get_context("spawn")
     told: multiprocessing.Queue[Any] = context.Queue()
     instance = context.Process(target=_instance, args=(options, begin, told), daemon=True)
@@ -100,7 +101,10 @@ def measure(options: StreamOptions, begin: float, seconds: int) -> dict[str, Any
     instance.start()
     restored = told.get()
     consumer.start()
+    time.sleep(max(0.0, begin - time.time()))
+    broker_cpu_s = tree_cpu_s(broker)
     lateness = told.get()
+    lateness["broker's cores while firing"] = round((tree_cpu_s(broker) - broker_cpu_s) / (time.time() - begin), 2)
     instance.terminate()
     cpu = told.get()
     return {"load before": before, "load after": os.getloadavg()[0], **restored, **lateness, **cpu}

@@ -44,6 +44,12 @@ class KafkaBroker:
     def bootstrap(self) -> str:
         return f"{HOST}:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise ServerError("this broker is not running")
+        return self._process.pid
+
     def __enter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix="rota-test-kafka-"))
         self.port = free_port()

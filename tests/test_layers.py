@@ -35,6 +35,7 @@ SURFACES: dict[str, set[str]] = {
     "sdk": {"dialects", "host"},
     "host": {"dialects", "server", "dashboard"},
     "cli": {"host", "dialects", "sdk"},
+    "testing": {"sdk", "dialects"},
     "": {"sdk", "dialects"},
     "__main__": {"cli"},
 }
@@ -71,7 +72,8 @@ READING = {
     "read_wait",
     "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
-MAY_WRITE = {"engine", "store"}
+MAY_WRITE = {"engine", "store", "testing"}
+"""The testing tools have a store that stands before another one and fails on demand."""
 JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable", "rota.cli.remote.values"}
 """Where a `JobSpec` is made: the door of all jobs, the stand-in for the record of one that nobody can read, and what a
 server tells of one."""

@@ -6,17 +6,21 @@ What a program imports from here is loaded when it is first used, so that `impor
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rota.dialects.tasks.entity.task import Task
     from rota.dialects.tasks.scheduler import Scheduler
-    from rota.dialects.tasks.task import Task
     from rota.dialects.tasks.worker import Worker
     from rota.errors import InvalidInput, JobFailed, RotaError
     from rota.model.retry import RetryPolicy
     from rota.sdk.tasks.app import Rota
     from rota.sdk.tasks.current_job import current_job
+    from rota.sdk.tasks.flow import Flow, group
+    from rota.sdk.tasks.flow_handle import FlowHandle
     from rota.sdk.tasks.handle import Handle
 
 __version__ = "0.1.0"
 __all__ = [
+    "Flow",
+    "FlowHandle",
     "Handle",
     "InvalidInput",
     "JobFailed",
@@ -28,9 +32,12 @@ __all__ = [
     "Worker",
     "__version__",
     "current_job",
+    "group",
 ]
 
 _HOMES = {
+    "Flow": "rota.sdk.tasks.flow",
+    "FlowHandle": "rota.sdk.tasks.flow_handle",
     "Handle": "rota.sdk.tasks.handle",
     "InvalidInput": "rota.errors",
     "JobFailed": "rota.errors",
@@ -38,9 +45,10 @@ _HOMES = {
     "Rota": "rota.sdk.tasks.app",
     "RotaError": "rota.errors",
     "Scheduler": "rota.dialects.tasks.scheduler",
-    "Task": "rota.dialects.tasks.task",
+    "Task": "rota.dialects.tasks.entity.task",
     "Worker": "rota.dialects.tasks.worker",
     "current_job": "rota.sdk.tasks.current_job",
+    "group": "rota.sdk.tasks.flow",
 }
 
 

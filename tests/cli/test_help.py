@@ -13,7 +13,7 @@ from tests.cli.calling import call_process, done, environment, rota
 HEAVY = ["asyncio", "msgspec", "redis", "rich", "sqlite3", "starlette", "uvicorn", "uvloop", "yaml", "rota.store"]
 
 
-NEED_NO_STORE = [("migrate",), ("next",)]
+NEED_NO_STORE = [("completion",), ("migrate",), ("next",)]
 
 
 def leaves(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from rota.engine.liveness.presence import Presence
 from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
 from rota.store import Store
-from tests.engine.working import Faults
+from rota.testing import Faults
 
 
 def test_making_an_engine_and_a_node_asks_the_store_nothing(store: Store) -> None:

@@ -13,10 +13,10 @@ from rota.engine.keys.access import Role, Scope
 from rota.engine.keys.admin_key import prepare_key
 from rota.engine.keys.named_keys import make_key, revoke_key
 from rota.store import Store, open_store
+from rota.testing import Faults
 from tests.cli.calling import environment
 from tests.engine.events.installation import EventsInstallation, needs
 from tests.engine.faults.test_store_faults import be_away
-from tests.engine.working import Faults
 
 flask = pytest.importorskip("flask")
 

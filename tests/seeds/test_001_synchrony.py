@@ -124,7 +124,7 @@ def test_a_job_type_is_created_listed_and_shown(curl: Curl, queue: str) -> None:
     assert shown["uuid"] == created["uuid"]
     assert curl.get("/api/job_types") == {"job_types": [shown]}
     assert is_error(curl("GET", f"/api/job_types/{UNKNOWN}"), 404)
-    assert is_error(curl("GET", "/api/job_types/no-uuid"), 400)
+    assert is_error(curl("GET", "/api/job_types/no-such-name"), 404)
 
 
 def test_a_job_type_of_an_unknown_node_type_or_executor_is_refused(curl: Curl, queue: str) -> None:

@@ -287,6 +287,7 @@ def test_keys_that_belong_to_somebody_else_do_not_stop_tasks(
 
     assert cli("GET", "queue") == "mine"
     assert "give tasks a prefix" in caplog.text
+    assert "store unavailable" not in caplog.text, "somebody else's key is no fault of the store"
 
 
 def test_any_node_keeps_the_keys(redis: RedisServer, scheduler: Scheduler, cli: RedisCli) -> None:
@@ -362,3 +363,17 @@ def test_a_task_between_two_dates(scheduler: Scheduler, cli: RedisCli) -> None:
         "startDate": start.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "endDate": (start + timedelta(hours=1)).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
+
+
+def test_a_worker_comes_back_by_itself_after_redis_was_away() -> None:
+    seen: list[str] = []
+    with RedisServer({"appendonly": "yes"}) as redis, working(Worker(redis.url, lambda task: seen.append(task.id))):
+        with Scheduler(redis.url) as scheduler:
+            scheduler.add_task({"id": "before"})
+            wait_until(lambda: seen == ["before"], "the worker to work")
+        redis.kill9()
+        redis.restart()
+
+        with Scheduler(redis.url) as scheduler:
+            scheduler.add_task({"id": "after"})
+            wait_until(lambda: "after" in seen, "the worker to work again")

@@ -10,7 +10,7 @@ from rota.errors import StoreFull, StoreUnavailable
 from rota.model.ids import new_id
 from rota.server.app import make_app
 from rota.store import Store
-from tests.engine.working import Faults
+from rota.testing import Faults
 from tests.server.serving import BASE, BEARER, make_api
 
 UUID = "b30833c1-83b0-4dda-a439-97e3c97bbaa5"

@@ -42,6 +42,7 @@ def test_while_the_brokers_are_away_nothing_is_acknowledged_and_afterwards_nothi
 
         assert [one.name for one in kafka.found(instance, "before")] == ["before"]
         assert [one.name for one in kafka.found(instance, "after")] == ["after"]
+        assert kafka.changelog(kafka.options.dead_letter_topic) == {}, "brokers that are away refuse nothing"
         tasks = kafka.tasks(20)
         ids = [task.id for task in tasks]
         assert len(ids) == len(set(ids))

@@ -70,6 +70,7 @@ _OWN_SECTIONS = {
     "Operations": {
         "queues": Verb("rota.cli.operations.queues:queues", "List queues; pause and resume them."),
         "nodes": Verb("rota.cli.operations.nodes:nodes", "List the processes that serve."),
+        "top": Verb("rota.cli.operations.top:top", "Watch queues, nodes and running jobs."),
         "audit": Verb("rota.cli.operations.audit:audit", "Show who changed what."),
         "key": Verb("rota.cli.operations.key:key", "Make, list and revoke API keys."),
         "doctor": Verb("rota.cli.operations.doctor.doctor:doctor", "Look for problems and say how to fix them."),
@@ -77,6 +78,7 @@ _OWN_SECTIONS = {
         "restore": Verb("rota.cli.operations.copies:restore", "Bring a backup into an empty store."),
         "migrate": Verb("rota.cli.operations.copies:migrate", "Bring everything to another store."),
         "bench": Verb("rota.cli.operations.bench:bench", "Measure this machine with jobs that do nothing."),
+        "completion": Verb("rota.cli.operations.completion:completion", "Let the shell complete verbs and options."),
         "config": Verb("rota.cli.operations.config:config", "Show the settings in force and where they came from."),
         "version": Verb("rota.cli.operations.config:version", "Show versions."),
     },

@@ -4,17 +4,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import click
+
 
 @contextmanager
-def progress_bar(title: str, total: int, unit: str = "jobs") -> Iterator[Callable[[int], None]]:
-    """Gives what is to be called with how many more are done."""
+def progress_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Gives what is to be called with how many are done."""
     if not sys.stderr.isatty():
-        yield lambda more: None
+        yield lambda done: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda more: bar.advance(task, more)
+    with click.progressbar(length=total, label=f"{label:<8}", file=sys.stderr, show_pos=True) as bar:
+        yield lambda done: bar.update(done - bar.pos)

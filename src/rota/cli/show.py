@@ -6,14 +6,18 @@ characters that would steer the terminal, so they are made visible first.
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
 import msgspec
 
 from rota.clock import as_datetime
 from rota.host.terminal import visible
+from rota.model.ids import is_id
 from rota.model.triggers.zones import moments
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _STYLES = {
     "succeeded": "green",
@@ -29,6 +33,23 @@ _STYLES = {
     "warning": "yellow",
     "problem": "red",
 }
+
+
+_IDS = ("ID", "NODE", "UUID", "JOB")
+_UNBROKEN = (
+    *_IDS,
+    "STATE",
+    "STATUS",
+    "RUNNING",
+    "ENQUEUED",
+    "STARTED",
+    "TOOK",
+    "FOR",
+    "ATTEMPTS",
+    "LAST BEAT",
+    "COUNT",
+)
+_SHORT_ID = 8
 
 
 class Named(Protocol):
@@ -138,12 +159,36 @@ def _print_plain(lines: list[list[str]]) -> None:
 
 def _print_rich_table(headers: Sequence[str], rows: list[list[str]]) -> None:
     from rich.console import Console
+
+    console = Console()
+    console.print(rich_table(headers, rows, width=console.width))
+    if is_cut(headers, rows, console.width):
+        talk("Ids are cut to fit this terminal; a wider one, a pipe or --json has them whole.")
+
+
+def rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, width: int) -> "Table":
+    """A table for a terminal of some width. If it does not fit, ids are cut to their ends, by which they are found too,
+    and then columns of words are broken into lines, never those of figures and times."""
     from rich.table import Table
     from rich.text import Text
 
+    cuts = is_cut(headers, rows, width)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
-        table.add_column(header, no_wrap=header in ("ID", "NODE", "UUID"), overflow="fold")
+        table.add_column(header, no_wrap=header in _UNBROKEN, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in row))
-    Console().print(table)
+        cells = [_cut(text) if cuts and header in _IDS else text for header, text in zip(headers, row, strict=True)]
+        table.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in cells))
+    return table
+
+
+def is_cut(headers: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether ids of a table must be cut for it to fit."""
+    columns = list(zip(headers, *rows, strict=True))
+    has_ids = any(header in _IDS and any(len(text) > _SHORT_ID for text in cells) for header, *cells in columns)
+    needed = sum(max(map(len, column)) for column in columns) + 2 * (len(columns) - 1)
+    return has_ids and needed > width
+
+
+def _cut(text: str) -> str:
+    return text[-_SHORT_ID:] if is_id(text) else text

@@ -8,8 +8,10 @@ from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.file import FileDefinitions
 from rota.engine.events.configurations import Configurations
 from rota.engine.events.events import RETENTION_MS, Events
+from rota.engine.events.outbox import Outbox
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.jobs.changes import JobChanges
+from rota.engine.jobs.flows import Flows
 from rota.engine.jobs.intake import Intake
 from rota.engine.jobs.queues import Queues
 from rota.engine.light.scheduler import SharedScheduler
@@ -50,12 +52,14 @@ class Engine:
         """Who hears of what happens in this process."""
         self.definitions = Definitions(store, self.executors)
         self.intake = Intake(store, self.definitions, clock)
-        self.jobs = JobChanges(store, clock)
+        self.flows = Flows(store, self.intake)
+        self.jobs = JobChanges(store, clock, self.flows)
         self.queues = Queues(store, self.definitions, clock)
         self.schedules = Schedules(store, self.definitions, self.intake, clock)
         self.program_schedules = ProgramSchedules(store, self.definitions, self.schedules)
         self.backfills = Backfills(store, self.definitions, self.schedules, clock)
         self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
+        self.outbox = Outbox(store, self.definitions, self.events, self.flows, self.intake.flow_queues)
         self.configurations = Configurations(store, self.definitions, clock)
         self.file = FileDefinitions(store, self.definitions, self.schedules, self.configurations)
         self.topics = Topics(store)

@@ -247,9 +247,11 @@ class Host:
     def _is_empty(self, queue: str) -> bool:
         try:
             counts = self.engine.store.count_jobs(queue)
+            if any(counts[state] for state in LIVE_STATES):
+                return False
+            return not self.engine.outbox.take(queue, self.engine.clock.now())  # it may have made what follows
         except StoreError:
             return False  # nobody knows; the node says that the store is away and waits for it
-        return not any(counts[state] for state in LIVE_STATES)
 
 
 @contextmanager

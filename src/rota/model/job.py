@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from rota.model.flow import Flow
 from rota.model.retry import RetryPolicy
 
 
@@ -75,6 +76,8 @@ class JobSpec(Struct, frozen=True, omit_defaults=True, kw_only=True):
     retry: RetryPolicy | None = None
     """Overrides the job type's."""
     cause: Cause | None = None
+    flow: Flow | None = None
+    """The flow that it is part of, and what comes after it there."""
     series: tuple[str, ...] = ()
     """Lists of its queue in which it is found, by the time of its making, for as long as it is remembered."""
 

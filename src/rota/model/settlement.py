@@ -162,6 +162,11 @@ def end_event(claim: Claim, ending: Ending, job_type: str) -> Event:
     )
 
 
+def job_of_event(event: Event) -> str:
+    """The id of the job whose end an event is."""
+    return event.id.partition("/")[0]
+
+
 def cancelled_ending(settlement: Settlement, now: int) -> Ending:
     """The ending of a job that was on its way back to its queue when its cancellation was found."""
     return Ending(

@@ -8,7 +8,8 @@ from rota.errors import InvalidInput
 
 MESSAGE_ID = "message-id"
 """The header that has a record's id."""
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+MAX_TOPIC_LENGTH = 249
+_TOPIC = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_TOPIC_LENGTH}}}")
 
 
 class TopicRecord(Struct, frozen=True, omit_defaults=True, kw_only=True):

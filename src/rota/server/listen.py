@@ -7,14 +7,16 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 from msgspec import Struct
 from starlette.types import ASGIApp
 
 from rota.errors import InvalidInput
+from rota.server.connection import limits
 from rota.server.connection.config import BoundedConfig, watch_connections
-from rota.server.connection.limits import MAX_CONNECTIONS
+from rota.server.connection.tls_door import TlsDoor
 
 _BACKLOG = 2048
 
@@ -63,8 +65,14 @@ class Tls(Struct, frozen=True):
 
     def check(self) -> None:
         """Refuse files that no server could use, before it starts."""
+        self.context()
+
+    def context(self) -> ssl.SSLContext:
+        """What OpenSSL makes of them."""
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key, password=_no_password)
+            made.load_cert_chain(self.certificate, self.key, password=_no_password)
+            return made
         except (OSError, ValueError) as error:  # an `SSLError` is an `OSError`
             why = error.strerror if isinstance(error, FileNotFoundError | PermissionError) else error
             files = self.certificate if self.key is None else f"{self.certificate} with {self.key}"
@@ -91,6 +99,17 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
+    def door(self, listener: socket.socket, context: ssl.SSLContext) -> TlsDoor:
+        """What takes the connections of a server with TLS."""
+        config, state = self.config, self.server_state
+        config.load()
+
+        def make() -> asyncio.Protocol:
+            return config.http_protocol_class(config=config, server_state=state, app_state={})  # type: ignore[call-arg]
+
+        assert isinstance(config, BoundedConfig)
+        return TlsDoor(listener, context, make, most=limits.most_handshakes(config.most_connections))
+
 
 async def serve(
     app: ASGIApp,
@@ -98,22 +117,27 @@ async def serve(
     stopping: asyncio.Event,
     *,
     before_end: Callable[[], None] | None = None,
-    max_connections: int = MAX_CONNECTIONS,
+    max_connections: int = limits.MAX_CONNECTIONS,
     tls: Tls | None = None,
 ) -> None:
     """Serve until `stopping` is set; then call `before_end`, answer what is under way and close the socket."""
-    config = BoundedConfig(app, max_connections=max_connections)
+    server = _Server(BoundedConfig(app, max_connections=max_connections))
+    # With TLS uvicorn listens to nothing, and has the connections that come through the door.
+    serving = asyncio.create_task(server.serve(sockets=[listener] if tls is None else []))
+    beside: list[asyncio.Task[Any]] = [
+        asyncio.create_task(stopping.wait()),
+        asyncio.create_task(watch_connections(server)),
+    ]
     if tls is not None:
-        config.ssl_certfile, config.ssl_keyfile = tls.certificate, tls.key
-    server = _Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    watching = asyncio.create_task(watch_connections(server))
-    stop = asyncio.create_task(stopping.wait())
-    await asyncio.wait([serving, stop], return_when=asyncio.FIRST_COMPLETED)
+        beside.append(asyncio.create_task(server.door(listener, tls.context()).run()))
+    await asyncio.wait([serving, *beside], return_when=asyncio.FIRST_COMPLETED)
     if before_end is not None:
         before_end()
     server.should_exit = True
-    for task in (stop, watching):
+    for task in beside:
         task.cancel()
-    await asyncio.gather(stop, watching, return_exceptions=True)
+    ends = await asyncio.gather(*beside, return_exceptions=True)
     await serving
+    listener.close()
+    for fault in (one for one in ends if isinstance(one, Exception)):
+        raise fault

@@ -130,7 +130,8 @@ def waits_for_jobs(configuration: Configuration) -> bool:
 
 
 class Awaited(Struct, frozen=True):
-    """Which ends of jobs some configuration waits for, as of one version of the definitions."""
+    """Which ends of jobs some configuration waits for, as of one version of the definitions, or the flow they are part
+    of."""
 
     version: int
     names: dict[str, str] = {}
@@ -138,8 +139,16 @@ class Awaited(Struct, frozen=True):
 
     def event_of(self, settlement: Settlement) -> Event | None:
         """The event that a settlement is, if it ends a job whose end is waited for."""
-        name = self.names.get(settlement.claim.spec.job_type)
-        return end_event(settlement.claim, settlement.ending, name) if name and settlement.ending else None
+        if settlement.ending is None:
+            return None
+        spec = settlement.claim.spec
+        # The uuid is no name, so no configuration hears of an end that only a flow waits for.
+        name = self.names.get(spec.job_type) or (spec.job_type if spec.flow and spec.flow.rest else None)
+        return end_event(settlement.claim, settlement.ending, name) if name else None
+
+    def waits_for_any(self, settlements: Sequence[Settlement]) -> bool:
+        """Whether it is worth asking for the event of each: on the hot path it seldom is."""
+        return bool(self.names) or any(one.claim.spec.flow is not None for one in settlements)
 
 
 def awaited_ends(version: int, listening: Iterable[Configuration], job_types: Iterable[JobType]) -> Awaited:

@@ -56,7 +56,8 @@ def test_percent_signs_are_input_and_line_ends() -> None:
 
 
 def test_system_files_name_a_user() -> None:
-    found = read_crontab("17 *\t* * *\troot\tcd / && run-parts /etc/cron.hourly", "e", has_users=True, tz="UTC")
+    text = "17 *\t* * *\troot\tcd / && run-parts /etc/cron.hourly"
+    found = read_crontab(text, "e", has_users=True, tz="UTC", home_of=lambda user: f"/{user}")
 
     assert (found.lines[0].user, found.lines[0].script) == ("root", "cd / && run-parts /etc/cron.hourly")
     assert found.notes == ["line 1: runs as the user of the worker, not as root"]
@@ -80,6 +81,41 @@ def test_a_line_that_cannot_be_read_is_named(text: str, says: str) -> None:
         read(text)
 
     assert says in str(caught.value)
+
+
+def test_all_lines_that_cannot_be_read_are_named_at_once(folder: Path) -> None:
+    (folder / "bad").write_text("61 * * * * x\n@daily good\n* * * *\nCRON_TZ=Nowhere\n* * * * * y\n")
+
+    answer = rota("import", "crontab", "bad")
+
+    assert answer.exit_code == 2
+    assert "3 lines cannot be read, and nothing was taken over:" in answer.stderr
+    for says in ("line 1: cron: ", "line 3: is neither", "line 5: tz: "):
+        assert f"\n  {says}" in answer.stderr
+    assert not (folder / "rota.db").exists()
+
+
+def test_jobs_run_in_the_home_of_their_user_as_cron_does() -> None:
+    homes = {None: "/home/me", "root": "/root"}
+    text = "@daily root a\n@daily nobody-here b\nHOME=/srv\n@daily root c\n"
+
+    system = read_crontab(text, "c", has_users=True, tz="UTC", home_of=homes.get)
+    own = read_crontab("@daily a\n", "c", has_users=False, tz="UTC", home_of=homes.get)
+
+    assert [line.home for line in system.lines] == ["/root", None, "/srv"]
+    assert "line 2: the home of nobody-here is not known here, so it runs where the worker was started" in system.notes
+    assert [line.home for line in own.lines] == ["/home/me"]
+
+
+def test_an_import_says_what_is_different_from_cron(folder: Path) -> None:
+    (folder / "mine").write_text("@daily x\n")
+
+    told = done("import", "crontab", "mine", "--dry-run").stderr
+    shape = done("import", "crontab", "mine", "--dry-run", "--json").json
+
+    assert "Different from cron: commands run in bash" in told
+    assert shape["lines"][0]["home"] == str(Path.home())
+    assert len(shape["differences"]) == 3
 
 
 def test_a_crontab_becomes_job_types_and_schedules(folder: Path) -> None:
@@ -126,10 +162,12 @@ def test_a_file_that_is_not_there_is_bad_input() -> None:
 
 
 def test_an_imported_line_runs_as_cron_would(folder: Path) -> None:
-    (folder / "mine").write_text("GREETING='hello  there'\n@yearly cat; echo $GREETING%one%two\n")
+    home = folder / "home"
+    home.mkdir()
+    (folder / "mine").write_text(f"HOME={home}\nGREETING='hello  there'\n@yearly cat; echo $GREETING; pwd%one%two\n")
     done("import", "crontab", "mine")
 
     job = done("schedule", "run", "mine/cat", "--json").json["uuid"]
     done("worker", "--burst")
 
-    assert done("job", job, "--json").json["results"]["stdout"] == "one\ntwo\nhello there\n"
+    assert done("job", job, "--json").json["results"]["stdout"] == f"one\ntwo\nhello there\n{home}\n"

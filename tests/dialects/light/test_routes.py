@@ -15,7 +15,7 @@ from rota.server import routes
 from rota.server.app import make_app
 from rota.settings import Settings
 from rota.store import Store
-from tests.engine.working import Faults
+from rota.testing import Faults
 from tests.server.serving import KEY, make_api, served
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")

@@ -12,9 +12,9 @@ from rota.dialects.sync_tasks.redis.mirror import Mirror
 from rota.dialects.sync_tasks.task import task_id
 from rota.store import Store
 from rota.store.redis.store import RedisStore
+from rota.testing import Faults
 from tests.contract.building import claim_one, finish, log_batch, succeed
 from tests.dialects.sync_tasks.source import YAML, Shop
-from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("redis")  # the keys have no place elsewhere
 

@@ -13,9 +13,9 @@ from rota.model.log import LogEntry
 from rota.model.outcome import timed_out
 from rota.store import Store
 from rota.store.logs import LogBatch
+from rota.testing import Faults
 from tests.contract.building import claim_one, finish, settled
 from tests.dialects.sync_tasks.source import Shop
-from tests.engine.working import Faults
 
 FIRST = 1_700_000_000_000_000
 

@@ -17,9 +17,9 @@ from rota.store import Store
 from rota.store.jobs import CancelAnswer, JobQuery
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
+from rota.testing import Faults
 from tests.contract.building import interrupt, succeed
 from tests.dialects.synchrony.speaking import Speaker
-from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("redis")
 
@@ -262,6 +262,28 @@ def test_an_entry_that_is_no_job_is_kept_with_the_true_reason(
     assert letter["entry"] == text.decode()[: 1024 * 1024]
     assert (letter["list"], letter["time"]) == (KEY, speaker.clock.now())
     assert speaker.store.count_jobs(QUEUE)[JobState.QUEUED] == 0
+
+
+@pytest.mark.parametrize(
+    ("definition", "reason"),
+    [
+        ({"executor": "nothing"}, "no executor 'nothing'"),
+        ({"executor": "log", "node_type": "nowhere"}, "node_type: no node type 'nowhere'"),
+        ({"executor": 7}, "entry: Expected `str`, got `int`"),
+    ],
+)
+def test_a_job_whose_type_cannot_be_used_is_told_why_and_not_that_there_is_none(
+    speaker: Speaker, definition: dict[str, object], reason: str
+) -> None:
+    uuid = str(uuid4())
+    speaker.access.ask("hset", "job_types", uuid, msgspec.json.encode({"uuid": uuid, "name": "bad", **definition}))
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(entry_of(job_type_uuid=uuid)))
+
+    assert speaker.adoption.take(KEY) == 1
+
+    (letter,) = dead_letters(speaker)
+    assert str(letter["reason"]).startswith(f"its job type {uuid} in job_types cannot be used: ")
+    assert reason in str(letter["reason"])
 
 
 def test_of_very_many_dead_letters_the_latest_ten_thousand_are_kept(speaker: Speaker) -> None:

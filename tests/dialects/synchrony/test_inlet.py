@@ -17,9 +17,9 @@ from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
+from rota.testing import Faults
 from tests.dialects.synchrony.speaking import Speaker
 from tests.dialects.synchrony.test_adoption import JOB_TYPE, KEY, QUEUE, job_type, push
-from tests.engine.working import Faults
 from tests.servers import wait_until
 from tests.system.proxy import HOST, Proxy
 

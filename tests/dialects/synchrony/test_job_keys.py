@@ -9,9 +9,9 @@ from rota.errors import StoreUnavailable
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.redis.link.access import RedisAccess
+from rota.testing import Faults
 from tests.contract.building import claim_one, enqueue, fail, finish, new_node, spec, succeed
 from tests.dialects.synchrony.speaking import Speaker
-from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("redis")
 

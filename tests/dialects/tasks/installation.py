@@ -6,11 +6,11 @@ from typing import TypeVar
 from msgspec import structs
 
 from rota.clock import ManualClock
+from rota.dialects.tasks.entity.reading import read_task
+from rota.dialects.tasks.entity.task import Task
+from rota.dialects.tasks.entity.view import running_task
 from rota.dialects.tasks.names import Names
-from rota.dialects.tasks.reading import read_task
-from rota.dialects.tasks.task import Task
 from rota.dialects.tasks.tasks import Tasks
-from rota.dialects.tasks.view import running_task
 from rota.engine.schedules.ticker import Ticker
 from rota.model.job import Claim, make_token
 from rota.model.outcome import failed, succeeded

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from rota.dialects.tasks.reading import read_task
-from rota.dialects.tasks.task import Task
-from rota.dialects.tasks.writing import write_request, write_task
+from rota.dialects.tasks.entity.reading import read_task
+from rota.dialects.tasks.entity.task import Task
+from rota.dialects.tasks.entity.writing import write_request, write_task
 from rota.errors import InvalidInput
 
 

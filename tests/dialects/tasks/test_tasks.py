@@ -3,7 +3,7 @@
 import pytest
 
 from rota.dialects.tasks.cleaning import clean
-from rota.dialects.tasks.reading import read_task
+from rota.dialects.tasks.entity.reading import read_task
 from rota.dialects.tasks.tasks import HOLD_MS
 from rota.errors import Conflict, NotFound
 from tests.dialects.tasks.installation import START, TasksInstallation, changed

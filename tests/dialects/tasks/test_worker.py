@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rota import Scheduler, Task, Worker, current_job
-from rota.dialects.tasks.delivery import Delivery
+from rota.dialects.tasks.backends.delivery import Delivery
 from rota.errors import Conflict, InvalidInput
 from tests.dialects.tasks.working import wait_until, working
 from tests.engine.working import DEADLINE_S

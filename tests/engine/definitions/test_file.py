@@ -10,9 +10,9 @@ from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.schedules.request import Emission, ScheduleRequest
 from rota.store import Store
+from rota.testing import Faults
 from tests.contract.racing import in_threads
 from tests.engine.schedules.installation import MINUTE, START, SchedulesInstallation
-from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 

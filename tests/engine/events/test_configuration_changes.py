@@ -12,8 +12,8 @@ from rota.model.ids import new_id
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.events import ConfigurationEntry
+from rota.testing import Faults
 from tests.engine.events.installation import NOW, EventsInstallation, needs
-from tests.engine.working import Faults
 
 
 def wish(name: str, *resources: str, **more: object) -> ConfigurationRequest:

@@ -11,8 +11,8 @@ from rota.engine.events.events import EventAnswer, Events
 from rota.errors import StoreUnavailable
 from rota.model.events.event import Event
 from rota.store import Store, open_store
+from rota.testing import Faults
 from tests.engine.events.installation import EventsInstallation, needs
-from tests.engine.working import Faults
 
 
 @pytest.fixture

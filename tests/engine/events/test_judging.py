@@ -10,8 +10,8 @@ from rota.errors import StoreUnavailable
 from rota.model.events.configuration_request import read_configuration
 from rota.store import Store
 from rota.store.events import Validation
+from rota.testing import Faults
 from tests.engine.events.installation import EventsInstallation, needs
-from tests.engine.working import Faults
 
 DAY_MS = 24 * 3600 * 1000
 

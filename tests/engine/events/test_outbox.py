@@ -13,9 +13,9 @@ from rota.model.job_type import JobType, OnNodeDeath
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.jobs import JobQuery
+from rota.testing import Faults
 from tests.contract.building import claim_all, claim_one, die, fail, fail_and_retry, finish, reclaim, succeed
 from tests.engine.events.installation import NOW, EventsInstallation, needs
-from tests.engine.working import Faults
 
 JOB_TYPES = {"load": "0190b0c0-0000-7000-8000-000000000001", "report": "0190b0c0-0000-7000-8000-000000000002"}
 
@@ -28,7 +28,7 @@ class OutboxInstallation(EventsInstallation):
         for name, uuid in JOB_TYPES.items():
             self.definitions.ensure_node_type(NodeType(uuid=new_id(NOW), name=f"for-{name}"))
             self.definitions.define_job_type(JobType(uuid=uuid, name=name, executor="log", node_type=f"for-{name}"))
-        self.outbox = Outbox(store, self.definitions, self.events)
+        self.outbox = Outbox(store, self.definitions, self.events, self.engine.flows, self.intake.flow_queues)
         self.queue = self.definitions.node_type("for-load").uuid
 
     def wait_for_load(self, life: int = 0, **more: object) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from rota.clock import NodeClock
 from rota.engine.definitions.file import FileDefinitions, Wanted
-from rota.engine.events.outbox import Outbox
 from rota.engine.jobs.intake import JobRequest
 from rota.engine.node.node import Node
 from rota.engine.node.options import WORKER, NodeOptions
@@ -55,7 +54,7 @@ def run_one(installation: EventsInstallation, *, failing: bool = False) -> str:
 
 
 def take_outbox(installation: EventsInstallation) -> None:
-    Outbox(installation.store, installation.definitions, installation.events).run_once(installation.clock.now())
+    installation.engine.outbox.run_once(installation.clock.now())
 
 
 def queued(installation: EventsInstallation) -> list[str]:
@@ -353,7 +352,7 @@ def test_an_event_reaches_every_one_of_many_configurations(installation: EventsI
 
 def test_what_nobody_waits_for_any_more_is_cleared_from_the_outbox(installation: EventsInstallation) -> None:
     installation.define_configuration("after-load", needs("JOB", "load", 0), job={"job_type": "report"})
-    outbox = Outbox(installation.store, installation.definitions, installation.events)
+    outbox = installation.engine.outbox
     enqueue(installation, "load")
     installation.definitions.refresh()  # as every beat of a node does
     outbox.run_once(installation.clock.now())

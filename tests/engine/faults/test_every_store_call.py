@@ -26,6 +26,7 @@ from rota.model.node import Node as NodeRecord
 from rota.model.retry import RetryPolicy
 from rota.store import Store
 from rota.store.claims import Renewal
+from rota.testing import Faults
 from tests.contract.building import (
     NOW,
     beat,
@@ -40,7 +41,7 @@ from tests.contract.building import (
 )
 from tests.engine.job_functions import new_stage
 from tests.engine.liveness.watching import LOOK_MS, Watch
-from tests.engine.working import DEADLINE_S, Faults, is_listed, until, working
+from tests.engine.working import DEADLINE_S, is_listed, until, working
 from tests.installation import Installation
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")

@@ -13,8 +13,9 @@ from rota.engine.worker.times import WorkerTimes
 from rota.errors import StoreFull, StoreUnavailable
 from rota.model.job import JobState
 from rota.store import Store
+from rota.testing import Faults
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, Faults, until, working
+from tests.engine.working import DEADLINE_S, until, working
 from tests.installation import Installation
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.

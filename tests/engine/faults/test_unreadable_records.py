@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 
 from rota.engine.definitions.file_types import FileTypes
-from rota.engine.events.outbox import Outbox
 from rota.model.events.configuration_request import read_configuration
 from rota.model.ids import new_id
 from rota.model.job import JobState
@@ -152,7 +151,7 @@ def test_events_are_judged_beside_a_broken_configuration_and_a_broken_event(
             change_records(store, "event", installation.queue, break_it, queue=installation.queue)
     change_records(store, "configuration", bad.configuration.uuid, break_it, queue=installation.queue)
 
-    outbox = Outbox(store, installation.definitions, installation.engine.events)
+    outbox = installation.engine.outbox
     outbox.run_once(installation.clock.now())
 
     assert store.read_outbox(installation.queue, limit=9) == []

@@ -14,7 +14,7 @@ from rota.engine.keys.key_ring import KeyRing
 from rota.engine.keys.named_keys import list_keys, make_key, revoke_key
 from rota.errors import InvalidInput, NotFound
 from rota.store import Store, open_store
-from tests.engine.working import Faults
+from rota.testing import Faults
 
 CHOSEN = "chosen-by-a-person-42"
 """Long enough for a server that others can reach."""

@@ -26,9 +26,10 @@ from rota.model.node import Node as NodeRecord
 from rota.model.settlement import SUSPECT_DEATHS, Settlement
 from rota.store import Store
 from rota.store.claims import Claims, Renewal
+from rota.testing import Faults
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, Faults, until, working
+from tests.engine.working import DEADLINE_S, until, working
 from tests.installation import Installation
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")

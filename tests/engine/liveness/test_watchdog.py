@@ -15,6 +15,7 @@ from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
 from rota.model.settlement import MOST_DEATHS
 from rota.store import Store
+from rota.testing import Faults
 from tests.contract.building import (
     NOW,
     beat,
@@ -31,7 +32,6 @@ from tests.contract.building import (
     succeed,
 )
 from tests.engine.liveness.watching import LOOK_MS, Watch
-from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 

@@ -19,9 +19,10 @@ from rota.model.job import JobState
 from rota.model.node import Node as NodeRecord
 from rota.model.node import NodeType
 from rota.store import Store, open_store
+from rota.testing import Faults
 from tests.contract.building import claim_one
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, Faults, is_listed, until, working
+from tests.engine.working import DEADLINE_S, is_listed, until, working
 from tests.installation import Installation
 from tests.servers import RedisServer, raw_command, wait_until
 

@@ -55,13 +55,14 @@ from rota.model.job_type import Unique
 from rota.model.retry import RetryPolicy
 from rota.model.schedules.schedule import TickStatus
 from rota.store import Store
+from rota.testing import Faults
 from tests.contract.building import claim_one, enqueue, new_node, new_queue, spec
 from tests.engine.events.installation import EventsInstallation, needs
 from tests.engine.job_functions import new_stage
 from tests.engine.liveness.watching import Watch
 from tests.engine.observation.hearing import Heard
 from tests.engine.schedules.installation import MINUTE, SchedulesInstallation
-from tests.engine.working import DEADLINE_S, Faults, install_plug_in, is_listed, until, working
+from tests.engine.working import DEADLINE_S, install_plug_in, is_listed, until, working
 from tests.installation import Installation
 
 # What is told does not depend on the store.

@@ -18,12 +18,12 @@ from rota.model.schedules.request import ScheduleRequest
 from rota.store import Store
 from rota.store.jobs import JobQuery
 from rota.store.schedules import ScheduleEntry
+from rota.testing import Faults
 from tests.conftest import OpenStore
 from tests.contract.building import find, spec
 from tests.contract.racing import in_threads
 from tests.contract.schedules.scheduling import firing
 from tests.engine.schedules.installation import FULL, MINUTE, START, SchedulesInstallation
-from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("sqlite-memory", "sqlite-file", "redis")
 

@@ -17,8 +17,8 @@ from rota.model.schedules.ticking import MAX_DECIDED
 from rota.model.triggers.trigger import CronTrigger
 from rota.store import Store
 from rota.store.schedules import ScheduleChange
+from rota.testing import Faults
 from tests.engine.schedules.installation import FULL, MINUTE, NODE, START, SchedulesInstallation
-from tests.engine.working import Faults
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
 

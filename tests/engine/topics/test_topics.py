@@ -11,7 +11,7 @@ from rota.engine.topics.topics import MAX_RECORD_BYTES, Topics, named_record
 from rota.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from rota.model.topic import TopicRecord
 from rota.store import Store, open_store
-from tests.engine.working import Faults
+from rota.testing import Faults
 
 NOW = 1_700_000_000_000
 

@@ -12,9 +12,10 @@ from rota.model.job_type import Unique
 from rota.model.retry import RetryPolicy
 from rota.store import Store, open_store
 from rota.store.redis.keys import QueueKeys
+from rota.testing import Faults
 from tests.contract.building import enqueue, spec
 from tests.engine.job_functions import new_stage
-from tests.engine.working import Faults, until, working
+from tests.engine.working import until, working
 from tests.installation import Installation
 from tests.servers import RedisServer, raw_command
 

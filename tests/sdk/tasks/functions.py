@@ -24,6 +24,14 @@ async def report(day: str = "today") -> dict[str, object]:
     return {"day": day, "id": job.id, "task": job.task, "attempt": job.attempt, "arguments": job.arguments}
 
 
+def add_up(numbers: list[int]) -> int:
+    return sum(numbers)
+
+
+def note_all(values: list[int | None]) -> list[int | None]:
+    return values
+
+
 def note(number: int) -> None:
     seen.append(number)
 

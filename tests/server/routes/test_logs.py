@@ -23,7 +23,7 @@ from rota.server.operations import Call
 from rota.server.routes.jobs.logs import LogQuery, _events
 from rota.store import Store
 from rota.store.logs import LogBatch
-from tests.engine.working import Faults
+from rota.testing import Faults
 from tests.server.serving import BEARER, make_api
 from tests.servers import wait_until
 

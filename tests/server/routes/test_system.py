@@ -15,6 +15,7 @@ from rota.model.job_type import JobType
 from rota.server import routes
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
+from rota.server.routes import system
 from rota.store import Store
 from tests.contract.building import enqueue, spec
 from tests.server.serving import BASE, BEARER, make_api, served
@@ -291,3 +292,11 @@ def test_the_limit_on_wrong_keys_holds_for_requests_of_the_same_moment(kept: Sto
     api.close()
 
     assert (found.count(401), found.count(429)) == (100, 200)
+
+
+def test_what_anybody_may_ask_for_is_made_once(admin: TestClient) -> None:
+    first = [admin.get(path).content for path in ("/docs", "/openapi.json")]
+    made = [one.cache_info().misses for one in (system._docs, system._document)]
+
+    assert [admin.get(path).content for path in ("/docs", "/openapi.json")] == first
+    assert [one.cache_info().misses for one in (system._docs, system._document)] == made

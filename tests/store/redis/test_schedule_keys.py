@@ -93,14 +93,14 @@ def test_a_move_that_is_cut_short_leaves_the_schedule_asleep_where_it_was(
     old, new, before = new_queue(), new_queue(), store.now()
     entry = put(store, schedule(old, "a"), due=before)
     moved = structs.replace(entry.schedule, queue=new)
-    run = store._link.run
+    run = store._link.run_and_tell
 
     def die_before_it_arrives(script: str, keys: list[str], args: list[str | bytes | int]) -> object:
         if script == "put_schedules" and keys[0] == QueueKeys(new).schedules:
             raise Dies
         return run(script, keys, args)
 
-    monkeypatch.setattr(store._link, "run", die_before_it_arrives)
+    monkeypatch.setattr(store._link, "run_and_tell", die_before_it_arrives)
     with pytest.raises(Dies):
         store.put_schedules([ScheduleChange(moved, structs.replace(entry.state, version=2), 1)])
     monkeypatch.undo()

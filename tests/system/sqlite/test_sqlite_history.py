@@ -124,6 +124,8 @@ def test_a_file_of_an_older_layout_knows_how_many_ended_jobs_it_has(tmp_path: Pa
             "DROP TABLE audit",
             "ALTER TABLE jobs DROP COLUMN past",
             "DROP TABLE series",
+            "DROP TABLE topics",
+            "DROP TABLE topic_records",
         ):
             database.execute(later)
         database.execute("PRAGMA user_version = 5")

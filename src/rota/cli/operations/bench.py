@@ -4,7 +4,6 @@ It uses a queue of its own, on a temporary SQLite file unless --store names a st
 """
 
 import asyncio
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 import click
 from msgspec import Struct, to_builtins
 
+from rota.cli.progress import progress_bar
 from rota.cli.show import answer, print_facts
 from rota.cli.target import Target, takes_target
 from rota.clock import SystemClock
@@ -106,7 +106,7 @@ class Course:
     def enqueue(self, count: int) -> Pace:
         """Hand in this many jobs, many at a time."""
         request = JobRequest(job_type=self._queue)
-        with _progress("Enqueue", count) as progress, _Stopwatch(self._clock) as watch:
+        with progress_bar("Enqueue", count) as progress, _Stopwatch(self._clock) as watch:
             for start in range(0, count, _BATCH):
                 batch = min(_BATCH, count - start)
                 self._engine.intake.enqueue([request] * batch)
@@ -116,7 +116,7 @@ class Course:
     def run(self, count: int) -> Pace:
         """Run what was handed in, with one worker."""
         runner = asyncio.Runner(loop_factory=loop_factory())
-        with _progress("Run", count) as progress, _Stopwatch(self._clock) as watch, runner:
+        with progress_bar("Run", count) as progress, _Stopwatch(self._clock) as watch, runner:
             runner.run(self._run_all(count, progress))
         return watch.pace(count)
 
@@ -159,16 +159,6 @@ class _Stopwatch:
 
     def pace(self, count: int) -> Pace:
         return Pace(round(count / self._took_s), round(self._cpu_s / count * 1e6, 1))
-
-
-@contextmanager
-def _progress(label: str, length: int) -> Iterator[Progress]:
-    """A bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    with click.progressbar(length=length, label=f"{label:<8}", file=sys.stderr) as bar:
-        yield lambda done: bar.update(done - bar.pos)
 
 
 def _show(report: Report) -> None:

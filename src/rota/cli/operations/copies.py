@@ -39,7 +39,7 @@ def backup(target: Target, *, file: Path, replace: bool) -> None:
     part.unlink(missing_ok=True)
     with target.open() as rota:
         with closing(open_store(_file_url(part))) as copy:
-            copied = _copy(rota.store, copy, "backing up")
+            copied = _copy(rota.store, copy, "Backup")
         part.replace(file)
     _answer(target.as_json, copied, f"{file}")
 
@@ -53,7 +53,7 @@ def restore(target: Target, *, file: Path) -> None:
     _check_name(file)
     url = store_url(target.settings())
     with _opened_backup(file) as source, closing(open_store(url)) as store:
-        copied = _copy(source, store, "restoring", f"backup {file.name}")
+        copied = _copy(source, store, "Restore", f"backup {file.name}")
     _answer(target.as_json, copied, mask_url(url))
 
 
@@ -73,7 +73,7 @@ def migrate(*, source: str, goal: str, as_json: bool) -> None:
     with closing(open_store(source)) as old, closing(open_store(goal)) as new:
         refuse_unfinished(old)
         _refuse_live_nodes(old)
-        copied = _copy(old, new, "migrating", mask_url(source))
+        copied = _copy(old, new, "Migrate", mask_url(source))
     _answer(as_json, copied, mask_url(goal))
 
 

@@ -20,8 +20,9 @@ def nodes(target: Target) -> None:
     answer(shapes, as_json=target.as_json, show=lambda: _show(found, names, now))
 
 
-def _show(found: list[Node], names: dict[str, str], now: int) -> None:
-    rows = [
+def node_rows(found: list[Node], names: dict[str, str], now: int) -> list[tuple[object, ...]]:
+    """Nodes as rows of a table."""
+    return [
         (
             one.uuid,
             names.get(one.node_type, one.node_type),
@@ -33,6 +34,10 @@ def _show(found: list[Node], names: dict[str, str], now: int) -> None:
         )
         for one in found
     ]
+
+
+def _show(found: list[Node], names: dict[str, str], now: int) -> None:
+    rows = node_rows(found, names, now)
     headers = ("NODE", "TYPE", "STATE", "RUNNING", "ROLES", "PROCESS", "LAST BEAT")
     print_table(headers, rows, nothing="No nodes. Start one with: rota up, or rota worker")
     for one in found:

@@ -17,13 +17,14 @@ def queues(target: Target) -> None:
     verb = click.get_current_context().invoked_subcommand
     if verb is None:
         with target.open() as rota:
-            shapes = _shapes(rota)
+            shapes = queue_shapes(rota)
         answer(shapes, as_json=target.as_json, show=lambda: _show(shapes))
     elif target.has_options:
         raise click.UsageError(f"put options behind the verb: rota queues {verb} NAME --store URL")
 
 
-def _shapes(rota: Engine) -> list[QueueShape]:
+def queue_shapes(rota: Engine) -> list[QueueShape]:
+    """All queues, with their jobs by state."""
     paused = rota.store.paused_queues()
     nodes = rota.store.list_nodes(since=rota.clock.now() - DEAD_AFTER_MS)
     return [

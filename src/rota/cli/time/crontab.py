@@ -1,11 +1,11 @@
 """Reads crontabs: what a user's `crontab -l` prints, and the files of /etc/cron.d, which name a user in each line.
 
-Rota does what cron does: a job starts also while the last one runs, and nothing is made up for. What it cannot do is
-told: run as another user, send mail, or start something at boot.
+Rota does what cron does: a job runs in the user's home, starts also while the last one runs, and nothing is made up
+for. What it cannot do is told: run as another user, send mail, or start something at boot.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -17,6 +17,15 @@ _FIELDS = re.compile(r"(@every\s+\S+|@\S+|(?:\S+\s+){4}\S+)(?:\s+(.*))?", re.DOT
 _WORD = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_NAME = 100
 _ZONES = ("CRON_TZ", "TZ")
+DIFFERENCES = (
+    "commands run in bash, with the worker's own variables and PATH, where cron has /bin/sh and /usr/bin:/bin",
+    "what they print is kept as their log (`rota logs`), and nothing is mailed",
+    "they run on any node of their node type, as the user of its worker",
+)
+"""How a job of Rota's is not like one of cron's, whatever its line says."""
+
+HomeOf = Callable[[str | None], str | None]
+"""The home of a user, or of whoever asks; None if it is not known here."""
 
 
 class CronLine(Struct, frozen=True, kw_only=True):
@@ -30,6 +39,8 @@ class CronLine(Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     tz: str | None
     user: str | None
+    home: str | None = None
+    """Where it runs."""
 
 
 class Crontab(Struct, frozen=True):
@@ -38,18 +49,37 @@ class Crontab(Struct, frozen=True):
     """What was left out or will be different, one sentence each."""
 
 
-def read_crontab(text: str, label: str, *, has_users: bool, tz: str) -> Crontab:
-    """The lines of a crontab. `label` begins their names; `tz` is the zone unless the file names one."""
-    reader = _Reader(label, has_users=has_users, tz=tz)
-    lines = [line for number, raw in enumerate(text.splitlines(), 1) if (line := reader.read(number, raw))]
+def read_crontab(text: str, label: str, *, has_users: bool, tz: str, home_of: HomeOf = lambda user: None) -> Crontab:
+    """The lines of a crontab. `label` begins their names; `tz` is the zone unless the file names one. All lines that
+    cannot be read are told at once."""
+    reader = _Reader(label, has_users=has_users, tz=tz, home_of=home_of)
+    lines: list[CronLine] = []
+    faults: list[InvalidInput] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        try:
+            line = reader.read(number, raw)
+        except InvalidInput as fault:
+            faults.append(fault)
+        else:
+            lines += [line] if line else []
+    _refuse(faults)
     return Crontab(lines, list(dict.fromkeys(reader.notes)))
+
+
+def _refuse(faults: list[InvalidInput]) -> None:
+    if len(faults) > 1:
+        told = "".join(f"\n  {fault}" for fault in faults)
+        raise InvalidInput("crontab", f"{len(faults)} lines cannot be read, and nothing was taken over:{told}")
+    for fault in faults:
+        raise fault
 
 
 class _Reader:
     """Goes through a crontab from the top: a variable holds for the lines below it."""
 
-    def __init__(self, label: str, *, has_users: bool, tz: str) -> None:
+    def __init__(self, label: str, *, has_users: bool, tz: str, home_of: HomeOf) -> None:
         self._label = label
+        self._home_of = home_of
         self._has_users = has_users
         self._tz = tz
         self._environment: dict[str, str] = {}
@@ -95,8 +125,22 @@ class _Reader:
         name = self._name(rest)
         environment = dict(self._environment)
         return CronLine(
-            number=number, name=name, cron=found[1], script=script, environment=environment, tz=self._tz, user=user
+            number=number,
+            name=name,
+            cron=found[1],
+            script=script,
+            environment=environment,
+            tz=self._tz,
+            user=user,
+            home=self._home(number, user),
         )
+
+    def _home(self, number: int, user: str | None) -> str | None:
+        """Cron begins there; a variable HOME says another place."""
+        home = self._environment.get("HOME") or self._home_of(user)
+        if home is None and user is not None:
+            self._note(number, f"the home of {user} is not known here, so it runs where the worker was started")
+        return home
 
     def _check_times(self, number: int, cron: str) -> None:
         try:

@@ -1,5 +1,6 @@
 """`rota import`: take over schedules from elsewhere."""
 
+import pwd
 from pathlib import Path
 from typing import TextIO
 
@@ -8,7 +9,7 @@ from msgspec import structs
 
 from rota.cli.show import Shape, answer, print_table, talk
 from rota.cli.target import Target, takes_target
-from rota.cli.time.crontab import CronLine, Crontab, read_crontab
+from rota.cli.time.crontab import DIFFERENCES, CronLine, Crontab, read_crontab
 from rota.clock import SystemClock
 from rota.engine.definitions.built_in import ensure_default_node_type
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
@@ -59,13 +60,28 @@ def crontab(
     zone = parse_zone("--tz", tz) if tz else machine_zone()
     path = Path("crontab" if file.name in ("-", "<stdin>") else file.name)
     users = _is_system(path) if has_users is None else has_users
-    found = read_crontab(_text(file), check_name("--label", label or path.stem), has_users=users, tz=zone)
+    name = check_name("--label", label or path.stem)
+    found = read_crontab(_text(file), name, has_users=users, tz=zone, home_of=_home_of)
     if not dry_run:
         with target.open(may_create=True) as rota:
             _make(rota, found, node_type, paused=paused)
     notes = [*found.notes, *(hint for line in found.lines for hint in _hints(line))]
-    shape = {"lines": [_shape(line) for line in found.lines], "notes": notes, "dry_run": dry_run}
+    shape = {
+        "lines": [_shape(line) for line in found.lines],
+        "notes": notes,
+        "differences": list(DIFFERENCES),
+        "dry_run": dry_run,
+    }
     answer(shape, as_json=target.as_json, show=lambda: _show(found, notes))
+
+
+def _home_of(user: str | None) -> str | None:
+    if user is None:
+        return str(Path.home())
+    try:
+        return pwd.getpwnam(user).pw_dir
+    except KeyError:
+        return None
 
 
 def _is_system(file: Path) -> bool:
@@ -99,6 +115,8 @@ def _job_type(line: CronLine, node_type: str, uuid: str) -> JobType:
     metadata: dict[str, object] = {"command": line.script}
     if line.environment:
         metadata["environment"] = line.environment
+    if line.home:
+        metadata["cwd"] = line.home
     return JobType(uuid=uuid, name=line.name, executor="bash", metadata=metadata, node_type=node_type)
 
 
@@ -126,6 +144,7 @@ def _shape(line: CronLine) -> Shape:
         "command": line.script,
         "environment": line.environment,
         "user": line.user,
+        "home": line.home,
     }
 
 
@@ -142,3 +161,5 @@ def _show(found: Crontab, notes: list[str]) -> None:
     print_table(("LINE", "NAME", "WHEN", "COMMAND"), rows, nothing="There is nothing to take over.")
     for note in notes:
         talk(note)
+    if found.lines:
+        talk(f"Different from cron: {'; '.join(DIFFERENCES)}.")

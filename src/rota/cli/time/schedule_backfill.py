@@ -1,10 +1,10 @@
 """`rota schedule backfill`: jobs for times that are over."""
 
-import sys
 import time
 
 import click
 
+from rota.cli.progress import progress_bar
 from rota.cli.show import Shape, answer, as_fields, moment_in, print_facts, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
@@ -111,12 +111,10 @@ def _progress(target: Target, name: str, backfill_id: str, *, waits: bool) -> No
 def _wait(rota: Engine, name: str, backfill_id: str) -> None:
     """Until all jobs have ended, with a bar on a terminal."""
     counts = rota.backfills.progress(name, backfill_id)
-    with click.progressbar(length=sum(counts.values()), file=sys.stderr, label="Backfill") as bar:
-        ended = 0
+    with progress_bar("Backfill", sum(counts.values())) as tell:
         while True:
-            now_ended = sum(counts[state] for state in FINAL_STATES)
-            bar.update(now_ended - ended)
-            ended = now_ended
+            ended = sum(counts[state] for state in FINAL_STATES)
+            tell(ended)
             if ended >= sum(counts.values()):
                 return
             time.sleep(_LOOK_S)

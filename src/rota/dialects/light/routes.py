@@ -1,38 +1,40 @@
 """The HTTP API of the light scheduler: the two operations of its document, under their own names."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, structs
 
 from rota.dialects.light.opening import scheduler_of
 from rota.dialects.light.options import options_of
 from rota.dialects.light.status import MANNER
 from rota.engine.keys.access import Scope
 from rota.engine.light.scheduler import MAX_PAGE, DefinitionQuery, LightScheduler
-from rota.model.light.definition import TaskDefinition, check_key_part, read_definition, read_unit
+from rota.model.light.definition import KeyPart, TaskDefinition, check_key_part, read_definition, read_unit
+from rota.model.triggers.interval import TimeUnit
 from rota.server.api import Api
 from rota.server.operations import Call, Operation, Routes
 from rota.settings import Settings
 from rota.store import Store
 
 PATH = "/schedulers"
+Unit = Annotated[str, Meta(extra_json_schema={"enum": [unit.value for unit in TimeUnit]})]
 _NAMES = {"send_task": "sendScheduleTask", "get_definitions": "getScheduleTaskDefinitions"}
 
 
 class NeededParameters(Struct, frozen=True):
     """Which definition."""
 
-    host: str
-    name: str
-    unit: str
+    host: KeyPart
+    name: KeyPart
+    unit: Unit
 
 
 class OptionalParameters(Struct, frozen=True):
     """Which definitions; all, unless told."""
 
-    host: str | None = None
-    name: str | None = None
-    unit: str | None = None
+    host: KeyPart | None = None
+    name: KeyPart | None = None
+    unit: Unit | None = None
 
 
 def make_operations(settings: Settings, store: Store) -> list[Operation]:

@@ -12,6 +12,7 @@ from itertools import groupby
 from msgspec import Struct, structs
 
 from rota.dialects.synchrony import keys
+from rota.dialects.synchrony.definition_hashes import JobTypes
 from rota.dialects.synchrony.shapes import JobRecord, dead_letter, read_record
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
@@ -79,11 +80,24 @@ class Adoption:
         except NotFound as error:
             if not is_last_word:
                 raise
-            return Verdict(entry, None, str(error))
+            return Verdict(entry, None, self._why_unknown(error))
         except RotaError as error:
             return Verdict(entry, None, str(error))
         except Exception as error:  # whatever it is: an entry that cannot be judged must not lie in the way of others
             return Verdict(entry, None, f"{type(error).__name__}: {error}")
+
+    def _why_unknown(self, error: NotFound) -> str:
+        """A job type that is unknown here may be defined among Synchrony's keys, in a way that cannot be used."""
+        text = self._access.ask("hget", keys.JOB_TYPES, error.name) if error.kind == "job type" else None
+        if text is None:
+            return str(error)
+        try:
+            JobTypes(self._engine.definitions).take(error.name, text)
+        except StoreError:
+            raise
+        except RotaError as fault:
+            return f"its job type {error.name} in {keys.JOB_TYPES} cannot be used: {fault}"
+        return str(error)
 
     def _spec(self, record: JobRecord, now: int) -> JobSpec:
         job_type = check_id("job_type_uuid", record.job_type_uuid)

@@ -1,11 +1,10 @@
 """Tasks, as the task manager has them: a scheduler that adds them, a worker that runs them, and the Redis keys in which
 both are seen.
 
-task.py        a task   (reading.py, writing.py: from and to JSON)
+entity/        a task: read, planned as a schedule, seen from its schedule and its job, written
 names.py       its names among schedules, job types and node types
-planning.py    the schedule that it is to the engine; view.py: what it is, seen from its schedule and its job
 tasks.py       what can be done with tasks   (cleaning.py: with all of them)
-backend.py     the contract of a backend; store_backend.py: Rota's own   (delivery.py: a run on its way to a handler)
+backends/      the contract of a backend, and Rota's own
 scheduler.py   `rota.Scheduler`
 worker.py      `rota.Worker`
 shown.py       what others see; opening.py: where   (options.py: `tasks:` of the configuration file)

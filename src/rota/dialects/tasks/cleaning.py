@@ -2,8 +2,8 @@
 
 from msgspec import structs
 
+from rota.dialects.tasks.entity.task import Task, TaskStatus
 from rota.dialects.tasks.shown import Cleaned
-from rota.dialects.tasks.task import Task, TaskStatus
 from rota.dialects.tasks.tasks import Tasks
 from rota.errors import Conflict, NotFound
 

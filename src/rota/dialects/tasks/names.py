@@ -13,7 +13,7 @@ from rota.settings.definition_ids import definition_uuid
 
 OWNER = "tasks"
 """Who the definitions of tasks belong to."""
-FUNCTION = "rota.dialects.tasks.delivery:deliver"
+FUNCTION = "rota.dialects.tasks.backends.delivery:deliver"
 PREFIX_LABEL = "task_prefix"
 """The label of a job type that says which tasks it is of."""
 MAX_ID = 256

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from rota.dialects.tasks.task import Task
+from rota.dialects.tasks.entity.task import Task
 
 
 class Cleaned(Struct, frozen=True, kw_only=True):

@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 
-from rota.dialects.tasks.backend import Backend
+from rota.dialects.tasks.backends.backend import Backend
+from rota.dialects.tasks.backends.store_backend import StoreBackend
+from rota.dialects.tasks.entity.task import Task
 from rota.dialects.tasks.names import names_of
-from rota.dialects.tasks.store_backend import StoreBackend
-from rota.dialects.tasks.task import Task
 from rota.errors import InvalidInput
 from rota.model.limits import check_range
 from rota.model.node import MAX_THREADS

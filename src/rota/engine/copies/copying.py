@@ -44,7 +44,7 @@ class Copied(Struct, kw_only=True):
 
 
 class Copying:
-    """One copy. `tell` hears of every step how many jobs it brought."""
+    """One copy. `tell` hears after every step how many jobs were brought so far."""
 
     def __init__(self, source: Store, target: Store, *, tell: Callable[[int], None] = lambda jobs: None) -> None:
         self._source = source
@@ -94,7 +94,7 @@ class Copying:
                 self._copy_logs(queue, job.id, progress.get(job.id))
         self._copied.jobs += len(kept)
         self._copied.given_back += sum(before != after for before, after in zip(readable, kept, strict=True))
-        self._tell(len(jobs))
+        self._tell(self._copied.jobs)
         return len(kept)
 
     def _is_unreadable(self, job: Job) -> bool:

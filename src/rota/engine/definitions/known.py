@@ -45,7 +45,7 @@ class KnownDefinitions:
 
     @property
     def awaits_jobs(self) -> bool:
-        """Whether any end of a job is waited for, as far as known."""
+        """Whether any end of a job is waited for by a configuration, as far as known."""
         return self._view.awaits_jobs
 
     def node_types(self) -> list[NodeType]:

@@ -1,6 +1,6 @@
 """Ends of jobs as events. The store writes an event into the outbox of the queue in the step that ends a job, if some
-configuration waits for jobs of that type; this duty takes the outboxes. Any number may run: a configuration knows an
-event by its id.
+configuration waits for jobs of that type, or the flow that the job is part of goes on; this duty takes the outboxes.
+Any number may run: a configuration knows an event by its id, and a flow its jobs.
 
 Such an event's time is that of its taking, each a little later than the one before. Ends are told by many nodes in no
 certain order; by the time of the end itself, one that is told late could be older than the job which another has made
@@ -11,7 +11,10 @@ from msgspec import structs
 
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.events.events import Events
+from rota.engine.jobs.flow_queues import FlowQueues
+from rota.engine.jobs.flows import Flows
 from rota.model.events.event import Event
+from rota.model.settlement import job_of_event
 from rota.store.store import Store
 
 EVERY_S = 0.25
@@ -21,8 +24,12 @@ _PER_ROUND = 500
 class Outbox:
     """A duty: `run_once` takes what is in the outboxes of all queues."""
 
-    def __init__(self, store: Store, definitions: Definitions, events: Events) -> None:
+    def __init__(
+        self, store: Store, definitions: Definitions, events: Events, flows: Flows, flow_queues: FlowQueues
+    ) -> None:
         self._store = store
+        self._flows = flows
+        self._flow_queues = flow_queues
         self._definitions = definitions
         self._events = events
         self._last_time = 0
@@ -30,16 +37,22 @@ class Outbox:
 
     def run_once(self, now: int) -> float:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
+        taken = [self.take(queue, now) for queue in self._queues(now)]
+        return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
+
+    def _queues(self, now: int) -> list[str]:
+        """Where ends may be that somebody waits for."""
         # One more round after the last configuration has gone: what is left must not surprise one that comes later.
         was_idle, self._is_idle = self._is_idle, not self._definitions.awaits_jobs
         if was_idle and self._is_idle:
-            return EVERY_S
-        taken = [self._take(node_type.uuid, now) for node_type in self._definitions.known_node_types()]
-        return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
+            return self._flow_queues.all(now)
+        return [node_type.uuid for node_type in self._definitions.known_node_types()]
 
-    def _take(self, queue: str, now: int) -> int:
+    def take(self, queue: str, now: int) -> int:
+        """Take what is in the outbox of one queue; returns how many ends these were."""
         events = self._store.read_outbox(queue, limit=_PER_ROUND)
         if events:
+            self._flows.go_on([job_of_event(event) for event in events])
             now = min(now, self._store.now())  # after the time of an event, older ones count for nothing
             self._events.post([self._dated(event, now) for event in events])
             self._store.clear_outbox(queue, events)

@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 
 from rota.clock import Clock
 from rota.engine.audit.record import Change, recorded
+from rota.engine.jobs.flows import Flows
 from rota.errors import Conflict, NotFound
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.store.jobs import CancelAnswer, JobQuery
@@ -39,9 +40,10 @@ class JobChanges:
     Of those in common at most `MOST_CHANGED` in one call; a dry run only counts.
     """
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, flows: Flows) -> None:
         self._store = store
         self._clock = clock
+        self._flows = flows
 
     def find(self, job_id: str) -> Job:
         job = self._store.find_jobs([job_id])[0]
@@ -64,7 +66,12 @@ class JobChanges:
         def cancel() -> list[CancelAnswer]:
             return self._store.cancel_jobs(job_ids, now=self._clock.now())
 
-        return self._recorded("cancel", job_ids, cancel, lambda answer: answer in _CANCELLED)
+        answers = self._recorded("cancel", job_ids, cancel, lambda answer: answer in _CANCELLED)
+        # One that waited has ended here and now, and no outbox tells the flow that it may have been part of.
+        pairs = zip(job_ids, answers, strict=True)
+        if ended := [job_id for job_id, answer in pairs if answer is CancelAnswer.CANCELLED]:
+            self._flows.go_on(ended)
+        return answers
 
     def retry(self, job_id: str) -> None:
         """Bring a failed or cancelled job back into its queue, as new."""

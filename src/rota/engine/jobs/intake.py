@@ -8,14 +8,16 @@ from msgspec import Struct
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
+from rota.engine.jobs.flow_queues import FlowQueues
 from rota.engine.jobs.spec import make_spec
 from rota.engine.keys.access import Caller
 from rota.engine.keys.rights import check_may_enqueue
 from rota.errors import InvalidInput, NotAllowed, NotFound
+from rota.model.flow import Flow
 from rota.model.ids import check_id, new_id
 from rota.model.job import MAX_PRIORITY, Cause, JobSpec
 from rota.model.job_type import MAX_TIMEOUT_MS, check_unique_key
-from rota.model.limits import check_payload, check_range, encode_json
+from rota.model.limits import MAX_PAYLOAD_BYTES, check_payload, check_range, encode_json
 from rota.model.retry import RetryPolicy
 from rota.model.triggers.durations import check_duration
 from rota.store.jobs import Admission
@@ -46,6 +48,8 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timeout_ms: int | None = None
     retry: RetryPolicy | None = None
     cause: Cause | None = None
+    flow: Flow | None = None
+    """The flow that it is part of."""
     id: str | None = None
     """The caller's own id: handing the same job in again makes no second one."""
 
@@ -57,6 +61,7 @@ class Intake:
         self._store = store
         self._definitions = definitions
         self._clock = clock
+        self.flow_queues = FlowQueues(store)
 
     def enqueue(
         self, requests: Sequence[JobRequest], *, by: Caller | None = None, named: str | None = None
@@ -112,7 +117,17 @@ class Intake:
             timeout_ms=_timeout(request),
             retry=_retry(request),
             cause=_cause(request),
+            flow=None if request.flow is None else self._checked_flow(request.flow, queue),
         )
+
+    def _checked_flow(self, flow: Flow, queue: str) -> Flow:
+        """What follows is kept with each job of the stage before it, so all of it together must be small."""
+        calls = [call for stage in flow.rest for call in stage.calls]
+        size = sum(len(check_payload(f"{call.job_type}.arguments", call.arguments)) for call in calls)
+        if size > MAX_PAYLOAD_BYTES:
+            raise InvalidInput("flow", f"has {size} bytes of arguments in later stages, more than {MAX_PAYLOAD_BYTES}")
+        self.flow_queues.note(queue)
+        return flow
 
 
 def _run_at(request: JobRequest, now: int) -> int | None:

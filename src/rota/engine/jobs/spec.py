@@ -1,5 +1,6 @@
 """The one place in which a job is made. People, programs, schedules, backfills and events all come through here."""
 
+from rota.model.flow import Flow
 from rota.model.job import Cause, JobSpec
 from rota.model.job_type import JobType
 from rota.model.retry import RetryPolicy
@@ -19,6 +20,7 @@ def make_spec(
     lock_key: str | None = None,
     timeout_ms: int | None = None,
     retry: RetryPolicy | None = None,
+    flow: Flow | None = None,
 ) -> JobSpec:
     """A job of a type. Its unique key is the caller's own before the one of the type's rule; its lock is that of the
     type's rule before the caller's own."""
@@ -35,5 +37,6 @@ def make_spec(
         timeout_ms=timeout_ms,
         retry=retry,
         cause=cause,
+        flow=flow,
         series=job_type.series,
     )

@@ -43,6 +43,11 @@ class Watch:
             time.sleep(self.next_pause_s())
         return job
 
+    def until_made(self) -> None:
+        """Wait for a job that is yet to be made."""
+        while self._store.find_jobs([self._job_id])[0] is None:
+            time.sleep(self.next_pause_s())
+
     def look(self, show: Callable[[LogEntry], None] | None = None) -> Job:
         """The job now: one look, for whoever waits in another way between two of them."""
         # The state is read before the lines: whatever a job logged is there when it has ended.

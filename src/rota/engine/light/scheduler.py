@@ -1,8 +1,8 @@
 """What a light scheduler promises, wherever it keeps its definitions: in the store, or in Kafka."""
 
-from typing import Protocol
+from typing import Annotated, Protocol
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from rota.model.light.definition import TaskDefinition, TaskKey
 from rota.model.triggers.interval import TimeUnit
@@ -16,7 +16,7 @@ class DefinitionQuery(Struct, frozen=True):
     host: str | None = None
     name: str | None = None
     unit: TimeUnit | None = None
-    limit: int = 100
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE)] = 100
     cursor: str | None = None
 
     @property

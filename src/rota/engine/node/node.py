@@ -17,7 +17,6 @@ from rota.clock import NodeClock
 from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
-from rota.engine.events.outbox import Outbox
 from rota.engine.executors.event import EventExecutor
 from rota.engine.executors.executor import Executor
 from rota.engine.executors.registry import ExecutorRegistry
@@ -287,7 +286,7 @@ class Node:
         if SCHEDULER not in self._options.roles:
             return []
         ticker = Ticker(self._store, self._definitions, node=self.uuid, observers=self._observers)
-        return [ticker, Outbox(self._store, self._definitions, self.engine.events)]
+        return [ticker, self.engine.outbox]
 
     async def _drive(self, duty: Duty, thread: StoreThread) -> None:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""

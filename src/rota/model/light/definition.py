@@ -4,13 +4,13 @@
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from rota.errors import InvalidInput
 from rota.model.limits import MAX_PAYLOAD_BYTES, check_range, encode_json
-from rota.model.topic import check_topic
+from rota.model.topic import MAX_TOPIC_LENGTH, check_topic
 from rota.model.triggers.durations import MAX_INTERVAL_MS
 from rota.model.triggers.interval import TimeUnit
 from rota.model.triggers.zones.offsets import MAX_SECONDS
@@ -20,6 +20,8 @@ MAX_KEY_LENGTH = 256
 MAX_INSTANT = MAX_SECONDS * 1000 - 1
 """In the last year for which there are dates, 9998."""
 _AVRO_INT = (1 << 31) - 1
+KeyPart = Annotated[str, Meta(min_length=1, max_length=MAX_KEY_LENGTH)]
+"""The bounds are for the API's document; `read_definition` checks them, in its own words."""
 _FIELDS = ("host", "name", "action", "frequency", "topic", "start", "data")
 
 
@@ -44,7 +46,7 @@ class TaskFrequency(Struct, frozen=True, rename={"time_unit": "timeUnit"}):
     """Every `time` units."""
 
     time_unit: TimeUnit
-    time: int
+    time: Annotated[int, Meta(ge=1, le=_AVRO_INT)]
 
     @property
     def period_ms(self) -> int:
@@ -54,13 +56,15 @@ class TaskFrequency(Struct, frozen=True, rename={"time_unit": "timeUnit"}):
 class TaskDefinition(Struct, frozen=True, kw_only=True):
     """Which task goes to which topic, and when. As JSON it has the fields and the order of the Avro schema."""
 
-    host: str
-    name: str
+    host: KeyPart
+    name: KeyPart
     action: Action = Action.INSERT
     frequency: TaskFrequency | None = None
     """None for a task that is sent once."""
-    topic: str
-    start: int | None = None
+    topic: Annotated[str, Meta(max_length=MAX_TOPIC_LENGTH)]
+    """To DELETE a definition, none is needed."""
+    start: Annotated[int, Meta(ge=0, le=MAX_INSTANT)] | None = None
+    """Epoch milliseconds; without it, the next exact unit, or now."""
     data: dict[str, str] | None = None
 
     @property

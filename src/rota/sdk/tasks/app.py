@@ -27,6 +27,7 @@ from rota.sdk.tasks.task import C, P, R, TaskFunction
 
 if TYPE_CHECKING:
     from rota.engine.engine import Engine
+    from rota.engine.executors.registry import ExecutorRegistry
     from rota.host.host import Host
     from rota.settings import Settings
 
@@ -96,6 +97,15 @@ class Rota:
     def url(self) -> str | None:
         """Of the store, if the app names one."""
         return self._connection.url
+
+    def lent(self, engine: "Engine") -> "AbstractContextManager[None]":
+        """Use an engine that somebody else opened and will close, until the end of the block: for tests."""
+        return self._connection.lent(engine)
+
+    def provide_functions(self, executors: "ExecutorRegistry") -> None:
+        """Bring the tasks into the store, and have these executors call their functions: for whoever runs jobs."""
+        self._registry.ensure_declared()
+        self._registry.provide_functions(executors)
 
     def close(self) -> None:
         """Give up the connections to the store; the next use opens them again."""

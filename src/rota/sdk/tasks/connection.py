@@ -2,7 +2,8 @@
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,16 @@ class Connection:
             self.close()
         self.url = settings.store
         self._settings = settings
+
+    @contextmanager
+    def lent(self, engine: "Engine") -> "Iterator[None]":
+        """Use an engine that somebody else opened and will close, until the end of the block."""
+        before = self._engines, self._pid
+        self._engines, self._pid = [engine], os.getpid()
+        try:
+            yield
+        finally:
+            self._engines, self._pid = before
 
     def close(self) -> None:
         """Give up what is open; the next use opens it again."""

@@ -56,6 +56,17 @@ class Handle(Struct, Generic[R], frozen=True, eq=False, gc=False):
         except WaitedTooLong:
             raise self._late(timeout) from None
 
+    def get_when_made(self, timeout: float | None = None) -> R:
+        """The same as `get` for a job that is yet to be made."""
+        from rota.engine.jobs.watch import WaitedTooLong
+
+        watch = self._watch(timeout)
+        try:
+            watch.until_made()
+            return self._result(watch.until_ended())
+        except WaitedTooLong:
+            raise self._late(timeout) from None
+
     async def aget(self, timeout: float | None = None) -> R:
         """The same as `get`, without blocking the event loop or a thread meanwhile."""
         import asyncio

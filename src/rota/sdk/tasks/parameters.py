@@ -37,6 +37,19 @@ class Parameters:
             return found
         return self._bound(args, kwargs)
 
+    def some_arguments(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """The same for a call in which some may still be missing."""
+        try:
+            found = self._signature.bind_partial(*args, **kwargs).arguments
+        except TypeError as error:
+            raise InvalidInput("arguments", f"{self._task}{self._signature}: {error}") from None
+        rest = found.pop(self._rest, {}) if self._rest else {}
+        return {**found, **rest}
+
+    def first_free(self, given: Mapping[str, object]) -> str | None:
+        """The first parameter that is not given yet."""
+        return next((name for name in self._positional if name not in given), None)
+
     def _bound(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
         """The same as Python itself does it, which takes twice as long and knows what is wrong."""
         try:

@@ -12,6 +12,7 @@ from rota.sdk.tasks.plan import Plan
 
 if TYPE_CHECKING:
     from rota.engine.engine import Engine
+    from rota.engine.executors.registry import ExecutorRegistry
     from rota.engine.jobs.intake import JobRequest
     from rota.store.jobs import Admission
 
@@ -44,10 +45,22 @@ class TaskRegistry:
 
     def submit(self, requests: "Sequence[JobRequest]", named: str | None = None) -> "list[Admission]":
         """Hand jobs in. What the tasks are is brought into the store before the first of them."""
-        engine = self.connection.engine
-        if self._declared != (engine, len(self.tasks)):
+        self.ensure_declared()
+        return self.connection.engine.intake.enqueue(requests, named=named)
+
+    def ensure_declared(self) -> None:
+        """Bring what the tasks are into the store, unless this engine was told of all of them."""
+        if self._declared != (self.connection.engine, len(self.tasks)):
             self.declare(removes=False)
-        return engine.intake.enqueue(requests, named=named)
+
+    def provide_functions(self, executors: "ExecutorRegistry") -> None:
+        """Have a process call the functions of this program, instead of importing them by name."""
+        from rota.engine.executors.python.python import PythonExecutor
+
+        executor = executors.get("python")
+        assert isinstance(executor, PythonExecutor)
+        for task in self.tasks.values():
+            executor.provide(task.plan.function, task.function)
 
     def declare(self, *, removes: bool) -> None:
         """Bring job types and schedules of the tasks into the store. With `removes`, what the app has there and no

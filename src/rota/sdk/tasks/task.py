@@ -5,6 +5,7 @@ from functools import cache, update_wrapper
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, Unpack
 
 from rota.errors import InvalidInput
+from rota.sdk.tasks.flow import Call, CanFollow, Flow, flow_of
 from rota.sdk.tasks.handle import Handle
 from rota.sdk.tasks.options import CallOptions, read_duration, read_instant, read_retries, refuse_unknown
 from rota.sdk.tasks.parameters import Parameters
@@ -84,6 +85,28 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
         super().__init__(registry, plan.name, parameters, {"priority": plan.priority} if plan.priority else {})
         self.__rota_function__ = function
         update_wrapper(self, function)
+
+    def step(self, *args: object, **kwargs: object) -> Flow:
+        """This task as a part of a flow, with all of its arguments or, where it gets the result of what is before it,
+        all but one: `fetch.step(url).then(parse).enqueue()`."""
+        priority = self._fields.get("priority", 0)
+        assert isinstance(priority, int)
+        return flow_of(
+            Call(
+                registry=self._registry,
+                name=self.name,
+                parameters=self._parameters,
+                arguments=self._parameters.some_arguments(args, kwargs),
+                priority=priority,
+            )
+        )
+
+    def as_flow(self) -> Flow:
+        return self.step()
+
+    def then(self, other: CanFollow, *, although_failed: bool = False) -> Flow:
+        """This task without arguments, and then another: see `Flow.then`."""
+        return self.step().then(other, although_failed=although_failed)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> C:
         return self.__rota_function__(*args, **kwargs)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rota.engine.executors.python.python import PythonExecutor
 from rota.engine.node.options import SCHEDULER, WORKER
 from rota.host.host import Host, hosted
 from rota.sdk.tasks.registry import TaskRegistry
@@ -17,9 +16,6 @@ def hosted_tasks(registry: TaskRegistry, settings: Settings, *, burst: bool) -> 
     registry.declare(removes=True)
     roles = frozenset({WORKER}) if burst else frozenset({WORKER, SCHEDULER})
     with hosted(settings, roles, store=registry.connection.engine.store) as host:
-        executor = host.engine.executors.get("python")
-        assert isinstance(executor, PythonExecutor)
-        for task in registry.tasks.values():
-            executor.provide(task.plan.function, task.function)
+        registry.provide_functions(host.engine.executors)
         host.stops_when_empty = burst
         yield host

@@ -7,12 +7,12 @@ from msgspec import Meta, Struct
 from rota.engine.events.explaining import evaluations_of, explanation_of
 from rota.engine.events.request import read_event
 from rota.engine.keys.access import Scope
-from rota.model.events.configuration import ClockKind, Late, Match
+from rota.model.events.configuration import MAX_LIFE_S, ClockKind, Late, Match
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
 from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
-from rota.server.routes.events import NewEvent
+from rota.server.routes.events import NewEvent, Outcome, Text
 from rota.shapes import fields
 from rota.shapes.events import (
     ConfigurationShape,
@@ -33,19 +33,19 @@ routes = Routes("configurations")
 Limit = Annotated[int, Meta(ge=1, le=1000)]
 
 
-class NewDependency(Struct, frozen=True, kw_only=True):
+class NewDependency(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Events to wait for, or `all_of` or `any_of` a list of such."""
 
     type: str | None = None
-    resourceId: str | None = None  # noqa: N815 a key of the event specification
-    lifeDuration: Annotated[int, Meta(ge=0)] | str | None = None  # noqa: N815
+    resourceId: Text | None = None  # noqa: N815 a key of the event specification
+    lifeDuration: Annotated[int, Meta(ge=0, le=MAX_LIFE_S)] | Annotated[str, Meta(pattern="^[0-9]+$")] | None = None  # noqa: N815
     match: Match | None = None
-    outcome: str | None = None
-    all_of: "list[NewDependency] | None" = None
-    any_of: "list[NewDependency] | None" = None
+    outcome: Outcome | None = None
+    all_of: "Annotated[list[NewDependency], Meta(min_length=1)] | None" = None
+    any_of: "Annotated[list[NewDependency], Meta(min_length=1)] | None" = None
 
 
-class NewJobOfConfiguration(Struct, frozen=True, kw_only=True):
+class NewJobOfConfiguration(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A job type, or an executor with its metadata."""
 
     job_type: fields.Reference | None = None
@@ -55,7 +55,7 @@ class NewJobOfConfiguration(Struct, frozen=True, kw_only=True):
     metadata: dict[str, object] | None = None
 
 
-class NewConfiguration(Struct, frozen=True, kw_only=True):
+class NewConfiguration(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which events make which job. Without a job it writes a line to the log."""
 
     name: fields.Name

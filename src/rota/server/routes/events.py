@@ -8,6 +8,8 @@ from starlette.responses import Response
 from rota.engine.events.events import EventAnswer
 from rota.engine.events.request import MAX_EVENTS, read_event, read_events
 from rota.engine.keys.access import Scope
+from rota.model.events.event import MAX_EVENT_ID, MAX_RESOURCE
+from rota.model.job import FINAL_STATES
 from rota.server.answers import Json, Refusal
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
@@ -23,10 +25,12 @@ from rota.shapes.events import (
 
 routes = Routes("events")
 
-Text = Annotated[str, Meta(min_length=1, max_length=1024)]
+Text = Annotated[str, Meta(min_length=1, max_length=MAX_RESOURCE)]
+EventId = Annotated[str, Meta(min_length=1, max_length=MAX_EVENT_ID)]
+Outcome = Annotated[str, Meta(extra_json_schema={"enum": sorted(FINAL_STATES)})]
 
 
-class NewEvent(Struct, frozen=True, kw_only=True):
+class NewEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What happened, to what, and when. The type may be written in any case, with spaces or hyphens."""
 
     eventType: Annotated[  # noqa: N815 a key of the event specification
@@ -36,9 +40,9 @@ class NewEvent(Struct, frozen=True, kw_only=True):
         str, Meta(description="ISO 8601 with T or a space; UTC unless it has an offset.")
     ]
     eventResourceId: Text  # noqa: N815
-    eventId: Text | None = None  # noqa: N815
+    eventId: EventId | None = None  # noqa: N815
     """A repeated delivery of the same id counts for nothing."""
-    outcome: str | None = None
+    outcome: Outcome | None = None
     """For JOB: how the job ended."""
 
 

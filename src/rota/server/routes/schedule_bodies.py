@@ -3,15 +3,38 @@
 from typing import Annotated, Any, get_type_hints
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from rota.engine.schedules.backfill import DEFAULT_MOST, MOST, BackfillRequest
 from rota.errors import InvalidInput
 from rota.model.ids import reference
+from rota.model.job import MAX_PRIORITY
 from rota.model.schedules.edits import OTHER_WORDS, changed_request, in_one_word
-from rota.model.schedules.request import ScheduleRequest
+from rota.model.schedules.request import MAX_EXCLUDED, CatchUpRequest, ScheduleRequest
 from rota.model.schedules.schedule import Overlap
+from rota.model.triggers.catch_up import CatchUpMode
+from rota.model.triggers.cron.cron import Days, Dialect
+from rota.model.triggers.cron.fires import Dst
+from rota.model.triggers.durations import MAX_INTERVAL_MS
+from rota.model.triggers.interval import Anchor
 from rota.shapes import fields
+
+
+def _said(**rule: object) -> Meta:
+    """A rule that the OpenAPI document tells, and that the engine checks, with words of its own."""
+    return Meta(extra_json_schema=rule)
+
+
+DialectWord = Annotated[str, _said(enum=[*Dialect])]
+DaysWord = Annotated[str, _said(enum=[*Days])]
+DstWord = Annotated[str, _said(enum=[*Dst])]
+CatchUpWord = Annotated[str, _said(enum=[*CatchUpMode])]
+_OverlapWord = Annotated[str, _said(enum=[*Overlap])]
+_AnchorWord = Annotated[str, _said(enum=[*Anchor])]
+_Priority = Annotated[int, _said(minimum=-MAX_PRIORITY, maximum=MAX_PRIORITY)]
+_Runs = Annotated[int, _said(minimum=1)]
+_Millis = Annotated[int, _said(minimum=0, maximum=MAX_INTERVAL_MS)]
+_Excluded = Annotated[list[Annotated[str, _said(format="date")]], _said(maxItems=MAX_EXCLUDED)]
 
 
 class NewSchedule(ScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -19,11 +42,25 @@ class NewSchedule(ScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fie
 
     job_type: str = ""
     """Name or uuid."""
+    name: fields.Name | None = None
+    dialect: DialectWord = Dialect.AUTO.value
+    days: DaysWord = Days.EITHER.value
+    dst: DstWord = Dst.VIXIE.value
+    interval: _Millis | str | None = None
+    anchor: _AnchorWord | None = None
+    phase: _Millis | str = 0
+    delay: _Millis | str | None = None
+    jitter: _Millis | str = 0
+    max_runs: _Runs | None = None
+    overlap: _OverlapWord | None = None
+    catch_up: CatchUpRequest | CatchUpWord | None = None
+    exclude: _Excluded = field(default_factory=list)
+    priority: _Priority = 0
     job_type_uuid: fields.Reference | None = None
     """The same, as Synchrony names it. Its intervals make their jobs whatever still runs, and catch up on nothing,
     unless `overlap` and `catch_up` say otherwise."""
 
-    every: int | str | None = None
+    every: _Millis | str | None = None
     """Another word for `interval`."""
     arguments: dict[str, object] | None = None
     """Another word for `job_arguments`."""
@@ -53,12 +90,12 @@ class WholeSchedule(NewSchedule, frozen=True, kw_only=True, forbid_unknown_field
 class CatchUpChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to change of what happens after downtime; null sets a field back, the others stay."""
 
-    mode: str | UnsetType | None = UNSET
+    mode: CatchUpWord | UnsetType | None = UNSET
     window: str | int | UnsetType | None = UNSET
     max: int | UnsetType | None = UNSET
 
 
-_CHANGEABLE = get_type_hints(WholeSchedule) | {"catch_up": CatchUpChange | str}
+_CHANGEABLE = get_type_hints(WholeSchedule, include_extras=True) | {"catch_up": CatchUpChange | CatchUpWord}
 ScheduleChange: Any = msgspec.defstruct(
     "ScheduleChange",
     [(name, kind | None | UnsetType, UNSET) for name, kind in _CHANGEABLE.items()],

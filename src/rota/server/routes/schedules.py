@@ -17,7 +17,17 @@ from rota.model.triggers.zones.dates import parse_instant
 from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
-from rota.server.routes.schedule_bodies import NewBackfill, NewSchedule, Pause, ScheduleChange, WholeSchedule, change_of
+from rota.server.routes.schedule_bodies import (
+    DaysWord,
+    DialectWord,
+    DstWord,
+    NewBackfill,
+    NewSchedule,
+    Pause,
+    ScheduleChange,
+    WholeSchedule,
+    change_of,
+)
 from rota.shapes import fields
 from rota.shapes.schedules import (
     BackfillPlanShape,
@@ -80,9 +90,9 @@ class CronQuery(NextQuery, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     cron: str
     tz: str = "UTC"
-    dialect: str = "auto"
-    days: str = "either"
-    dst: str = "vixie"
+    dialect: DialectWord = "auto"
+    days: DaysWord = "either"
+    dst: DstWord = "vixie"
 
 
 class FireList(Struct, frozen=True):

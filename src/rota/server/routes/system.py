@@ -1,16 +1,18 @@
 """The server itself: health, version, metrics, and what it offers."""
 
+from functools import lru_cache
+
+import msgspec
 from msgspec import Struct
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from rota import __version__
 from rota.engine.keys.access import NOBODY, OPEN, Scope
 from rota.server import metrics
-from rota.server.answers import Json
 from rota.server.api import Api
 from rota.server.docs import openapi
 from rota.server.docs import page as docs_page
-from rota.server.operations import Call, Routes
+from rota.server.operations import JSON, Call, Operation, Routes
 
 TEXT = "text/plain"
 HTML = "text/html"
@@ -52,13 +54,24 @@ async def show_about(api: Api, call: Call[None, None]) -> About:
 @routes.get("/openapi.json", needs=OPEN)
 async def show_openapi(api: Api, call: Call[None, None]) -> Response:
     """This document."""
-    return Json(openapi.document(api.operations))
+    return Response(_document(api.operations), media_type=JSON)
 
 
 @routes.get("/docs", needs=OPEN, media=HTML)
 async def show_docs(api: Api, call: Call[None, None]) -> Response:
     """The same, as a page to read."""
-    return HTMLResponse(docs_page.page(openapi.document(api.operations)), headers=_DOCS_POLICY)
+    return HTMLResponse(_docs(api.operations), headers=_DOCS_POLICY)
+
+
+# Both are made once: anybody may ask for them, and making them takes the loop's time.
+@lru_cache(maxsize=4)
+def _document(operations: tuple[Operation, ...]) -> bytes:
+    return msgspec.json.encode(openapi.document(operations))
+
+
+@lru_cache(maxsize=4)
+def _docs(operations: tuple[Operation, ...]) -> bytes:
+    return docs_page.page(openapi.document(operations)).encode()
 
 
 @routes.get("/metrics", needs=Scope.METRICS_READ, media=TEXT)

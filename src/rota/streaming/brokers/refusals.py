@@ -4,6 +4,8 @@ for it. Such tasks go to the dead letters for a while, so that they do not stop 
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from confluent_kafka import KafkaError
+
 _LASTS_MS = 60_000
 
 
@@ -12,6 +14,15 @@ class Refused(NamedTuple):
 
     topic: str
     key: bytes | None = None
+
+
+def refusal_of(error: KafkaError, topic: str, key: bytes | None) -> Refused | None:
+    """What the brokers said no to and will again, by the error of one record; None if they did not. Brokers that are
+    away refuse nothing: librdkafka's own errors have negative codes."""
+    if error.code() <= 0 or error.retriable():
+        return None
+    is_large = error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE)
+    return Refused(topic, key if is_large else None)
 
 
 class Refusals:

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from rota.errors import StoreRefused
 from rota.streaming.options import StreamOptions
 
-_TIMEOUT_S = 10.0
+_TIMEOUT_S = 5.0
 _COMPACTED = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
 _DEFAULT = -1
 

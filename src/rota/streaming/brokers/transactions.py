@@ -12,7 +12,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from rota.streaming.brokers.refusals import Refused
+from rota.streaming.brokers.refusals import Refused, refusal_of
 from rota.streaming.options import StreamOptions
 
 _TRY_S = 5.0
@@ -149,8 +149,6 @@ class Transactions:
             self._note_refusal(error, message.topic() or "", key if isinstance(key, bytes) else None)
 
     def _note_refusal(self, error: KafkaError, topic: str, key: bytes | None) -> None:
-        """What the brokers said no to, and will again. Brokers that are away refuse nothing: librdkafka's own errors
-        have negative codes."""
-        if error.code() > 0 and not error.retriable():
-            is_large = error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE)
-            self._refused[Refused(topic, key if is_large else None)] = error.str()
+        refused = refusal_of(error, topic, key)
+        if refused is not None:
+            self._refused[refused] = error.str()

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from rota.engine.executors.output import LogCap, PlainSink
-from rota.engine.executors.sidekiq.job import PushedJob, read_plan
+from rota.engine.executors.sidekiq.job import PushedJob, Timestamps, read_plan, stamp
 from rota.engine.executors.sidekiq.redis import SidekiqRedis
 from rota.engine.executors.sidekiq.watch import Watch
 from rota.model.outcome import Outcome, OutcomeKind
@@ -49,6 +49,47 @@ class Stage:
     def close(self) -> None:
         self.redis.close()
         self._connection.close()
+
+
+OLD, NEW = '{"enqueued_at": 1700000000.25}', '{"enqueued_at": 1700000000250}'
+
+
+@pytest.mark.parametrize(
+    ("process", "neighbour", "kind"),
+    [
+        (None, None, int),
+        (None, OLD, float),
+        (None, NEW, int),
+        (None, "not json", int),
+        (None, '{"enqueued_at": null}', int),
+        ('{"version": "8.0.1"}', OLD, int),
+        ('{"version": "7.3.9"}', NEW, float),
+        ('{"version": "10.0"}', None, int),
+        ('{"hostname": "a Sidekiq 6"}', None, float),
+        ("not json", OLD, int),
+    ],
+)
+def test_timestamps_fit_the_version_of_the_running_sidekiq(
+    process: str | None, neighbour: str | None, kind: type[float]
+) -> None:
+    given = [None if one is None else one.encode() for one in (neighbour, process)]
+
+    found = stamp(Timestamps.AUTO, 1_700_000_000_250_000, *given)
+
+    assert found == (1_700_000_000_250 if kind is int else 1_700_000_000.25)
+    assert type(found) is kind
+
+
+@pytest.mark.parametrize(("version", "kind"), [("7.2.0", float), ("8.0.0", int)])
+def test_a_push_asks_a_process_for_its_version(server: RedisServer, version: str, kind: type[float]) -> None:
+    stage = Stage(server.url)
+    stage.redis.sadd("processes", "host:1:abc")
+    stage.redis.hset("host:1:abc", "info", json.dumps({"version": version}))
+
+    SidekiqRedis(server.url).push(read_plan(stage.run.job_type.metadata), stage.run, [])
+
+    assert type(json.loads(stage.redis.lindex(stage.job.queue_key, 0))["enqueued_at"]) is kind
+    stage.close()
 
 
 @pytest.fixture(scope="module")

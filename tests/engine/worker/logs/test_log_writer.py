@@ -13,8 +13,9 @@ from rota.model.job import JobState
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES
 from rota.store import Store
 from rota.store.logs import LogBatch
+from rota.testing import Faults
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, Faults, until, working
+from tests.engine.working import DEADLINE_S, until, working
 from tests.installation import Installation
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.

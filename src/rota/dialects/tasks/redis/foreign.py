@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from rota.dialects.tasks.entity.reading import read_task
+from rota.dialects.tasks.entity.task import Task
 from rota.dialects.tasks.names import check_task_id
-from rota.dialects.tasks.reading import read_task
-from rota.dialects.tasks.task import Task
 from rota.errors import InvalidInput
 
 MAX_BYTES = 256 * 1024

@@ -4,8 +4,8 @@ import logging
 
 import msgspec
 
+from rota.dialects.tasks.entity.task import Task, TaskStatus
 from rota.dialects.tasks.redis.mirror import Mirror
-from rota.dialects.tasks.task import Task, TaskStatus
 from rota.dialects.tasks.tasks import Tasks
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.store.redis.link.access import RedisAccess

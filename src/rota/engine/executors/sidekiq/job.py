@@ -22,6 +22,8 @@ _KEYS = ("class", "completion", "poll_ms", "queue", "redis", "retry", "timestamp
 _CLASS = re.compile(r"[A-Z][A-Za-z0-9_]*(?:::[A-Z][A-Za-z0-9_]*)*")
 _QUEUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}")
 _MAX_RETRIES = 1000
+_FIRST_WITH_MILLIS = 8
+"""The version of Sidekiq."""
 _LEAST_MILLIS = 100_000_000_000
 """As seconds this is the year 5138, as milliseconds 1973; so it tells them apart."""
 
@@ -41,7 +43,8 @@ class Timestamps(StrEnum):
     """Sidekiq 8 counts in whole milliseconds, those before it in seconds."""
 
     AUTO = "auto"
-    """As the youngest job in the queue has it, otherwise milliseconds; Sidekiq 6 and 7 run such jobs too."""
+    """As the running Sidekiq counts, by its version; while none runs as the youngest job in the queue has it, otherwise
+    milliseconds: Sidekiq 6 and 7 run such jobs too."""
     SECONDS = "seconds"
     MILLIS = "millis"
 
@@ -146,10 +149,23 @@ def make_job(plan: SidekiqPlan, run: Run, args: list[object], created_at: float 
     return PushedJob(jid, msgspec.json.encode(payload), plan)
 
 
-def stamp(timestamps: Timestamps, now_us: int, neighbour: bytes | None) -> float | int:
-    """The present instant as this Sidekiq counts; `neighbour` is a job that already stands in the queue."""
-    is_seconds = timestamps is Timestamps.SECONDS or (timestamps is Timestamps.AUTO and _counts_seconds(neighbour))
+def stamp(timestamps: Timestamps, now_us: int, neighbour: bytes | None, process: bytes | None = None) -> float | int:
+    """The present instant as this Sidekiq counts. `process` is what one of its processes says of itself, `neighbour` a
+    job that already stands in the queue."""
+    is_seconds = timestamps is Timestamps.SECONDS
+    if timestamps is Timestamps.AUTO:
+        is_seconds = _counts_seconds(neighbour) if process is None else _is_before_8(process)
     return now_us / 1_000_000 if is_seconds else now_us // 1000
+
+
+def _is_before_8(process: bytes) -> bool:
+    """Processes of Sidekiq 6 do not tell their version."""
+    try:
+        version = msgspec.json.decode(process, type=dict[str, object]).get("version")
+    except msgspec.DecodeError:
+        return False
+    major = str(version or "6").partition(".")[0]
+    return major.isdigit() and int(major) < _FIRST_WITH_MILLIS
 
 
 def _counts_seconds(neighbour: bytes | None) -> bool:

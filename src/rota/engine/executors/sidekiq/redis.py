@@ -36,9 +36,13 @@ class SidekiqRedis:
     def push(self, plan: SidekiqPlan, run: Run, args: list[object]) -> PushedJob:
         """Put a job into its queue, in one step. The time is Redis's, which all Sidekiq processes share."""
         with _errors():
-            neighbour = self._redis.lindex(f"queue:{plan.queue}", 0)
-            seconds, micros = self._redis.time()
-            job = make_job(plan, run, args, stamp(plan.timestamps, seconds * 1_000_000 + micros, neighbour))
+            with self._redis.pipeline(transaction=False) as ask:
+                ask.lindex(f"queue:{plan.queue}", 0)
+                ask.srandmember("processes")
+                ask.time()
+                neighbour, process, (seconds, micros) = ask.execute()
+            info = None if process is None else self._redis.hget(process, "info")
+            job = make_job(plan, run, args, stamp(plan.timestamps, seconds * 1_000_000 + micros, neighbour, info))
             with self._redis.pipeline(transaction=True) as step:
                 step.sadd("queues", plan.queue)
                 step.lpush(job.queue_key, job.payload)

@@ -93,7 +93,8 @@ class RedisClaims(RedisHolds, RedisAwaited):
     ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._keys_of(queue)
         awaited = self._awaited_ends()
-        events = [(one, event) for one in settlements if (event := awaited.event_of(one))] if awaited.names else []
+        waited = settlements if awaited.waits_for_any(settlements) else ()
+        events = [(one, event) for one in waited if (event := awaited.event_of(one))]
         args: list[Value] = [now, node, pulse, *stats_args(now), len(events), awaited.version]
         args += [part for one, event in events for part in (one.claim.spec.id, event.time, encode(event))]
         for one in settlements:

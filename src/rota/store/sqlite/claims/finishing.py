@@ -22,9 +22,9 @@ def finish(
     db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], *, awaited: Awaited, now: int
 ) -> bool:
     """Carry out what may be; tells whether that was everything."""
-    told = (
-        {one.claim.spec.id: event for one in settlements if (event := awaited.event_of(one))} if awaited.names else {}
-    )
+    told: dict[str, Event] = {}
+    if awaited.waits_for_any(settlements):
+        told = {one.claim.spec.id: event for one in settlements if (event := awaited.event_of(one))}
     ended = [ended_row(queue, one, one.ending) for one in settlements if one.ending and one.claim.spec.id not in told]
     returned = [returned_row(queue, one, now) for one in settlements if not one.ending]
     done = _end(db, queue, ended, now) if ended else 0

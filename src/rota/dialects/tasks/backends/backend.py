@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from rota.dialects.tasks.task import Task
+from rota.dialects.tasks.entity.task import Task
 
 
 class Backend(Protocol):

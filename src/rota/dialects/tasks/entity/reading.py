@@ -5,9 +5,9 @@ from difflib import get_close_matches
 
 from msgspec import UNSET, structs
 
+from rota.dialects.tasks.entity.task import Task
+from rota.dialects.tasks.entity.writing import iso
 from rota.dialects.tasks.names import DEFAULT_TRIES, MAX_TRIES, check_task_id
-from rota.dialects.tasks.task import Task
-from rota.dialects.tasks.writing import iso
 from rota.errors import InvalidInput
 from rota.model.limits import check_range, encode_json
 from rota.model.triggers.cron.parser import parse_cron_line

@@ -2,9 +2,9 @@
 
 from msgspec import structs
 
-from rota.dialects.tasks.planning import ARGUMENT
-from rota.dialects.tasks.reading import read_task
-from rota.dialects.tasks.task import Task, TaskError, TaskStatus
+from rota.dialects.tasks.entity.planning import ARGUMENT
+from rota.dialects.tasks.entity.reading import read_task
+from rota.dialects.tasks.entity.task import Task, TaskError, TaskStatus
 from rota.model.failure import failure_words
 from rota.model.job import Job, JobSpec, JobState
 from rota.model.schedules.schedule import Schedule, ScheduleState

@@ -5,16 +5,19 @@ waits for a task, and waits in turn for what becomes of it.
 """
 
 import asyncio
+import threading
+from collections.abc import Callable
 from contextvars import copy_context
+from typing import TypeVar
 
 from msgspec import structs
 
-from rota.dialects.tasks.delivery import Delivery
+from rota.dialects.tasks.backends.delivery import Delivery
+from rota.dialects.tasks.entity.task import Task
+from rota.dialects.tasks.entity.view import running_task
 from rota.dialects.tasks.names import DEFAULT_TRIES, FUNCTION, Names
 from rota.dialects.tasks.opening import open_keys, open_shown
-from rota.dialects.tasks.task import Task
 from rota.dialects.tasks.tasks import Tasks
-from rota.dialects.tasks.view import running_task
 from rota.engine.engine import Engine
 from rota.engine.executors.executor import Run
 from rota.engine.executors.python.job_context import current_run
@@ -22,16 +25,23 @@ from rota.engine.executors.python.python import PythonExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
+from rota.errors import StoreUnavailable
 from rota.store import Store, open_store
+
+_AWAY_PAUSE_S = 0.5
+Answer = TypeVar("Answer")
 
 
 class StoreBackend:
     """Tasks in a store of Rota's."""
 
-    def __init__(self, url: str, names: Names, *, keys: bool = True) -> None:
+    def __init__(self, url: str, names: Names, *, keys: bool = True, engine: Engine | None = None) -> None:
+        """An engine that is given is used, and its store stays open; else `url` names a store."""
         self._url = url
+        self._engine = engine
         self._names = names
         self._keys = keys
+        self._lock = threading.RLock()
         self._opened: Store | None = None
         self._tasks: Tasks | None = None
         self._given: asyncio.Queue[Task] = asyncio.Queue()
@@ -40,22 +50,27 @@ class StoreBackend:
     @property
     def store(self) -> Store:
         """Opened at the first use."""
-        if self._opened is None:
-            self._opened = open_store(self._url)
-        return self._opened
+        if self._engine is not None:
+            return self._engine.store
+        with self._lock:
+            if self._opened is None:
+                self._opened = open_store(self._url)
+            return self._opened
 
     @property
     def tasks(self) -> Tasks:
-        if self._tasks is None:
-            shown = open_shown(self.store, self._names) if self._keys else None
-            self._tasks = Tasks(Engine.open(self.store), self._names, shown)
-        return self._tasks
+        with self._lock:
+            if self._tasks is None:
+                shown = open_shown(self.store, self._names) if self._keys else None
+                self._tasks = Tasks(self._engine or Engine.open(self.store), self._names, shown)
+            return self._tasks
 
     def close(self) -> None:
         """Give up the connections to the store; the next use opens them again."""
-        if self._opened is not None:
-            self._opened.close()
-        self._opened = self._tasks = None
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = self._tasks = None
 
     # -- the contract ----------------------------------------------------------------------------------------------
 
@@ -66,7 +81,11 @@ class StoreBackend:
         return await self._given.get()
 
     async def commit(self, task: Task) -> None:
-        is_completed = await asyncio.to_thread(self.tasks.finish, task)
+        try:
+            is_completed = await _when_the_store_answers(lambda: self.tasks.finish(task))
+        except Exception as error:
+            await self.handle_error(task, error)  # or the node would wait for its end for ever
+            raise
         self._end(task, {"task": task.id, "runs": task.runs + 1, "completed": is_completed})
 
     async def handle_error(self, task: Task, error: Exception) -> None:
@@ -112,7 +131,7 @@ class StoreBackend:
         """Called by the node for each run: hands it over, and waits for its end."""
         run = current_run()
         run.can_be_stopped = self._can_stop_runs
-        found = await asyncio.to_thread(self._find, run)
+        found = await _when_the_store_answers(lambda: self._find(run))
         delivery = Delivery(copy_context(), asyncio.get_running_loop().create_future())
         self._given.put_nowait(structs.replace(found, delivery=delivery))
         try:
@@ -124,6 +143,15 @@ class StoreBackend:
     def _find(self, run: Run) -> Task:
         entry = self.store.find_schedules([run.spec.cause.name])[0] if run.spec.cause is not None else None
         return running_task(run.spec, run.attempt, entry)
+
+
+async def _when_the_store_answers(call: Callable[[], Answer]) -> Answer:
+    """Ask the store until it answers: that it is away is no fault of the task, whose node holds it meanwhile."""
+    while True:
+        try:
+            return await asyncio.to_thread(call)
+        except StoreUnavailable:
+            await asyncio.sleep(_AWAY_PAUSE_S)
 
 
 def _delivery_of(task: Task) -> Delivery:

@@ -1,7 +1,7 @@
 """Tasks as JSON objects, as the document and the original program have them."""
 
 from rota.clock import as_datetime
-from rota.dialects.tasks.task import Task, TaskStatus
+from rota.dialects.tasks.entity.task import Task, TaskStatus
 
 _ENDLESS = -1
 

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 from rota.dialects.tasks.names import DEFAULT_TRIES
 
 if TYPE_CHECKING:
-    from rota.dialects.tasks.delivery import Delivery
+    from rota.dialects.tasks.backends.delivery import Delivery
 
 Date = str | int | datetime
 

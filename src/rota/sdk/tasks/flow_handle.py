@@ -1,0 +1,76 @@
+"""A flow as the program that enqueued it sees it."""
+
+from msgspec import Struct
+
+from rota.errors import JobFailed
+from rota.model.flow import Flow
+from rota.model.progress import Progress
+from rota.sdk.tasks.connection import Connection
+from rota.sdk.tasks.handle import Handle
+
+
+class FlowHandle(Struct, frozen=True, eq=False):
+    """The jobs of one flow, stage by stage. Those of later stages are made when the ones before them have ended."""
+
+    _connection: Connection
+    _flow: Flow
+    """As the jobs of the first stage know it."""
+
+    def __repr__(self) -> str:
+        return f"<flow {self.id}>"
+
+    @property
+    def id(self) -> str:
+        return self._flow.id
+
+    @property
+    def handles(self) -> list[list[Handle[object]]]:
+        """Of all jobs, by stage, also of those that are not made yet."""
+        return [[Handle(self._connection, job_id) for job_id in stage.job_ids()] for stage in self._stages()]
+
+    @property
+    def progress(self) -> Progress:
+        """How many of its jobs have ended, and how many there are."""
+        engine = self._connection.engine
+        ids = [one.id for stage in self.handles for one in stage]
+        ended = sum(job is not None and job.state.is_final for job in engine.store.find_jobs(ids))
+        return Progress(done=ended, total=len(ids), time=engine.clock.now())
+
+    def get(self, timeout: float | None = None) -> object:
+        """Wait for the end of the last stage, this many seconds at most (`TimeoutError`), and give its result: of a
+        group a list. `JobFailed` if a job failed or was cancelled, and what follows does not begin."""
+        clock = self._connection.engine.clock
+        end = None if timeout is None else clock.monotonic() + timeout
+        results: list[object] = []
+        for stage in self._stages():
+            results = []
+            for job_id in stage.job_ids():
+                left = None if end is None else max(end - clock.monotonic(), 0.0)
+                results.append(self._result(stage, Handle(self._connection, job_id), left))
+        return results if stage.is_group else results[0]
+
+    async def aget(self, timeout: float | None = None) -> object:
+        """The same as `get`, without blocking the event loop meanwhile."""
+        import asyncio
+
+        return await asyncio.to_thread(self.get, timeout)
+
+    def cancel(self) -> bool:
+        """Cancel those of its jobs that are there and have not ended. Nothing follows them, but what was to follow
+        `although_failed`. False if there was nothing to cancel."""
+        answers = [one.cancel() for stage in self.handles for one in stage]
+        return any(answers)
+
+    def _result(self, stage: Flow, handle: Handle[object], timeout: float | None) -> object:
+        try:
+            return handle.get_when_made(timeout)
+        except JobFailed:
+            if stage.rest and stage.rest[0].although_failed:
+                return None
+            raise
+
+    def _stages(self) -> list[Flow]:
+        stages = [self._flow]
+        while stages[-1].rest:
+            stages.append(stages[-1].next_stage())
+        return stages

@@ -1,0 +1,174 @@
+"""Flows: the jobs of a stage are made once, whatever goes wrong between the end of the one before and them."""
+
+import pytest
+
+from rota.engine.jobs.intake import JobRequest
+from rota.errors import StoreUnavailable
+from rota.model.flow import Flow, FlowCall, Stage
+from rota.model.ids import new_id
+from rota.model.job import Job, JobState
+from rota.model.job_type import JobType
+from rota.store import Store
+from rota.store.jobs import JobQuery
+from rota.testing.faults import Faults
+from tests.contract.building import NOW, claim_all, fail, finish, succeed
+from tests.installation import Installation
+
+
+@pytest.fixture
+def faults(store: Store) -> Faults:
+    return Faults(store)
+
+
+class FlowInstallation(Installation):
+    """With the job types `count` and `add`, and a flow of two counts and what follows them."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        for name in ("count", "add"):
+            self.definitions.define_job_type(JobType(uuid=new_id(NOW), name=name, executor="log"))
+        self.queue = self.definitions.node_type("default").uuid
+
+    def enqueue_flow(self, *, although_failed: bool = False) -> Flow:
+        add = FlowCall(job_type="add", arguments={"extra": 1}, into="numbers", priority=3)
+        stage = Stage(calls=(add,), although_failed=although_failed)
+        flow = Flow(id=new_id(NOW), made_at=NOW, count=2, is_group=True, rest=(stage,))
+        self.engine.intake.enqueue([JobRequest(id=one, job_type="count", flow=flow) for one in flow.job_ids()])
+        return flow
+
+    def end(self, *results: object) -> None:
+        """Claim what waits, and end it: a result, or None for a failure."""
+        claims = claim_all(self.store, self.queue)
+        for claim, result in zip(claims, results, strict=True):
+            finish(self.store, fail(claim) if result is None else succeed(claim, results=result))
+
+    def take_outbox(self) -> int:
+        return self.engine.outbox.take(self.queue, self.clock.now())
+
+    def waiting(self) -> list[Job]:
+        return self.store.list_jobs(JobQuery(states=frozenset({JobState.QUEUED})), limit=100).jobs
+
+
+@pytest.fixture
+def installation(faults: Faults) -> FlowInstallation:
+    return FlowInstallation(faults.store)
+
+
+def be_away() -> None:
+    raise StoreUnavailable("the store is away")
+
+
+def test_what_follows_is_made_when_all_have_ended_and_gets_their_results(installation: FlowInstallation) -> None:
+    flow = installation.enqueue_flow()
+    installation.end(10, 20)
+
+    installation.take_outbox()
+
+    (job,) = installation.waiting()
+    assert job.id == flow.next_stage().job_id(2)
+    assert job.spec.arguments == {"extra": 1, "numbers": [10, 20]}
+    assert job.spec.priority == 3
+    assert job.spec.cause is not None
+    assert (job.spec.cause.kind, job.spec.cause.name) == ("flow", flow.id)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("call", ["read_outbox", "find_jobs", "enqueue_jobs", "clear_outbox"])
+def test_what_follows_is_made_once_whatever_fails_on_the_way(
+    installation: FlowInstallation, faults: Faults, call: str, when: str
+) -> None:
+    installation.enqueue_flow()
+    installation.end(10, 20)
+    (faults.before if when == "before" else faults.after)(call, be_away)
+
+    with pytest.raises(StoreUnavailable):
+        installation.take_outbox()
+    installation.take_outbox()
+
+    (job,) = installation.waiting()
+    assert job.spec.arguments["numbers"] == [10, 20]
+    assert installation.take_outbox() == 0
+
+
+def test_nothing_follows_while_one_has_not_ended(installation: FlowInstallation) -> None:
+    installation.enqueue_flow(although_failed=True)
+    first, second = claim_all(installation.store, installation.queue)
+    finish(installation.store, succeed(first))
+    installation.take_outbox()
+    assert installation.waiting() == []
+
+    finish(installation.store, succeed(second))
+    installation.take_outbox()
+
+    assert len(installation.waiting()) == 1
+
+
+def test_nothing_follows_a_failure_unless_it_is_for_that(installation: FlowInstallation) -> None:
+    installation.enqueue_flow()
+    installation.end(10, None)
+    installation.take_outbox()
+    assert installation.waiting() == []
+
+    installation.enqueue_flow(although_failed=True)
+    installation.end(10, None)
+    installation.take_outbox()
+
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, None]]
+
+
+def test_one_that_is_cancelled_while_it_waits_has_ended_too(installation: FlowInstallation) -> None:
+    flow = installation.enqueue_flow(although_failed=True)
+    installation.engine.jobs.cancel(flow.job_ids()[1])
+    installation.end(10)
+
+    installation.take_outbox()
+
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, None]]
+
+
+def test_cancelling_the_last_one_that_waits_goes_on_with_the_flow(installation: FlowInstallation) -> None:
+    flow = installation.enqueue_flow(although_failed=True)
+    first, second = flow.job_ids()
+
+    installation.engine.jobs.cancel_each([first, second])
+
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[None, None]]
+
+
+def test_a_failed_one_that_is_brought_back_and_succeeds_is_followed(installation: FlowInstallation) -> None:
+    flow = installation.enqueue_flow()
+    installation.end(10, None)
+    installation.take_outbox()
+
+    failed = next(one for one in flow.job_ids() if installation.engine.jobs.find(one).state is JobState.FAILED)
+    installation.engine.jobs.retry(failed)
+    installation.end(20)
+    installation.take_outbox()
+
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
+
+
+def test_what_cannot_be_made_ends_its_flow_and_stops_no_other(installation: FlowInstallation) -> None:
+    too_much, _ = installation.enqueue_flow(), installation.enqueue_flow()
+    for claim in claim_all(installation.store, installation.queue):
+        is_too_much = claim.spec.id in too_much.job_ids()
+        finish(installation.store, succeed(claim, results="x" * 900_000 if is_too_much else 10))
+
+    installation.take_outbox()
+
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 10]]
+    assert installation.take_outbox() == 0
+
+
+def test_a_scheduler_looks_only_where_somebody_waits_for_ends(installation: FlowInstallation, faults: Faults) -> None:
+    now, outbox = installation.clock.now(), installation.engine.outbox
+    outbox.run_once(now)  # the first round looks everywhere
+    faults.calls.clear()
+
+    outbox.run_once(now)
+    assert "read_outbox" not in faults.calls
+    installation.enqueue_flow()
+    installation.end(10, 20)
+    outbox.run_once(now)
+
+    assert len(installation.waiting()) == 1

@@ -1,0 +1,1 @@
+"""The testing tools that users get."""

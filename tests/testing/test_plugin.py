@@ -1,0 +1,33 @@
+"""The pytest plugin, in a project of a user's."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_whoever_installs_rota_has_its_fixtures(tmp_path: Path) -> None:
+    (tmp_path / "test_theirs.py").write_text(
+        "from rota.testing import Installation, ManualClock\n\n\n"
+        "def test_theirs(rota_installation, rota_clock, rota_faults):\n"
+        "    assert isinstance(rota_installation, Installation)\n"
+        "    assert isinstance(rota_clock, ManualClock)\n"
+        "    assert rota_faults is rota_installation.faults\n"
+    )
+
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_theirs.py"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    assert "1 passed" in ended.stdout, ended.stdout + ended.stderr
+
+
+def test_a_session_that_needs_no_fixture_imports_nothing_of_the_engine(tmp_path: Path) -> None:
+    (tmp_path / "test_theirs.py").write_text(
+        "import sys\n\n\n"
+        "def test_theirs():\n"
+        "    assert not [name for name in sys.modules if name.startswith(('rota.engine', 'rota.store', 'rota.sdk'))]\n"
+    )
+
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_theirs.py"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    assert "1 passed" in ended.stdout, ended.stdout + ended.stderr
