@@ -10,8 +10,8 @@ from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.store import Store
 from rota.store.jobs import JobQuery
+from rota.testing.faults import Faults
 from tests.contract.building import NOW, claim_all, fail, finish, succeed
-from tests.engine.working import Faults
 from tests.installation import Installation
 
 
