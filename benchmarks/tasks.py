@@ -62,7 +62,9 @@ def in_processes(count: int) -> float:
     with tempfile.TemporaryDirectory() as path:
         folder = Folder(path)
         folder.call("-m", "task_program", "compute", str(COMPUTING), str(STEPS))
+        before = folder.cpu_s
         folder.call("-m", "rota", "worker", "task_program:app", "--burst", "--threads", "2", "--processes", str(count))
+        print(f"{(folder.cpu_s - before) / COMPUTING * 1000:.2f} ms of CPU per job, start included")
         return COMPUTING * 1000 / int(folder.call("-m", "task_program", "span"))
 
 

@@ -12,6 +12,7 @@ import pytest
 from rota import InvalidInput, JobFailed, Rota, group
 from rota.model.job import JobState
 from rota.store.jobs import JobQuery
+from rota.testing import Installation
 from tests.cli.calling import RotaProcess
 from tests.sdk.tasks import functions
 
@@ -83,6 +84,17 @@ def test_a_flow_that_was_cancelled_does_not_go_on(app: Rota) -> None:
     with pytest.raises(JobFailed, match="cancelled"):
         flow.get(timeout=60)
     assert not flow.cancel()
+
+
+def test_a_test_of_a_flow_drains_all_of_it() -> None:
+    app = Rota("sqlite://:memory:", name="shop")
+    add = app.task(functions.add)
+    with Installation() as installation:
+        installation.use(app)
+        flow = add.step(1).then(add.step(b=10)).enqueue()
+
+        assert [job.results for job in installation.drain()] == [2, 12]
+        assert flow.get() == 12
 
 
 def test_arguments_that_will_not_fit_are_refused_before_anything_is_made(app: Rota) -> None:

@@ -5,7 +5,7 @@ Behind `# error:` is what mypy says of the line.
 
 from typing import assert_type
 
-from rota import Handle, Rota, current_job
+from rota import FlowHandle, Handle, Rota, current_job, group
 
 app = Rota("sqlite:///rota.db")
 
@@ -33,6 +33,9 @@ async def right() -> None:
     assert_type(report.enqueue().result, list[str])
     assert_type(add.enqueue(1).cancel(), bool)
     assert_type(current_job().attempt, int)
+    current_job().progress(1, 2.5, "half")
+    assert_type(add.step(1).then(add).then(report, although_failed=True).enqueue(), FlowHandle)
+    assert_type(await group([add.step(1), report]).then(report.step("monday")).aenqueue(), FlowHandle)
 
 
 async def wrong() -> None:
@@ -47,5 +50,8 @@ async def wrong() -> None:
     report.options(priority=5).enqueue(1)  # error: [arg-type]
     app.task(retrys=3)  # error: [call-overload]
     app.task(unique="yes")(add)  # error: [call-overload]
+    current_job().progress("half")  # error: [arg-type]
+    add.step(1).then("report")  # error: [arg-type]
+    group(add.step(1))  # error: [arg-type]
     day: str = add.enqueue(1).result  # error: [assignment]
     print(day)
