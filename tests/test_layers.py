@@ -35,7 +35,7 @@ SURFACES: dict[str, set[str]] = {
     "sdk": {"dialects", "host"},
     "host": {"dialects", "server", "dashboard"},
     "cli": {"host", "dialects", "sdk"},
-    "testing": {"sdk"},
+    "testing": {"sdk", "dialects"},
     "": {"sdk", "dialects"},
     "__main__": {"cli"},
 }

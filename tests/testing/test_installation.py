@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rota import Rota
-from rota.errors import InvalidInput, JobFailed, NotFound, StoreUnavailable
+from rota import Rota, Task
+from rota.errors import InvalidInput, JobFailed, NotFound, StoreFull, StoreUnavailable
 from rota.model.events.configuration_request import read_configuration
 from rota.model.job import JobState
 from rota.testing import Faults, Installation, ManualClock
@@ -110,6 +110,37 @@ def test_events_live_as_long_as_they_may(rota_installation: Installation) -> Non
     assert arrive("/b") == 0, "the first is no longer valid"
     rota_installation.advance("59s")
     assert arrive("/a") == 1
+
+
+def test_tasks_of_a_scheduler_run_too(rota_installation: Installation) -> None:
+    runs: list[tuple[str, int, int]] = []
+
+    def handler(task: Task) -> None:
+        runs.append((task.id, task.runs, task.attempt))
+        if task.attempt == 1:
+            raise ValueError("not at once")
+
+    scheduler = rota_installation.handle_tasks(handler)
+    scheduler.add_task({"id": "hourly", "schedule": 3_600_000, "maxRuns": 2})
+    rota_installation.advance("3h")
+
+    assert runs == [("hourly", 0, 1), ("hourly", 0, 2), ("hourly", 1, 1), ("hourly", 1, 2)]
+    assert [(task.id, task.runs) for task in scheduler.get_tasks("completed")] == [("hourly", 2)]
+
+
+def test_a_run_whose_end_cannot_be_stored_is_tried_again(rota_installation: Installation, rota_faults: Faults) -> None:
+    def be_full() -> None:
+        raise StoreFull("no room")
+
+    runs: list[int] = []
+    scheduler = rota_installation.handle_tasks(lambda task: runs.append(task.attempt))
+    scheduler.add_task({"id": "a"})
+    rota_faults.before("delete_schedules", be_full)
+
+    rota_installation.advance("1m")
+
+    assert runs == [1, 2]
+    assert len(scheduler.get_tasks("completed")) == 1
 
 
 def test_a_store_fails_on_demand(rota_installation: Installation, rota_faults: Faults) -> None:

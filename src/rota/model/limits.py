@@ -20,7 +20,7 @@ _NO_BEGINNING = (" ", "-", ".", "/")
 def check_name(field: str, name: object) -> str:
     """What people call a thing, in any language. It is shown in tables and typed in commands, so it is one line of
     characters that can be seen."""
-    if not isinstance(name, str) or not _is_name(name):
+    if not isinstance(name, str) or not is_name(name):
         raise InvalidInput(
             field,
             f"{name!r:.200} is not a name: 1 to {MAX_NAME_LENGTH} visible characters on one line, with spaces between "
@@ -29,7 +29,8 @@ def check_name(field: str, name: object) -> str:
     return name
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
+    """Whether a thing may be called so."""
     if not 1 <= len(text) <= MAX_NAME_LENGTH or text.startswith(_NO_BEGINNING) or text.endswith(" "):
         return False
     # Letters, marks, numbers, punctuation, symbols and the plain space: nothing invisible, nothing that breaks a line.

@@ -4,6 +4,7 @@ ready when it is told to. Jobs, retries, schedules, events and the deaths of nod
 import asyncio
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -14,6 +15,7 @@ from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
 from rota.engine.events.request import read_event
 from rota.engine.executors.event import EventExecutor
+from rota.engine.executors.python.python import PythonExecutor
 from rota.engine.liveness.presence import Presence
 from rota.engine.liveness.watchdog import Watchdog
 from rota.engine.schedules.ticker import Ticker
@@ -30,6 +32,8 @@ from rota.store.jobs import JobQuery
 from rota.testing.faults import Faults
 
 if TYPE_CHECKING:
+    from rota.dialects.tasks.scheduler import Scheduler
+    from rota.dialects.tasks.worker import Handler
     from rota.sdk.tasks.app import Rota
 
 START = "2020-01-01T00:00:00Z"
@@ -66,6 +70,23 @@ class Installation:
         self._lent.enter_context(app.lent(self.engine))
         self._apps.append(app)
         return app
+
+    def handle_tasks(self, handler: "Handler", prefix: str = "") -> "Scheduler":
+        """A scheduler of tasks. Their runs call this handler, as those of a worker do, when they are drained."""
+        from rota.dialects.tasks.backends.store_backend import StoreBackend
+        from rota.dialects.tasks.names import FUNCTION, names_of
+        from rota.dialects.tasks.scheduler import Scheduler
+        from rota.dialects.tasks.worker import Worker
+
+        backend = StoreBackend("", names_of(prefix), keys=False, engine=self.engine)
+        python = self.engine.executors.get("python")
+        assert isinstance(python, PythonExecutor)
+        python.provide(FUNCTION, backend.deliver)
+        worker = Worker(backend, handler)
+        serving = self._loop.start(worker.serve())
+        self._lent.callback(serving.result)
+        self._lent.callback(worker.stop)
+        return Scheduler(backend)
 
     def drain(self, *, raises: bool = True) -> list[Job]:
         """Run everything that is ready, and what follows from it at this instant; returns the jobs that ended. With
@@ -202,7 +223,10 @@ class _Loop:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, Answer]) -> Answer:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        return self.start(coroutine).result()
+
+    def start(self, coroutine: Coroutine[Any, Any, Answer]) -> "Future[Answer]":
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -145,9 +145,10 @@ def test_what_works_in_a_copy_works_as_before(filled: list[str], folder: Path) -
     assert done("event", "post", "FILE", "/in/a.csv", "--id", "a", *at, "--json").json["validated"] == []
     done("queues", "resume", "big", *at)
     with RotaProcess(["worker", "--type", "big", *at], folder) as worker:
-        worker.until(lambda: done("jobs", "--state", "queued", *at, "--json").json == [], "all to be run")
+        waiting = ("jobs", "--state", "queued", "--queue", "big", *at, "--json")
+        worker.until(lambda: done(*waiting).json == [], "all that waits there to be run")
         assert worker.stop() == 0
-    assert len(done("jobs", "--state", "delayed", *at, "--json").json) == 1
+    assert len(done("jobs", "--state", "delayed", "--queue", "big", *at, "--json").json) == 1
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "redis"])

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 from msgspec import structs
 
+from rota.dialects.synchrony.shapes import plain_name
 from rota.engine.definitions.file_types import FileTypes
 from rota.errors import NotFound, StoreUnavailable
 from rota.model.job_type import JobType, OnNodeDeath, Unique
@@ -151,6 +152,13 @@ def test_what_is_removed_there_is_removed_here_whatever_the_order(speaker: Speak
         speaker.schedules.find(SCHEDULE)
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("Nightly (EU)", "Nightly (EU)"), ("\tnew\n", "new-"), ("./run", "run"), ("", "_")]
+)
+def test_a_name_is_kept_where_it_can_be(theirs: str, ours: str) -> None:
+    assert plain_name(theirs) == ours
+
+
 def test_names_there_need_not_be_unique_nor_plain(speaker: Speaker) -> None:
     speaker.write("node_types", "gpu", node_type_record())
     for uuid in (JOB_TYPE, OTHER):
@@ -158,7 +166,7 @@ def test_names_there_need_not_be_unique_nor_plain(speaker: Speaker) -> None:
     speaker.round()
 
     names = {one.uuid: one.name for one in speaker.store.list_job_types()}
-    assert names == {OTHER: "my-job-new-", JOB_TYPE: f"my-job-new--{JOB_TYPE}"}
+    assert names == {OTHER: "my job (new)", JOB_TYPE: f"my job (new)-{JOB_TYPE}"}
     assert speaker.shown("job_types")[JOB_TYPE]["name"] == "my job (new)"
 
 

@@ -59,6 +59,12 @@ class Attacker:
         """Requests without a key that wait for no answer."""
         self._send(itertools.repeat((GET.format("/api") + "\r\n").encode() * 5_000, 20))
 
+    def crumbs(self) -> None:
+        """A body in pieces of one byte, without a key."""
+        head = GET.format("/api/jobs").replace("GET", "POST")
+        head += "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        self._send(itertools.chain([head.encode()], itertools.repeat(b"1\r\n \r\n" * 10_000, 1_000)))
+
     def unread(self) -> None:
         """Long answers that nobody reads: a page, and a stream."""
         wanted = [self._get("/logs?limit=10000"), self._get("/logs/stream")]

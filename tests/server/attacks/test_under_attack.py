@@ -27,6 +27,7 @@ MOST_GROWTH = {
     "heads": 64 * MIB,
     "halves": 64 * MIB,
     "pipelined": 64 * MIB,
+    "crumbs": 64 * MIB,
     "unread": 384 * MIB,
 }
 """Each attack, and how many bytes the process may grow meanwhile."""

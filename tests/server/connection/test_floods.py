@@ -126,6 +126,19 @@ def test_a_client_that_goes_on_sending_a_refused_body_hears_why_and_can_ask_agai
     assert [answers.count(b"HTTP/1.1 413"), answers.count(b"HTTP/1.1 200")] == [1, 1]
 
 
+@pytest.mark.parametrize(("size", "count", "status"), [(1, 5_000, b"400"), (1, 1_000, b"404"), (100, 5_000, b"404")])
+def test_a_body_does_not_come_in_crumbs(up: Server, size: int, count: int, status: bytes) -> None:
+    head = f"POST /api/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {up.key}\r\nConnection: close\r\n"
+    head += "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    job = b'{"job_type": "nothing"}'
+    pieces = b"%x\r\n%s\r\n" % (size, b" " * size) * count + b"%x\r\n%s\r\n0\r\n\r\n" % (len(job), job)
+    with connected(up) as connection:
+        sent_in_full(connection, iter([head.encode() + pieces]))
+        answer = said(connection)
+
+    assert answer[9:12] in ((status, b"") if status == b"400" else (status,)), "a refusal may be lost on its way"
+
+
 def test_a_client_that_is_gone_leaves_no_request_behind(up: Server, node: RotaProcess) -> None:
     """Requests that waited when the connection broke are not begun, and nothing is written to it."""
     for _ in range(20):

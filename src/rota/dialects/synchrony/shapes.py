@@ -9,6 +9,7 @@ from msgspec import Struct
 from rota.errors import InvalidInput
 from rota.model.job import Job
 from rota.model.job_type import JobType, Unique
+from rota.model.limits import is_name
 from rota.model.node import Node, NodeType
 from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.model.triggers.interval import Anchor
@@ -143,6 +144,8 @@ def dead_letter(key: str, entry: bytes, reason: str, now: int) -> bytes:
 
 
 def plain_name(text: str) -> str:
-    """A name for people, in the letters that Rota's names may have."""
+    """The name as somebody gave it; one that Rota cannot have is made fit."""
+    if is_name(text):
+        return text
     name = _NOT_IN_NAMES.sub("-", text).lstrip(".:/-")
     return name[:100] or "_"

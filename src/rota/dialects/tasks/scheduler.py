@@ -60,9 +60,8 @@ class Scheduler:
         """`url` is that of a store, or a backend of one's own. With `clean_tasks` everything is looked through first
         (`cleaned` has the counts), which takes as long as there are tasks. With `keys`, tasks are shown in Redis under
         the document's keys."""
-        own = StoreBackend(url, names_of(prefix), keys=keys) if isinstance(url, str) else None
-        self._own = own
-        self.backend: Backend = own if own is not None else url  # type: ignore[assignment]
+        self.backend: Backend = StoreBackend(url, names_of(prefix), keys=keys) if isinstance(url, str) else url
+        self._own = self.backend if isinstance(self.backend, StoreBackend) else None
         self.prefix = prefix
         self.cleaned: Cleaned | None = self.clean_tasks() if clean_tasks else None
 

@@ -41,13 +41,12 @@ class Tasks:
         """The stored task: this one, or the one that has its id already, as it is."""
         for _ in range(_TRIES):
             now = self.engine.clock.now()
-            plan = plan_task(
-                task, name=self.names.schedule_name(task.id), job_type=self.job_type(task.max_tries).uuid, now=now
-            )
-            if plan.request is None:
+            name, job_type = self.names.schedule_name(task.id), self.job_type(task.max_tries).uuid
+            request = plan_task(task, name=name, job_type=job_type, now=now)
+            if request is None:
                 return self.find(task.id) or structs.replace(task, status=TaskStatus.COMPLETED)
             uuid = self.names.schedule_uuid(task.id)
-            entry = self.engine.program_schedules.begin(uuid, plan.request, managed_by=OWNER, now=now)
+            entry = self.engine.program_schedules.begin(uuid, request, managed_by=OWNER, now=now)
             if entry is not None:
                 # Before a worker can have it: its end is shown only of what was shown.
                 self.shown.show(stored_task(entry, None, now), is_new=True)
@@ -84,7 +83,7 @@ class Tasks:
         asked = structs.replace(requested_task(entry.schedule.arguments), runs=before.runs, delay=None)
         task = change(asked)
         job_type = self.job_type(task.max_tries).uuid
-        request = plan_task(task, name=entry.schedule.name, job_type=job_type, now=now).request
+        request = plan_task(task, name=entry.schedule.name, job_type=job_type, now=now)
         if request is None:
             raise Conflict(f"task {task.id!r} would never run again: its runs or its time are over")
         request = structs.replace(request, paused=is_paused)

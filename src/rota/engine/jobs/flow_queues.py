@@ -3,6 +3,8 @@
 from rota.store.store import Store
 
 _SETTING = "flow_queue:"
+LOOK_MS = 2_000
+"""How long the first flow of a queue may go unnoticed by other processes."""
 
 
 class FlowQueues:
@@ -10,13 +12,18 @@ class FlowQueues:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._noted: set[str] = set()
+        self._known: set[str] = set()
+        self._looked_at: int | None = None
 
     def note(self, queue: str) -> None:
         """A job of a flow is about to be in a queue. The store is told once per process."""
-        if queue not in self._noted:
+        if queue not in self._known:
             self._store.put_setting(_SETTING + queue, "1")
-            self._noted.add(queue)
+            self._known.add(queue)
 
-    def all(self) -> list[str]:
-        return [name.removeprefix(_SETTING) for name in self._store.list_settings(_SETTING)]
+    def all(self, now: int) -> list[str]:
+        """As the store has them, or had them a moment ago."""
+        if self._looked_at is None or not 0 <= now - self._looked_at < LOOK_MS:
+            self._known |= {name.removeprefix(_SETTING) for name in self._store.list_settings(_SETTING)}
+            self._looked_at = now
+        return sorted(self._known)

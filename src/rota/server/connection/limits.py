@@ -8,6 +8,12 @@ MAX_HEAD = 64 * 1024
 MAX_HEADERS = 128
 MAX_WAITING = 16
 """Requests on one connection that wait for the answer to an earlier one."""
+LEAST_PIECE = 64
+MAX_CRUMBS = 1024
+"""A body in more pieces than this has pieces of `LEAST_PIECE` bytes on average. Each piece takes a microsecond of the
+loop, whether anybody wants it or not."""
+MAX_TURN = 64 * 1024
+"""Bytes of one connection after which others have a turn."""
 MAX_UNWANTED = 64 * 1024 * 1024
 """Bytes of a body that is still being sent after it was refused. They are thrown away: if the connection ended at once,
 most clients would hear of that and not of the refusal."""

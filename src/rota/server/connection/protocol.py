@@ -37,6 +37,8 @@ class BoundedProtocol(HttpToolsProtocol):
     """When the phase began, by the loop's clock."""
     _head_size = 0
     _body_size = 0
+    _pieces = 0
+    """Of the body."""
     _begun = 0
     """Requests that have begun."""
     _is_over = False
@@ -67,6 +69,8 @@ class BoundedProtocol(HttpToolsProtocol):
         # What neither began nor ended anything is head to the last byte: of a header that never ends, or empty lines.
         if before == (self.phase, self._begun) and self.phase is not Phase.BODY:
             self._count_head(len(data))
+        if len(data) > limits.MAX_TURN:
+            self._give_way()
 
     # -- from the parser -------------------------------------------------------------------------------------------
 
@@ -98,11 +102,15 @@ class BoundedProtocol(HttpToolsProtocol):
             raise _Refused
         super().on_headers_complete()
         self.phase, self.since = Phase.BODY, self.loop.time()
-        self._body_size = 0
+        self._body_size = self._pieces = 0
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
         self._body_size += len(body)
+        self._pieces += 1
+        if self._pieces > limits.MAX_CRUMBS and self._body_size < self._pieces * limits.LEAST_PIECE:
+            self._refuse(400, f"the body comes in pieces of less than {limits.LEAST_PIECE} bytes")
+            raise _Refused
         if self.cycle.response_complete and self._body_size > limits.MAX_UNWANTED:
             self._end()
 
@@ -128,6 +136,19 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._answering is not None and not self._answering.response_complete:
             self._answering.disconnected = True
             self._answering.message_event.set()
+
+    # -- turns -----------------------------------------------------------------------------------------------------
+
+    def _give_way(self) -> None:
+        """Read on only after everybody else had a turn: the loop would go on with what one connection has sent, up to
+        8 MiB at a time."""
+        if not self.flow.read_paused and not self.transport.is_closing():
+            self.transport.pause_reading()
+            self.loop.call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.flow.read_paused and not self.transport.is_closing():
+            self.transport.resume_reading()
 
     # -- time and number -------------------------------------------------------------------------------------------
 

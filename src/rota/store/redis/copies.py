@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from rota.model.job import Job, JobState, rank_of
@@ -11,13 +12,12 @@ from rota.store.copies import QueueCopy, refuse_claimed
 from rota.store.queues import STATS_WORDS, Stats
 from rota.store.records.codec import decode_event, decode_schedule, decode_schedule_state, encode
 from rota.store.redis.events.entries import configuration_entry
-from rota.store.redis.jobs.marks import Mark, job_of
+from rota.store.redis.jobs.marks import Mark, job_of, rank_of_blocked
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import parts_of
 from rota.store.redis.queues.queues import RedisQueues
 from rota.store.redis.queues.stats import EXPIRY_S, HOUR_MS, totals_of
 
-_PER_JOB = 6
 _PLACES: dict[JobState, int] = {
     state: number for number, state in enumerate(JobState, 1) if state is not JobState.RUNNING
 }
@@ -41,14 +41,17 @@ class RedisCopies(RedisQueues):
             k.cancelled,
         ]
         keys += [k.schedules, k.schedule_states, k.configurations, k.configuration_states]
-        live, ended, schedules, configurations, outbox, (fence, is_paused), totals = self._link.run(
-            "copy_queue", [*keys, k.outbox, k.fence, k.totals, k.paused], []
+        ready, delayed, held, running, cancelling, ended, schedules, configurations, outbox, other, totals = (
+            self._link.run("copy_queue", [*keys, k.outbox, k.fence, k.totals, k.paused], [])
         )
-        found = [job_of(queue, raw[0].decode(), *raw[1:]) for raw in parts_of(live, _PER_JOB)]
+        places = [(b"queued", ready), (b"delayed", delayed), (b"queued", _ranked(held)), (b"running", running)]
+        is_cancelling = dict.fromkeys(cancelling, b"1")
+        found = [job for place, raw in places for job in _jobs_at(queue, place, raw, is_cancelling)]
+        fence, is_paused = other
         return QueueCopy(
             queue=queue,
             jobs=[job for job in found if job],
-            ended=[raw.decode() for raw in ended],
+            ended=[raw.decode() for some in ended for raw in some],
             schedules=list(self._defined("schedule", schedules, _schedule_entry)),
             configurations=list(self._defined("configuration", configurations, configuration_entry)),
             outbox=self._unreadable.read_all("event of queue", queue, decode_event, outbox),
@@ -84,6 +87,21 @@ class RedisCopies(RedisQueues):
             for word, jobs in _counts(one):
                 args += [1 + hours.index(one.minute // HOUR_MS), f"{one.minute} {word}", jobs]
         self._link.run("restore_queue", [k.outbox, k.fence, k.totals, *map(k.stats, hours)], args)
+
+
+def _ranked(held: list[Any]) -> list[Any]:
+    """Blocked jobs as ready ones are told: id and rank."""
+    members, specs, marks = held
+    parts = [member.rsplit(b"\0", 2) for member in members]
+    there = [part for _, rank, job_id in parts for part in (job_id, b"%d" % rank_of_blocked(rank))]
+    return [there, specs, marks]
+
+
+def _jobs_at(queue: str, place: bytes, raw: list[Any], cancelling: dict[bytes, bytes]) -> Iterator[Job | None]:
+    there, specs, marks = raw
+    records = zip(there[::2], there[1::2], chain(*specs), chain(*marks), strict=True)
+    for job_id, what, spec, mark in records:
+        yield job_of(queue, job_id.decode(), spec, place, what, mark or b"", cancelling.get(job_id, b""))
 
 
 def _schedule_entry(raw: list[bytes]) -> tuple[Schedule, ScheduleState]:

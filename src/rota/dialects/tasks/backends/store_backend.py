@@ -5,6 +5,7 @@ waits for a task, and waits in turn for what becomes of it.
 """
 
 import asyncio
+import threading
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import TypeVar
@@ -34,10 +35,13 @@ Answer = TypeVar("Answer")
 class StoreBackend:
     """Tasks in a store of Rota's."""
 
-    def __init__(self, url: str, names: Names, *, keys: bool = True) -> None:
+    def __init__(self, url: str, names: Names, *, keys: bool = True, engine: Engine | None = None) -> None:
+        """An engine that is given is used, and its store stays open; else `url` names a store."""
         self._url = url
+        self._engine = engine
         self._names = names
         self._keys = keys
+        self._lock = threading.RLock()
         self._opened: Store | None = None
         self._tasks: Tasks | None = None
         self._given: asyncio.Queue[Task] = asyncio.Queue()
@@ -46,22 +50,27 @@ class StoreBackend:
     @property
     def store(self) -> Store:
         """Opened at the first use."""
-        if self._opened is None:
-            self._opened = open_store(self._url)
-        return self._opened
+        if self._engine is not None:
+            return self._engine.store
+        with self._lock:
+            if self._opened is None:
+                self._opened = open_store(self._url)
+            return self._opened
 
     @property
     def tasks(self) -> Tasks:
-        if self._tasks is None:
-            shown = open_shown(self.store, self._names) if self._keys else None
-            self._tasks = Tasks(Engine.open(self.store), self._names, shown)
-        return self._tasks
+        with self._lock:
+            if self._tasks is None:
+                shown = open_shown(self.store, self._names) if self._keys else None
+                self._tasks = Tasks(self._engine or Engine.open(self.store), self._names, shown)
+            return self._tasks
 
     def close(self) -> None:
         """Give up the connections to the store; the next use opens them again."""
-        if self._opened is not None:
-            self._opened.close()
-        self._opened = self._tasks = None
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = self._tasks = None
 
     # -- the contract ----------------------------------------------------------------------------------------------
 

@@ -1,7 +1,5 @@
 """What a task is to the engine: a schedule, whose jobs are the runs of the task."""
 
-from msgspec import Struct
-
 from rota.dialects.tasks.entity.reading import bounds_of
 from rota.dialects.tasks.entity.task import Task
 from rota.dialects.tasks.entity.writing import write_request
@@ -13,15 +11,8 @@ _AT_ONCE_MS = 1
 """Between runs that follow each other at once."""
 
 
-class Plan(Struct, frozen=True):
-    """How a task is to be carried out; without a request it is over before it began."""
-
-    request: ScheduleRequest | None
-    starts_at: int
-
-
-def plan_task(task: Task, *, name: str, job_type: str, now: int) -> Plan:
-    """The schedule of a task that is added now. A task whose runs, or whose time, are over has none: that is no error.
+def plan_task(task: Task, *, name: str, job_type: str, now: int) -> ScheduleRequest | None:
+    """The schedule of a task that is added now; None if its runs, or its time, are over, which is no error.
 
     A run that failed is tried again by its job, and only then another follows, so as many jobs are made as runs are to
     succeed. Whatever nobody was there for is made up for, once.
@@ -30,8 +21,8 @@ def plan_task(task: Task, *, name: str, job_type: str, now: int) -> Plan:
     starts_at = max(now + (task.delay or 0), bounds.start or 0)
     left = None if task.most_runs is None else task.most_runs - task.runs
     if (left is not None and left <= 0) or (bounds.end is not None and starts_at > bounds.end):
-        return Plan(None, starts_at)
-    request = ScheduleRequest(
+        return None
+    return ScheduleRequest(
         name=name,
         job_type=job_type,
         job_arguments={ARGUMENT: write_request(task)},
@@ -44,7 +35,6 @@ def plan_task(task: Task, *, name: str, job_type: str, now: int) -> Plan:
         pause_on_failure=True,
         **_when(task, starts_at, left, now),  # type: ignore[arg-type]
     )
-    return Plan(request, starts_at)
 
 
 def _when(task: Task, starts_at: int, left: int | None, now: int) -> dict[str, object]:

@@ -83,20 +83,21 @@ class KeptKeys:
         self.mirror = Mirror(access, names)
         self._tasks = Tasks(engine, names, self.mirror)
         self._inlet = Inlet(access, self._tasks, self.mirror)
-        self._seen: dict[str, tuple[JobState, str, int]] = {}
-        """State, token and ready time of each run that was live or ended lately, when it was shown."""
+        self._seen: dict[str, tuple[JobState, str, int, bool]] = {}
+        """State, token and ready time of each run that was live or ended lately, and whether that had come, when it was
+        shown."""
         self._sweep_at = 0
         self._gone: set[str] = set()
         """Those that are shown and were not there when the sweep last came by."""
 
     def bring_up_to_date(self, expired: list[str], now: int) -> None:
         jobs = self._live() + self._ended()
-        seen = {job.id: (job.state, job.token, job.available_at) for job in jobs}
+        seen = {job.id: (job.state, job.token, job.available_at, job.available_at <= now) for job in jobs}
         self._show([job for job in jobs if self._seen.get(job.id) != seen[job.id]])
         self._seen = seen
         for id in filter(None, map(self.mirror.keys.id_of_ttl, expired)):
             self._inlet.wake(id)
-        self._inlet.run_once(now)
+        self.mirror.skip_refused(lambda: self._inlet.run_once(now))
         self._sweep({_task_id(job) for job in jobs})
 
     def _show(self, jobs: list[Job]) -> None:

@@ -46,20 +46,20 @@ class Mirror:
         text = msgspec.json.encode(write_task(task, self.names.prefix))
         due = task.next_run or 0 if task.status is TaskStatus.DELAYED else 0
         args: list[Value] = [task.id, text, _LISTS.get(task.status, ""), due, int(is_new), MOST_COMPLETED]
-        self._try(lambda: self._access.run(_SCRIPTS["show_task"], [*names, keys.completed, keys.shown], args))
+        self.skip_refused(lambda: self._access.run(_SCRIPTS["show_task"], [*names, keys.completed, keys.shown], args))
 
     def hide(self, id: str) -> None:
         """See `Shown`."""
         keys = self.keys
         names = [keys.task(id), keys.ttl(id), keys.ids, keys.queue, keys.active, keys.failed, keys.shown]
-        self._try(lambda: self._access.run(_SCRIPTS["hide_task"], names, [id]))
+        self.skip_refused(lambda: self._access.run(_SCRIPTS["hide_task"], names, [id]))
 
     def lists_of(self, ids: list[str]) -> list[str | None]:
         """The list that each was put into, or nothing; None for those that are not shown."""
         found = self._access.ask("hmget", self.keys.shown, ids) if ids else []
         return [None if one is None else one.decode() for one in found]
 
-    def _try(self, step: Callable[[], object]) -> None:
+    def skip_refused(self, step: Callable[[], object]) -> None:
         """Other programs may use such plain key names for something else. Then tasks run unseen."""
         try:
             step()

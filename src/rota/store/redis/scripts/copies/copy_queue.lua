@@ -19,51 +19,32 @@
 -- KEYS[17] totals     hash: word -> how many jobs in all
 -- KEYS[18] paused     string: there while the queue is paused
 -- ARGV none
--- Returns lists: per live job its id and what `find_jobs` returns for it; ids of ended jobs; per schedule uuid, body, state;
---   the same per configuration; the outbox; fence, 1 if paused; words and numbers of the totals.
--- include: records
+-- Returns lists: per place (ready, delayed, held, running) what is there with ids, and the specs and the marks of these jobs in
+--   chunks; the jobs that are to be cancelled; ids of ended jobs by state; per schedule uuid, body, state; the same per
+--   configuration; the outbox; fence, 1 if paused; words and numbers of the totals. Nobody else is served meanwhile, so what
+--   commands give is passed on as it is.
 -- include: chunks
 local jobs, marks, ready, delayed, blocked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local running, cancelling, succeeded, failed, cancelled = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local schedules, schedule_states, configurations, configuration_states = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local outbox, fence, totals, paused = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 
-local ids, places, theres = {}, {}, {}
-local function add(id, place, there)
-  ids[#ids + 1], places[#places + 1], theres[#theres + 1] = id, place, there
-end
-
-local function add_scored(key, place)
-  local found = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
-  for n = 1, #found, 2 do add(found[n], place, found[n + 1]) end
-end
-
-add_scored(ready, 'queued')
-add_scored(delayed, 'delayed')
-for _, member in ipairs(redis.call('ZRANGE', blocked, 0, -1)) do
-  local id = string.match(member, '([^%z]*)$')
-  add(id, 'queued', mark_of(redis.call('HGET', marks, id) or '').rank or '0')
-end
-local held = redis.call('HGETALL', running)
-for n = 1, #held, 2 do add(held[n], 'running', held[n + 1]) end
-
-local live = {}
-local specs = #ids > 0 and get_all(jobs, ids) or {}
-local known = #ids > 0 and get_all(marks, ids) or {}
-for n, id in ipairs(ids) do
-  if specs[n] then
-    local is_cancelling = places[n] == 'running' and redis.call('HGET', cancelling, id) or ''
-    for _, part in ipairs({id, specs[n], places[n], theres[n], known[n] or '', is_cancelling}) do live[#live + 1] = part end
+local function with_records(there, ids)
+  local specs, known = {}, {}
+  for first = 1, #ids, CHUNK do
+    local last = last_of(first, ids)
+    specs[#specs + 1] = redis.call('HMGET', jobs, unpack(ids, first, last))
+    known[#known + 1] = redis.call('HMGET', marks, unpack(ids, first, last))
   end
+  return {there, specs, known}
 end
 
-local ended = {}
-local function add_ended(key)
-  for _, id in ipairs(redis.call('ZRANGE', key, 0, -1)) do ended[#ended + 1] = id end
+local function sorted(key)
+  return with_records(redis.call('ZRANGE', key, 0, -1, 'WITHSCORES'), redis.call('ZRANGE', key, 0, -1))
 end
-add_ended(succeeded)
-add_ended(failed)
-add_ended(cancelled)
+
+local members, blocked_ids = redis.call('ZRANGE', blocked, 0, -1), {}
+for n, member in ipairs(members) do blocked_ids[n] = string.match(member, '([^%z]*)$') end
 
 local function defined(bodies, states)
   local found, all = {}, redis.call('HGETALL', bodies)
@@ -75,7 +56,10 @@ local function defined(bodies, states)
 end
 
 return {
-  live, ended, defined(schedules, schedule_states), defined(configurations, configuration_states),
+  sorted(ready), sorted(delayed), with_records(members, blocked_ids),
+  with_records(redis.call('HGETALL', running), redis.call('HKEYS', running)), redis.call('HKEYS', cancelling),
+  {redis.call('ZRANGE', succeeded, 0, -1), redis.call('ZRANGE', failed, 0, -1), redis.call('ZRANGE', cancelled, 0, -1)},
+  defined(schedules, schedule_states), defined(configurations, configuration_states),
   redis.call('ZRANGE', outbox, 0, -1), {redis.call('GET', fence) or '0', redis.call('EXISTS', paused)},
   redis.call('HGETALL', totals),
 }
