@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from rota.engine.keys.admin_key import prepare_key
 from rota.engine.observation.happenings import JobsClaimed, StoreFailed
-from rota.errors import InvalidInput, StoreUnavailable
+from rota.errors import InvalidInput, MissingExtra, StoreUnavailable
 from rota.host.file_watch import apply_file
 from rota.host.host import Host
 from rota.server.app import make_app
@@ -82,7 +82,7 @@ def test_opentelemetry_without_its_extra_is_refused_at_the_start(
 ) -> None:
     monkeypatch.setitem(sys.modules, "rota.engine.observation.opentelemetry", None)
 
-    with pytest.raises(InvalidInput, match=r"rota\[otel\]"):
+    with pytest.raises(MissingExtra, match=r"rota\[otel\]"):
         Host.open(settings_of(folder, "otel: true\n"), opened, frozenset({"server"}))
 
 
