@@ -1,6 +1,6 @@
 """Brings the log lines of running jobs to the store, beside claims and settlements, which have a thread of their own.
 
-A share of lines is followed by a pause several times as long as the share took. So the lines of a flood leave most of
+A share of lines is followed by a pause twice as long as the share took. So the lines of a flood leave most of
 the store's time to others, on any store and machine: in SQLite somebody else gets to write, in Redis to be heard.
 """
 
@@ -22,7 +22,7 @@ LOG_DELAY_S = 0.1
 """Log lines of running jobs reach the store at least this often, unless there are too many."""
 _LEAST_PAUSE_S = 0.005
 _MOST_PAUSE_S = 0.5
-_PAUSE_FACTOR = 3
+_PAUSE_FACTOR = 2
 _AFTER_ERROR_S = 1.0
 
 
