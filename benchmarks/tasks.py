@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.machine import machine_cpu_s
 from benchmarks.servers import Redis
 
-NOOPS = 30_000
+NOOPS = 100_000
 COMPUTING = 240
 STEPS = 400_000
 HERE = Path(__file__).parent

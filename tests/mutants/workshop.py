@@ -29,16 +29,7 @@ _NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "*.db"
 )
 # Loading every plugin that is installed takes longer than most of the tests.
-_PLUGINS = (
-    "-p",
-    "pytest_timeout",
-    "-p",
-    "_hypothesis_pytestplugin",
-    "-p",
-    "rota.testing.plugin",
-    "-p",
-    "no:cacheprovider",
-)
+_PLUGINS = ("-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin", "-p", "no:cacheprovider")
 # By this profile Hypothesis tries the same examples each time and keeps none for the next change.
 _OPTIONS = (*_PLUGINS, "-x", "-q", "--timeout=0", "--hypothesis-profile=ci")
 _TAIL = 1_500

@@ -191,6 +191,7 @@ class Host:
     def make_api(self, plan: KeyPlan) -> "Api":
         """What the server of this node offers, as the settings want it."""
         from rota.server.api import Api, ServerOptions
+        from rota.server.connection.limits import most_connections
 
         options = ServerOptions(
             rate_limit=self.settings.rate_limit,
@@ -198,6 +199,7 @@ class Host:
             bound_to=(self.settings.host, *([] if self.listener is None else [str(self.listener.getsockname()[0])])),
             allowed_hosts=(*self.settings.allowed_hosts, *self._advertised_names()),
             trusted_proxies=self.settings.trusted_proxies,
+            max_followers=max(1, most_connections(self.settings.max_connections) // 2),
         )
         keys = KeyRing(self.engine.store, plan, self.engine.clock)
         return Api(self.engine, keys=keys, health=self.health, options=options)

@@ -18,6 +18,7 @@ from rota.engine.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimi
 from rota.engine.observation.counters import Counters
 from rota.model.job import Job
 from rota.server.bodies.room import BodyRoom
+from rota.server.connection.limits import MAX_CONNECTIONS
 from rota.server.connection.unread import UnreadAnswers
 from rota.server.gate.names import Names
 from rota.server.gate.proxies import Proxies
@@ -46,6 +47,8 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     """Names under which it answers beside those and loopback's; `*` for any."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks that are believed when they say for whom they ask."""
+    max_followers: int = MAX_CONNECTIONS // 2
+    """Live logs at a time: a connection that follows one stays, and others need connections too."""
 
 
 class Requests:

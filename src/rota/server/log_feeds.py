@@ -67,6 +67,10 @@ class LogFeeds:
         finally:
             self._leave(job_id, feed)
 
+    @property
+    def followers(self) -> int:
+        return sum(feed.followers for feed in self._feeds.values())
+
     async def final_state(self, job_id: str) -> JobState | None:
         """How the job ended; None if it did not, or is forgotten."""
         job: Job | None = (await self._in_thread(self._store.find_jobs, [job_id]))[0]

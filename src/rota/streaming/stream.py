@@ -47,6 +47,8 @@ class Stream:
         self.trouble: str | None = "it has not reached the brokers yet"
         self._turns: dict[int, object] = {}
         """The partitions that the group has given, each with its turn: one that comes again has another."""
+        self._ends: dict[int, int] = {}
+        """Partitions whose end was told, and where it is."""
         self._restored: SimpleQueue[tuple[Partition, object]] = SimpleQueue()
 
     def start(self) -> None:
@@ -132,8 +134,19 @@ class Stream:
             self._stopping.wait(_LONGEST_WAIT_S)
         else:
             self.trouble = None
+            self._reach_ends()
         if messages:
             self._tell()
+
+    def _reach_ends(self) -> None:
+        """Only now, because the end of a partition is told together with the commands before it, and those count when
+        the brokers have what they changed."""
+        for number, offset in self._ends.items():
+            if number in self.partitions:
+                partition = self.partitions[number]
+                partition.reached = max(partition.reached, offset)
+                self._tell()
+        self._ends.clear()
 
     def _poll(self, consumer: Consumer) -> list[Message]:
         """Commands that are there, or come before something is due. Also where the group asks and gives."""
@@ -153,8 +166,7 @@ class Stream:
         if error is None:
             return partition is not None
         if error.code() == KafkaError._PARTITION_EOF and partition is not None:
-            partition.reached = max(partition.reached, message.offset() or 0)
-            self._tell()
+            self._ends[partition.number] = message.offset() or 0
         elif error.fatal():
             raise KafkaException(error)
         return False
@@ -162,6 +174,7 @@ class Stream:
     def _seek_back(self, consumer: Consumer, messages: list[Message]) -> None:
         for number in {message.partition() for message in messages}:
             if number in self.partitions:
+                self._ends.pop(number, None)
                 consumer.seek(TopicPartition(self._options.input_topic, number, self.partitions[number].offset))
 
     def _tell(self) -> None:
@@ -229,5 +242,6 @@ class Stream:
     def _lose(self, numbers: list[int]) -> None:
         for number in numbers:
             self._turns.pop(number, None)
+            self._ends.pop(number, None)
             self.partitions.pop(number, None)
         self._tell()

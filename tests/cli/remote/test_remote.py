@@ -107,6 +107,7 @@ def test_queues_and_nodes_are_shown_and_paused(server: Server) -> None:
     server.done("queues", "resume", "big")
     shown, own = (call("nodes", "--json").json for call in (server.done, done))
     assert [one["uuid"] for one in shown] == [one["uuid"] for one in own] != []
+    assert [one["name"] for one in server.done("top", "--json").json["queues"]] == ["big", "default"]
 
 
 def test_definitions_are_made_by_who_may(server: Server) -> None:

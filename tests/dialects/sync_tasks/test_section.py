@@ -75,7 +75,7 @@ def test_names_that_look_alike_are_different_job_types() -> None:
         ('"we ird:#_"', "orders", r"rota.yaml:10: sources.shop.collections\[1\]: has the same name as rota.yaml:8"),
         ('"we ird:#_"', "a/b", r"rota.yaml:10: .*name: 'a/b' must not have '/'"),
         ("threads: 3", "threads: -1", r"rota.yaml:13: sync_tasks.threads: must be from 0"),
-        ("timeout: 5000", "timeout: soon", r"rota.yaml:6: .*timeout: must be a whole number"),
+        ("timeout: 5000", "timeout: soon", r"rota.yaml:6: .*timeout: must be a duration"),
         ("  shop:", "  shop: 5\n  other:", r"rota.yaml:3: sources.shop: must be a mapping"),
     ],
 )

@@ -454,7 +454,7 @@ def test_a_change_that_comes_while_the_other_side_is_written_is_not_overwritten(
     def change_there() -> None:
         speaker.write("node_types", "gpu", node_type_record(thread_count=7))
 
-    access.before("run", lambda: None, change_there)
+    access.before("run", change_there)
     speaker.round()
     assert speaker.shown("node_types")["gpu"]["thread_count"] == 7
     speaker.round()

@@ -168,6 +168,23 @@ def test_half_requests_make_room_for_whole_ones(up: Server, node: RotaProcess) -
     assert descriptors < 200
 
 
+def test_those_who_do_not_read_make_room_for_those_who_do(up: Server) -> None:
+    """Without a key, each with more answers than the kernel takes for it; there are 100 connections."""
+    silent = []
+    for _ in range(130):
+        one = socket.socket()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.connect(("127.0.0.1", up.port))
+        one.sendall(b"GET /docs HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 16)
+        assert one.recv(1)
+        silent.append(one)
+
+    found = asked(up, "GET", "/health", {})
+    for one in silent:
+        one.close()
+    assert found == (200, "ok")
+
+
 def test_a_node_beats_and_runs_jobs_while_it_is_flooded(up: Server, node: RotaProcess) -> None:
     over = threading.Event()
 

@@ -17,14 +17,14 @@ from rota.model.log import LogEntry
 from rota.model.outcome import Outcome, failed, succeeded
 from rota.model.retry import RetryPolicy
 from rota.model.settlement import settle
-from rota.server.api import Api
+from rota.server.api import Api, ServerOptions
 from rota.server.log_feeds import Line, LogFeeds
 from rota.server.operations import Call
 from rota.server.routes.jobs.logs import LogQuery, _events
 from rota.store import Store
 from rota.store.logs import LogBatch
 from rota.testing import Faults
-from tests.server.serving import BEARER, make_api
+from tests.server.serving import BEARER, make_api, served
 from tests.servers import wait_until
 
 NOW = 1_700_000_000_000
@@ -247,6 +247,24 @@ def test_a_quiet_job_gives_signs_of_life(job: RunningJob, feeds: LogFeeds) -> No
         return first
 
     assert asyncio.run(live()) is None
+
+
+def test_live_logs_leave_connections_to_others(job: RunningJob, kept: Store) -> None:
+    api = make_api(kept, options=ServerOptions(max_followers=2, wrong_keys_per_s=0))
+
+    async def live() -> None:
+        followers = [asyncio.create_task(follow(api.log_feeds, job.id)) for _ in range(2)]
+        await asyncio.to_thread(wait_until, lambda: api.log_feeds.followers == 2, "the followers to begin")
+        refused = await asyncio.to_thread(client.get, f"/api/jobs/{job.id}/logs/stream")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        assert "too many live logs" in refused.json()["error"]
+        await asyncio.to_thread(job.end)
+        await asyncio.gather(*followers)
+        assert api.log_feeds.followers == 0
+
+    with served(api) as client:
+        asyncio.run(live())
+        assert client.get(f"/api/jobs/{job.id}/logs/stream").status_code == 200
 
 
 def test_a_stopping_server_lets_its_followers_go(job: RunningJob, feeds: LogFeeds) -> None:

@@ -11,7 +11,6 @@ from rota.dialects.synchrony.shapes import node_text
 from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.node.dialect import DialectContext
 from rota.store.redis.link.access import RedisAccess
-from rota.store.redis.link.scripts import load_scripts
 from rota.store.schedules import ScheduleEntry
 
 ROUND_MS = 1_000
@@ -21,7 +20,6 @@ _NODES_MS = 5_000
 _SCHEDULES_PER_S = 500
 """With many schedules they are looked through less often, so that they cost about the same."""
 _PAGE = 500
-_TAKE_TURN = load_scripts("rota.dialects.synchrony")["take_turn"]
 
 
 class Every:
@@ -63,7 +61,7 @@ class Exchange:
         """One round, if it is this node's turn. Returns the seconds until the next: whether our definitions changed is
         quickly asked, so it is asked more often."""
         if self._round.is_due(now, ROUND_MS):
-            self._has_turn = bool(self._access.run(_TAKE_TURN, [keys.TURN], [self._node, _TURN_MS]))
+            self._has_turn = self._access.take_turn(keys.TURN, self._node, for_ms=_TURN_MS)
             if self._has_turn:
                 self._exchange_all(now)
         elif self._has_turn and self._store.definitions_version() != self._version:

@@ -15,7 +15,6 @@ from rota.engine.definitions.definitions import Definitions
 from rota.model.job import FINAL_STATES, Job, JobState
 from rota.store.jobs import JobQuery
 from rota.store.redis.link.access import RedisAccess
-from rota.store.redis.link.scripts import load_scripts
 from rota.store.store import Store
 
 EVERY_S = 1.0
@@ -25,7 +24,6 @@ _LOOK_BACK_MS = 3_000
 """Ends are told by nodes, whose reports may arrive in another order."""
 _PER_SWEEP = 500
 _TURN_MS = 5_000
-_TAKE_TURN = load_scripts("rota.dialects.synchrony")["take_turn"]
 
 
 class JobKeys:
@@ -41,7 +39,7 @@ class JobKeys:
 
     def run_once(self, now: int) -> float:
         """One round, if it is this node's turn. Returns the seconds until the next."""
-        if self._access.run(_TAKE_TURN, [keys.JOBS_TURN], [self._node, _TURN_MS]):
+        if self._access.take_turn(keys.JOBS_TURN, self._node, for_ms=_TURN_MS):
             for node_type in self._definitions.node_types():
                 queue = node_type.uuid
                 self._skip_refused.do(keys.jobs_in_progress(queue), partial(self._show_running, queue))

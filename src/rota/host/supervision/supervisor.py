@@ -73,7 +73,7 @@ class Supervisor:
         """Until a signal ends it or, in a burst, nothing is left to run. Returns the exit code. `announce` is told the
         process ids, once all are ready."""
         is_announced = False
-        with heard_signals(self._heard.put):
+        with heard_signals(self.hear):
             # First only one: what is wrong with the command is told once, and ends everything.
             self._start(self._places[0])
             while not self._is_over():
@@ -84,6 +84,10 @@ class Supervisor:
                     is_announced = True
                     announce([place.child.pid for place in self._places if place.child])
         return self._exit_code
+
+    def hear(self, number: int) -> None:
+        """A signal came. Called from any thread."""
+        self._heard.put(number)
 
     def _is_over(self) -> bool:
         return not any(self._children()) and (self._is_stopping or all(one.is_done for one in self._places))
@@ -133,6 +137,8 @@ class Supervisor:
 
     def _on_ready(self, child: Child) -> None:
         child.is_ready = True
+        if self._is_stopping:
+            return  # it was asked to end before it was ready, and so were all others
         for place in self._places:
             if place.heir is child:
                 self._take_over(place, child)
@@ -163,10 +169,10 @@ class Supervisor:
             self._keep_old(place, child)
         else:
             place.child = None
-        if not any(one.has_begun for one in self._places):
-            self._is_stopping, self._exit_code = True, child.exit_code
-        elif self._is_stopping:
+        if self._is_stopping:
             self._exit_code = max(self._exit_code, child.exit_code if child.is_ready else 0)
+        elif not any(one.has_begun for one in self._places):
+            self._is_stopping, self._exit_code = True, child.exit_code
         elif place.child is None and place.heir is None:
             self._follow(place, child)
 

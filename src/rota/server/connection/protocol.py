@@ -184,11 +184,13 @@ class BoundedProtocol(HttpToolsProtocol):
         return is_kept and waited > limits.HEAD_S
 
     def _make_room(self) -> None:
-        """One connection too many: those go that have been idle for longest, or this one if all are busy. Some go at
-        once, so that a flood of new ones does not look at all the others for each."""
+        """One connection too many: those go that have been idle for longest, else of those who do not read their
+        answers; or this one if all are busy. Some go at once, so that a flood of new ones does not look at all the
+        others for each."""
         others = [one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self]
-        if idle := [one for one in others if one.is_idle]:
-            for one in nsmallest(1 + len(others) // limits.ENDED_OF_ALL, idle, key=lambda one: one.since):
+        idle = [one for one in others if one.is_idle]
+        if useless := idle or [one for one in others if one.flow.write_paused]:
+            for one in nsmallest(1 + len(others) // limits.ENDED_OF_ALL, useless, key=lambda one: one.since):
                 one._end()
         else:
             self._refuse(503, "the server has too many connections; try again later")

@@ -14,7 +14,6 @@ from rota.engine.node.options import SCHEDULER, WORKER
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.store.jobs import JobQuery
 from rota.store.redis.link.access import RedisAccess
-from rota.store.redis.link.scripts import load_scripts
 
 EVERY_S = 0.25
 _WITHOUT_SOURCES_S = 1.0
@@ -27,7 +26,6 @@ _LOG_LINES = 30_000
 """Of one task in one round: a flood must not keep the keys of the others waiting."""
 _BEHIND_S = 0.02
 _PER_SWEEP = 200
-_TAKE_TURN = load_scripts("rota.dialects.sync_tasks.redis")["take_turn"]
 
 
 class SyncTaskKeys:
@@ -65,7 +63,7 @@ class KeyKeeper:
         queue = queue_of_tasks(self._engine)
         if queue is None:
             return _WITHOUT_SOURCES_S
-        if self._access.run(_TAKE_TURN, [keys.TURN], [self._node, _TURN_MS]):
+        if self._access.take_turn(keys.TURN, self._node, for_ms=_TURN_MS):
             live = self._live(queue)
             ended = self._ended(queue)
             self._show({**self._behind, **{job.id: job for job in [*live, *ended]}})

@@ -16,7 +16,6 @@ from rota.errors import InvalidInput
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.store.jobs import JobQuery
 from rota.store.redis.link.access import RedisAccess
-from rota.store.redis.link.scripts import load_scripts
 
 EVERY_S = 0.25
 _WITHOUT_TASKS_S = 1.0
@@ -28,7 +27,6 @@ _MOST_PAGES = 200
 _LOOK_BACK_MS = 3_000
 """Ends are told by nodes, whose reports may arrive in another order."""
 _PER_SWEEP = 100
-_TAKE_TURN = load_scripts("rota.dialects.tasks.redis")["take_turn"]
 
 
 class TaskKeys:
@@ -68,7 +66,7 @@ class KeyKeeper:
                     self._expiries.check()
                 self._kept[prefix] = KeptKeys(self._access, self._engine, Names(prefix))
             kept = self._kept[prefix]
-            if self._access.run(_TAKE_TURN, [kept.mirror.keys.turn], [self._node, _TURN_MS]):
+            if self._access.take_turn(kept.mirror.keys.turn, self._node, for_ms=_TURN_MS):
                 kept.bring_up_to_date(expired, now)
         took_s = self._engine.clock.monotonic() - began
         return max(EVERY_S, took_s * _SHARE) if prefixes else _WITHOUT_TASKS_S

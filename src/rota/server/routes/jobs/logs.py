@@ -9,6 +9,7 @@ from starlette.responses import StreamingResponse
 
 from rota.engine.keys.access import Scope
 from rota.model.log import LEVELS, LogEntry
+from rota.server.answers import Refusal
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
 from rota.server.log_feeds import Line
@@ -87,6 +88,8 @@ async def stream_logs(api: Api, call: Call[None, LogQuery]) -> StreamingResponse
     Each line is an event with a line of the log as its data; the last event is `end` and has the job's final state.
     A client that was cut off goes on with the header Last-Event-ID and misses nothing.
     """
+    if api.log_feeds.followers >= api.options.max_followers:
+        raise Refusal(503, "too many live logs are followed on this server; try again later", {"Retry-After": "5"})
     job = await api.in_thread(api.engine.jobs.find, call.path["uuid"])
     after = _last_event_id(call) or call.query.after
     return StreamingResponse(_events(api, job.id, after, call), media_type=EVENT_STREAM)

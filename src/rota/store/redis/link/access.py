@@ -34,6 +34,10 @@ class RedisAccess:
         """Call a script of the dialect."""
         return self._link.run_script(script, keys, args)
 
+    def take_turn(self, key: str, who: str, *, for_ms: int) -> bool:
+        """Whether it is this one's turn to do what one at a time does. Whoever comes back in time keeps it."""
+        return bool(self._link.run("take_turn", [key], [who, for_ms]))
+
     def connect(self, *, longest_wait_s: float) -> "BlockingAccess":
         """A connection of one's own, which may wait in a blocking command for so long."""
         return BlockingAccess(self._link.address, longest_wait_s)

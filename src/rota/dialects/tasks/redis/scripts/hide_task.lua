@@ -9,9 +9,13 @@
 -- KEYS[7] shown   hash: id -> the list that it was put into, or ''
 -- ARGV[1] id
 -- Returns 1.
-local task, ttl, shown, id = KEYS[1], KEYS[2], KEYS[7], ARGV[1]
+local task, ttl, ids, queue, active, failed, shown = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local id = ARGV[1]
 
 redis.call('DEL', task, ttl)
-for number = 3, 6 do redis.call('LREM', KEYS[number], 0, id) end
+redis.call('LREM', ids, 0, id)
+redis.call('LREM', queue, 0, id)
+redis.call('LREM', active, 0, id)
+redis.call('LREM', failed, 0, id)
 redis.call('HDEL', shown, id)
 return 1

@@ -15,9 +15,15 @@
 -- ARGV[5] only_new   '1' to leave a task alone that is shown already
 -- ARGV[6] most       completed tasks that are kept
 -- Returns 1, or 0 if there was nothing to change.
-local task, ttl, ids, completed, shown = KEYS[1], KEYS[2], KEYS[3], KEYS[7], KEYS[8]
-local lists = {queue = KEYS[4], active = KEYS[5], failed = KEYS[6]}
+local task, ttl, ids, queue, active, failed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local completed, shown = KEYS[7], KEYS[8]
 local id, text, list, due, only_new, most = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+
+local function leave_lists()
+  redis.call('LREM', queue, 0, id)
+  redis.call('LREM', active, 0, id)
+  redis.call('LREM', failed, 0, id)
+end
 
 local before = redis.call('HGET', shown, id)
 if before and only_new == '1' then return 0 end
@@ -27,7 +33,7 @@ if list == 'completed' then
   redis.call('LTRIM', completed, -most, -1)
   redis.call('DEL', task, ttl)
   redis.call('LREM', ids, 0, id)
-  for _, key in pairs(lists) do redis.call('LREM', key, 0, id) end
+  leave_lists()
   redis.call('HDEL', shown, id)
   return 1
 end
@@ -36,8 +42,10 @@ if not before then
   redis.call('RPUSH', ids, id)
 end
 if before ~= list then
-  for _, key in pairs(lists) do redis.call('LREM', key, 0, id) end
-  if lists[list] then redis.call('RPUSH', lists[list], id) end
+  leave_lists()
+  if list == 'queue' then redis.call('RPUSH', queue, id) end
+  if list == 'active' then redis.call('RPUSH', active, id) end
+  if list == 'failed' then redis.call('RPUSH', failed, id) end
 end
 redis.call('SET', task, text)
 if due == '0' then
