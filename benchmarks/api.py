@@ -20,7 +20,7 @@ import msgspec
 from benchmarks.machine import free_port
 from benchmarks.servers import Redis, ServerMissing
 from rota.model.job import Ending, JobSpec, JobState
-from rota.model.settlement import Settlement
+from rota.model.runs.settlement import Settlement
 from rota.store import Store, open_store
 
 KEY = "a-key-for-the-benchmark"

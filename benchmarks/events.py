@@ -31,7 +31,7 @@ from rota.model.events.configuration import Configuration, Dependency, Match, fi
 from rota.model.events.event import EventRef, make_event, shown_time
 from rota.model.ids import new_id
 from rota.store import Store, open_store
-from rota.store.events import ConfigurationChange, Validation, Verdicts
+from rota.store.contract.events import ConfigurationChange, Validation, Verdicts
 from tests.servers import RedisServer
 
 BATCH = 500

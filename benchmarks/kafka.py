@@ -26,7 +26,7 @@ from confluent_kafka.admin import AdminClient
 
 from benchmarks.machine import tree_cpu_s
 from rota.clock import SystemClock
-from rota.model.light.definition import TaskDefinition, TaskFrequency
+from rota.model.topics.light.definition import TaskDefinition, TaskFrequency
 from rota.model.triggers.interval import TimeUnit
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.options import StreamOptions

@@ -13,12 +13,12 @@ import redis
 from benchmarks.servers import Redis
 from rota.model.ids import new_id
 from rota.model.job import Claim, JobSpec, make_token
-from rota.model.log import LogEntry
-from rota.model.outcome import succeeded
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import settle
+from rota.model.runs.log import LogEntry
+from rota.model.runs.outcome import succeeded
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import settle
 from rota.store import Store, open_store
-from rota.store.logs import LogBatch
+from rota.store.contract.logs import LogBatch
 
 JOBS = 10_000
 LOCKED = 100_000

@@ -32,8 +32,8 @@ from rota.model.node import NodeType
 from rota.model.schedules.request import CatchUpRequest, ScheduleRequest
 from rota.model.schedules.ticking import first_state
 from rota.store import Store, open_store
+from rota.store.contract.schedules import Firing, ScheduleChange
 from rota.store.redis.store import RedisStore
-from rota.store.schedules import Firing, ScheduleChange
 
 Result = dict[str, Any]
 PEER_SCHEDULES = 100_000

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from rota.model.ids import new_id
 from rota.model.job import JobSpec, make_token
-from rota.model.log import LogEntry
-from rota.model.outcome import succeeded
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import settle
-from rota.store.logs import LogBatch
+from rota.model.runs.log import LogEntry
+from rota.model.runs.outcome import succeeded
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import settle
+from rota.store.contract.logs import LogBatch
 from rota.store.sqlite.database.database import Database
 from rota.store.sqlite.store import SqliteStore
 

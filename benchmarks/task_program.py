@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rota import Rota
 from rota.engine.jobs.intake import JobRequest
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 
 BATCH = 1_000
 app = Rota(os.environ.get("BENCH_STORE", "sqlite:///rota.db?synchronous=NORMAL"), name="bench")

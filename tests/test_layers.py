@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import rota
-from rota.store.claims import Lifeline
-from rota.store.store import Store
+from rota.store.contract.claims import Lifeline
+from rota.store.contract.store import Store
 
 SOURCE = Path(rota.__file__).parent
 

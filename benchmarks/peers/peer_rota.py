@@ -28,8 +28,8 @@ from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store import open_store
-from rota.store.jobs import JobQuery
-from rota.store.store import Store
+from rota.store.contract.jobs import JobQuery
+from rota.store.contract.store import Store
 
 JOB_TYPES = {
     "noop": JobType(

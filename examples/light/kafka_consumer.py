@@ -1,5 +1,6 @@
 """Reads due tasks of the light scheduler from Kafka and does the work. It needs confluent-kafka and fastavro, and
-nothing of Rota but its schemas: the folder `rota/model/light/avro` of the package, or of the repository below `src`.
+nothing of Rota but its schemas: the folder `rota/model/topics/light/avro` of the package, or of the repository, below
+`src`.
 
     python kafka_consumer.py kafka1:9092 reports path/to/avro
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rota.dialects.tasks.scheduler import Scheduler
     from rota.dialects.tasks.worker import Worker
     from rota.errors import InvalidInput, JobFailed, RotaError
-    from rota.model.retry import RetryPolicy
+    from rota.model.runs.retry import RetryPolicy
     from rota.sdk.tasks.app import Rota
     from rota.sdk.tasks.current_job import current_job
     from rota.sdk.tasks.flow import Flow, group
@@ -41,7 +41,7 @@ _HOMES = {
     "Handle": "rota.sdk.tasks.handle",
     "InvalidInput": "rota.errors",
     "JobFailed": "rota.errors",
-    "RetryPolicy": "rota.model.retry",
+    "RetryPolicy": "rota.model.runs.retry",
     "Rota": "rota.sdk.tasks.app",
     "RotaError": "rota.errors",
     "Scheduler": "rota.dialects.tasks.scheduler",

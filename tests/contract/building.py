@@ -7,15 +7,15 @@ from msgspec import structs
 from rota.model.ids import new_id
 from rota.model.job import Cause, Claim, Job, JobSpec, JobState, make_token, node_of_token
 from rota.model.job_type import OnNodeDeath
-from rota.model.log import LogEntry
 from rota.model.node import Node
-from rota.model.outcome import INTERRUPTED, Outcome, failed, succeeded
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import Settlement, settle, settle_death
+from rota.model.runs.log import LogEntry
+from rota.model.runs.outcome import INTERRUPTED, Outcome, failed, succeeded
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import Settlement, settle, settle_death
 from rota.store import Store
-from rota.store.claims import Renewal
-from rota.store.jobs import JobPage, JobQuery
-from rota.store.logs import LogBatch
+from rota.store.contract.claims import Renewal
+from rota.store.contract.jobs import JobPage, JobQuery
+from rota.store.contract.logs import LogBatch
 
 NOW = 1_700_000_000_000
 """An instant on a whole step of `rank_of`, so that ready times survive the way through a rank."""

@@ -6,7 +6,7 @@ from rota.errors import Conflict
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import NodeType
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
 from tests.conftest import OpenStore
 from tests.contract.building import NOW, claim_one, enqueue, finish, spec, succeed

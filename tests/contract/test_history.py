@@ -2,7 +2,7 @@
 
 from rota.model.job import JobState
 from rota.store import Store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from tests.contract.building import (
     NOW,
     claim_one,

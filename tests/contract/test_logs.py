@@ -4,10 +4,10 @@ from msgspec.structs import replace
 
 from rota.model.ids import new_id
 from rota.model.job import JobState
-from rota.model.log import LogEntry
-from rota.model.progress import Progress
+from rota.model.runs.log import LogEntry
+from rota.model.runs.progress import Progress
 from rota.store import Store
-from rota.store.logs import LogBatch
+from rota.store.contract.logs import LogBatch
 from tests.conftest import OpenStore
 from tests.contract.building import (
     NOW,

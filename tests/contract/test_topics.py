@@ -3,9 +3,9 @@
 import pytest
 
 from rota.errors import Conflict
-from rota.model.topic import TopicRecord
+from rota.model.topics.topic import TopicRecord
 from rota.store import Store
-from rota.store.topics import TopicEntry, TopicRow
+from rota.store.contract.topics import TopicEntry, TopicRow
 from tests.conftest import OpenStore
 from tests.contract.racing import in_threads
 from tests.contract.raw_records import change_records

@@ -12,7 +12,7 @@ from rota.engine.executors.executor import Run
 from rota.engine.executors.python.python import current_run
 from rota.errors import StoreUnavailable
 from rota.model.job_type import JobType
-from rota.model.outcome import Outcome, OutcomeKind, succeeded
+from rota.model.runs.outcome import Outcome, OutcomeKind, succeeded
 
 
 class Stage:

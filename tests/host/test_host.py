@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from rota.engine.keys.admin_key import prepare_key
+from rota.engine.access.keys.admin_key import prepare_key
 from rota.engine.observation.happenings import JobsClaimed, StoreFailed
 from rota.errors import InvalidInput, MissingExtra, StoreUnavailable
 from rota.host.file_watch import apply_file

@@ -12,7 +12,7 @@ from rota.host.host import Host
 from rota.host.side_nodes import SideNode
 from rota.model.job import JobState
 from rota.model.job_type import JobType
-from rota.model.outcome import Outcome, succeeded
+from rota.model.runs.outcome import Outcome, succeeded
 from rota.settings import load_settings
 from rota.store import Store
 from tests.engine.working import until

@@ -31,7 +31,7 @@ _TESTS = {
     "engine/liveness": "tests/engine/liveness tests/engine/node tests/system/workers/test_liveness.py -k 'not redis'",
     "engine/node": "tests/engine/node tests/engine/liveness tests/host -k 'not redis'",
     "engine/observation": "tests/engine/observation tests/engine/node -k 'not redis'",
-    "engine/keys": "tests/engine/keys tests/server/auth tests/cli/operations/test_key.py",
+    "engine/access": "tests/engine/access tests/server/auth tests/cli/operations/test_key.py",
     "engine/housekeeping": "tests/engine/housekeeping tests/cli/operations/test_doctor.py",
     "engine/executors": "tests/engine/executors",
     "server": "tests/server tests/sdk -k 'not redis'",

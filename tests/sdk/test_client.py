@@ -10,11 +10,11 @@ import pytest
 from rota.errors import AuthError, Conflict, InvalidInput, NotFound, StoreError, StoreUnavailable
 from rota.model.events.configuration_request import read_configuration
 from rota.model.job import Claim, JobState
-from rota.model.log import LogEntry
 from rota.model.node import NodeType
-from rota.model.outcome import succeeded
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import settle
+from rota.model.runs.log import LogEntry
+from rota.model.runs.outcome import succeeded
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import settle
 from rota.sdk.client import AsyncClient, Client, PagedVerb, Verb, Verbs
 from rota.sdk.failures import failure
 from rota.sdk.inputs import NewJob, Which
@@ -22,7 +22,7 @@ from rota.sdk.paging import WaitedTooLong
 from rota.server.api import Api
 from rota.server.app import make_app
 from rota.store import Store, open_store
-from rota.store.logs import LogBatch
+from rota.store.contract.logs import LogBatch
 from tests.sdk.serving import Cutting, serving
 from tests.server.serving import KEY, make_api
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from rota.engine.keys.access import Role, Scope
-from rota.engine.keys.admin_key import prepare_key
-from rota.engine.keys.named_keys import make_key, revoke_key
+from rota.engine.access.keys.access import Role, Scope
+from rota.engine.access.keys.admin_key import prepare_key
+from rota.engine.access.keys.named_keys import make_key, revoke_key
 from rota.store import Store, open_store
 from rota.testing import Faults
 from tests.cli.calling import environment

@@ -14,13 +14,13 @@ from urllib.parse import urlencode
 
 import pytest
 
-import rota.model.light
+import rota.model.topics.light
 from tests.cli.calling import DEADLINE_S, RotaProcess, environment
 from tests.seeds.curling import Answer, Curl
 from tests.servers import RedisServer, wait_until
 
 CONSUMER = Path(__file__).parents[2] / "examples" / "light" / "consumer.py"
-SCHEMAS = Path(rota.model.light.__file__).parent / "avro"
+SCHEMAS = Path(rota.model.topics.light.__file__).parent / "avro"
 FAR = 4_000_000_000_000
 """A start that no test lives to see."""
 EVERY_TEN_SECONDS = {"timeUnit": "SECONDS", "time": 10}

@@ -7,10 +7,10 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from rota.clock import Clock, SystemClock
+from rota.engine.access.keys.admin_key import KeyPlan
+from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.definitions.built_in import ensure_default_node_type
 from rota.engine.engine import Engine
-from rota.engine.keys.admin_key import KeyPlan
-from rota.engine.keys.key_ring import KeyRing
 from rota.server.api import Api, HealthCheck, ServerOptions
 from rota.server.app import make_app
 from rota.store import Store

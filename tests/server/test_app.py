@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import rota as package
-from rota.engine.keys.access import OPEN
+from rota.engine.access.keys.access import OPEN
 from rota.errors import Conflict, InvalidInput, NotFound, StoreFull, StoreUnavailable
 from rota.server import routes
 from rota.server.api import Api

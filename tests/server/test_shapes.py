@@ -9,10 +9,10 @@ from rota.engine.observation.happenings import ClaimsTaken
 from rota.engine.schedules.backfill import BackfillPlan
 from rota.model.job import Cause, Job, JobSpec, JobState, PastAttempt
 from rota.model.job_type import JobType, OnNodeDeath, Unique
-from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
-from rota.model.progress import Progress
-from rota.model.retry import RetryPolicy
+from rota.model.runs.log import LogEntry
+from rota.model.runs.progress import Progress
+from rota.model.runs.retry import RetryPolicy
 from rota.model.schedules.schedule import Backfill, Overlap, Schedule, ScheduleState, Tick, TickStatus
 from rota.model.triggers.catch_up import CatchUp, CatchUpMode
 from rota.model.triggers.interval import Anchor
@@ -22,7 +22,7 @@ from rota.server.api import Api
 from rota.shapes.jobs import job_shape, job_type_shape, log_shape, node_shape, node_type_shape, queue_shape
 from rota.shapes.schedules import backfill_plan_shape, fire_shape, schedule_shape, tick_shape
 from rota.store import Store
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.schedules import ScheduleEntry
 from tests.contract.building import beat, enqueue, spec
 
 RETRY = RetryPolicy(attempts=3, delay_ms=4, factor=5.0, max_delay_ms=6, jitter=0.7)

@@ -11,7 +11,7 @@ import pytest
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import NodeType
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.settings import Settings, load_settings
 
 

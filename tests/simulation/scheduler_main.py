@@ -13,7 +13,7 @@ from typing import Any, cast
 from rota.engine.node.node import Node
 from rota.engine.node.options import SCHEDULER, NodeOptions
 from rota.store import Store, open_store
-from rota.store.schedules import DueSchedules, Firing
+from rota.store.contract.schedules import DueSchedules, Firing
 
 VARIABLE = "ROTA_TEST_FAILPOINT"
 

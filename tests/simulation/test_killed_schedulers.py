@@ -11,7 +11,7 @@ from rota.clock import SystemClock
 from rota.model.job import Job
 from rota.model.schedules.schedule import TickStatus
 from rota.store import Store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from tests.cli.calling import environment
 from tests.engine.schedules.installation import SchedulesInstallation
 from tests.servers import wait_until

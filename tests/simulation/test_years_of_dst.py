@@ -8,7 +8,7 @@ import pytest
 
 from rota.clock import ManualClock, as_millis
 from rota.store import Store, open_store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from tests.engine.schedules.installation import SchedulesInstallation
 
 PLACES = [

@@ -21,7 +21,7 @@ from rota.engine.jobs.intake import JobRequest
 from rota.errors import Conflict, StoreError
 from rota.model.ids import new_id
 from rota.model.job import LIVE_STATES
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.sdk.call import Call
 from rota.sdk.client import Client
 from rota.store import open_store

@@ -13,7 +13,7 @@ from rota.errors import StoreError
 from rota.model.job import LIVE_STATES, Job
 from rota.sdk.client import Client
 from rota.store import Store, open_store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from tests.servers import ServerError, free_port, wait_until
 from tests.soak.definitions import (
     CLOCK,

@@ -9,10 +9,10 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from rota.clock import SystemClock
-from rota.engine.light.scheduler import DefinitionQuery
+from rota.engine.topics.light.scheduler import DefinitionQuery
 from rota.errors import StoreUnavailable
-from rota.model.light.definition import TaskDefinition, read_definition
-from rota.model.topic import MESSAGE_ID
+from rota.model.topics.light.definition import TaskDefinition, read_definition
+from rota.model.topics.topic import MESSAGE_ID
 from rota.streaming.options import StreamOptions
 from rota.streaming.records.codec import decode_definition, encode_definition, encode_key
 from rota.streaming.scheduler import KafkaScheduler

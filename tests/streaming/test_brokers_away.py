@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rota.engine.light.scheduler import DefinitionQuery
+from rota.engine.topics.light.scheduler import DefinitionQuery
 from rota.errors import StoreUnavailable
 from rota.streaming.scheduler import KafkaScheduler
 from tests.broker import KafkaBroker

@@ -6,8 +6,8 @@ import pytest
 from msgspec import structs
 
 from rota.errors import InvalidInput
-from rota.model.light.definition import Action, TaskDefinition, TaskKey, read_definition
-from rota.model.light.fires import due_task
+from rota.model.topics.light.definition import Action, TaskDefinition, TaskKey, read_definition
+from rota.model.topics.light.fires import due_task
 from rota.streaming.records.codec import decode_definition, decode_key, deletion_of, encode_definition, encode_key
 from rota.streaming.records.entry import entry_of
 from rota.streaming.records.keys import _murmur2, partition_of

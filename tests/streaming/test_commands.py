@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 from confluent_kafka import Message
 
-from rota.engine.light.scheduler import DefinitionQuery
+from rota.engine.topics.light.scheduler import DefinitionQuery
 from rota.errors import NotFound
-from rota.model.light.definition import Action, TaskKey
+from rota.model.topics.light.definition import Action, TaskKey
 from rota.model.triggers.interval import TimeUnit
 from rota.streaming.records.codec import decode_definition, encode_definition, encode_key
 from rota.streaming.round import REASON

@@ -1,6 +1,6 @@
 """Timers and cursors of one partition, without brokers."""
 
-from rota.model.light.definition import read_definition
+from rota.model.topics.light.definition import read_definition
 from rota.streaming.partition import BEGINNING, Cursor, Fire, Partition, read_cursor
 from rota.streaming.records.entry import Entry, entry_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rota.model.light.definition import TaskKey
+from rota.model.topics.light.definition import TaskKey
 from rota.streaming.records.codec import encode_key
 from rota.streaming.records.keys import partition_of
 from tests.cli.calling import RotaProcess
@@ -87,7 +87,7 @@ def test_what_was_defined_by_rest_is_consumed_by_a_program_that_knows_only_the_s
     assert two[0].ask("/schedulers", msgspec.json.encode(body))[0] == 200
     kafka.tasks(1)
 
-    folder = ROOT / "src/rota/model/light/avro"
+    folder = ROOT / "src/rota/model/topics/light/avro"
     words = [ROOT / "examples/light/kafka_consumer.py", kafka.bootstrap, kafka.due, folder, "--count", "4"]
     ended = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=DEADLINE_S)
 

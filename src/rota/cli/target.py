@@ -13,7 +13,7 @@ from typing import TypeVar
 import click
 
 from rota.dialects import registry
-from rota.engine.audit.actor import acting_here
+from rota.engine.access.audit.actor import acting_here
 from rota.engine.engine import Engine, open_engine
 from rota.errors import AuthError
 from rota.settings import Settings, load_settings

@@ -3,28 +3,28 @@
 from pathlib import Path
 
 from rota.clock import Clock, NodeClock, SystemClock
-from rota.engine.copies.unfinished import refuse_unfinished
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.file import FileDefinitions
 from rota.engine.events.configurations import Configurations
 from rota.engine.events.events import RETENTION_MS, Events
 from rota.engine.events.outbox import Outbox
 from rota.engine.executors.registry import ExecutorRegistry
+from rota.engine.housekeeping.copies.unfinished import refuse_unfinished
 from rota.engine.jobs.changes import JobChanges
 from rota.engine.jobs.flows import Flows
 from rota.engine.jobs.intake import Intake
 from rota.engine.jobs.queues import Queues
-from rota.engine.light.scheduler import SharedScheduler
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.backfill import Backfills
 from rota.engine.schedules.program_schedules import ProgramSchedules
 from rota.engine.schedules.schedules import Schedules
+from rota.engine.topics.light.scheduler import SharedScheduler
 from rota.engine.topics.topics import Topics
 from rota.engine.why.why import Why
 from rota.errors import StoreUnavailable
 from rota.settings import Settings
+from rota.store.contract.store import Store
 from rota.store.open import open_store
-from rota.store.store import Store
 
 
 class Engine:

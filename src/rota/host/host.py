@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from rota.dialects import registry
+from rota.engine.access.keys.admin_key import KeyPlan, prepare_key
+from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import store_url
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.keys.admin_key import KeyPlan, prepare_key
-from rota.engine.keys.key_ring import KeyRing
 from rota.engine.node.node import Node
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.observation.observers import Observers

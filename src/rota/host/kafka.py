@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from rota.engine.executors.topic import TopicExecutor
-from rota.engine.keys.admin_key import KeyPlan
-from rota.engine.keys.dev_key import DEV_KEY, is_dev_key
+from rota.engine.access.keys.admin_key import KeyPlan
+from rota.engine.access.keys.dev_key import DEV_KEY, is_dev_key
+from rota.engine.executors.built_in.topic import TopicExecutor
 from rota.engine.node.node import Node
 from rota.errors import MissingExtra
 from rota.settings import Settings

@@ -4,8 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from rota.model.flow import Flow
-from rota.model.retry import RetryPolicy
+from rota.model.flows.flow import Flow
+from rota.model.runs.retry import RetryPolicy
 
 
 class JobState(StrEnum):

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from rota.errors import InvalidInput
 from rota.model.limits import check_name, check_payload
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.model.triggers.durations import check_duration
 
 MAX_TIMEOUT_MS = 365 * 24 * 3600 * 1000

@@ -5,12 +5,12 @@ from math import ceil
 
 from flask import Request
 
+from rota.engine.access.keys.access import Caller, Scope
+from rota.engine.access.keys.admin_key import KeyPlan
+from rota.engine.access.keys.dev_key import is_dev_key
+from rota.engine.access.keys.key_ring import KeyRing
+from rota.engine.access.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
 from rota.engine.engine import Engine
-from rota.engine.keys.access import Caller, Scope
-from rota.engine.keys.admin_key import KeyPlan
-from rota.engine.keys.dev_key import is_dev_key
-from rota.engine.keys.key_ring import KeyRing
-from rota.engine.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
 
 _NEEDED = "a valid key is needed: Authorization: Bearer KEY"
 

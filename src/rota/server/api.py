@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from rota.engine.access.keys.key_ring import KeyRing
+from rota.engine.access.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
 from rota.engine.engine import Engine
 from rota.engine.events.event_batcher import EventBatcher
 from rota.engine.jobs.enqueue_batcher import EnqueueBatcher
-from rota.engine.keys.key_ring import KeyRing
-from rota.engine.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
 from rota.engine.observation.counters import Counters
 from rota.model.job import Job
 from rota.server.bodies.room import BodyRoom

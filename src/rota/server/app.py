@@ -7,7 +7,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from rota.engine.keys.access import OPEN
+from rota.engine.access.keys.access import OPEN
 from rota.server import routes
 from rota.server.answers import answer_fault
 from rota.server.api import Api

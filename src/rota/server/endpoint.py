@@ -13,9 +13,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rota.engine.audit.actor import begin_acting
-from rota.engine.keys.access import NOBODY, OPEN, Caller
-from rota.engine.keys.dev_key import is_dev_key
+from rota.engine.access.audit.actor import begin_acting
+from rota.engine.access.keys.access import NOBODY, OPEN, Caller
+from rota.engine.access.keys.dev_key import is_dev_key
 from rota.errors import RotaError
 from rota.model.access.audit import Actor
 from rota.server.answers import FAULT, Json, Refusal, error_answer

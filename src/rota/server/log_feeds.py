@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from rota.errors import StoreError
 from rota.model.job import Job, JobState
-from rota.model.log import LogEntry
-from rota.store.logs import LogPage
-from rota.store.store import Store
+from rota.model.runs.log import LogEntry
+from rota.store.contract.logs import LogPage
+from rota.store.contract.store import Store
 
 FIRST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 0.5

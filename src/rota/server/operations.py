@@ -20,7 +20,7 @@ from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from rota.engine.keys.access import Caller, Scope
+from rota.engine.access.keys.access import Caller, Scope
 
 BODY_LIMIT = 1024 * 1024
 JSON = "application/json"

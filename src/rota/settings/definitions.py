@@ -10,7 +10,7 @@ from rota.model.ids import check_id
 from rota.model.job_type import MAX_TIMEOUT_MS, JobType, OnNodeDeath, Unique
 from rota.model.limits import check_payload
 from rota.model.node import MAX_THREADS, NodeType
-from rota.model.retry import MAX_ATTEMPTS, MAX_DELAY_MS
+from rota.model.runs.retry import MAX_ATTEMPTS, MAX_DELAY_MS
 from rota.settings import values
 from rota.settings.definition_ids import definition_uuid
 from rota.settings.document import Document

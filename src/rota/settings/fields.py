@@ -9,7 +9,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from rota.model.node import MAX_THREADS
-from rota.model.topic import check_topic
+from rota.model.topics.topic import check_topic
 from rota.settings import values
 from rota.settings.settings import ROLES
 from rota.settings.values import Check

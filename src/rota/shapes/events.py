@@ -15,7 +15,7 @@ from rota.model.events.configuration import ClockKind, Configuration, Dependency
 from rota.model.events.evaluation import Evaluation, Row, Verdict
 from rota.model.events.event import EventRef, shown_time
 from rota.model.events.explanation import Explanation
-from rota.store.events import ConfigurationEntry, Validation
+from rota.store.contract.events import ConfigurationEntry, Validation
 
 MAX_EVENTS_BYTES = 16 * 1024 * 1024
 """Of the events of one call."""

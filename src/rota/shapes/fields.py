@@ -9,8 +9,8 @@ from rota.model.job import MAX_PRIORITY
 from rota.model.job_type import MAX_TIMEOUT_MS
 from rota.model.limits import MAX_NAME_LENGTH
 from rota.model.node import MAX_THREADS
-from rota.model.retry import MAX_ATTEMPTS, RetryPolicy
-from rota.model.retry import MAX_DELAY_MS as MAX_RETRY_DELAY_MS
+from rota.model.runs.retry import MAX_ATTEMPTS, RetryPolicy
+from rota.model.runs.retry import MAX_DELAY_MS as MAX_RETRY_DELAY_MS
 from rota.model.triggers.durations import read_duration
 
 _JSON_NAME = {"pattern": r"^[^\x00-\x20\x7f-\xa0./-]([^\x00-\x1f\x7f-\xa0]*[^\x00-\x20\x7f-\xa0])?$"}

@@ -9,14 +9,14 @@ from typing import Literal
 from msgspec import Struct
 
 from rota.model.access.masking import mask_metadata
-from rota.model.failure import failure_words
 from rota.model.job import Cause, Job, JobState
 from rota.model.job_type import JobType, OnNodeDeath, Unique
-from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
-from rota.model.progress import Progress
-from rota.model.retry import RetryPolicy
-from rota.store.logs import LogStore
+from rota.model.runs.failure import failure_words
+from rota.model.runs.log import LogEntry
+from rota.model.runs.progress import Progress
+from rota.model.runs.retry import RetryPolicy
+from rota.store.contract.logs import LogStore
 
 UniqueWord = Literal["none", "while_running", "while_pending"]
 

@@ -16,7 +16,7 @@ from rota.model.schedules.schedule import Backfill, Overlap, Schedule, Tick, Tic
 from rota.model.triggers.catch_up import CatchUpMode
 from rota.model.triggers.trigger import IntervalTrigger
 from rota.model.triggers.words.words import trigger_words
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.schedules import ScheduleEntry
 
 
 class CatchUpShape(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rota.store.topics import TopicEntry, TopicRow
+from rota.store.contract.topics import TopicEntry, TopicRow
 
 
 class TopicShape(Struct, frozen=True):

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from rota.errors import InvalidInput, MissingExtra
 from rota.model.access.masking import mask_url
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 REDIS_SCHEMES = ("redis", "rediss", "valkey", "valkeys", "sentinel", "redis+cluster", "rediss+cluster")
 

@@ -10,7 +10,7 @@ from confluent_kafka import ConsumerGroupState, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from rota.clock import Clock
-from rota.engine.light.scheduler import DefinitionPage, DefinitionQuery
+from rota.engine.topics.light.scheduler import DefinitionPage, DefinitionQuery
 from rota.errors import StoreUnavailable
 from rota.streaming.options import StreamOptions, instance_of
 

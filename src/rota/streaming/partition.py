@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import NamedTuple
 
-from rota.model.light.fires import first_due
+from rota.model.topics.light.fires import first_due
 from rota.model.triggers.interval import next_in_series
 from rota.streaming.records.entry import Entry
 

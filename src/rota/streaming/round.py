@@ -9,9 +9,9 @@ from typing import NamedTuple
 from confluent_kafka import KafkaException, Message, TopicPartition
 
 from rota.errors import InvalidInput
-from rota.model.light.definition import Action, TaskDefinition
-from rota.model.light.fires import message_id, settled
-from rota.model.topic import MESSAGE_ID
+from rota.model.topics.light.definition import Action, TaskDefinition
+from rota.model.topics.light.fires import message_id, settled
+from rota.model.topics.topic import MESSAGE_ID
 from rota.streaming.brokers.refusals import Refusals, Refused
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.brokers.transactions import RoundAborted, Transactions

@@ -7,9 +7,9 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from rota.clock import Clock
-from rota.engine.light.scheduler import MAX_PAGE, DefinitionPage, DefinitionQuery
+from rota.engine.topics.light.scheduler import MAX_PAGE, DefinitionPage, DefinitionQuery
 from rota.errors import InvalidInput, NotFound, StoreUnavailable
-from rota.model.light.definition import Action, TaskDefinition
+from rota.model.topics.light.definition import Action, TaskDefinition
 from rota.streaming.brokers.sender import Sender
 from rota.streaming.options import StreamOptions
 from rota.streaming.owners import Owners
@@ -26,7 +26,7 @@ _HEX = re.compile(r"(?:[0-9a-f]{2})*")
 
 
 class KafkaScheduler:
-    """See `rota.engine.light.scheduler.LightScheduler` for what `apply` and `find` promise."""
+    """See `rota.engine.topics.light.scheduler.LightScheduler` for what `apply` and `find` promise."""
 
     def __init__(self, options: StreamOptions, clock: Clock) -> None:
         self._options = options

@@ -7,7 +7,7 @@ from typing import cast
 
 from rota.errors import StoreUnavailable
 from rota.store import Store
-from rota.store.claims import Lifeline
+from rota.store.contract.claims import Lifeline
 
 
 def away() -> None:

@@ -14,7 +14,7 @@ from rota.clock import ManualClock, SystemClock, as_datetime
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
 from rota.engine.events.request import read_event
-from rota.engine.executors.event import EventExecutor
+from rota.engine.executors.built_in.event import EventExecutor
 from rota.engine.executors.python.python import PythonExecutor
 from rota.engine.liveness.presence import Presence
 from rota.engine.liveness.watchdog import Watchdog
@@ -28,7 +28,7 @@ from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.triggers.zones.dates import parse_instant
 from rota.sdk.tasks.options import read_duration
 from rota.store import Store, open_store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from rota.testing.faults import Faults
 
 if TYPE_CHECKING:

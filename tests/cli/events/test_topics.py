@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rota.model.topic import TopicRecord
+from rota.model.topics.topic import TopicRecord
 from rota.store import open_store
 from tests.cli.calling import RotaProcess, done, rota
 from tests.servers import wait_until

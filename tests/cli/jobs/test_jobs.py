@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from rota.model.job import JobState
-from rota.model.log import LogEntry
-from rota.model.outcome import Outcome, failed, succeeded
-from rota.model.progress import Progress
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import settle
+from rota.model.runs.log import LogEntry
+from rota.model.runs.outcome import Outcome, failed, succeeded
+from rota.model.runs.progress import Progress
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import settle
 from rota.store import Store
-from rota.store.logs import LogBatch
+from rota.store.contract.logs import LogBatch
 from tests.cli.calling import call_process, done, rota
 
 TOKEN = "01890000-0000-7000-8000-00000000000a/1"

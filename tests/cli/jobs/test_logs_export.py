@@ -10,13 +10,13 @@ import pytest
 
 from rota.model.job import Claim, JobSpec
 from rota.model.job_type import JobType
-from rota.model.log import LogEntry
 from rota.model.node import NodeType
-from rota.model.outcome import succeeded
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import Settlement, settle
+from rota.model.runs.log import LogEntry
+from rota.model.runs.outcome import succeeded
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import Settlement, settle
 from rota.store import Store, open_store
-from rota.store.logs import LogBatch
+from rota.store.contract.logs import LogBatch
 from tests.cli.calling import RotaProcess, call_process, done, rota
 from tests.servers import RedisServer
 

@@ -11,7 +11,7 @@ from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import Node
 from rota.store import Store, open_store
-from rota.store.schedules import ScheduleChange
+from rota.store.contract.schedules import ScheduleChange
 from tests.cli.calling import call_process, done, rota
 from tests.contract.building import beat
 from tests.contract.raw_records import change_records

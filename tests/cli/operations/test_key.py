@@ -3,9 +3,9 @@
 import pytest
 
 from rota.clock import SystemClock
-from rota.engine.keys.access import Scope
-from rota.engine.keys.admin_key import prepare_key
-from rota.engine.keys.key_ring import KeyRing
+from rota.engine.access.keys.access import Scope
+from rota.engine.access.keys.admin_key import prepare_key
+from rota.engine.access.keys.key_ring import KeyRing
 from rota.store import Store
 from tests.cli.calling import done, rota
 

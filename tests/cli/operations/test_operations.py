@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.keys.admin_key import SETTING
-from rota.engine.keys.hashes import matches_hash
+from rota.engine.access.keys.admin_key import SETTING
+from rota.engine.access.keys.hashes import matches_hash
 from rota.model.ids import new_id
 from rota.model.node import Node
 from rota.store import Store

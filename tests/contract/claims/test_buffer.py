@@ -3,7 +3,7 @@
 from rota.model.job import JobState
 from rota.model.job_type import OnNodeDeath
 from rota.store import Store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from tests.contract.building import (
     LATER,
     NOW,

@@ -3,7 +3,7 @@
 import pytest
 
 from rota.model.job import Claim, JobState
-from rota.model.outcome import Outcome, cancelled, failed, refused, succeeded, timed_out
+from rota.model.runs.outcome import Outcome, cancelled, failed, refused, succeeded, timed_out
 from rota.store import Store
 from tests.contract.building import (
     LATER,

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from rota.model.job import MAX_PRIORITY, Claim, JobState, rank_of
-from rota.model.settlement import Settlement
+from rota.model.runs.settlement import Settlement
 from rota.store import Store
-from rota.store.claims import MAX_SCANNED
-from rota.store.jobs import JobQuery
+from rota.store.contract.claims import MAX_SCANNED
+from rota.store.contract.jobs import JobQuery
 from tests.contract.building import (
     LATER,
     NOW,

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from rota.model.job import Claim, Job, JobState, make_token, node_of_token
 from rota.store import Store
-from rota.store.claims import Renewal
-from rota.store.queues import Stats
+from rota.store.contract.claims import Renewal
+from rota.store.contract.queues import Stats
 from tests.contract.building import (
     LATER,
     NOW,

@@ -10,7 +10,7 @@ from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.events import (
+from rota.store.contract.events import (
     ConfigurationChange,
     ConfigurationEntry,
     Validation,

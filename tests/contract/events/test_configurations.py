@@ -9,7 +9,7 @@ from rota.errors import Conflict
 from rota.model.events.configuration import Dependency, Match, first_state
 from rota.model.ids import new_id
 from rota.store import Store
-from rota.store.events import (
+from rota.store.contract.events import (
     ConfigurationChange,
     Place,
 )

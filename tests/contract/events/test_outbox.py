@@ -11,7 +11,7 @@ from msgspec import structs
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import JobType
-from rota.model.settlement import MOST_DEATHS
+from rota.model.runs.settlement import MOST_DEATHS
 from rota.store import Store
 from rota.store.redis.keys import NODE_TYPES
 from tests.contract.building import (

@@ -9,7 +9,7 @@ from rota.model.events.event import ref_of
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.store import Store
-from rota.store.events import (
+from rota.store.contract.events import (
     MAX_EVALUATIONS,
     ConfigurationEntry,
     Validation,

@@ -6,10 +6,10 @@ import pytest
 
 from rota.model.ids import new_id
 from rota.model.job import Claim, JobState
-from rota.model.outcome import cancelled
-from rota.model.settlement import Settlement
+from rota.model.runs.outcome import cancelled
+from rota.model.runs.settlement import Settlement
 from rota.store import Store
-from rota.store.jobs import CancelAnswer
+from rota.store.contract.jobs import CancelAnswer
 from tests.contract.building import (
     FAR_MS,
     LATER,

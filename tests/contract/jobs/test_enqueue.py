@@ -4,9 +4,9 @@ from uuid import uuid4
 
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec, JobState
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
-from rota.store.jobs import Admission
+from rota.store.contract.jobs import Admission
 from tests.conftest import OpenStore
 from tests.contract.building import (
     NOW,

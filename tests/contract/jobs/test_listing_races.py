@@ -4,7 +4,7 @@ import pytest
 
 from rota.model.job import JobSpec
 from rota.store import Store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.store import RedisStore
 

@@ -3,8 +3,8 @@
 from msgspec import structs
 
 from rota.model.job import MAX_PAST, MAX_PAST_ERROR, JobState, PastAttempt, node_of_token
-from rota.model.outcome import failed
-from rota.model.retry import RetryPolicy
+from rota.model.runs.outcome import failed
+from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
 from tests.contract.building import (
     LATER,

@@ -5,7 +5,7 @@ import pytest
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.store import Store
-from rota.store.jobs import CancelAnswer, JobQuery
+from rota.store.contract.jobs import CancelAnswer, JobQuery
 from tests.contract.building import (
     NOW,
     claim_all,

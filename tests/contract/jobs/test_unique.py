@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from rota.model.job import Claim, JobState
-from rota.model.outcome import cancelled
-from rota.model.settlement import Settlement
+from rota.model.runs.outcome import cancelled
+from rota.model.runs.settlement import Settlement
 from rota.store import Store
-from rota.store.jobs import Admission
+from rota.store.contract.jobs import Admission
 from tests.contract.building import (
     LATER,
     NOW,

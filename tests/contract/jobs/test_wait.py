@@ -1,7 +1,7 @@
 """What a queued job waits behind: those that are given out before it, and who holds its lock."""
 
 from rota.store import Store
-from rota.store.jobs import Wait
+from rota.store.contract.jobs import Wait
 from tests.contract.building import (
     LATER,
     NOW,

@@ -9,7 +9,7 @@ import redis
 from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.queues import Stats
+from rota.store.contract.queues import Stats
 from tests.conftest import OpenStore
 from tests.contract.building import (
     FAR_MS,

@@ -4,7 +4,7 @@ import pytest
 
 from rota.model.job import JobState
 from rota.store import Store
-from rota.store.queues import STATS_KEPT_MS, STATS_STEP_MS, Stats
+from rota.store.contract.queues import STATS_KEPT_MS, STATS_STEP_MS, Stats
 from tests.contract.building import (
     claim,
     claim_one,

@@ -12,10 +12,10 @@ from msgspec import structs
 
 from rota.model.job import Claim, JobState
 from rota.model.job_type import OnNodeDeath
-from rota.model.settlement import Settlement
+from rota.model.runs.settlement import Settlement
 from rota.store import Store
-from rota.store.queues import Waker
-from rota.store.redis.queues import waker as redis_waker
+from rota.store.contract.queues import Waker
+from rota.store.redis.nouns.queues import waker as redis_waker
 from tests.conftest import OpenStore
 from tests.contract.building import (
     LATER,

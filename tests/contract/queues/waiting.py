@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from rota.store import Store
-from rota.store.queues import Waker
+from rota.store.contract.queues import Waker
 from tests.contract.building import new_node
 
 LONG_S = 3_600.0

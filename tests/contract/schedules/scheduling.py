@@ -7,7 +7,7 @@ from rota.model.job import JobSpec
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.triggers.trigger import IntervalTrigger
 from rota.store import Store
-from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
+from rota.store.contract.schedules import Firing, ScheduleChange, ScheduleEntry
 from tests.contract.building import NOW
 
 LEASE_MS = 5_000

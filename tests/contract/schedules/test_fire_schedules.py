@@ -7,11 +7,11 @@ import pytest
 from msgspec import structs
 
 from rota.model.job import Job, JobState
-from rota.model.outcome import failed
+from rota.model.runs.outcome import failed
+from rota.model.runs.settlement import settle
 from rota.model.schedules.schedule import ScheduleState, TickStatus
-from rota.model.settlement import settle
 from rota.store import Store
-from rota.store.schedules import MAX_TICKS, MOST_LOOKED_UP, MOST_PER_STEP, Firing, ScheduleEntry, in_steps
+from rota.store.contract.schedules import MAX_TICKS, MOST_LOOKED_UP, MOST_PER_STEP, Firing, ScheduleEntry, in_steps
 from tests.contract.building import (
     NOW,
     ONCE,

@@ -7,8 +7,8 @@ from rota.errors import Conflict
 from rota.model.ids import new_id
 from rota.model.schedules.schedule import ScheduleState
 from rota.store import Store
+from rota.store.contract.schedules import ScheduleChange
 from rota.store.redis.store import RedisStore
-from rota.store.schedules import ScheduleChange
 from tests.contract.building import NOW, new_queue, spec
 from tests.contract.schedules.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule
 

@@ -10,14 +10,14 @@ import pytest
 from msgspec import structs
 
 from rota.model.job import Job, JobState
-from rota.model.log import LogEntry
-from rota.model.progress import Progress
-from rota.model.topic import TopicRecord
+from rota.model.runs.log import LogEntry
+from rota.model.runs.progress import Progress
+from rota.model.topics.topic import TopicRecord
 from rota.store import Store, open_store
-from rota.store.copies import QueueCopy
-from rota.store.jobs import JobQuery
-from rota.store.queues import STATS_STEP_MS, Stats
-from rota.store.topics import TopicEntry
+from rota.store.contract.copies import QueueCopy
+from rota.store.contract.jobs import JobQuery
+from rota.store.contract.queues import STATS_STEP_MS, Stats
+from rota.store.contract.topics import TopicEntry
 from tests.contract.building import (
     LATER,
     NOW,

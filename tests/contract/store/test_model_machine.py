@@ -20,11 +20,11 @@ from msgspec import structs
 
 from rota.model.job import FINAL_STATES, Claim, Job, JobSpec, JobState, node_of_token, rank_of
 from rota.model.job_type import OnNodeDeath
-from rota.model.outcome import INTERRUPTED, Outcome, cancelled, failed, refused, succeeded
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import Settlement, settle
+from rota.model.runs.outcome import INTERRUPTED, Outcome, cancelled, failed, refused, succeeded
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import Settlement, settle
 from rota.store import Store
-from rota.store.jobs import Admission, CancelAnswer, JobQuery
+from rota.store.contract.jobs import Admission, CancelAnswer, JobQuery
 from tests.conftest import OpenStore
 from tests.contract.building import (
     NOW,

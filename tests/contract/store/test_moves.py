@@ -6,8 +6,8 @@ import pytest
 
 from rota.model.job import FINAL_STATES, MOVES, Claim, JobState
 from rota.model.job_type import OnNodeDeath
-from rota.model.outcome import cancelled, refused
-from rota.model.settlement import Settlement
+from rota.model.runs.outcome import cancelled, refused
+from rota.model.runs.settlement import Settlement
 from rota.store import Store
 from tests.contract.building import (
     LATER,

@@ -17,7 +17,7 @@ from rota.model.job import JobState
 from rota.model.job_type import OnNodeDeath
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.jobs import Admission, CancelAnswer, JobQuery
+from rota.store.contract.jobs import Admission, CancelAnswer, JobQuery
 from tests.conftest import OpenStore
 from tests.contract.building import (
     LATER,

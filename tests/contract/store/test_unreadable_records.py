@@ -11,18 +11,18 @@ from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
-from rota.model.outcome import refused
-from rota.model.retry import RetryPolicy
+from rota.model.runs.outcome import refused
+from rota.model.runs.retry import RetryPolicy
 from rota.model.schedules.schedule import Schedule
 from rota.model.triggers.catch_up import CatchUp
 from rota.store import Store
-from rota.store.events import ConfigurationChange, ConfigurationEntry
-from rota.store.jobs import JobQuery
+from rota.store.contract.events import ConfigurationChange, ConfigurationEntry
+from rota.store.contract.jobs import JobQuery
+from rota.store.contract.schedules import ScheduleChange
 from rota.store.records.unreadable import UNREADABLE
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.store import RedisStore
-from rota.store.schedules import ScheduleChange
-from rota.store.sqlite.queues.stats import count_up
+from rota.store.sqlite.nouns.queues.stats import count_up
 from rota.store.sqlite.store import SqliteStore
 from tests.contract.building import (
     LATER,

@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from rota.dialects import registry
 from rota.dialects.light.options import SECTION, LightOptions
-from rota.engine.keys.access import Role, read_scopes
-from rota.engine.keys.named_keys import make_key
+from rota.engine.access.keys.access import Role, read_scopes
+from rota.engine.access.keys.named_keys import make_key
 from rota.server import routes
 from rota.server.app import make_app
 from rota.settings import Settings

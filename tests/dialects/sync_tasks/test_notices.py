@@ -10,7 +10,7 @@ import msgspec
 from rota.dialects.sync_tasks.notices import Notices
 from rota.model.job import FINAL_STATES, Job
 from rota.store import Store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from tests.cli.calling import RotaProcess, rota
 from tests.contract.building import claim_one, fail, finish, succeed
 from tests.dialects.sync_tasks.source import YAML, Shop

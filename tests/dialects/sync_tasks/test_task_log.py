@@ -9,10 +9,10 @@ from rota.dialects.sync_tasks import task_log
 from rota.dialects.sync_tasks.task_log import LogLine, LogLines, Period, last_line, read_log
 from rota.dialects.sync_tasks.times import read_micros
 from rota.model.job import Claim, Job
-from rota.model.log import LogEntry
-from rota.model.outcome import timed_out
+from rota.model.runs.log import LogEntry
+from rota.model.runs.outcome import timed_out
 from rota.store import Store
-from rota.store.logs import LogBatch
+from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
 from tests.contract.building import claim_one, finish, settled
 from tests.dialects.sync_tasks.source import Shop

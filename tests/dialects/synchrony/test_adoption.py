@@ -14,7 +14,7 @@ from rota.model.job import Job, JobState
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.jobs import CancelAnswer, JobQuery
+from rota.store.contract.jobs import CancelAnswer, JobQuery
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 from rota.testing import Faults

@@ -13,8 +13,8 @@ from rota.dialects.tasks.names import Names
 from rota.dialects.tasks.tasks import Tasks
 from rota.engine.schedules.ticker import Ticker
 from rota.model.job import Claim, make_token
-from rota.model.outcome import failed, succeeded
-from rota.model.settlement import settle
+from rota.model.runs.outcome import failed, succeeded
+from rota.model.runs.settlement import settle
 from rota.store import Store
 from tests.installation import Installation
 

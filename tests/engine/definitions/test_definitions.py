@@ -13,7 +13,7 @@ from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job_type import MAX_TIMEOUT_MS, JobType
 from rota.model.node import MAX_THREADS, NodeType
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.store import Store, open_store
 from tests.conftest import OpenStore
 from tests.contract.building import NOW, claim_one, enqueue, finish, spec, succeed

@@ -8,7 +8,7 @@ from rota.engine.events.request import read_event
 from rota.model.events.configuration_request import read_configuration
 from rota.model.events.event import parse_timestamp
 from rota.store import Store
-from rota.store.events import ConfigurationEntry
+from rota.store.contract.events import ConfigurationEntry
 from tests.installation import Installation
 
 NOW = parse_timestamp("now", "2024-06-01 00:00:00") // 1_000

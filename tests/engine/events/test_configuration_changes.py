@@ -11,7 +11,7 @@ from rota.model.events.configuration_request import ConfigurationRequest, read_c
 from rota.model.ids import new_id
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.events import ConfigurationEntry
+from rota.store.contract.events import ConfigurationEntry
 from rota.testing import Faults
 from tests.engine.events.installation import NOW, EventsInstallation, needs
 

@@ -9,7 +9,7 @@ from rota.engine.events.events import EventAnswer, Events
 from rota.errors import StoreUnavailable
 from rota.model.events.configuration_request import read_configuration
 from rota.store import Store
-from rota.store.events import Validation
+from rota.store.contract.events import Validation
 from rota.testing import Faults
 from tests.engine.events.installation import EventsInstallation, needs
 

@@ -11,7 +11,7 @@ from rota.model.events.configuration import ClockKind, Configuration, Dependency
 from rota.model.events.event import make_event
 from rota.model.ids import new_id
 from rota.store import Store
-from rota.store.events import ConfigurationChange
+from rota.store.contract.events import ConfigurationChange
 from tests.engine.events.installation import NOW, EventsInstallation
 from tests.engine.events.oracle import Dep, Oracle
 

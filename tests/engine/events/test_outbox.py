@@ -12,7 +12,7 @@ from rota.model.job import JobState
 from rota.model.job_type import JobType, OnNodeDeath
 from rota.model.node import NodeType
 from rota.store import Store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from rota.testing import Faults
 from tests.contract.building import claim_all, claim_one, die, fail, fail_and_retry, finish, reclaim, succeed
 from tests.engine.events.installation import NOW, EventsInstallation, needs

@@ -21,7 +21,7 @@ from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.model.schedules.request import Emission, ScheduleRequest
 from rota.store import Store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from tests.contract.building import claim_one, fail, finish, succeed
 from tests.contract.racing import in_threads
 from tests.engine.events.installation import NOW, EventsInstallation, needs

@@ -10,7 +10,7 @@ from typing import Any
 from rota.engine.executors.executor import Executor, Run
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
-from rota.model.outcome import Outcome
+from rota.model.runs.outcome import Outcome
 
 JOB_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 

@@ -13,7 +13,7 @@ from rota.engine.executors.python.python import PythonExecutor
 from rota.engine.executors.references import resolved
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.errors import InvalidInput
-from rota.model.outcome import OutcomeKind
+from rota.model.runs.outcome import OutcomeKind
 from tests.engine.executors import jobs
 from tests.engine.executors.bash.bash_runs import run_bash, stdout_of
 from tests.engine.executors.http.web import WebServer, fetch

@@ -22,7 +22,7 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.executors.shortage import raise_if_short
 from rota.engine.executors.sidekiq.sidekiq import SidekiqExecutor
 from rota.errors import NodeStrained
-from rota.model.outcome import OutcomeKind
+from rota.model.runs.outcome import OutcomeKind
 from tests.engine.executors.hearing import open_descriptors
 from tests.engine.executors.http.web import WebServer, answer
 from tests.engine.executors.python.python_runs import JOBS
@@ -159,7 +159,7 @@ def test_what_a_process_of_a_run_lacks_is_told_by_the_node(runner: asyncio.Runne
 
 
 def test_an_executor_cannot_be_imported_without_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "rota.engine.executors.log", raising=False)
+    monkeypatch.delitem(sys.modules, "rota.engine.executors.built_in.log", raising=False)
     executors = ExecutorRegistry()
 
     with no_descriptors(), pytest.raises(NodeStrained):

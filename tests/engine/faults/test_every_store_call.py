@@ -23,9 +23,9 @@ from rota.model.job import JobState
 from rota.model.liveness import contact_of_node
 from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
-from rota.store.claims import Renewal
+from rota.store.contract.claims import Renewal
 from rota.testing import Faults
 from tests.contract.building import (
     NOW,

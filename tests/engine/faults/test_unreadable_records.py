@@ -13,7 +13,7 @@ from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
 from rota.model.schedules.request import ScheduleRequest
 from rota.store import Store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from rota.store.records.unreadable import UNREADABLE
 from tests.contract.building import beat, claim, finish, succeed
 from tests.contract.raw_records import change_records, with_unknown_fields

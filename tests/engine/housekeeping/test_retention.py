@@ -7,9 +7,9 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.housekeeping.retention import AGAIN_S, EVERY_S, TOPIC_MAX_AGE_MS, Retention
 from rota.model.job import JobState
 from rota.model.node import NodeType
-from rota.model.topic import TopicRecord
+from rota.model.topics.topic import TopicRecord
 from rota.store import Store
-from rota.store.queues import Stats
+from rota.store.contract.queues import Stats
 from tests.contract.building import (
     NOW,
     claim_all,

@@ -15,7 +15,7 @@ from rota.errors import InvalidInput, NotFound, StoreError, StoreUnavailable
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
-from rota.store.jobs import Admission
+from rota.store.contract.jobs import Admission
 from rota.store.sqlite.database.database import Database
 from rota.store.sqlite.store import SqliteStore
 

@@ -4,12 +4,12 @@ import pytest
 
 from rota.engine.jobs.intake import JobRequest
 from rota.errors import StoreUnavailable
-from rota.model.flow import Flow, FlowCall, Stage
+from rota.model.flows.flow import Flow, FlowCall, Stage
 from rota.model.ids import new_id
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.store import Store
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from rota.testing.faults import Faults
 from tests.contract.building import NOW, claim_all, fail, finish, succeed
 from tests.installation import Installation

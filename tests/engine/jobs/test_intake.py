@@ -13,7 +13,7 @@ from rota.model.ids import new_id
 from rota.model.job import MAX_PRIORITY, Cause, JobState
 from rota.model.job_type import MAX_TIMEOUT_MS, JobType, Unique
 from rota.model.limits import MAX_DEPTH, MAX_PAYLOAD_BYTES
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.store import Store, open_store
 from tests.installation import Installation
 

@@ -23,9 +23,9 @@ from rota.model.job_type import Unique
 from rota.model.liveness import Contact, contact_of_node
 from rota.model.node import DEAD_AFTER_MS
 from rota.model.node import Node as NodeRecord
-from rota.model.settlement import SUSPECT_DEATHS, Settlement
+from rota.model.runs.settlement import SUSPECT_DEATHS, Settlement
 from rota.store import Store
-from rota.store.claims import Claims, Renewal
+from rota.store.contract.claims import Claims, Renewal
 from rota.testing import Faults
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.job_functions import new_stage
@@ -545,7 +545,7 @@ def test_the_claim_right_after_a_recovery_is_not_too_late_itself(
     store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nobody looks for jobs by himself.
-    monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.nouns.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
     async def scene() -> None:
         new_stage()

@@ -13,7 +13,7 @@ from rota.model.job import Claim, JobState
 from rota.model.job_type import JobType, OnNodeDeath
 from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
-from rota.model.settlement import MOST_DEATHS
+from rota.model.runs.settlement import MOST_DEATHS
 from rota.store import Store
 from rota.testing import Faults
 from tests.contract.building import (

@@ -28,7 +28,7 @@ from rota.engine.observation.observers import Observers
 from rota.errors import StoreUnavailable
 from rota.model.events.evaluation import Evaluation, Verdict
 from rota.model.events.event import EventRef
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.model.schedules.schedule import Tick, TickStatus
 from rota.store import Store
 from tests.engine.job_functions import new_stage

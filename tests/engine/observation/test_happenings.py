@@ -52,7 +52,7 @@ from rota.errors import InvalidInput, NodeStrained, StoreFull, StoreUnavailable
 from rota.model.events.evaluation import Verdict
 from rota.model.job import JobState
 from rota.model.job_type import Unique
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.model.schedules.schedule import TickStatus
 from rota.store import Store
 from rota.testing import Faults

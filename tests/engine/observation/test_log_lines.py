@@ -43,9 +43,9 @@ from rota.engine.observation.observers import Observers
 from rota.errors import NotFound, StoreFull, StoreUnavailable
 from rota.host.log_format import fields_of
 from rota.model.job import Claim
-from rota.model.outcome import INTERRUPTED, failed, succeeded
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import Settlement, settle
+from rota.model.runs.outcome import INTERRUPTED, failed, succeeded
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import Settlement, settle
 from tests.contract.building import NOW, spec
 from tests.engine.observation.hearing import KINDS
 

@@ -15,7 +15,7 @@ from rota.engine.observation.observers import Observers
 from rota.engine.observation.opentelemetry import OpenTelemetry
 from rota.errors import StoreUnavailable
 from rota.model.job import Job
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.model.schedules.schedule import Tick, TickStatus
 from rota.store import Store
 from tests.engine.job_functions import new_stage

@@ -3,11 +3,11 @@
 from rota.clock import ManualClock
 from rota.engine.schedules.ticker import Ticker
 from rota.model.job import Claim, JobState, make_token
-from rota.model.outcome import failed, succeeded
-from rota.model.retry import RetryPolicy
+from rota.model.runs.outcome import failed, succeeded
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import settle
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import Tick
-from rota.model.settlement import settle
 from rota.store import Store
 from tests.installation import Installation
 

@@ -11,8 +11,8 @@ from rota.model.job_type import Unique
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import Backfill, Overlap, Tick, TickStatus
 from rota.store import Store
-from rota.store.jobs import JobQuery
-from rota.store.schedules import Firing, ScheduleEntry
+from rota.store.contract.jobs import JobQuery
+from rota.store.contract.schedules import Firing, ScheduleEntry
 from tests.engine.schedules.installation import FULL, MINUTE, SchedulesInstallation
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")

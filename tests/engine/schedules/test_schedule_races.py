@@ -16,8 +16,8 @@ from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.model.schedules.request import ScheduleRequest
 from rota.store import Store
-from rota.store.jobs import JobQuery
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.jobs import JobQuery
+from rota.store.contract.schedules import ScheduleEntry
 from rota.testing import Faults
 from tests.conftest import OpenStore
 from tests.contract.building import find, spec

@@ -6,7 +6,7 @@ from rota.engine.schedules.simulation import simulate
 from rota.model.schedules.schedule import Overlap, Schedule, ScheduleState
 from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import CronTrigger, IntervalTrigger, Trigger
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.schedules import ScheduleEntry
 from tests.model.triggers.instants import ms
 
 EIGHT = ms("2026-05-01T08:00")

@@ -16,7 +16,7 @@ from rota.model.schedules.schedule import Schedule, ScheduleState, TickStatus
 from rota.model.schedules.ticking import MAX_DECIDED
 from rota.model.triggers.trigger import CronTrigger
 from rota.store import Store
-from rota.store.schedules import ScheduleChange
+from rota.store.contract.schedules import ScheduleChange
 from rota.testing import Faults
 from tests.engine.schedules.installation import FULL, MINUTE, NODE, START, SchedulesInstallation
 

@@ -9,7 +9,7 @@ from rota.engine.topics.following import read_to_end
 from rota.engine.topics.publish_batcher import PublishBatcher
 from rota.engine.topics.topics import MAX_RECORD_BYTES, Topics, named_record
 from rota.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
-from rota.model.topic import TopicRecord
+from rota.model.topics.topic import TopicRecord
 from rota.store import Store, open_store
 from rota.testing import Faults
 
@@ -59,7 +59,7 @@ def test_a_record_that_is_refused_harms_no_other(memory: Store) -> None:
 
 
 def test_a_topic_that_cannot_be_made_harms_no_other(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota.store.sqlite.topics.MAX_TOPICS", 1)
+    monkeypatch.setattr("rota.store.sqlite.nouns.topics.MAX_TOPICS", 1)
 
     first, second = published(memory, ("a", record(1)), ("b", record(1)))
 

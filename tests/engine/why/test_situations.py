@@ -15,10 +15,10 @@ from rota.model.events.event import shown_time
 from rota.model.job import Claim
 from rota.model.job_type import Unique
 from rota.model.node import Node
-from rota.model.outcome import failed
-from rota.model.retry import RetryPolicy
+from rota.model.runs.outcome import failed
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import settle
 from rota.model.schedules.schedule import Overlap
-from rota.model.settlement import settle
 from rota.model.why.answer import Answer, Code
 from rota.store import Store
 from tests.contract.building import beat, new_node

@@ -6,7 +6,7 @@ from typing import cast
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
 from rota.model.job import Claim
-from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, succeeded
+from rota.model.runs.outcome import INTERRUPTED, Outcome, OutcomeKind, succeeded
 from tests.contract.building import spec
 
 DONE = succeeded(None)

@@ -11,9 +11,9 @@ from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
 from rota.engine.worker.times import WorkerTimes
 from rota.model.job import JobState
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
-from rota.store.queues import Waker
+from rota.store.contract.queues import Waker
 from rota.testing import Faults
 from tests.engine.job_functions import new_stage
 from tests.engine.working import DEADLINE_S, is_listed, until, working
@@ -390,7 +390,7 @@ def test_a_job_that_is_cancelled_while_its_node_stops_is_cancelled(store: Store,
 def test_another_node_is_woken_for_what_a_stopped_one_gave_back(
     store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.nouns.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
     async def scene() -> None:
         stage = new_stage()

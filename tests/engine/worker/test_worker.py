@@ -9,7 +9,7 @@ from rota.engine.worker.times import WorkerTimes
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import Unique
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.store import Store, open_store
 from rota.store.redis.keys import QueueKeys
 from rota.testing import Faults
@@ -423,7 +423,7 @@ def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(store: Store, 
 
 def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it hears, there may be jobs for others."""
-    monkeypatch.setattr("rota.store.redis.queues.waker._LONGEST_WAIT_S", 3_600.0)
+    monkeypatch.setattr("rota.store.redis.nouns.queues.waker._LONGEST_WAIT_S", 3_600.0)
     redis_server.flush()
     store = open_store(redis_server.url)
 

@@ -9,7 +9,7 @@ from rota.errors import InvalidInput
 from rota.host.supervision.changes import FileChanges
 from rota.host.supervision.limits import Limits, resident_bytes
 from rota.model.job import Claim, Ending, JobSpec, JobState
-from rota.model.settlement import Settlement
+from rota.model.runs.settlement import Settlement
 
 GIB = 1 << 30
 

@@ -11,7 +11,7 @@ import pytest
 
 from rota import InvalidInput, JobFailed, Rota, group
 from rota.model.job import JobState
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from rota.testing import Installation
 from tests.cli.calling import RotaProcess
 from tests.sdk.tasks import functions

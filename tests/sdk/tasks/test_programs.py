@@ -8,7 +8,7 @@ import pytest
 
 import rota as rota_package
 from rota import Rota
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from tests.cli.calling import DEADLINE_S, Answer, RotaProcess, environment
 from tests.cli.test_help import HEAVY
 from tests.servers import RedisServer
@@ -33,7 +33,7 @@ def add(a: int, b: int) -> int:
 
 RESULTS = """
 from shop import app
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 for job in app.engine.store.list_jobs(JobQuery(), limit=9).jobs:
     print(job.results)
 """

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient
 
-from rota.engine.keys.access import Role, Scope, read_scopes
-from rota.engine.keys.named_keys import make_key
+from rota.engine.access.keys.access import Role, Scope, read_scopes
+from rota.engine.access.keys.named_keys import make_key
 from rota.model.ids import new_id
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app

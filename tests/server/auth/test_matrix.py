@@ -17,10 +17,10 @@ from starlette.testclient import TestClient
 from rota.dialects import registry
 from rota.dialects.sync_tasks.task import task_id
 from rota.dialects.sync_tasks.tasks import Tasks
+from rota.engine.access.keys.access import NOBODY, Caller, Role, Scope, read_scopes
+from rota.engine.access.keys.named_keys import make_key
 from rota.engine.definitions.file import Wanted
 from rota.engine.jobs.intake import JobRequest
-from rota.engine.keys.access import NOBODY, Caller, Role, Scope, read_scopes
-from rota.engine.keys.named_keys import make_key
 from rota.engine.schedules.backfill import BackfillRequest
 from rota.engine.topics.topics import named_record
 from rota.model.events.configuration_request import read_configuration

@@ -9,11 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from rota.dialects.light.opening import scheduler_of
-from rota.engine.keys.access import SCOPES_OF, Role, Scope, read_scopes
-from rota.engine.keys.admin_key import KeyPlan
-from rota.engine.keys.key_ring import KeyRing
-from rota.engine.keys.named_keys import NamedKey, make_key
-from rota.model.light.definition import read_definition
+from rota.engine.access.keys.access import SCOPES_OF, Role, Scope, read_scopes
+from rota.engine.access.keys.admin_key import KeyPlan
+from rota.engine.access.keys.key_ring import KeyRing
+from rota.engine.access.keys.named_keys import NamedKey, make_key
+from rota.model.topics.light.definition import read_definition
 from rota.server.api import Api
 from rota.server.app import make_app
 from rota.store import Store

@@ -10,9 +10,9 @@ from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from rota.clock import ManualClock
-from rota.engine.keys.access import Role, read_scopes
-from rota.engine.keys.admin_key import prepare_key
-from rota.engine.keys.named_keys import make_key, revoke_key
+from rota.engine.access.keys.access import Role, read_scopes
+from rota.engine.access.keys.admin_key import prepare_key
+from rota.engine.access.keys.named_keys import make_key, revoke_key
 from rota.errors import InvalidInput
 from rota.server.api import Api
 from rota.server.app import make_app

@@ -9,9 +9,9 @@ from rota.model.ids import new_id
 from rota.model.job import JobState, make_token
 from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
-from rota.model.outcome import failed, succeeded
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import settle
+from rota.model.runs.outcome import failed, succeeded
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import settle
 from rota.server.api import Api
 from rota.store import Store
 

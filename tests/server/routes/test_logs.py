@@ -8,21 +8,21 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
+from rota.engine.access.keys.access import ADMIN
 from rota.engine.jobs.intake import JobRequest
-from rota.engine.keys.access import ADMIN
 from rota.model.ids import new_id
 from rota.model.job import Claim
 from rota.model.job_type import JobType
-from rota.model.log import LogEntry
-from rota.model.outcome import Outcome, failed, succeeded
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import settle
+from rota.model.runs.log import LogEntry
+from rota.model.runs.outcome import Outcome, failed, succeeded
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import settle
 from rota.server.api import Api, ServerOptions
 from rota.server.log_feeds import Line, LogFeeds
 from rota.server.operations import Call
 from rota.server.routes.jobs.logs import LogQuery, _events
 from rota.store import Store
-from rota.store.logs import LogBatch
+from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
 from tests.server.serving import BEARER, make_api, served
 from tests.servers import wait_until

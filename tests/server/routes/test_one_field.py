@@ -12,7 +12,7 @@ from rota.model.node import NodeType
 from rota.model.schedules.schedule import Backfill
 from rota.server.api import Api
 from rota.store import Store
-from rota.store.schedules import ScheduleChange, ScheduleEntry
+from rota.store.contract.schedules import ScheduleChange, ScheduleEntry
 
 BERLIN_2030, BERLIN_2040, BERLIN_2041 = 1_893_452_400_000, 2_208_985_200_000, 2_240_607_600_000
 """Midnight of New Year's Day."""

@@ -8,8 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from rota.clock import ManualClock
-from rota.engine.keys.access import SCOPES_OF, Role
-from rota.engine.keys.named_keys import make_key, revoke_key
+from rota.engine.access.keys.access import SCOPES_OF, Role
+from rota.engine.access.keys.named_keys import make_key, revoke_key
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.server import routes

@@ -3,7 +3,7 @@
 import pytest
 from starlette.testclient import TestClient
 
-from rota.model.topic import TopicRecord
+from rota.model.topics.topic import TopicRecord
 from rota.store import Store
 
 NOW = 1_760_000_000_000

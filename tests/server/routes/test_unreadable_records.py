@@ -2,8 +2,8 @@
 
 from starlette.testclient import TestClient
 
-from rota.engine.keys.access import Role, read_scopes
-from rota.engine.keys.named_keys import make_key
+from rota.engine.access.keys.access import Role, read_scopes
+from rota.engine.access.keys.named_keys import make_key
 from rota.server.api import Api
 from rota.store import Store
 from tests.contract.raw_records import change_records

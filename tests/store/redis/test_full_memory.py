@@ -9,7 +9,7 @@ from rota.model.ids import new_id
 from rota.model.job import Claim, JobState
 from rota.model.node import Node
 from rota.store import Store, open_store
-from rota.store.jobs import CancelAnswer
+from rota.store.contract.jobs import CancelAnswer
 from rota.store.redis.keys import QueueKeys
 from tests.contract.building import (
     NOW,

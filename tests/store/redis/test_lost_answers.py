@@ -10,11 +10,11 @@ from redis import Redis
 from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.store import Store, open_store
-from rota.store.claims import Renewal
-from rota.store.jobs import CancelAnswer
-from rota.store.queues import Stats
+from rota.store.contract.claims import Renewal
+from rota.store.contract.jobs import CancelAnswer
+from rota.store.contract.queues import Stats
+from rota.store.contract.schedules import ScheduleChange
 from rota.store.redis.link.scripts import SCRIPTS
-from rota.store.schedules import ScheduleChange
 from tests.contract.building import (
     NOW,
     claim_one,

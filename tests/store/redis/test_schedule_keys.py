@@ -5,9 +5,9 @@ from msgspec import structs
 
 from rota.engine.definitions.moves import move_schedule
 from rota.model.ids import new_id
+from rota.store.contract.schedules import ScheduleChange
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.store import RedisStore
-from rota.store.schedules import ScheduleChange
 from tests.contract.building import NOW, new_queue, spec
 from tests.contract.schedules.scheduling import LEASE_MS, firing, found, put, schedule
 

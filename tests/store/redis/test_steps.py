@@ -6,9 +6,9 @@ import pytest
 
 from rota.model.job import JobState
 from rota.store import Store, open_store
-from rota.store.claims import MAX_SCANNED
-from rota.store.redis.jobs.marks import Hold
+from rota.store.contract.claims import MAX_SCANNED
 from rota.store.redis.keys import QueueKeys
+from rota.store.redis.nouns.jobs.marks import Hold
 from rota.store.redis.store import RedisStore
 from tests.contract.building import (
     NOW,

@@ -4,9 +4,9 @@ import random
 from collections import Counter
 
 from rota.engine.definitions.built_in import LIGHT_NODE_TYPE
-from rota.engine.light.in_store import StoreScheduler
+from rota.engine.topics.light.in_store import StoreScheduler
 from rota.model.job import JobState
-from rota.model.light.definition import TaskDefinition, read_definition
+from rota.model.topics.light.definition import TaskDefinition, read_definition
 from tests.system.crew import Crew
 from tests.system.installation import SystemInstallation
 

@@ -9,8 +9,8 @@ import pytest
 
 from rota.model.job import JobState
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES
-from rota.store.sqlite import history
 from rota.store.sqlite.database.database import Database
+from rota.store.sqlite.nouns import history
 from rota.store.sqlite.store import SqliteStore
 from tests.contract.building import (
     NOW,

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from rota.model.job import JobState
-from rota.model.settlement import SUSPECT_DEATHS
+from rota.model.runs.settlement import SUSPECT_DEATHS
 from tests.system.crew import Crew
 from tests.system.installation import SystemInstallation
 

@@ -15,7 +15,7 @@ from rota.model.events.evaluation import Row
 from rota.model.events.event import shown_time
 from rota.model.events.explanation import Explanation, named
 from rota.shapes.events import ConfigurationShape, configuration_shape, explanation_shape
-from rota.store.events import ConfigurationEntry
+from rota.store.contract.events import ConfigurationEntry
 
 
 @click.group(short_help="Which events make which job.")

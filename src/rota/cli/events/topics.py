@@ -8,7 +8,7 @@ from rota.cli.target import Target, takes_target
 from rota.engine.topics.following import follow as follow_topic
 from rota.engine.topics.following import read_to_end
 from rota.shapes.topics import record_shape, topic_shape
-from rota.store.topics import MAX_TOPICS, TopicEntry, TopicRow
+from rota.store.contract.topics import MAX_TOPICS, TopicEntry, TopicRow
 
 
 @click.group(short_help="Read topics: list, tail.")

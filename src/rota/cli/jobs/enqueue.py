@@ -16,11 +16,11 @@ from rota.engine.jobs.intake import JobRequest
 from rota.engine.jobs.watch import WaitedTooLong, Watch
 from rota.host.terminal import visible
 from rota.model.job import JobState
-from rota.model.log import LogEntry
-from rota.model.retry import RetryPolicy
+from rota.model.runs.log import LogEntry
+from rota.model.runs.retry import RetryPolicy
 from rota.settings.machine_zone import machine_zone
 from rota.shapes.jobs import JobShape, job_shape
-from rota.store.jobs import Admission
+from rota.store.contract.jobs import Admission
 
 JOB_FAILED = 1
 TIMED_OUT = 124

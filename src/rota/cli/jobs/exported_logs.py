@@ -15,10 +15,10 @@ from msgspec import Struct, structs
 
 from rota.errors import InvalidInput
 from rota.model.job import FINAL_STATES, Job
-from rota.model.log import LogEntry
-from rota.store.jobs import JobQuery
+from rota.model.runs.log import LogEntry
+from rota.store.contract.jobs import JobQuery
+from rota.store.contract.store import Store
 from rota.store.records.listing import cursor_before
-from rota.store.store import Store
 
 _PAGE = 200
 _LOG_PAGE = 1_000

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from rota.errors import InvalidInput, NotFound
 from rota.model.ids import check_id
 from rota.model.job import Job
-from rota.store.jobs import JobQuery
-from rota.store.store import Store
+from rota.store.contract.jobs import JobQuery
+from rota.store.contract.store import Store
 
 WHOLE_ID = 36
 _SHORTEST = 4

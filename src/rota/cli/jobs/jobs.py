@@ -12,7 +12,7 @@ from rota.errors import Conflict, NotFound
 from rota.model.job import Job, JobState
 from rota.settings.machine_zone import machine_zone
 from rota.shapes.jobs import AttemptShape, JobShape, ProgressShape, job_shape, progress_of_jobs
-from rota.store.jobs import CancelAnswer, JobQuery
+from rota.store.contract.jobs import CancelAnswer, JobQuery
 
 _PAGE = 500
 _HEADERS = ("ID", "TYPE", "STATE", "QUEUE", "ENQUEUED", "TOOK", "ATTEMPTS")

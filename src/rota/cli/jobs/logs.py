@@ -12,7 +12,7 @@ from rota.cli.target import Target, takes_target
 from rota.clock import as_datetime
 from rota.engine.jobs.watch import Watch
 from rota.host.terminal import coloured, visible
-from rota.model.log import LEVELS, LogEntry
+from rota.model.runs.log import LEVELS, LogEntry
 from rota.shapes.jobs import log_shape
 
 

@@ -5,7 +5,7 @@ import click
 from rota.cli import parameters
 from rota.cli.show import answer, moment, print_table
 from rota.cli.target import Target, takes_target
-from rota.engine.audit.reading import AuditQuery, read_audit
+from rota.engine.access.audit.reading import AuditQuery, read_audit
 from rota.model.access.audit import AuditEntry
 from rota.shapes.audit import audit_shape
 

@@ -11,11 +11,11 @@ import click
 from rota.cli.progress import progress_bar
 from rota.cli.show import answer, talk
 from rota.cli.target import Target, takes_target
-from rota.engine.audit.actor import acting_here
-from rota.engine.audit.record import Change, recorded
-from rota.engine.copies.copying import Copied, Copying, count_all_jobs
-from rota.engine.copies.unfinished import is_empty, refuse_unfinished
+from rota.engine.access.audit.actor import acting_here
+from rota.engine.access.audit.record import Change, recorded
 from rota.engine.engine import require_store_file, store_url
+from rota.engine.housekeeping.copies.copying import Copied, Copying, count_all_jobs
+from rota.engine.housekeeping.copies.unfinished import is_empty, refuse_unfinished
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.access.masking import mask_url
 from rota.model.node import DEAD_AFTER_MS

@@ -7,10 +7,10 @@ import click
 from rota.cli import parameters
 from rota.cli.show import answer, moment, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
+from rota.engine.access.keys.access import Role, Scope, read_scopes
+from rota.engine.access.keys.admin_key import ADMIN_KEY, has_admin_key, replace_key, revoke_admin_key
+from rota.engine.access.keys.named_keys import NamedKey, list_keys, make_key, revoke_key
 from rota.engine.engine import Engine
-from rota.engine.keys.access import Role, Scope, read_scopes
-from rota.engine.keys.admin_key import ADMIN_KEY, has_admin_key, replace_key, revoke_admin_key
-from rota.engine.keys.named_keys import NamedKey, list_keys, make_key, revoke_key
 from rota.errors import InvalidInput
 
 _SHOWN_ONCE = "Keep it: only its hash is stored, so it cannot be shown again."

@@ -16,7 +16,7 @@ from rota.host.terminal import visible
 from rota.model.job import FINAL_STATES, JobState
 from rota.model.node import Node
 from rota.shapes.jobs import JobShape, NodeShape, QueueShape, job_shape, node_shape
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 
 _RUNNING = JobQuery(states=frozenset({JobState.RUNNING}))
 _QUEUE_STATES = (JobState.DELAYED, JobState.QUEUED, JobState.RUNNING, JobState.FAILED)

@@ -10,13 +10,13 @@ from rota.cli.remote.schedules import RemoteSchedules
 from rota.cli.remote.server import Server
 from rota.cli.remote.store import RemoteStore
 from rota.clock import SystemClock
+from rota.engine.access.keys.access import Caller
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.engine import Engine
 from rota.engine.events.events import EventAnswer, Events, Triggered, Validated
 from rota.engine.jobs.changes import JobChanges
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.jobs.queues import Queues
-from rota.engine.keys.access import Caller
 from rota.engine.why.why import Why
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.events.event import ANY_TYPE, Event, shown_time
@@ -28,8 +28,8 @@ from rota.sdk.client import Client
 from rota.shapes.events import EventAnswerShape
 from rota.shapes.jobs import job_type_shape
 from rota.shapes.why import WhyShape
-from rota.store.jobs import Admission, CancelAnswer
-from rota.store.store import Store
+from rota.store.contract.jobs import Admission, CancelAnswer
+from rota.store.contract.store import Store
 
 
 class About(Struct, frozen=True):

@@ -6,14 +6,14 @@ import msgspec
 
 from rota.cli.remote import values
 from rota.cli.remote.server import Server
+from rota.engine.access.keys.access import Caller
 from rota.engine.engine import Engine
-from rota.engine.keys.access import Caller
 from rota.engine.schedules.schedules import Schedules
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import Schedule
 from rota.shapes.schedules import ScheduleShape
-from rota.store.jobs import Admission
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.jobs import Admission
+from rota.store.contract.schedules import ScheduleEntry
 
 
 class RemoteSchedules(Schedules):

@@ -10,9 +10,9 @@ from rota.errors import InvalidInput, NotFound
 from rota.model.access.audit import AuditEntry
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
-from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
-from rota.model.progress import Progress
+from rota.model.runs.log import LogEntry
+from rota.model.runs.progress import Progress
 from rota.model.schedules.schedule import Tick
 from rota.sdk.call import Call, path_to, present
 from rota.sdk.client import Client
@@ -20,10 +20,10 @@ from rota.shapes.audit import AuditShape
 from rota.shapes.jobs import JobShape, JobTypeShape, LogShape, NodeShape, NodeTypeShape, QueueShape
 from rota.shapes.schedules import ScheduleShape, TickShape
 from rota.shapes.topics import RecordShape, TopicShape
-from rota.store.jobs import JobPage, JobQuery
-from rota.store.logs import LogPage
-from rota.store.schedules import SchedulePage
-from rota.store.topics import TopicEntry, TopicPage
+from rota.store.contract.jobs import JobPage, JobQuery
+from rota.store.contract.logs import LogPage
+from rota.store.contract.schedules import SchedulePage
+from rota.store.contract.topics import TopicEntry, TopicPage
 
 _MOST_LINES = 10_000
 _MOST_ROWS = 1_000
@@ -51,7 +51,7 @@ class RecordList(Struct, frozen=True):
 
 
 class RemoteStore:
-    """The part of `rota.store.store.Store` for which a server answers, each operation by the key's own rights."""
+    """The part of `rota.store.Store` for which a server answers, each operation by the key's own rights."""
 
     def __init__(self, client: Client, url: str) -> None:
         self._client = client

@@ -9,10 +9,10 @@ from rota.model.events.configuration import Dependency, default_match
 from rota.model.job import Job, JobSpec, PastAttempt, make_token
 from rota.model.job_type import JobType, Unique
 from rota.model.node import Node, NodeType
-from rota.model.progress import Progress
-from rota.model.retry import RetryPolicy
+from rota.model.runs.progress import Progress
+from rota.model.runs.retry import RetryPolicy
 from rota.model.schedules.schedule import Backfill, Schedule, ScheduleState, Tick
-from rota.model.topic import MESSAGE_ID, TopicRecord
+from rota.model.topics.topic import MESSAGE_ID, TopicRecord
 from rota.model.triggers.catch_up import CatchUp
 from rota.model.triggers.trigger import Trigger
 from rota.model.why.answer import Answer, Reason
@@ -21,8 +21,8 @@ from rota.shapes.jobs import AttemptShape, JobShape, JobTypeShape, NodeShape, No
 from rota.shapes.schedules import ScheduleShape, TickShape
 from rota.shapes.topics import RecordShape
 from rota.shapes.why import ReasonShape, WhyShape
-from rota.store.schedules import ScheduleEntry
-from rota.store.topics import TopicRow
+from rota.store.contract.schedules import ScheduleEntry
+from rota.store.contract.topics import TopicRow
 
 _OF_A_SERVER = 0
 """The serial of a token: a server tells only which node had the job."""

@@ -8,7 +8,7 @@ import click
 
 from rota import __version__
 from rota.cli.show import print_facts, print_json
-from rota.engine.keys.dev_key import has_ended
+from rota.engine.access.keys.dev_key import has_ended
 from rota.host.host import Host
 from rota.host.terminal import coloured
 from rota.model.access.masking import mask_url

@@ -8,7 +8,7 @@ from rota.engine.jobs.intake import Intake, JobRequest
 from rota.model.ids import new_id
 from rota.model.job import Cause
 from rota.model.job_type import JobType
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 
 PREFIX = "demo."
 EVERY_S = 5.0

@@ -26,7 +26,7 @@ from rota.model.schedules.hints import schedule_hints
 from rota.model.schedules.schedule import Tick
 from rota.model.triggers.zones.zones import UTC
 from rota.shapes.schedules import schedule_shape, tick_shape
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.schedules import ScheduleEntry
 
 _PAGE = 500
 _in_utc = click.option("--utc", is_flag=True, help="Show times in UTC, not in the schedule's own zone.")

@@ -17,7 +17,7 @@ from rota.model.schedules.schedule import TickStatus
 from rota.model.triggers.zones.dates import parse_instant
 from rota.model.triggers.zones.zones import UTC, parse_zone
 from rota.shapes.schedules import fire_shape, tick_shape
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.schedules import ScheduleEntry
 
 _PAGE = 500
 _DAY_MS = 24 * 3600 * 1000

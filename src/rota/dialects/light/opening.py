@@ -1,9 +1,9 @@
 """Which light scheduler a process has: the one on Kafka if it was given brokers, else the one on its store."""
 
 from rota.engine.engine import Engine
-from rota.engine.light.in_store import StoreScheduler
-from rota.engine.light.scheduler import LightScheduler
 from rota.engine.node.dialect import Dialect
+from rota.engine.topics.light.in_store import StoreScheduler
+from rota.engine.topics.light.scheduler import LightScheduler
 from rota.settings import Settings
 from rota.store import Store
 

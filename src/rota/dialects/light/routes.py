@@ -7,9 +7,9 @@ from msgspec import Meta, Struct, structs
 from rota.dialects.light.opening import scheduler_of
 from rota.dialects.light.options import options_of
 from rota.dialects.light.status import MANNER
-from rota.engine.keys.access import Scope
-from rota.engine.light.scheduler import MAX_PAGE, DefinitionQuery, LightScheduler
-from rota.model.light.definition import KeyPart, TaskDefinition, check_key_part, read_definition, read_unit
+from rota.engine.access.keys.access import Scope
+from rota.engine.topics.light.scheduler import MAX_PAGE, DefinitionQuery, LightScheduler
+from rota.model.topics.light.definition import KeyPart, TaskDefinition, check_key_part, read_definition, read_unit
 from rota.model.triggers.interval import TimeUnit
 from rota.server.api import Api
 from rota.server.operations import Call, Operation, Routes

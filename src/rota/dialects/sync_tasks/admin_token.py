@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from rota.engine.keys.access import ADMIN, Caller
+from rota.engine.access.keys.access import ADMIN, Caller
 from rota.server.answers import Json, Refusal
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key

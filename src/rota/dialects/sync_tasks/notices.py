@@ -11,7 +11,7 @@ from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
 from rota.model.ids import numbered_id
 from rota.model.job import FINAL_STATES, Cause, Job
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 
 EVERY_S = 1.0
 _FIRST_LOOK_MS = 10 * 60 * 1000

@@ -13,7 +13,7 @@ from rota.dialects.sync_tasks.task import Task, task_id, task_of
 from rota.dialects.sync_tasks.task_log import LogLine, Period, read_log
 from rota.dialects.sync_tasks.tasks import TaskQuery, Tasks
 from rota.dialects.sync_tasks.times import read_micros
-from rota.engine.keys.access import Scope
+from rota.engine.access.keys.access import Scope
 from rota.errors import InvalidInput
 from rota.model.limits import check_range
 from rota.server.answers import Done, Json

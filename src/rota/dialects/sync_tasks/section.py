@@ -10,7 +10,7 @@ from rota.errors import InvalidInput
 from rota.model.job_type import MAX_TIMEOUT_MS, JobType, OnNodeDeath, Unique
 from rota.model.limits import check_name, check_payload
 from rota.model.node import MAX_THREADS, NodeType
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.model.schedules.request import ScheduleRequest, make_schedule
 from rota.model.triggers.durations import check_duration
 from rota.settings import values

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from rota.dialects.sync_tasks.times import iso_micros
 from rota.model.job import Job, JobState
-from rota.model.log import LogEntry
-from rota.store.store import Store
+from rota.model.runs.log import LogEntry
+from rota.store.contract.store import Store
 
 _PAGE = 1_000
 _NEVER = float("inf")

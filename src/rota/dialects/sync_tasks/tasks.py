@@ -21,7 +21,7 @@ from rota.engine.jobs.intake import JobRequest
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.job import Cause, Job
 from rota.model.job_type import JobType
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 
 _PAGE = 1_000
 _FEW = 20

@@ -15,7 +15,7 @@ from rota.engine.engine import Engine
 from rota.engine.jobs.watch import WaitedTooLong, Watch
 from rota.errors import InvalidInput
 from rota.model.job import Job
-from rota.model.log import LogEntry
+from rota.model.runs.log import LogEntry
 from rota.model.triggers.words.words import trigger_words
 from rota.store import Store
 

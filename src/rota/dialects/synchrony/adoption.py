@@ -20,12 +20,12 @@ from rota.errors import NotFound, RotaError, StoreError
 from rota.model.ids import check_id
 from rota.model.job import Cause, JobSpec, rank_of
 from rota.store.records.codec import encode
-from rota.store.redis.jobs.marks import Mark
 from rota.store.redis.keys import QUEUES, QueueKeys
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import load_scripts
-from rota.store.redis.queues.stats import stats_args, stats_keys
+from rota.store.redis.nouns.jobs.marks import Mark
+from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
 BATCH = 100
 MOST_DEAD = 10_000

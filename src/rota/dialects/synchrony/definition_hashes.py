@@ -30,8 +30,8 @@ from rota.model.job_type import JobType, Unique
 from rota.model.node import NodeType
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import Schedule
+from rota.store.contract.schedules import ScheduleEntry
 from rota.store.records.unreadable import UNREADABLE
-from rota.store.schedules import ScheduleEntry
 
 OWNER = "synchrony"
 

@@ -8,9 +8,9 @@ from rota.dialects.synchrony.job_keys import JobKeys
 from rota.engine.node.dialect import DialectContext
 from rota.engine.node.duty import Duty
 from rota.engine.node.options import SCHEDULER, WORKER
+from rota.store.contract.store import Store
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
-from rota.store.store import Store
 
 
 class Synchrony:

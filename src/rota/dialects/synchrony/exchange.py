@@ -10,8 +10,8 @@ from rota.dialects.synchrony.definition_hashes import JobTypes, NodeTypes, Sched
 from rota.dialects.synchrony.shapes import node_text
 from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.node.dialect import DialectContext
+from rota.store.contract.schedules import ScheduleEntry
 from rota.store.redis.link.access import RedisAccess
-from rota.store.schedules import ScheduleEntry
 
 ROUND_MS = 1_000
 LOOK_S = 0.2

@@ -13,9 +13,9 @@ from rota.dialects.synchrony.shapes import job_text
 from rota.dialects.synchrony.skip_refused import SkipRefused
 from rota.engine.definitions.definitions import Definitions
 from rota.model.job import FINAL_STATES, Job, JobState
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
+from rota.store.contract.store import Store
 from rota.store.redis.link.access import RedisAccess
-from rota.store.store import Store
 
 EVERY_S = 1.0
 _PAGE = 500

@@ -8,7 +8,7 @@ from msgspec import Struct
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.settings.definition_ids import definition_uuid
 
 OWNER = "tasks"

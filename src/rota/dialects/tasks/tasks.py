@@ -14,8 +14,8 @@ from rota.errors import Conflict, NotFound
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.model.job_type import JobType
 from rota.model.triggers.trigger import CronTrigger
-from rota.store.jobs import CancelAnswer, JobQuery
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.jobs import CancelAnswer, JobQuery
+from rota.store.contract.schedules import ScheduleEntry
 
 HOLD_MS = 100
 """A task that is to run at once is ready this much later, so that `.with_delay()` right behind it comes in time."""

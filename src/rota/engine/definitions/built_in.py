@@ -7,7 +7,7 @@ from rota.errors import Conflict
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.model.schedules.request import EMIT_JOB_TYPE
 
 LOG_JOB_TYPE = "rota.log"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from rota.engine.audit.record import Change, change_of, recorded
+from rota.engine.access.audit.record import Change, change_of, recorded
 from rota.engine.definitions.known import Definition, KnownDefinitions
 from rota.engine.definitions.moves import move_configurations, move_schedules
 from rota.engine.definitions.ownership import kind_of, refuse_file_owned
@@ -12,8 +12,8 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
+from rota.store.contract.store import Store
 from rota.store.records.unreadable import UNREADABLE
-from rota.store.store import Store
 
 DEFAULT_NODE_TYPE = "default"
 _MOST_NAMED = 5

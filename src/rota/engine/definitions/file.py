@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from rota.engine.audit.actor import acting_here
+from rota.engine.access.audit.actor import acting_here
 from rota.engine.definitions.built_in import ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions, is_default_node_type
 from rota.engine.definitions.file_configurations import FileConfigurations
@@ -23,7 +23,7 @@ from rota.model.schedules.hints import request_hints
 from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest
 from rota.model.schedules.schedule import Schedule
 from rota.settings import Settings
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 _UNTOLD = ("uuid", "created_at", "managed_by", "queue")
 """Fields that say nothing about what somebody wrote."""

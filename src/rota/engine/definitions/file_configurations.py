@@ -8,8 +8,8 @@ from rota.engine.events.configurations import Configurations
 from rota.errors import InvalidInput
 from rota.model.events.configuration import Configuration
 from rota.model.events.configuration_request import ConfigurationRequest
-from rota.store.events import ConfigurationEntry
-from rota.store.store import Store
+from rota.store.contract.events import ConfigurationEntry
+from rota.store.contract.store import Store
 
 Told = tuple[str, str]
 """Name, and what is to be done with it."""

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from rota.engine.definitions.ownership import Owned, is_of, is_of_file, refuse_for_file
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 
 class Named(Protocol):

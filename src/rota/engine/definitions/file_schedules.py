@@ -14,8 +14,8 @@ from rota.model.schedules.schedule import Schedule
 from rota.model.triggers.trigger import Progress
 from rota.model.triggers.words.words import trigger_words
 from rota.settings.definition_ids import definition_uuid
-from rota.store.schedules import ScheduleEntry
-from rota.store.store import Store
+from rota.store.contract.schedules import ScheduleEntry
+from rota.store.contract.store import Store
 
 
 class FileSchedules(FileKind[ScheduleRequest, ScheduleEntry]):

@@ -15,7 +15,7 @@ from rota.errors import NotFound
 from rota.model.ids import is_id
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 Definition = TypeVar("Definition", NodeType, JobType)
 _MOST_NAMED = 10

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from rota.store.events import ConfigurationChange, ConfigurationEntry
-from rota.store.schedules import ScheduleChange, ScheduleEntry
-from rota.store.store import Store
+from rota.store.contract.events import ConfigurationChange, ConfigurationEntry
+from rota.store.contract.schedules import ScheduleChange, ScheduleEntry
+from rota.store.contract.store import Store
 
 _PAGE = 500
 _TRIES = 100

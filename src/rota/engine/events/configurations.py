@@ -7,13 +7,13 @@ own has a job type made for it, which goes with it.
 from collections.abc import Sequence
 
 from rota.clock import Clock
-from rota.engine.audit.record import change_of, recorded
+from rota.engine.access.audit.record import change_of, recorded
+from rota.engine.access.keys.access import Caller
+from rota.engine.access.keys.rights import check_may_define, check_may_make, check_may_trigger
 from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import MANAGED_BY_ROTA, refuse_file_owned
 from rota.engine.events.job_cycles import find_cycle
-from rota.engine.keys.access import Caller
-from rota.engine.keys.rights import check_may_define, check_may_make, check_may_trigger
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.events.configuration import Configuration, carried_over, first_state
 from rota.model.events.configuration_request import ConfigurationRequest
@@ -21,8 +21,8 @@ from rota.model.events.event import JOB
 from rota.model.events.feasibility import why_impossible
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
-from rota.store.events import ConfigurationChange, ConfigurationEntry
-from rota.store.store import Store
+from rota.store.contract.events import ConfigurationChange, ConfigurationEntry
+from rota.store.contract.store import Store
 
 KIND = "configuration"
 OWN_PREFIX = "rota.configuration."

@@ -21,8 +21,8 @@ from rota.model.events.event import Event, ref_of, shown_time
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec
 from rota.model.job_type import JobType
-from rota.store.events import Applied, ConfigurationEntry, Place, Validation, Verdicts
-from rota.store.store import Store
+from rota.store.contract.events import Applied, ConfigurationEntry, Place, Validation, Verdicts
+from rota.store.contract.store import Store
 
 RETENTION_MS = 30 * 24 * 3600 * 1000
 """Events that validated something are kept for this long, and longer only while they are valid."""

@@ -3,8 +3,8 @@
 from rota.model.events.configuration import Configuration
 from rota.model.events.evaluation import Evaluation
 from rota.model.events.explanation import Explanation, explain, with_events_that_counted
-from rota.store.events import ConfigurationEntry
-from rota.store.store import Store
+from rota.store.contract.events import ConfigurationEntry
+from rota.store.contract.store import Store
 
 _MOST_EVENTS = 1_000
 """The latest that validated something; an evaluation whose events are older than these cites none."""

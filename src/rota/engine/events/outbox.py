@@ -14,8 +14,8 @@ from rota.engine.events.events import Events
 from rota.engine.jobs.flow_queues import FlowQueues
 from rota.engine.jobs.flows import Flows
 from rota.model.events.event import Event
-from rota.model.settlement import job_of_event
-from rota.store.store import Store
+from rota.model.runs.settlement import job_of_event
+from rota.store.contract.store import Store
 
 EVERY_S = 0.25
 _PER_ROUND = 500

@@ -9,7 +9,7 @@ from rota.errors import InvalidInput
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.model.limits import MAX_RESULT_BYTES, encode_json
-from rota.model.outcome import Outcome, OutcomeKind, failed
+from rota.model.runs.outcome import Outcome, OutcomeKind, failed
 
 RETRY_BESIDE = "retry_beside"
 """The key of the metadata that lets a job be tried again beside an attempt that could not be stopped."""

@@ -10,7 +10,7 @@ from typing import Protocol
 from rota.engine.executors.executor import Run
 from rota.engine.executors.process.pipe import WAIT
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES
-from rota.model.log import LEVELS
+from rota.model.runs.log import LEVELS
 
 KEPT_BYTES = 32 * 1024
 """Kept of each end of a stream, unless told. As JSON a byte takes at most six, so two streams stay under the limit of a

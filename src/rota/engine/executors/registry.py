@@ -17,14 +17,14 @@ from rota.errors import InvalidInput
 
 GROUP = "rota.executors"
 BUILT_IN = {
-    "event": "rota.engine.executors.event:EventExecutor",
+    "event": "rota.engine.executors.built_in.event:EventExecutor",
     "bash": "rota.engine.executors.bash.bash:BashExecutor",
     "http": "rota.engine.executors.http.http:HttpExecutor",
-    "light": "rota.engine.light.executor:LightExecutor",
-    "log": "rota.engine.executors.log:LogExecutor",
+    "light": "rota.engine.topics.light.executor:LightExecutor",
+    "log": "rota.engine.executors.built_in.log:LogExecutor",
     "python": "rota.engine.executors.python.python:PythonExecutor",
     "sidekiq": "rota.engine.executors.sidekiq.sidekiq:SidekiqExecutor",
-    "topic": "rota.engine.executors.topic:TopicExecutor",
+    "topic": "rota.engine.executors.built_in.topic:TopicExecutor",
 }
 _STARTING_CHILDREN = frozenset({"bash", "python", "sidekiq"})
 _logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from rota.engine.observation.happenings import HistoryTrimmed, QueueForgotten
 from rota.engine.observation.observers import Observers
 from rota.model.job import Job
 from rota.model.job_type import JobType
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 EVERY_S = 60.0
 AGAIN_S = 0.5

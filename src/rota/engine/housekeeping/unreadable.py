@@ -1,8 +1,8 @@
 """Records that this version cannot read stay as they are, until somebody wants them forgotten."""
 
 from rota.clock import Clock
+from rota.store.contract.store import Store
 from rota.store.records.unreadable import SET_ASIDE_EVENT, Unreadable
-from rota.store.store import Store
 
 
 def forget_unreadable(store: Store, clock: Clock, one: Unreadable) -> bool:

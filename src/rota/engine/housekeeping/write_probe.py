@@ -1,7 +1,7 @@
 """Whether a store can be written: one that answers may still refuse every write."""
 
 from rota.model.ids import new_id
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 _SETTING = "probe:"
 

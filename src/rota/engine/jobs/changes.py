@@ -6,12 +6,12 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from rota.clock import Clock
-from rota.engine.audit.record import Change, recorded
+from rota.engine.access.audit.record import Change, recorded
 from rota.engine.jobs.flows import Flows
 from rota.errors import Conflict, NotFound
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
-from rota.store.jobs import CancelAnswer, JobQuery
-from rota.store.store import Store
+from rota.store.contract.jobs import CancelAnswer, JobQuery
+from rota.store.contract.store import Store
 
 MOST_CHANGED = 10_000
 """Jobs of one call; whoever has more calls again."""

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from rota.clock import Clock
+from rota.engine.access.keys.access import Caller
 from rota.engine.bridge.batcher import Batcher
 from rota.engine.jobs.intake import Intake, JobRequest
-from rota.engine.keys.access import Caller
 from rota.model.job import JobSpec
-from rota.store.jobs import Admission
-from rota.store.store import Store
+from rota.store.contract.jobs import Admission
+from rota.store.contract.store import Store
 
 MOST_PER_BATCH = 1_000
 

@@ -1,6 +1,6 @@
 """Which queues ever had a job of a flow. It is kept in the store, so that nobody looks into the outboxes of others."""
 
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 _SETTING = "flow_queue:"
 LOOK_MS = 2_000

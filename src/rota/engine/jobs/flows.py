@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.errors import RotaError, StoreError
-from rota.model.flow import Flow
-from rota.model.following import calls_after
+from rota.model.flows.flow import Flow
+from rota.model.flows.following import calls_after
 from rota.model.job import Cause
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 FLOW = "flow"
 """The kind of cause of jobs of later stages."""

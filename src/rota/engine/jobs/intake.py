@@ -7,21 +7,21 @@ import msgspec
 from msgspec import Struct
 
 from rota.clock import Clock
+from rota.engine.access.keys.access import Caller
+from rota.engine.access.keys.rights import check_may_enqueue
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.jobs.flow_queues import FlowQueues
 from rota.engine.jobs.spec import make_spec
-from rota.engine.keys.access import Caller
-from rota.engine.keys.rights import check_may_enqueue
 from rota.errors import InvalidInput, NotAllowed, NotFound
-from rota.model.flow import Flow
+from rota.model.flows.flow import Flow
 from rota.model.ids import check_id, new_id
 from rota.model.job import MAX_PRIORITY, Cause, JobSpec
 from rota.model.job_type import MAX_TIMEOUT_MS, check_unique_key
 from rota.model.limits import MAX_PAYLOAD_BYTES, check_payload, check_range, encode_json
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.model.triggers.durations import check_duration
-from rota.store.jobs import Admission
-from rota.store.store import Store
+from rota.store.contract.jobs import Admission
+from rota.store.contract.store import Store
 
 MAX_DELAY_MS = 10 * 365 * 24 * 3600 * 1000
 MAX_INSTANT = 4_102_444_800_000

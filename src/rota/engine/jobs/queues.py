@@ -3,12 +3,12 @@
 from contextlib import AbstractContextManager
 
 from rota.clock import Clock
-from rota.engine.audit.record import Change, Recording, recorded
+from rota.engine.access.audit.record import Change, Recording, recorded
 from rota.engine.definitions.definitions import Definitions
 from rota.model.job import LIVE_STATES
 from rota.model.node import NodeType
-from rota.store.jobs import JobQuery
-from rota.store.store import Store
+from rota.store.contract.jobs import JobQuery
+from rota.store.contract.store import Store
 
 _STEP = 1_000
 """Jobs of one store operation, so that nobody else waits long."""

@@ -1,9 +1,9 @@
 """The one place in which a job is made. People, programs, schedules, backfills and events all come through here."""
 
-from rota.model.flow import Flow
+from rota.model.flows.flow import Flow
 from rota.model.job import Cause, JobSpec
 from rota.model.job_type import JobType
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 
 
 def make_spec(

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from rota.clock import Clock
 from rota.errors import NotFound
 from rota.model.job import Job
-from rota.model.log import LogEntry
-from rota.store.store import Store
+from rota.model.runs.log import LogEntry
+from rota.store.contract.store import Store
 
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 0.5

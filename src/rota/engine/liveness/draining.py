@@ -3,10 +3,10 @@
 The request is a setting in the store, which the node reads with its next beat.
 """
 
-from rota.engine.audit.record import Change, recorded
+from rota.engine.access.audit.record import Change, recorded
 from rota.errors import NotFound
 from rota.model.node import Node
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 _SETTING = "drain:"
 

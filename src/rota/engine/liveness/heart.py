@@ -15,7 +15,7 @@ from rota.engine.observation.observers import Observers
 from rota.errors import StoreError
 from rota.model.liveness import BEATS_PER_DEATH, Contact, must_let_go
 from rota.model.node import Node as NodeRecord
-from rota.store.claims import Lifeline, Renewal
+from rota.store.contract.claims import Lifeline, Renewal
 
 _TRIES_PER_BEAT = 5
 """After a failure it tries again so much sooner."""

@@ -17,8 +17,8 @@ from rota.model.job import Claim
 from rota.model.job_type import OnNodeDeath
 from rota.model.liveness import LOOKS_PER_DEATH, Contact, Observer
 from rota.model.node import DEAD_AFTER_MS
-from rota.model.settlement import Settlement, settle_death
-from rota.store.store import Store
+from rota.model.runs.settlement import Settlement, settle_death
+from rota.store.contract.store import Store
 
 _SHOWN_FOR = 10
 """Dead times for which the record of a dead node is still shown."""

@@ -17,12 +17,11 @@ from rota.clock import NodeClock
 from rota.engine.bridge.store_thread import StoreThread
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import Engine
-from rota.engine.executors.event import EventExecutor
+from rota.engine.executors.built_in.event import EventExecutor
+from rota.engine.executors.built_in.topic import TopicExecutor
 from rota.engine.executors.executor import Executor
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.engine.executors.topic import TopicExecutor
 from rota.engine.housekeeping.retention import Retention
-from rota.engine.light.executor import LightExecutor
 from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, run_folder
@@ -43,13 +42,14 @@ from rota.engine.observation.happenings import (
 )
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.ticker import Ticker
+from rota.engine.topics.light.executor import LightExecutor
 from rota.engine.worker.worker import Worker
 from rota.errors import StoreError
 from rota.model.ids import new_id
 from rota.model.liveness import BEATS_PER_DEATH, contact_of_node
 from rota.model.node import Node as NodeRecord
 from rota.model.node import NodeType
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 _TIMEOUTS_PER_DEATH = 8
 _SHORTEST_TIMEOUT_S = 1.0

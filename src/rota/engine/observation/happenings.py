@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from rota.model.events.evaluation import Evaluation
 from rota.model.job import Claim
+from rota.model.runs.settlement import Settlement
 from rota.model.schedules.schedule import Tick
-from rota.model.settlement import Settlement
 
 
 class Happening(Struct, frozen=True):

@@ -17,8 +17,8 @@ from rota.engine.observation.happenings import (
     ScheduleUndecided,
 )
 from rota.errors import RotaError
-from rota.model.failure import cut
-from rota.model.settlement import Settlement
+from rota.model.runs.failure import cut
+from rota.model.runs.settlement import Settlement
 
 _jobs = logging.getLogger("rota.jobs")
 _MOST_FAILURES = 20

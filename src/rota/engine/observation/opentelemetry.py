@@ -11,7 +11,7 @@ from rota import __version__
 from rota.engine.observation.happenings import JobsClaimed, JobsSettled, StoreFailed, TicksDecided
 from rota.engine.observation.observers import Observers
 from rota.model.job import JobState
-from rota.model.settlement import Settlement
+from rota.model.runs.settlement import Settlement
 
 _NS_PER_MS = 1_000_000
 

@@ -13,10 +13,10 @@ from hashlib import blake2b
 from msgspec import Struct, structs
 
 from rota.clock import Clock
-from rota.engine.audit.record import Change, Recording, recorded
+from rota.engine.access.audit.record import Change, Recording, recorded
+from rota.engine.access.keys.access import Caller
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.jobs.spec import make_spec
-from rota.engine.keys.access import Caller
 from rota.engine.schedules.schedules import KIND, Schedules
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import numbered_id
@@ -28,8 +28,8 @@ from rota.model.triggers.make_trigger import parse_choice
 from rota.model.triggers.trigger import Progress, count_nominals, nominals_between
 from rota.model.triggers.zones.dates import parse_instant
 from rota.model.triggers.zones.moments import moment
-from rota.store.schedules import MAX_TICKS, ScheduleChange, ScheduleEntry
-from rota.store.store import Store
+from rota.store.contract.schedules import MAX_TICKS, ScheduleChange, ScheduleEntry
+from rota.store.contract.store import Store
 
 DEFAULT_MOST = 1_000
 MOST = 10_000

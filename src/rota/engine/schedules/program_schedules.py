@@ -12,8 +12,8 @@ from rota.engine.schedules.ticker import firing_of
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import ScheduleState
 from rota.model.schedules.ticking import Situation, aimed, decide
-from rota.store.schedules import ScheduleChange, ScheduleEntry
-from rota.store.store import Store
+from rota.store.contract.schedules import ScheduleChange, ScheduleEntry
+from rota.store.contract.store import Store
 
 
 class ProgramSchedules:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from msgspec import structs
 
 from rota.clock import Clock
-from rota.engine.audit.record import Change, change_of, recorded
+from rota.engine.access.audit.record import Change, change_of, recorded
+from rota.engine.access.keys.access import Caller
+from rota.engine.access.keys.rights import check_may_make, check_may_trigger
 from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import refuse_file_owned, refuse_task_definition
 from rota.engine.jobs.intake import Intake, JobRequest
-from rota.engine.keys.access import Caller
-from rota.engine.keys.rights import check_may_make, check_may_trigger
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job import Cause
@@ -27,9 +27,9 @@ from rota.model.triggers.trigger import (
     last_nominal,
     next_nominal,
 )
-from rota.store.jobs import Admission
-from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
-from rota.store.store import Store
+from rota.store.contract.jobs import Admission
+from rota.store.contract.schedules import Firing, ScheduleChange, ScheduleEntry
+from rota.store.contract.store import Store
 
 PAUSED_BY_FILE = "paused in the configuration file"
 KIND = "schedule"

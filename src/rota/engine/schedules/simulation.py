@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
 from rota.model.schedules.ticking import Situation, aimed, decide
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.schedules import ScheduleEntry
 
 _LIVE = "live"
 

@@ -19,8 +19,8 @@ from rota.model.job import Cause, JobSpec
 from rota.model.job_type import JobType
 from rota.model.schedules.schedule import Overlap, Schedule, Tick, TickStatus
 from rota.model.schedules.ticking import LOOK_MS, Decision, Situation, decide, looked_at_again
-from rota.store.schedules import Firing, ScheduleChange, ScheduleEntry
-from rota.store.store import Store
+from rota.store.contract.schedules import Firing, ScheduleChange, ScheduleEntry
+from rota.store.contract.store import Store
 
 LEASE_MS = 5_000
 """A ticker that dies with schedules in hand delays them by no more than this."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from rota.engine.topics.topics import Topics
 from rota.errors import NotFound
-from rota.store.topics import TopicRow
+from rota.store.contract.topics import TopicRow
 
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 0.5

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rota.engine.bridge.batcher import Batcher
 from rota.engine.topics.topics import Publisher, check_record
 from rota.errors import RotaError
-from rota.model.topic import TopicRecord
+from rota.model.topics.topic import TopicRecord
 
 MOST_PER_BATCH = 500
 _Item = tuple[str, TopicRecord]

@@ -5,9 +5,9 @@ from typing import Protocol
 
 from rota.errors import NotFound
 from rota.model.limits import MAX_PAYLOAD_BYTES, encode_json
-from rota.model.topic import MESSAGE_ID, TopicRecord, check_topic
-from rota.store.store import Store
-from rota.store.topics import TopicPage
+from rota.model.topics.topic import MESSAGE_ID, TopicRecord, check_topic
+from rota.store.contract.store import Store
+from rota.store.contract.topics import TopicPage
 
 MAX_RECORD_BYTES = 2 * MAX_PAYLOAD_BYTES
 

@@ -4,7 +4,7 @@ from rota.engine.definitions.definitions import Definitions
 from rota.model.job import JobState
 from rota.model.node import DEAD_AFTER_MS, Node
 from rota.model.why.queue import QueueFacts
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 
 def live_nodes(store: Store, now: int) -> list[Node]:

@@ -15,7 +15,7 @@ from rota.model.why.answer import Answer
 from rota.model.why.configuration import ConfigurationFacts, why_configuration
 from rota.model.why.job import JobFacts, why_job
 from rota.model.why.schedule import ScheduleFacts, why_schedule
-from rota.store.store import Store
+from rota.store.contract.store import Store
 
 UTC = "UTC"
 

@@ -16,9 +16,9 @@ from rota.engine.observation.observers import Observers
 from rota.engine.worker.logs.log_stream import AttemptLog, LogStream
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
-from rota.model.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, runs_on, timed_out
-from rota.model.retry import RetryPolicy
-from rota.model.settlement import is_suspect
+from rota.model.runs.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, refused, runs_on, timed_out
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import is_suspect
 from rota.store.records.unreadable import UNREADABLE
 
 

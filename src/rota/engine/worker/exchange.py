@@ -11,10 +11,10 @@ from rota.engine.observation.happenings import AttemptsFailed, JobsClaimed, Jobs
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.logs.log_writer import LogWriter
 from rota.model.job import Claim, JobState, make_token
-from rota.model.settlement import Settlement
-from rota.store.claims import Claims
-from rota.store.logs import LogBatch
-from rota.store.store import Store
+from rota.model.runs.settlement import Settlement
+from rota.store.contract.claims import Claims
+from rota.store.contract.logs import LogBatch
+from rota.store.contract.store import Store
 
 
 class Request(Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from rota.engine.worker.attempt import Attempt, Stop
-from rota.model.outcome import INTERRUPTED, Outcome, cancelled
+from rota.model.runs.outcome import INTERRUPTED, Outcome, cancelled
 
 
 class Hands:

@@ -8,7 +8,7 @@ from rota.engine.observation.observers import Observers
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
 from rota.model.liveness import let_go_grace_s, must_let_go
-from rota.store.claims import Renewal
+from rota.store.contract.claims import Renewal
 
 
 class HeldClaims:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from rota.errors import StoreError
-from rota.store.queues import Waker
+from rota.store.contract.queues import Waker
 
 _AFTER_ERROR_S = 1.0
 _FOR_ORDERS_S = 0.1

@@ -1,8 +1,8 @@
 """Settlements on their way to the store, behind the last log lines of their jobs."""
 
 from rota.engine.worker.logs.log_stream import LogStream
-from rota.model.settlement import Settlement
-from rota.store.logs import LogBatch
+from rota.model.runs.settlement import Settlement
+from rota.store.contract.logs import LogBatch
 
 
 class PendingSettlements:

@@ -10,7 +10,7 @@ from rota.engine.worker.logs.log_stream import LogStream
 from rota.errors import NodeStrained
 from rota.model.ids import new_id
 from rota.model.job import Claim, make_token
-from rota.model.settlement import Settlement, settle
+from rota.model.runs.settlement import Settlement, settle
 
 
 class SingleStep:

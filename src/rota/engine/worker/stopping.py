@@ -7,7 +7,7 @@ from rota.engine.observation.happenings import RunLeftBehind
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.attempt import Stop
 from rota.engine.worker.hands import Hands
-from rota.model.outcome import INTERRUPTED
+from rota.model.runs.outcome import INTERRUPTED
 
 
 class Stopping:

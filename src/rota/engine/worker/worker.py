@@ -25,7 +25,7 @@ from rota.engine.node.health import Health
 from rota.engine.observation.happenings import Fault
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.attempt import Attempt, Runner
-from rota.engine.worker.demand import Demand
+from rota.engine.worker.demand.demand import Demand
 from rota.engine.worker.exchange import Exchange, Request, earliest_due
 from rota.engine.worker.hands import Hands
 from rota.engine.worker.held_claims import HeldClaims
@@ -37,10 +37,10 @@ from rota.engine.worker.stopping import Stopping
 from rota.engine.worker.telling import Telling
 from rota.engine.worker.times import WorkerTimes
 from rota.errors import NodeStrained, StoreError
-from rota.model.outcome import INTERRUPTED, Outcome
-from rota.model.settlement import settle
-from rota.store.claims import Claims
-from rota.store.store import Store
+from rota.model.runs.outcome import INTERRUPTED, Outcome
+from rota.model.runs.settlement import settle
+from rota.store.contract.claims import Claims
+from rota.store.contract.store import Store
 
 MAX_BUFFERED_S = 0.1
 """A job that was claimed ahead and found no free slot for this long goes back, because others may be idle."""

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from rota.model.failure import cut, failure_words
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import Node
+from rota.model.runs.failure import cut, failure_words
 from rota.model.schedules.schedule import LOCK_PREFIX
 from rota.model.triggers.zones.moments import moment
 from rota.model.why.answer import Answer, Code, Reason, answer

@@ -6,7 +6,7 @@ from rota.clock import as_datetime
 from rota.engine.executors.executor import Run
 from rota.engine.executors.output import capped_log, fit_message
 from rota.engine.executors.python.job_context import current_run
-from rota.model.progress import MAX_PROGRESS_MESSAGE, check_progress
+from rota.model.runs.progress import MAX_PROGRESS_MESSAGE, check_progress
 
 
 class CurrentJob:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from rota.errors import InvalidInput
-from rota.model.flow import MOST_CALLS, FlowCall, Stage
-from rota.model.flow import Flow as JobFlow
+from rota.model.flows.flow import MOST_CALLS, FlowCall, Stage
+from rota.model.flows.flow import Flow as JobFlow
 from rota.model.ids import new_id
 from rota.sdk.tasks.flow_handle import FlowHandle
 from rota.sdk.tasks.parameters import Parameters

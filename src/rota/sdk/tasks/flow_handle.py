@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from rota.errors import JobFailed
-from rota.model.flow import Flow
-from rota.model.progress import Progress
+from rota.model.flows.flow import Flow
+from rota.model.runs.progress import Progress
 from rota.sdk.tasks.connection import Connection
 from rota.sdk.tasks.handle import Handle
 

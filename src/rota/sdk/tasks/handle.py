@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from rota.errors import Conflict, JobFailed
 from rota.model.job import Job, JobState
-from rota.model.log import LogEntry
+from rota.model.runs.log import LogEntry
 from rota.sdk.tasks.connection import Connection
 
 if TYPE_CHECKING:
     from rota.engine.jobs.watch import Watch
-    from rota.model.progress import Progress
+    from rota.model.runs.progress import Progress
 
 R = TypeVar("R")
 
@@ -98,7 +98,7 @@ class Handle(Struct, Generic[R], frozen=True, eq=False, gc=False):
 
     def cancel(self) -> bool:
         """Cancel it: one that waits at once, one that runs as soon as its node hears of it. False if it has ended."""
-        from rota.store.jobs import CancelAnswer
+        from rota.store.contract.jobs import CancelAnswer
 
         answer = self._connection.engine.jobs.cancel_each([self.id])[0]
         return answer in (CancelAnswer.CANCELLED, CancelAnswer.REQUESTED)

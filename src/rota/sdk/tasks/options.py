@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 from rota.clock import as_millis
 from rota.errors import InvalidInput
 from rota.model.job_type import Unique
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.model.triggers.durations import parse_duration
 
 Duration = float | str | timedelta

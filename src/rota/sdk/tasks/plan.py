@@ -12,7 +12,7 @@ from rota.errors import InvalidInput
 from rota.model.job import MAX_PRIORITY
 from rota.model.job_type import JobType, Unique
 from rota.model.limits import check_name, check_range
-from rota.model.retry import RetryPolicy
+from rota.model.runs.retry import RetryPolicy
 from rota.sdk.tasks.options import (
     TaskOptions,
     read_duration,

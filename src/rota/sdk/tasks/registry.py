@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rota.engine.engine import Engine
     from rota.engine.executors.registry import ExecutorRegistry
     from rota.engine.jobs.intake import JobRequest
-    from rota.store.jobs import Admission
+    from rota.store.contract.jobs import Admission
 
 
 class Registered(Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rota import __version__
-from rota.engine.keys.access import OPEN
+from rota.engine.access.keys.access import OPEN
 from rota.model.limits import MAX_NAME_LENGTH
 from rota.server.bodies.decoding import REFERENCES
 from rota.server.operations import JSON, Operation

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from rota.engine.audit.reading import AuditQuery, read_audit
-from rota.engine.keys.access import Scope
+from rota.engine.access.audit.reading import AuditQuery, read_audit
+from rota.engine.access.keys.access import Scope
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.shapes import fields

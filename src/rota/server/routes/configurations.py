@@ -4,9 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from rota.engine.access.keys.access import Scope
 from rota.engine.events.explaining import evaluations_of, explanation_of
 from rota.engine.events.request import read_event
-from rota.engine.keys.access import Scope
 from rota.model.events.configuration import MAX_LIFE_S, ClockKind, Late, Match
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
 from rota.server.answers import DoneTo
@@ -26,7 +26,7 @@ from rota.shapes.events import (
     validation_shape,
 )
 from rota.shapes.why import WhyShape, why_shape
-from rota.store.events import ConfigurationEntry
+from rota.store.contract.events import ConfigurationEntry
 
 routes = Routes("configurations")
 

@@ -5,9 +5,9 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
+from rota.engine.access.keys.access import Scope
 from rota.engine.events.events import EventAnswer
 from rota.engine.events.request import MAX_EVENTS, read_event, read_events
-from rota.engine.keys.access import Scope
 from rota.model.events.event import MAX_EVENT_ID, MAX_RESOURCE
 from rota.model.job import FINAL_STATES
 from rota.server.answers import Json, Refusal

@@ -2,9 +2,9 @@
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
+from rota.engine.access.keys.access import Scope
+from rota.engine.access.keys.rights import may_define
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
-from rota.engine.keys.access import Scope
-from rota.engine.keys.rights import may_define
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.server.answers import DoneTo

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rota.engine.keys.access import Scope
+from rota.engine.access.keys.access import Scope
 from rota.errors import NotFound
 from rota.model.ids import is_id, new_id
 from rota.model.node import NodeType

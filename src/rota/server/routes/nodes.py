@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rota.engine.keys.access import Scope
+from rota.engine.access.keys.access import Scope
 from rota.engine.liveness.draining import request_drain
 from rota.errors import NotFound
 from rota.model.node import DEAD_AFTER_MS

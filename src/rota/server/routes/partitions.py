@@ -5,9 +5,9 @@ from hmac import compare_digest
 from starlette.datastructures import Headers
 from starlette.types import Scope as AsgiScope
 
-from rota.engine.keys.access import Caller, Scope
-from rota.engine.keys.dev_key import is_dev_key
-from rota.engine.light.scheduler import DefinitionPage, DefinitionQuery
+from rota.engine.access.keys.access import Caller, Scope
+from rota.engine.access.keys.dev_key import is_dev_key
+from rota.engine.topics.light.scheduler import DefinitionPage, DefinitionQuery
 from rota.errors import NotFound
 from rota.model.limits import check_range
 from rota.server.answers import error_answer

@@ -5,13 +5,13 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from rota.engine.keys.access import Scope
+from rota.engine.access.keys.access import Scope
 from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.jobs import QueueShape, queue_shape
-from rota.store.queues import STATS_KEPT_MS, STATS_STEP_MS
+from rota.store.contract.queues import STATS_KEPT_MS, STATS_STEP_MS
 
 routes = Routes("queues")
 _DEFAULT_SPAN_MS = 3_600_000

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from rota.engine.keys.access import Scope
+from rota.engine.access.keys.access import Scope
 from rota.engine.schedules.upcoming import Fire, next_fires, warnings_of
 from rota.errors import NotFound
 from rota.model.ids import is_id
@@ -42,7 +42,7 @@ from rota.shapes.schedules import (
     tick_shape,
 )
 from rota.shapes.why import WhyShape, why_shape
-from rota.store.schedules import MAX_TICKS, ScheduleEntry
+from rota.store.contract.schedules import MAX_TICKS, ScheduleEntry
 
 routes = Routes("schedules")
 _READ, _WRITE = Scope.SCHEDULES_READ, Scope.SCHEDULES_WRITE

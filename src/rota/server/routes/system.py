@@ -7,7 +7,7 @@ from msgspec import Struct
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from rota import __version__
-from rota.engine.keys.access import NOBODY, OPEN, Scope
+from rota.engine.access.keys.access import NOBODY, OPEN, Scope
 from rota.server import metrics
 from rota.server.api import Api
 from rota.server.docs import openapi

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from rota.engine.keys.access import Scope
+from rota.engine.access.keys.access import Scope
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.shapes.topics import RecordShape, TopicShape, record_shape, topic_shape
-from rota.store.topics import MAX_TOPICS
+from rota.store.contract.topics import MAX_TOPICS
 
 routes = Routes("topics")
 

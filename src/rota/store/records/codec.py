@@ -12,9 +12,9 @@ from rota.model.events.evaluation import Evaluation
 from rota.model.events.event import Event
 from rota.model.job import Ending, JobSpec, PastAttempt
 from rota.model.job_type import JobType
-from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
-from rota.model.progress import Progress
+from rota.model.runs.log import LogEntry
+from rota.model.runs.progress import Progress
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick
 
 _encoder = msgspec.json.Encoder()

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from rota.errors import InvalidInput
 from rota.model.job import FINAL_STATES, Job, JobState
-from rota.store.jobs import JobPage, JobQuery
+from rota.store.contract.jobs import JobPage, JobQuery
 
 Place = tuple[float, str]
 """A position within a section: a number (due time, rank, time of its begin or end) and the job's id."""

@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from rota.model.job import Cause, JobSpec
 from rota.model.job_type import JobType
-from rota.model.log import LogEntry
 from rota.model.node import Node, NodeType
-from rota.model.progress import Progress
+from rota.model.runs.log import LogEntry
+from rota.model.runs.progress import Progress
 from rota.store.records.codec import decode_progress
 
 UNREADABLE = "unreadable"

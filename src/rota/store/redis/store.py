@@ -8,23 +8,23 @@ from typing import Self
 
 from rota.clock import SystemClock
 from rota.store.records.unreadable import Unreadable
-from rota.store.redis.audit import RedisAudit
-from rota.store.redis.claims.claims import RedisClaims
-from rota.store.redis.copies import RedisCopies
-from rota.store.redis.definitions import RedisDefinitions
-from rota.store.redis.events.events import RedisEvents
-from rota.store.redis.history import RedisHistory
-from rota.store.redis.jobs.jobs import RedisJobs
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.connection import Address
 from rota.store.redis.link.link import Link
 from rota.store.redis.link.troubles import Troubles
-from rota.store.redis.logs import RedisLogs
-from rota.store.redis.nodes import RedisNodes
-from rota.store.redis.queues.queues import RedisQueues
-from rota.store.redis.schedules import RedisSchedules
-from rota.store.redis.settings import RedisSettings
-from rota.store.redis.topics import RedisTopics
+from rota.store.redis.nouns.audit import RedisAudit
+from rota.store.redis.nouns.claims.claims import RedisClaims
+from rota.store.redis.nouns.copies import RedisCopies
+from rota.store.redis.nouns.definitions import RedisDefinitions
+from rota.store.redis.nouns.events.events import RedisEvents
+from rota.store.redis.nouns.history import RedisHistory
+from rota.store.redis.nouns.jobs.jobs import RedisJobs
+from rota.store.redis.nouns.logs import RedisLogs
+from rota.store.redis.nouns.nodes import RedisNodes
+from rota.store.redis.nouns.queues.queues import RedisQueues
+from rota.store.redis.nouns.schedules import RedisSchedules
+from rota.store.redis.nouns.settings import RedisSettings
+from rota.store.redis.nouns.topics import RedisTopics
 
 
 class RedisStore(
@@ -42,7 +42,7 @@ class RedisStore(
     RedisAudit,
     RedisTopics,
 ):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.contract.store.Store` for what each method promises."""
 
     def __init__(self, link: Link, problems: list[str]) -> None:
         super().__init__(link)

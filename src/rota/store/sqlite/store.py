@@ -4,20 +4,20 @@
 from typing import Self
 
 from rota.store.records.unreadable import Unreadable
-from rota.store.sqlite.audit import SqliteAudit
-from rota.store.sqlite.claims.claims import SqliteClaims
-from rota.store.sqlite.copies import SqliteCopies
 from rota.store.sqlite.database.database import Database, parse_url
-from rota.store.sqlite.definitions import SqliteDefinitions
-from rota.store.sqlite.events.events import SqliteEvents
-from rota.store.sqlite.history import SqliteHistory
-from rota.store.sqlite.jobs.jobs import SqliteJobs
-from rota.store.sqlite.logs import SqliteLogs
-from rota.store.sqlite.nodes import SqliteNodes
-from rota.store.sqlite.queues.queues import SqliteQueues
-from rota.store.sqlite.schedules import SqliteSchedules
-from rota.store.sqlite.settings import SqliteSettings
-from rota.store.sqlite.topics import SqliteTopics
+from rota.store.sqlite.nouns.audit import SqliteAudit
+from rota.store.sqlite.nouns.claims.claims import SqliteClaims
+from rota.store.sqlite.nouns.copies import SqliteCopies
+from rota.store.sqlite.nouns.definitions import SqliteDefinitions
+from rota.store.sqlite.nouns.events.events import SqliteEvents
+from rota.store.sqlite.nouns.history import SqliteHistory
+from rota.store.sqlite.nouns.jobs.jobs import SqliteJobs
+from rota.store.sqlite.nouns.logs import SqliteLogs
+from rota.store.sqlite.nouns.nodes import SqliteNodes
+from rota.store.sqlite.nouns.queues.queues import SqliteQueues
+from rota.store.sqlite.nouns.schedules import SqliteSchedules
+from rota.store.sqlite.nouns.settings import SqliteSettings
+from rota.store.sqlite.nouns.topics import SqliteTopics
 
 
 class SqliteStore(
@@ -35,7 +35,7 @@ class SqliteStore(
     SqliteTopics,
     SqliteCopies,
 ):
-    """See `rota.store.store.Store` for what each method promises."""
+    """See `rota.store.contract.store.Store` for what each method promises."""
 
     @classmethod
     def open(cls, url: str) -> Self:

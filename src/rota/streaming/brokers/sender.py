@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from rota.engine.topics.topics import MAX_RECORD_BYTES
 from rota.errors import InvalidInput, StoreUnavailable
 from rota.model.limits import encode_json
-from rota.model.topic import TopicRecord, check_topic
+from rota.model.topics.topic import TopicRecord, check_topic
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.options import StreamOptions
 

@@ -13,7 +13,7 @@ from typing import Any
 import fastavro
 
 from rota.errors import InvalidInput
-from rota.model.light.definition import Action, TaskDefinition, TaskKey, check_key_part, read_definition
+from rota.model.topics.light.definition import Action, TaskDefinition, TaskKey, check_key_part, read_definition
 
 _SINGLE_OBJECT = b"\xc3\x01"
 _SINGLE_OBJECT_FRAME = 10
@@ -24,7 +24,7 @@ _LOAD_ORDER = ("FrequencyTimeUnit", "TaskDefinitionAction", "TaskFrequency", "Ta
 def _load() -> dict[str, Any]:
     """The schemas by the names of their files. A record names types of other files, so the order matters."""
     named: dict[str, Any] = {}
-    folder = files("rota.model.light") / "avro"
+    folder = files("rota.model.topics.light") / "avro"
     return {
         name: fastavro.parse_schema(json.loads((folder / f"{name}.avsc").read_text()), named_schemas=named)
         for name in _LOAD_ORDER

@@ -6,7 +6,7 @@ from sys import intern
 
 from msgspec import Struct
 
-from rota.model.light.definition import TaskDefinition
+from rota.model.topics.light.definition import TaskDefinition
 from rota.model.triggers.interval import TimeUnit
 from rota.streaming.records.codec import decode_definition, encode_definition
 

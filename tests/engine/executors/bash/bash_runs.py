@@ -3,7 +3,7 @@
 import asyncio
 
 from rota.engine.executors.bash.bash import BashExecutor
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors.runs import make_run, results_of
 
 

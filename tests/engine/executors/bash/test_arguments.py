@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from rota.engine.executors.bash.arguments import MAX_VARIABLE_BYTES, ON_STDIN, variable_of
-from rota.model.outcome import OutcomeKind
+from rota.model.runs.outcome import OutcomeKind
 from tests.engine.executors.bash.bash_runs import run_bash, stdout_of
 from tests.engine.executors.runs import errors_of
 

@@ -12,7 +12,7 @@ import pytest
 from rota.engine.executors.bash.bash import BashExecutor
 from rota.errors import InvalidInput
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES, MAX_RESULT_BYTES
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors.bash.bash_runs import run_bash, stdout_of
 from tests.engine.executors.runs import (
     await_death,

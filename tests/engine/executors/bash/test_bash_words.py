@@ -9,7 +9,7 @@ from msgspec import structs
 from rota.engine.executors.bash.bash import BashExecutor
 from rota.errors import InvalidInput
 from rota.model.job import Cause
-from rota.model.outcome import OutcomeKind
+from rota.model.runs.outcome import OutcomeKind
 from tests.engine.executors.bash.bash_runs import run_bash, stdout_of
 from tests.engine.executors.runs import JOB_ID, errors_of, make_run
 

@@ -10,7 +10,7 @@ import pytest
 from rota.engine.executors.http.http import HttpExecutor
 from rota.errors import InvalidInput
 from rota.model.limits import MAX_RESULT_BYTES, encode_json
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors.http.web import Answer, Seen, WebServer, answer, fetch, http_run
 from tests.engine.executors.runs import JOB_ID, errors_of, job_type, make_run, results_of
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from rota.engine.executors.http.http import HttpExecutor, tls_context
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors.http.web import Serve, WebServer, answer, fetch, http_run, read_request
 from tests.engine.executors.runs import cancel, errors_of, make_run, results_of, run_until
 

@@ -9,7 +9,7 @@ import pytest
 from rota.engine.executors.http.target import AllowList, check_addresses, is_public
 from rota.engine.executors.http.url import TargetRefused, join_url, parse_url
 from rota.errors import InvalidInput
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors.http.web import WebServer, answer, fetch_by_name
 from tests.engine.executors.runs import errors_of, results_of
 

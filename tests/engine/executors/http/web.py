@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from rota.engine.executors.http.http import HttpExecutor
-from rota.model.outcome import Outcome
+from rota.model.runs.outcome import Outcome
 from tests.engine.executors.runs import LoggedRun, make_run
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from rota.engine.executors.event import EventExecutor
+from rota.engine.executors.built_in.event import EventExecutor
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.interpreter.isolated import run_isolated
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors import jobs
 from tests.engine.executors.http.web import WebServer, answer
 from tests.engine.executors.runs import (
@@ -30,7 +30,7 @@ from tests.engine.working import install_plug_in
 
 PLUG_IN = """
 import asyncio, os
-from rota.model.outcome import failed, succeeded
+from rota.model.runs.outcome import failed, succeeded
 
 class Odd:
     def check(self, job_type): pass

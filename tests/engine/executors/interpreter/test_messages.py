@@ -1,7 +1,7 @@
 """What a Python process says to its node, put together from the chunks of a pipe that anybody may have written."""
 
 from rota.engine.executors.interpreter.messages import MessageReader
-from rota.model.outcome import OutcomeKind
+from rota.model.runs.outcome import OutcomeKind
 
 CHUNK = 64 * 1024
 

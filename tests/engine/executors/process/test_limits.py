@@ -11,7 +11,7 @@ from rota.engine.executors.bash.bash import BashExecutor
 from rota.engine.executors.process.limits import NONE, limited, read_limits
 from rota.engine.executors.python.python import PythonExecutor
 from rota.errors import InvalidInput
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors import jobs
 from tests.engine.executors.bash.bash_runs import run_bash, stdout_of
 from tests.engine.executors.runs import errors_of, make_run, results_of

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from rota.engine.executors.python.python import PythonExecutor
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors import jobs
 from tests.engine.executors.runs import LoggedRun, make_run
 

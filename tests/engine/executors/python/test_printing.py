@@ -7,7 +7,7 @@ import pytest
 
 from rota.engine.executors.python.python import PythonExecutor
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES
-from rota.model.outcome import OutcomeKind
+from rota.model.runs.outcome import OutcomeKind
 from tests.engine.executors.python.python_runs import run_of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rota.engine.executors.python.python import PythonExecutor
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors import jobs
 from tests.engine.executors.runs import JOB_ID, LoggedRun, await_death, cancel, errors_of, make_run, run_until
 

@@ -7,7 +7,7 @@ import pytest
 from rota.engine.executors.python.function import Function, find_function
 from rota.engine.executors.python.python import PythonExecutor, current_run
 from rota.errors import InvalidInput
-from rota.model.outcome import OutcomeKind
+from rota.model.runs.outcome import OutcomeKind
 from tests.engine.executors.python.python_runs import JOBS, call, result_of, run_of
 from tests.engine.executors.runs import JOB_ID, errors_of, job_type, make_run
 

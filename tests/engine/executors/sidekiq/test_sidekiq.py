@@ -11,7 +11,7 @@ import pytest
 from rota.engine.executors.sidekiq.job import REPORT_PREFIX
 from rota.engine.executors.sidekiq.sidekiq import SidekiqExecutor
 from rota.errors import InvalidInput
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors.runs import JOB_ID, LoggedRun, cancel, errors_of, job_type, make_run, results_of, run_until
 from tests.engine.executors.sidekiq.ruby import SidekiqServer
 from tests.servers import RedisServer, raw_command, wait_until

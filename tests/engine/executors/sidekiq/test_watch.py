@@ -11,7 +11,7 @@ from rota.engine.executors.output import LogCap, PlainSink
 from rota.engine.executors.sidekiq.job import PushedJob, Timestamps, read_plan, stamp
 from rota.engine.executors.sidekiq.redis import SidekiqRedis
 from rota.engine.executors.sidekiq.watch import Watch
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors.runs import errors_of, make_run, results_of
 from tests.servers import RedisServer
 

@@ -19,7 +19,7 @@ from rota.engine.worker.logs.log_stream import (
 )
 from rota.model.job import Claim, JobState
 from rota.store import Store
-from rota.store.logs import LogBatch
+from rota.store.contract.logs import LogBatch
 from tests.contract.building import NOW, new_queue, spec
 from tests.engine.job_functions import new_stage
 from tests.engine.working import until, working

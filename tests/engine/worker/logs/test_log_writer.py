@@ -12,7 +12,7 @@ from rota.errors import StoreFull, StoreUnavailable
 from rota.model.job import JobState
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES
 from rota.store import Store
-from rota.store.logs import LogBatch
+from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
 from tests.engine.job_functions import new_stage
 from tests.engine.working import DEADLINE_S, until, working

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from rota.cli.operations.doctor.finding import Finding, warning
 from rota.cli.operations.doctor.machine_checks import is_loopback_name
+from rota.engine.access.keys.dev_key import has_ended, is_dev_key
+from rota.engine.access.keys.named_keys import list_keys
 from rota.engine.engine import Engine
-from rota.engine.keys.dev_key import has_ended, is_dev_key
-from rota.engine.keys.named_keys import list_keys
 from rota.settings import Settings
 
 _FIX = "rota key create NAME makes a key of your own, and ends dev_key for good"

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rota.cli.operations.doctor.finding import Finding, ok, problem, warning
+from rota.engine.access.keys.dev_key import is_dev_key
 from rota.engine.engine import store_file
-from rota.engine.keys.dev_key import is_dev_key
 from rota.settings import Settings
 
 OLDEST_PYTHON = (3, 11)

@@ -6,7 +6,7 @@ from rota.cli.operations.doctor.finding import Finding, ok, problem
 from rota.engine.engine import Engine
 from rota.engine.housekeeping.unreadable import forget_unreadable
 from rota.model.job import LIVE_STATES, Job, JobState
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from rota.store.records.unreadable import SET_ASIDE_EVENT, UNREADABLE, Unreadable
 
 _PAGE = 500

@@ -6,7 +6,7 @@ from rota.cli.operations.doctor.finding import Finding, ok, problem
 from rota.cli.show import moment_in
 from rota.engine.engine import Engine
 from rota.model.schedules.ticking import is_ahead
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.schedules import ScheduleEntry
 
 _PAGE = 500
 _MOST_NAMED = 20

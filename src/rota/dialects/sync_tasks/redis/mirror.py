@@ -16,12 +16,12 @@ from rota.dialects.sync_tasks.redis import keys
 from rota.dialects.sync_tasks.task import collection_of_job, created_at, task_of
 from rota.dialects.sync_tasks.task_log import LogLine, LogLines
 from rota.model.job import Job, JobState
+from rota.store.contract.store import Store
 from rota.store.records.codec import encode_lines
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import load_scripts
-from rota.store.store import Store
 
 _SCRIPTS = load_scripts("rota.dialects.sync_tasks.redis")
 _TRIES = 20

@@ -5,11 +5,11 @@ from msgspec import structs
 from rota.dialects.tasks.entity.planning import ARGUMENT
 from rota.dialects.tasks.entity.reading import read_task
 from rota.dialects.tasks.entity.task import Task, TaskError, TaskStatus
-from rota.model.failure import failure_words
 from rota.model.job import Job, JobSpec, JobState
+from rota.model.runs.failure import failure_words
 from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.model.schedules.ticking import aimed
-from rota.store.schedules import ScheduleEntry
+from rota.store.contract.schedules import ScheduleEntry
 
 
 def requested_task(arguments: dict[str, object]) -> Task:

@@ -14,7 +14,7 @@ from rota.engine.node.duty import Duty
 from rota.engine.node.options import SCHEDULER, WORKER
 from rota.errors import InvalidInput
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 from rota.store.redis.link.access import RedisAccess
 
 EVERY_S = 0.25

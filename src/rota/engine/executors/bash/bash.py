@@ -30,7 +30,7 @@ from rota.errors import InvalidInput
 from rota.model.access.openings import AFTER_DASHES, ALLOW_ENVIRONMENT, ALLOW_WORDS, allowed_environment, allowed_words
 from rota.model.job_type import JobType
 from rota.model.limits import MAX_RESULT_BYTES, check_range
-from rota.model.outcome import Outcome, failed, refused, succeeded
+from rota.model.runs.outcome import Outcome, failed, refused, succeeded
 
 KEEP = "keep_output"
 """How many bytes of each output stream the result keeps."""

@@ -21,7 +21,7 @@ from rota.engine.executors.output import capped_log
 from rota.engine.executors.shortage import raise_if_no_descriptor
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType
-from rota.model.outcome import Outcome, failed, refused, succeeded
+from rota.model.runs.outcome import Outcome, failed, refused, succeeded
 from rota.model.triggers.durations import duration_words
 
 _REDIRECTS = (301, 302, 303, 307, 308)

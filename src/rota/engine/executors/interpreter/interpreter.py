@@ -15,7 +15,7 @@ from rota.engine.executors.process.environment import base_environment, job_vari
 from rota.engine.executors.process.limits import NONE, Limits, limited
 from rota.engine.executors.process.nameless_file import open_input
 from rota.errors import NodeStrained
-from rota.model.outcome import Outcome, OutcomeKind
+from rota.model.runs.outcome import Outcome, OutcomeKind
 
 _BOOT = "import sys; sys.path[:] = sys.argv[1:]; del sys.argv[1:]; from {module} import main; main()"
 """The child finds modules exactly where this process does."""

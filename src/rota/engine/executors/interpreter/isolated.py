@@ -9,7 +9,7 @@ import sys
 from rota.engine.executors.executor import Run
 from rota.engine.executors.interpreter.interpreter import Interpreter
 from rota.engine.executors.registry import ExecutorRegistry
-from rota.model.outcome import Outcome, OutcomeKind, failed
+from rota.model.runs.outcome import Outcome, OutcomeKind, failed
 
 _CHILD = "rota.engine.executors.interpreter.isolated_child"
 POISON = "poison"

@@ -17,7 +17,7 @@ from rota.engine.executors.interpreter.messages import Message, Request
 from rota.engine.executors.python.function import outcome_of_error
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.errors import InvalidInput, NodeStrained
-from rota.model.outcome import refused, succeeded
+from rota.model.runs.outcome import refused, succeeded
 
 _CLOSE_S = 1.0
 

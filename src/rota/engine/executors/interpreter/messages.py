@@ -8,7 +8,7 @@ from rota.engine.executors.output import Log, Note
 from rota.model.job import JobSpec
 from rota.model.job_type import JobType
 from rota.model.limits import MAX_RESULT_BYTES
-from rota.model.outcome import Outcome
+from rota.model.runs.outcome import Outcome
 
 MAX_LINE = 4 * MAX_RESULT_BYTES
 """More than any message of ours; a longer line is not from us."""

@@ -11,7 +11,7 @@ from rota.engine.executors.metadata import did_you_mean
 from rota.engine.executors.shortage import raise_if_short
 from rota.errors import InvalidInput
 from rota.model.limits import MAX_RESULT_BYTES, encode_json
-from rota.model.outcome import Outcome, failed, refused, succeeded
+from rota.model.runs.outcome import Outcome, failed, refused, succeeded
 
 MAX_MESSAGE = 16 * 1024
 MAX_TRACEBACK = 64 * 1024

@@ -36,7 +36,7 @@ from rota.engine.executors.python.printing import finish_prints
 from rota.engine.executors.threads import Threads
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType
-from rota.model.outcome import Outcome, failed, refused
+from rota.model.runs.outcome import Outcome, failed, refused
 
 __all__ = ["PythonExecutor", "current_run"]
 

@@ -15,7 +15,7 @@ from rota.engine.executors.interpreter.messages import Message
 from rota.engine.executors.python.function import Function, find_function, outcome_of_error, outcome_of_value
 from rota.engine.executors.python.job_context import context_for, copy_logging_to_jobs, drive
 from rota.errors import NodeStrained
-from rota.model.outcome import Outcome
+from rota.model.runs.outcome import Outcome
 
 
 def main() -> None:

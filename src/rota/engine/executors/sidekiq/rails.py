@@ -17,7 +17,7 @@ from rota.engine.executors.sidekiq.job import check_class, read_arguments
 from rota.errors import InvalidInput
 from rota.model.access.openings import ALLOW_ENVIRONMENT, allowed_environment
 from rota.model.limits import MAX_PAYLOAD_BYTES, encode_json
-from rota.model.outcome import Outcome, failed, refused, succeeded
+from rota.model.runs.outcome import Outcome, failed, refused, succeeded
 
 _KEYS = (ALLOW_ENVIRONMENT, "environment", "rails_dir", "ruby_executable", "sidekiq_worker")
 _SCRIPT = """require "json"; require "./config/environment"

@@ -29,7 +29,7 @@ from rota.engine.executors.sidekiq.watch import Watch
 from rota.engine.executors.threads import Threads
 from rota.errors import InvalidInput, NodeStrained
 from rota.model.job_type import JobType
-from rota.model.outcome import Outcome, failed, refused, succeeded
+from rota.model.runs.outcome import Outcome, failed, refused, succeeded
 
 if TYPE_CHECKING:
     from rota.engine.executors.sidekiq.redis import SidekiqRedis

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from rota.engine.executors.output import LogCap
 from rota.engine.executors.sidekiq.job import Completion, PushedJob
-from rota.model.outcome import Outcome, failed, succeeded
+from rota.model.runs.outcome import Outcome, failed, succeeded
 
 _BEATS = 2
 _MAX_MESSAGE = 8 * 1024

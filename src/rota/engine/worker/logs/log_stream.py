@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rota.clock import Clock
 from rota.model.job import Claim
-from rota.model.log import LogEntry
-from rota.model.progress import Progress
-from rota.store.logs import LogBatch
+from rota.model.runs.log import LogEntry
+from rota.model.runs.progress import Progress
+from rota.store.contract.logs import LogBatch
 
 MAX_PENDING_LINES = 40_000
 MAX_PENDING_CHARS = 8 * 1024 * 1024

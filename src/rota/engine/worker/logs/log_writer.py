@@ -15,8 +15,8 @@ from rota.engine.observation.happenings import Fault, LogLinesDropped, LogLinesW
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.logs.log_stream import LogStream
 from rota.errors import StoreError, StoreFull
-from rota.store.logs import LogBatch
-from rota.store.store import Store
+from rota.store.contract.logs import LogBatch
+from rota.store.contract.store import Store
 
 LOG_DELAY_S = 0.1
 """Log lines of running jobs reach the store at least this often, unless there are too many."""

@@ -2,13 +2,13 @@
 
 from msgspec import Struct
 
+from rota.engine.access.keys.access import Scope
 from rota.engine.jobs.changes import Changed
-from rota.engine.keys.access import Scope
 from rota.errors import InvalidInput
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.filters import JobFilter, job_query
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 
 routes = Routes("jobs")
 _NOTHING = JobQuery()

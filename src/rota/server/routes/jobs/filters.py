@@ -6,7 +6,7 @@ from rota.model.ids import is_id, reference
 from rota.model.job import JobState
 from rota.server.api import Api
 from rota.shapes import fields
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 
 
 class JobFilter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from rota.engine.access.keys.access import Scope
 from rota.engine.jobs.intake import JobRequest
-from rota.engine.keys.access import Scope
 from rota.errors import InvalidInput
 from rota.server.answers import DoneTo
 from rota.server.api import Api
@@ -15,7 +15,7 @@ from rota.server.routes.jobs.pages import JobList, job_page
 from rota.shapes import fields
 from rota.shapes.jobs import JobShape
 from rota.shapes.why import WhyShape, why_shape
-from rota.store.jobs import CancelAnswer
+from rota.store.contract.jobs import CancelAnswer
 
 MAX_BULK = 10_000
 MAX_BULK_BYTES = 64 * 1024 * 1024

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, structs
 
-from rota.engine.keys.access import Scope
+from rota.engine.access.keys.access import Scope
 from rota.errors import NotFound
 from rota.model.ids import is_id
 from rota.model.job import FINAL_STATES, JobState
@@ -14,7 +14,7 @@ from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.pages import JobList, job_page
 from rota.shapes import fields
 from rota.shapes.jobs import JobShape
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 
 routes = Routes("jobs")
 _WAITING = frozenset({JobState.DELAYED, JobState.QUEUED})

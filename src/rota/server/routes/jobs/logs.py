@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.responses import StreamingResponse
 
-from rota.engine.keys.access import Scope
-from rota.model.log import LEVELS, LogEntry
+from rota.engine.access.keys.access import Scope
+from rota.model.runs.log import LEVELS, LogEntry
 from rota.server.answers import Refusal
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key

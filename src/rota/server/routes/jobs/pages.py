@@ -8,7 +8,7 @@ import msgspec
 
 from rota.server.api import Api
 from rota.shapes.jobs import JobShape
-from rota.store.jobs import JobQuery
+from rota.store.contract.jobs import JobQuery
 
 MAX_PAGE_BYTES = 8 * 1024 * 1024
 _FIRST_STEP = 32

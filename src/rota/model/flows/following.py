@@ -1,0 +1,26 @@
+"""What follows when the jobs of a stage of a flow have ended. The only place with these rules."""
+
+from collections.abc import Sequence
+
+from rota.model.flows.flow import Flow, FlowCall
+from rota.model.job import Job, JobState
+
+
+def calls_after(flow: Flow, members: Sequence[Job | None]) -> list[FlowCall]:
+    """The calls of the next stage, with the results of this one, whose jobs are `members`. None as long as one of them
+    has not ended; none at all if one did not succeed and the next stage is not for that."""
+    if not flow.rest or any(job is None or not job.state.is_final for job in members):
+        return []
+    stage = flow.rest[0]
+    results = [job.results if job and job.state is JobState.SUCCEEDED else None for job in members]
+    if not stage.although_failed and any(job and job.state is not JobState.SUCCEEDED for job in members):
+        return []
+    value = results if flow.is_group else results[0]
+    return [_with_result(call, value) for call in stage.calls]
+
+
+def _with_result(call: FlowCall, value: object) -> FlowCall:
+    if call.into is None:
+        return call
+    arguments = {**call.arguments, call.into: value}
+    return FlowCall(job_type=call.job_type, arguments=arguments, priority=call.priority)

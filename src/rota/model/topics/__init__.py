@@ -1,0 +1,1 @@
+"""Topics and their records, and the task definitions of the light scheduler that put records onto them."""

@@ -1,0 +1,87 @@
+"""The node types and job types of the Redis store."""
+
+from collections.abc import Iterable, Sequence
+
+from rota.errors import Conflict
+from rota.model.job import JobState
+from rota.model.job_type import JobType
+from rota.model.node import NodeType
+from rota.store.records.codec import decode_job_type, decode_node_type, encode_over
+from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_job_type, unreadable_node_type
+from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, DefinitionKeys
+from rota.store.redis.link.commands import Value
+from rota.store.redis.nouns.events.listening import RedisListening
+
+
+class RedisDefinitions(RedisListening):
+    """See `rota.store.contract.definitions.DefinitionStore` for what each method promises."""
+
+    _seen_version = 0
+    """Of the definitions, as this process saw it last."""
+
+    def put_node_types(self, node_types: Sequence[NodeType]) -> None:
+        self._put_definitions(NODE_TYPES, "node type", node_types)
+
+    def put_job_types(self, job_types: Sequence[JobType]) -> None:
+        self._put_definitions(JOB_TYPES, "job type", job_types)
+        if self.listening_configurations():
+            self._change_awaited()  # they wait for names, and one may belong to another job type now
+
+    def _put_definitions(
+        self, keys: DefinitionKeys, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]
+    ) -> None:
+        args: list[Value] = []
+        for one in definitions:
+            args += [one.uuid, one.name, encode_over(one, self._redis.hget(keys.bodies, one.uuid))]
+        taken = self._link.run("put_definitions", [keys.bodies, keys.names, keys.version], args)
+        if taken:
+            raise Conflict(f"another {kind} has the name {taken.decode()!r}")
+
+    def list_node_types(self) -> list[NodeType]:
+        found = self._redis.hgetall(NODE_TYPES.bodies).items()
+        return sorted((self._node_type(uuid.decode(), body) for uuid, body in found), key=lambda one: one.name)
+
+    def _node_type(self, uuid: str, body: bytes) -> NodeType:
+        try:
+            return decode_node_type(body)
+        except UNREADABLE_ERRORS as error:
+            name = self._name_of(NODE_TYPES, uuid)
+            self._unreadable.note("node type", name, error)
+            return unreadable_node_type(uuid, name)
+
+    def list_job_types(self) -> list[JobType]:
+        found = self._redis.hgetall(JOB_TYPES.bodies).items()
+        return sorted((self._job_type(uuid.decode(), body) for uuid, body in found), key=lambda one: one.name)
+
+    def _job_type(self, uuid: str, body: bytes) -> JobType:
+        try:
+            return decode_job_type(body)
+        except UNREADABLE_ERRORS as error:
+            name = self._name_of(JOB_TYPES, uuid)
+            return unreadable_job_type(uuid, name, self._unreadable.note("job type", name, error))
+
+    def _name_of(self, keys: DefinitionKeys, uuid: str) -> str:
+        """The name of a definition whose record cannot be read."""
+        found = self._redis.hgetall(keys.names).items()
+        return next((name.decode() for name, owner in found if owner.decode() == uuid), uuid)
+
+    def delete_node_types(self, uuids: Iterable[str]) -> int:
+        uuids = list(uuids)
+        for uuid in uuids:
+            # Not one step with the deletion: on a cluster they live apart. A job that slips in between stays in its
+            # queue and is found there; its node type can be defined again.
+            counts = self.count_jobs(uuid)
+            if any(counts[state] for state in (JobState.DELAYED, JobState.QUEUED, JobState.RUNNING)):
+                raise Conflict(f"node type {uuid} still has live jobs; cancel them or let them end first")
+            self._remember_queue(uuid)  # so that what is left of it is found, and forgotten in time
+        return self._delete_definitions(NODE_TYPES, uuids)
+
+    def delete_job_types(self, uuids: Iterable[str]) -> int:
+        return self._delete_definitions(JOB_TYPES, list(uuids))
+
+    def _delete_definitions(self, keys: DefinitionKeys, uuids: list[str]) -> int:
+        return int(self._link.run("delete_definitions", [keys.bodies, keys.names, keys.version], uuids))
+
+    def definitions_version(self) -> int:
+        self._seen_version = int(self._redis.get(NODE_TYPES.version) or 0)
+        return self._seen_version

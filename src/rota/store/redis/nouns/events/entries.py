@@ -1,0 +1,73 @@
+"""Between configurations and verdicts and the arguments and answers of scripts."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import structs
+
+from rota.model.events.configuration import Configuration
+from rota.store.contract.events import (
+    Applied,
+    ConfigurationChange,
+    ConfigurationEntry,
+    Verdicts,
+    index_keys,
+    is_time_to_trim,
+    not_made,
+    waits_for_jobs,
+)
+from rota.store.records.codec import decode_configuration, decode_configuration_state, encode
+from rota.store.redis.keys import QueueKeys
+from rota.store.redis.link.commands import Value
+from rota.store.redis.nouns.jobs.entries import new_entry
+
+
+def any_waits(entries: Iterable[ConfigurationEntry | None]) -> bool:
+    return any(entry and waits_for_jobs(entry.configuration) for entry in entries)
+
+
+def places_of(one: Configuration) -> set[str]:
+    """Members of the index."""
+    return {"\0".join((*key, one.uuid)) for key in index_keys(one)}
+
+
+def histories_of(keys: QueueKeys, uuid: str) -> list[str]:
+    return [keys.evaluations(uuid), keys.validations(uuid), keys.event_ids(uuid)]
+
+
+def is_expected(change: ConfigurationChange, old: ConfigurationEntry | None) -> bool:
+    """Whether a change says rightly what is there, as far as was read."""
+    return change.expected == (old.state.version if old else None)
+
+
+def as_seen_there(change: ConfigurationChange, old: ConfigurationEntry | None) -> ConfigurationChange:
+    """A configuration that moves to another queue is new there."""
+    if old is None or old.configuration.queue == change.configuration.queue:
+        return change
+    return structs.replace(change, expected=None)
+
+
+def configuration_entry(raw: list[bytes]) -> ConfigurationEntry:
+    known = frozenset(one.decode() for one in raw[2:])
+    return ConfigurationEntry(decode_configuration(raw[0]), decode_configuration_state(raw[1]), known)
+
+
+def verdicts_entry(one: Verdicts, now: int) -> list[Value]:
+    numbers = {spec.id: n for n, spec in enumerate(one.specs)}
+    head: list[Value] = [one.configuration.uuid, one.expected, one.state.version, encode(one.state)]
+    head += [int(is_time_to_trim(one)), one.forget_before]
+    rows: list[Value] = []
+    for each in one.evaluations:
+        number = numbers.get(each.job or "")
+        rows += [encode(each), "" if number is None else encode(not_made(each)), "" if number is None else number]
+    for valid in one.validations:
+        rows += [valid.event.received_at, encode(valid), valid.event.id if valid.has_own_id else ""]
+    jobs = [part for spec in one.specs for part in new_entry(spec, now)]
+    return [*head, len(one.evaluations), len(one.validations), len(one.specs), *rows, *jobs]
+
+
+def applied(one: Verdicts, raw: list[Any]) -> Applied:
+    done, *refused = raw
+    pairs = zip(refused[::2], refused[1::2], strict=True)
+    survivors = {one.specs[number].id: survivor.decode() for number, survivor in pairs}
+    return Applied(bool(done), survivors)

@@ -1,0 +1,188 @@
+"""What becomes of jobs in the Redis store, beside their claims: they are enqueued, cancelled, retried and deleted.
+
+A step whose answer was lost is repeated, and finds done what it did itself. Then what is there now tells what it was
+that did it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rota.errors import InvalidInput, StoreFull
+from rota.model.job import Job, JobSpec
+from rota.model.runs.settlement import cancelled_before_run
+from rota.store.contract.jobs import Admission, CancelAnswer
+from rota.store.records.codec import encode
+from rota.store.redis.keys import QueueKeys
+from rota.store.redis.link.commands import Value
+from rota.store.redis.link.scripts import parts_of
+from rota.store.redis.nouns.jobs.entries import is_retried, new_entry, retried_entry
+from rota.store.redis.nouns.jobs.reading import RedisJobReading
+from rota.store.redis.nouns.queues.signals import tell_to_cancel
+from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
+
+MOST_DELETED = 500
+"""Jobs that one step forgets: their logs are many small values."""
+_MOST_ENQUEUED = 100_000
+"""Jobs of one queue in one call. They are one step, and a command has a million arguments at most."""
+
+
+class RedisJobs(RedisJobReading):
+    """See `rota.store.contract.jobs.JobStore` for what each method promises."""
+
+    def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
+        admissions = [Admission(spec.id, True) for spec in specs]
+        by_queue = self._by_queue(specs, admissions)
+        for done, (queue, indexes) in enumerate(by_queue.items()):
+            try:
+                self._remember_queue(queue)
+                self._enqueue(queue, [specs[index] for index in indexes], indexes, admissions, now)
+            except StoreFull as error:
+                if not done:
+                    raise
+                raise StoreFull(
+                    f"{self._link.url} is full: the jobs for {done} of {len(by_queue)} queues were accepted, the "
+                    "others were not; give the server room and try again with the same ids"
+                ) from error
+        return admissions
+
+    def _by_queue(self, specs: Sequence[JobSpec], admissions: list[Admission]) -> dict[str, list[int]]:
+        """The numbers of new jobs by queue; those whose id another queue has are not new."""
+        elsewhere = self._lookup.held_elsewhere(specs)
+        by_queue: dict[str, list[int]] = {}
+        for index, spec in enumerate(specs):
+            if elsewhere and elsewhere.get(spec.id, spec.queue) != spec.queue:
+                admissions[index] = Admission(spec.id, False)
+            else:
+                by_queue.setdefault(spec.queue, []).append(index)
+        for queue, indexes in by_queue.items():
+            if len(indexes) > _MOST_ENQUEUED:
+                raise InvalidInput("jobs", f"{len(indexes)} jobs for {queue} at once; {_MOST_ENQUEUED} is the most")
+        return by_queue
+
+    def _enqueue(
+        self, queue: str, specs: list[JobSpec], indexes: list[int], admissions: list[Admission], now: int
+    ) -> None:
+        """One step for all of them, whatever their number: a server that is full takes all or none."""
+        k = self._keys_of(queue)
+        args = stats_args(now)
+        for spec in specs:
+            args += new_entry(spec, now)
+        keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now), k.series]
+        answer, was_repeated = self._link.run_and_tell("enqueue_jobs", keys, args)
+        own = self._accepted_before(k, specs, answer) if was_repeated else set()
+        self._link.await_replicas(k.synced)
+        for number, survivor in zip(answer[::2], answer[1::2], strict=True):
+            if number not in own:
+                admissions[indexes[number]] = Admission(survivor.decode(), False)
+
+    def _accepted_before(self, keys: QueueKeys, specs: list[JobSpec], answer: list[Any]) -> set[int]:
+        """Jobs that a repeated call found to be known, because it had accepted them itself when its answer was lost:
+        what is kept is exactly what was handed in, the instant included."""
+        first = {specs[number].id: number for number in reversed(answer[::2])}
+        if not first:
+            return set()
+        kept = self._redis.hmget(keys.jobs, list(first))
+        return {number for number, body in zip(first.values(), kept, strict=True) if body == encode(specs[number])}
+
+    def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
+        answers = dict.fromkeys(job_ids, CancelAnswer.UNKNOWN)
+        for queue, known in self._lookup.by_queue(job_ids).items():
+            for part in parts_of(known):
+                answers.update(self._cancel_in(queue, part, now))
+        return [answers[job_id] for job_id in job_ids]
+
+    def _cancel_in(self, queue: str, job_ids: Sequence[str], now: int) -> Iterable[tuple[str, CancelAnswer]]:
+        k = self._keys_of(queue)
+        keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
+        ending = encode(cancelled_before_run(now))
+        args = [now, ending, *stats_args(now), *job_ids]
+        words, was_repeated = self._link.run_and_tell(
+            "cancel_jobs", [*keys, k.cancelling, k.wake, *stats_keys(k, now)], args
+        )
+        own = self._cancelled_before(k, job_ids, ending) if was_repeated else set()
+        for job_id, word in zip(job_ids, (raw.decode() for raw in words), strict=True):
+            if "/" in word:
+                tell_to_cancel(self._link, k, job_id, word)
+                yield job_id, CancelAnswer.REQUESTED
+            else:
+                yield job_id, CancelAnswer.CANCELLED if job_id in own else CancelAnswer(word)
+
+    def _cancelled_before(self, keys: QueueKeys, job_ids: Sequence[str], ending: bytes) -> set[str]:
+        """Jobs that a repeated call found ended because it had cancelled them itself: they have the ending it gives."""
+        kept = self._redis.hmget(keys.ended, job_ids)
+        return {job_id for job_id, body in zip(job_ids, kept, strict=True) if body == ending}
+
+    def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
+        retried: set[str] = set()
+        for queue, jobs in self._known_by_queue(job_ids).items():
+            for part in parts_of(jobs):
+                retried |= self._retry_in(queue, part, now)
+        return [job_id in retried for job_id in job_ids]
+
+    def _retry_in(self, queue: str, jobs: Sequence[Job], now: int) -> set[str]:
+        k = self._keys_of(queue)
+        keys = [k.ready, k.failed, k.cancelled, k.ended, k.unique, k.marks, k.wake]
+        args: list[Value] = [word for job in jobs for word in retried_entry(job.spec, now)]
+        answers, was_repeated = self._link.run_and_tell("retry_jobs", keys, args)
+        retried = {job.id for job, done in zip(jobs, answers, strict=True) if done}
+        return retried | self._retried_before(queue, jobs, now) if was_repeated else retried
+
+    def _retried_before(self, queue: str, jobs: Sequence[Job], now: int) -> set[str]:
+        """Jobs that a repeated call found alive, because it had brought them back itself: they had ended when they were
+        looked at, and have the rank it gives."""
+        ended = [job for job in jobs if job.state.is_final]
+        after = self._jobs_in(queue, [job.id for job in ended])
+        return {job.id for job in after if job and is_retried(job, now)}
+
+    def _known_by_queue(self, job_ids: Sequence[str]) -> dict[str, list[Job]]:
+        """Those jobs that are known, by queue; each once."""
+        found: dict[str, list[Job]] = {}
+        for job in self.find_jobs(list(dict.fromkeys(job_ids))):
+            if job:
+                found.setdefault(job.spec.queue, []).append(job)
+        return found
+
+    def list_series(
+        self,
+        queue: str,
+        series: str,
+        *,
+        since: int = 0,
+        until: int | None = None,
+        limit: int,
+        after: Job | None = None,
+        latest_first: bool = False,
+    ) -> list[Job]:
+        key = self._keys_of(queue).series
+        first, last = f"[{series}\t{since:015d}", f"({series}\n" if until is None else f"({series}\t{until:015d}"
+        behind = f"({series}\t{after.spec.enqueued_at:015d}\t{after.id}" if after else ""
+        if latest_first:
+            members = self._redis.zrevrangebylex(key, behind or last, first, start=0, num=limit)
+        else:
+            members = self._redis.zrangebylex(key, behind or first, last, start=0, num=limit)
+        ids = [member.rpartition(b"\t")[2].decode() for member in members]
+        found = [job for part in parts_of(ids) for job in self._jobs_in(queue, part)]
+        return [job for job in found if job is not None]
+
+    def count_series(self, queue: str, series: str) -> int:
+        return int(self._redis.zlexcount(self._keys_of(queue).series, f"[{series}\t", f"({series}\n"))
+
+    def delete_jobs(self, job_ids: Sequence[str]) -> list[bool]:
+        deleted: set[str] = set()
+        for queue, jobs in self._known_by_queue(job_ids).items():
+            for part in parts_of([job.id for job in jobs], MOST_DELETED):
+                deleted |= self._delete_in(queue, part)
+        return [job_id in deleted for job_id in job_ids]
+
+    def _delete_in(self, queue: str, job_ids: Sequence[str]) -> set[str]:
+        """Forget those of some jobs that have ended. All of them were there a moment ago, so those that a repeated call
+        does not find it deleted itself."""
+        k = self._keys_of(queue)
+        keys = [k.jobs, k.ended, k.succeeded, k.failed, k.cancelled, k.marks, k.series, k.progress]
+        answers, was_repeated = self._link.run_and_tell("delete_jobs", [*keys, *map(k.log, job_ids)], job_ids)
+        deleted = {job_id for job_id, done in zip(job_ids, answers, strict=True) if done}
+        return deleted | self._gone_of(k, job_ids) if was_repeated else deleted
+
+    def _gone_of(self, keys: QueueKeys, job_ids: Sequence[str]) -> set[str]:
+        kept = self._redis.hmget(keys.jobs, job_ids)
+        return {job_id for job_id, body in zip(job_ids, kept, strict=True) if body is None}

@@ -1,0 +1,125 @@
+"""The claims of the SQLite store."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from rota.model.job import Claim
+from rota.model.runs.settlement import Settlement, was_carried_out
+from rota.store.contract.claims import Claims
+from rota.store.contract.events import Awaited
+from rota.store.sqlite.database.noun import SqliteNoun
+from rota.store.sqlite.database.queries import SQL
+from rota.store.sqlite.nouns.claims import pulses
+from rota.store.sqlite.nouns.claims.claiming import claim, nothing_but
+from rota.store.sqlite.nouns.claims.finishing import finish
+from rota.store.sqlite.nouns.claims.lifeline import SqliteLifeline
+from rota.store.sqlite.nouns.claims.lookup import claims_of_node
+from rota.store.sqlite.nouns.claims.recovery import recover
+from rota.store.sqlite.nouns.events.awaited import awaited_in
+from rota.store.sqlite.nouns.jobs.lookup import find_jobs
+from rota.store.sqlite.nouns.jobs.rows import readable_claim
+from rota.store.sqlite.nouns.queues.lookup import has_ready_jobs, next_due
+
+
+class SqliteClaims(SqliteNoun):
+    """See `rota.store.contract.claims.ClaimStore` for what each method promises."""
+
+    _awaited = Awaited(-1)
+    """Which ends were to be told in the last step that ended jobs."""
+
+    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int, begin: int | None = None) -> Claims:
+        with self._database.read() as db:
+            # Idle nodes ask often; without anything to take there is no need to write.
+            if not has_ready_jobs(db, queue, now):
+                return nothing_but(next_due(db, queue), now)
+        with self._database.write() as db:
+            return claim(db, queue, token=token, limit=limit, now=now, begin=limit if begin is None else begin)
+
+    def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
+        rows = [{"id": one.spec.id, "queue": queue, "token": one.token, "now": now} for one in claims]
+        with self._database.write() as db:
+            db.executemany(SQL["begin_jobs"], rows)
+
+    def finish_jobs(self, queue: str, settlements: Sequence[Settlement], *, now: int) -> frozenset[str]:
+        with self._database.write() as db:
+            all_done = self._finish(db, queue, settlements, now)
+        self._announce_returns(settlements)
+        return frozenset() if all_done else self._refused(settlements)
+
+    def finish_and_claim_jobs(
+        self,
+        queue: str,
+        settlements: Sequence[Settlement],
+        *,
+        token: str,
+        limit: int,
+        now: int,
+        begin: int | None = None,
+    ) -> Claims:
+        begin = limit if begin is None else begin
+        if not settlements:
+            return self.claim_jobs(queue, token=token, limit=limit, now=now, begin=begin)
+        with self._database.write() as db:
+            all_done = self._finish(db, queue, settlements, now)
+            answer = claim(db, queue, token=token, limit=limit, now=now, begin=begin)
+        self._announce_returns(settlements)
+        return answer if all_done else Claims(answer.claims, answer.next_due, self._refused(settlements))
+
+    def _finish(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], now: int) -> bool:
+        """Carry out what may be; tells whether that was everything."""
+        self._awaited = awaited_in(db, self._awaited, self._unreadable)
+        return finish(db, queue, settlements, awaited=self._awaited, now=now)
+
+    def _refused(self, settlements: Sequence[Settlement]) -> frozenset[str]:
+        """Those that were not carried out, now or earlier."""
+        jobs = find_jobs(self._database, [one.claim.spec.id for one in settlements])
+        pairs = zip(settlements, jobs, strict=True)
+        return frozenset(one.claim.spec.id for one, job in pairs if not was_carried_out(one, job))
+
+    def _announce_returns(self, settlements: Sequence[Settlement]) -> None:
+        if any(one.ending is None or one.claim.spec.lock_key is not None for one in settlements):
+            self._changes.announce()
+
+    def lifeline(self, *, timeout_s: float) -> SqliteLifeline:
+        return SqliteLifeline(self._database.private_writer(timeout_s), self._clock)
+
+    def recover_claims(self, queue: str, node: str, held: dict[str, str], *, floor: int, now: int) -> int:
+        with self._database.write() as db:
+            recovered = recover(db, queue, node, known=held, floor=floor, now=now)
+        self._changes.announce()
+        return recovered
+
+    def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
+        with self._database.write() as db:
+            recover(db, queue, node, known={}, floor=floor, now=now)
+            db.execute(SQL["forget_node"], {"queue": queue, "node": node})
+        self._changes.announce()
+
+    def read_pulses(self, queue: str) -> dict[str, str]:
+        with self._database.read() as db:
+            return {row["node"]: row["pulse"] for row in db.execute(SQL["read_pulses"], {"queue": queue})}
+
+    def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
+        with self._database.read() as db:
+            rows = claims_of_node(db, queue, node, limit)
+        return [structs.replace(readable_claim(row, row["token"]), began_at=row["claimed_at"] or None) for row in rows]
+
+    def reclaim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, node: str, pulse: str, now: int
+    ) -> frozenset[str]:
+        with self._database.write() as db:
+            if not pulses.has_pulse(db, queue, node, pulse):
+                return frozenset(one.claim.spec.id for one in settlements)
+            all_done = self._finish(db, queue, settlements, now)
+        self._announce_returns(settlements)
+        return frozenset() if all_done else self._refused(settlements)
+
+    def forget_pulse(self, queue: str, node: str, *, pulse: str) -> None:
+        with self._database.write() as db:
+            db.execute(SQL["forget_pulse"], {"queue": queue, "node": node, "pulse": pulse})
+
+    def mark_orphans(self, queue: str) -> int:
+        with self._database.write() as db:
+            return db.execute(SQL["mark_orphans"], {"queue": queue}).rowcount

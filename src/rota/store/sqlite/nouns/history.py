@@ -1,0 +1,138 @@
+"""Ended jobs of the SQLite store: how many there are, and forgetting them.
+
+SQLite has one writer at a time, so nothing here holds the write lock for long. Ended jobs are not counted: every end is
+counted in the stats, and whatever takes an ended job away is counted here. Jobs are forgotten in many small
+transactions, a long log in several, with a pause after each in which others may write.
+"""
+
+import heapq
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TypeVar
+
+from rota.model.job import FINAL_STATES, JobState
+from rota.store.sqlite.database.database import Database
+from rota.store.sqlite.database.noun import SqliteNoun
+from rota.store.sqlite.database.queries import SQL, json_array
+
+STEP_JOBS = 100
+STEP_LINES = 500
+STEP_BYTES = 1024 * 1024
+"""What one transaction forgets at most: jobs, lines of their logs, and bytes of these. One line more than that if it is
+the first."""
+CALL_PIECES = 50
+"""Pieces of logs after which a call of `trim_history` leaves the rest to the next one."""
+_EVER = 1 << 62
+_Item = TypeVar("_Item")
+
+
+class SqliteHistory(SqliteNoun):
+    """See `rota.store.contract.history.HistoryStore` for what each method promises."""
+
+    def trim_history(self, queue: str, *, ended_before: int, keep: int, limit: int) -> int:
+        with self._database.read() as db:
+            surplus = min(sum(count_ended(db, queue).values()) - keep, limit)
+            old = _oldest(db, queue, ended_before, limit)
+            if len(old) < surplus:
+                old = _oldest(db, queue, _EVER, surplus)
+        count, pieces = 0, 0
+        for some in _in_steps(old):
+            forgotten, more_pieces = _forget(self._database, [job_id for _, job_id in some], some[-1][0])
+            count, pieces = count + len(forgotten), pieces + more_pieces
+            if pieces >= CALL_PIECES:
+                break
+        return count
+
+
+def forget_jobs(database: Database, job_ids: Sequence[str]) -> set[str]:
+    """Forget those of some jobs that are over, with their logs; returns which these were."""
+    forgotten: set[str] = set()
+    for some in _in_steps(job_ids):
+        forgotten |= _forget(database, some, _EVER)[0]
+    return forgotten
+
+
+def forget_logs(database: Database, job_ids: Sequence[str]) -> set[str]:
+    """Forget the logs of those of some jobs that are over; returns which these were."""
+    forgotten: set[str] = set()
+    for some in _in_steps(job_ids):
+        while (ended := _forget_logs_step(database, some)) is None:
+            database.give_way()
+        forgotten |= ended
+    return forgotten
+
+
+def count_ended(db: sqlite3.Connection, queue: str) -> dict[JobState, int]:
+    """How many jobs of a queue are over, by state."""
+    found = {row["state"]: row["jobs"] for row in db.execute(SQL["count_ended"], {"queue": queue})}
+    return {state: found.get(state, 0) for state in sorted(FINAL_STATES)}
+
+
+def count_forgotten(db: sqlite3.Connection, ended: Iterable[tuple[str, str]]) -> None:
+    """Ended jobs, each a queue and a state, are over no more: forgotten, or brought back."""
+    for (queue, state), some in groupby(sorted(ended)):
+        db.execute(SQL["count_forgotten"], {"queue": queue, "state": state, "jobs": len(list(some))})
+
+
+def _in_steps(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    return (items[start : start + STEP_JOBS] for start in range(0, len(items), STEP_JOBS))
+
+
+def _forget(database: Database, job_ids: Sequence[str], ended_until: int) -> tuple[set[str], int]:
+    """Forget jobs that ended by then: those that there were, and how many pieces of logs were forgotten before."""
+    pieces = 0
+    while (forgotten := _forget_step(database, job_ids, ended_until)) is None:
+        pieces += 1
+        database.give_way()
+    if len(job_ids) == STEP_JOBS:  # more may follow
+        database.give_way()
+    return forgotten, pieces
+
+
+def _forget_step(database: Database, job_ids: Sequence[str], ended_until: int) -> set[str] | None:
+    """Forget jobs that ended by then; those that there were, or None if their logs take another step."""
+    with database.write() as db:
+        ids = json_array(job_ids)
+        ended = db.execute(SQL["ended_jobs"], {"ids": ids, "until": ended_until}).fetchall()
+        ids = json_array([row["id"] for row in ended])
+        is_done = _delete_lines(db, ids)
+        if is_done:
+            db.execute(SQL["delete_jobs"], {"ids": ids})
+            db.execute(SQL["delete_from_series"], {"ids": ids})
+            count_forgotten(db, ((row["queue"], row["state"]) for row in ended))
+    return {row["id"] for row in ended} if is_done else None
+
+
+def _forget_logs_step(database: Database, job_ids: Sequence[str]) -> set[str] | None:
+    """Forget lines of jobs that are over; those that there were, or None if their logs take another step."""
+    with database.write() as db:
+        ended = db.execute(SQL["ended_jobs"], {"ids": json_array(job_ids), "until": _EVER}).fetchall()
+        ids = [str(row["id"]) for row in ended]
+        return set(ids) if _delete_lines(db, json_array(ids)) else None
+
+
+def _delete_lines(db: sqlite3.Connection, ids: str) -> bool:
+    """Forget the first lines of the logs of some jobs, a bounded number; tells whether these were all."""
+    lines = db.execute(SQL["first_lines"], {"ids": ids, "limit": STEP_LINES + 1}).fetchall()
+    last_positions: dict[str, int] = {}
+    taken, size = 0, 0
+    for line in lines[:STEP_LINES]:
+        size += line["bytes"]
+        if size > STEP_BYTES and taken:
+            break
+        last_positions[line["job_id"]] = line["position"]
+        taken += 1
+    db.executemany(SQL["delete_lines"], list(last_positions.items()))
+    return taken == len(lines)
+
+
+def _oldest(db: sqlite3.Connection, queue: str, before: int, limit: int) -> list[tuple[int, str]]:
+    """When the first jobs ended that ended before an instant, and their ids, in this order."""
+    conditions = {"queue": queue, "before": before, "limit": limit}
+    rows = [
+        (int(row["ended_at"]), str(row["id"]))
+        for state in FINAL_STATES
+        for row in db.execute(SQL["trim_by_age"], {**conditions, "state": state})
+    ]
+    return heapq.nsmallest(limit, rows)

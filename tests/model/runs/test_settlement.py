@@ -1,0 +1,215 @@
+"""What becomes of a job after a run, or after the death of its node."""
+
+import pytest
+from msgspec import structs
+
+from rota.model.job import FINAL_STATES, Claim, Ending, Job, JobSpec, JobState, rank_of
+from rota.model.job_type import OnNodeDeath
+from rota.model.runs.outcome import INTERRUPTED, Outcome, cancelled, failed, refused, succeeded, timed_out
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import (
+    MOST_DEATHS,
+    SUSPECT_DEATHS,
+    Settlement,
+    cancelled_before_run,
+    cancelled_ending,
+    end_event,
+    is_suspect,
+    settle,
+    settle_death,
+    was_carried_out,
+)
+
+NOW = 1_700_000_000_000
+SPEC = JobSpec(id="job", job_type="type", queue="queue", enqueued_at=NOW, priority=3)
+THREE = RetryPolicy(attempts=3, delay_ms=1_000, factor=2, jitter=0)
+
+
+def claim(attempts: int = 0, deaths: int = 0) -> Claim:
+    return Claim(SPEC, "node/1", rank_of(3, NOW), attempts, deaths)
+
+
+def end(outcome: Outcome, *, attempts: int = 0, policy: RetryPolicy = THREE) -> Settlement:
+    return settle(claim(attempts), outcome, policy=policy, started_at=NOW - 10, now=NOW, chance=0.5)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state"),
+    [
+        (succeeded({"x": 1}), JobState.SUCCEEDED),
+        (refused("function", "no such thing"), JobState.FAILED),
+        (cancelled(), JobState.CANCELLED),
+    ],
+)
+def test_these_outcomes_end_a_job_at_once(outcome: Outcome, state: JobState) -> None:
+    settlement = end(outcome)
+
+    assert settlement.state is state
+    assert settlement.ending is not None
+    assert settlement.ending.attempts == 1
+    assert settlement.ending.results == outcome.results
+    assert settlement.ending.errors == outcome.errors
+
+
+def test_a_failure_with_attempts_left_waits_and_tries_again() -> None:
+    settlement = end(failed("no"), attempts=1)
+
+    assert settlement.state is JobState.DELAYED
+    assert settlement.run_at == NOW + 2_000
+    assert settlement.attempts == 2
+    assert settlement.rank == rank_of(3, NOW + 2_000)
+
+
+@pytest.mark.parametrize("outcome", [failed("no"), timed_out(5)])
+def test_the_last_attempt_that_fails_ends_the_job(outcome: Outcome) -> None:
+    assert end(outcome, attempts=2).state is JobState.FAILED
+
+
+def test_an_interruption_counts_no_attempt_and_keeps_the_place() -> None:
+    settlement = end(INTERRUPTED, attempts=1)
+
+    assert settlement.state is JobState.QUEUED
+    assert settlement.attempts == 1
+    assert settlement.rank == claim().rank
+
+
+def test_a_death_counts_as_death_and_not_as_attempt() -> None:
+    settlement = settle_death(claim(attempts=1), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
+
+    assert settlement.state is JobState.QUEUED
+    assert (settlement.attempts, settlement.deaths) == (1, 1)
+
+
+def test_a_job_type_may_ask_to_fail_when_the_node_dies() -> None:
+    lost = structs.replace(claim(), began_at=NOW - 5)
+
+    settlement = settle_death(lost, on_node_death=OnNodeDeath.FAIL, now=NOW)
+
+    assert settlement.state is JobState.FAILED
+    assert settlement.ending is not None
+    assert settlement.ending.started_at == NOW - 5
+    assert isinstance(settlement.ending.errors, dict)
+    assert settlement.ending.errors["type"] == "node_lost"
+
+
+def test_a_job_that_was_there_at_two_deaths_is_suspect() -> None:
+    assert [is_suspect(claim(deaths=deaths)) for deaths in range(SUSPECT_DEATHS + 2)] == [False, False, True, True]
+
+
+def test_a_suspect_goes_back_when_its_node_dies_once_more() -> None:
+    settlement = settle_death(claim(deaths=MOST_DEATHS - 2), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
+
+    assert (settlement.state, settlement.deaths) == (JobState.QUEUED, MOST_DEATHS - 1)
+
+
+def test_a_suspect_that_only_failed_is_cleared() -> None:
+    suspect = claim(deaths=SUSPECT_DEATHS)
+    settlement = settle(suspect, failed("no"), policy=THREE, started_at=NOW, now=NOW, chance=0.5)
+
+    assert (settlement.state, settlement.deaths) == (JobState.DELAYED, 0)
+
+
+def test_an_interrupted_suspect_stays_one() -> None:
+    suspect = claim(deaths=SUSPECT_DEATHS)
+    settlement = settle(suspect, INTERRUPTED, policy=THREE, started_at=NOW, now=NOW, chance=0.5)
+
+    assert (settlement.state, settlement.deaths) == (JobState.QUEUED, SUSPECT_DEATHS)
+
+
+def test_a_job_that_outlived_its_nodes_again_and_again_is_not_run_any_more() -> None:
+    settlement = settle_death(claim(deaths=MOST_DEATHS - 1), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
+
+    assert settlement.state is JobState.FAILED
+    assert settlement.ending is not None
+    assert isinstance(settlement.ending.errors, dict)
+    assert settlement.ending.errors["type"] == "poison"
+
+
+def job(state: JobState, token: str = "node/1") -> Job:
+    return Job(spec=SPEC, state=state, token=token)
+
+
+def test_an_ending_is_recognised_by_token_and_state() -> None:
+    settlement = end(succeeded())
+
+    assert was_carried_out(settlement, job(JobState.SUCCEEDED))
+    assert not was_carried_out(settlement, job(JobState.QUEUED))
+    assert not was_carried_out(settlement, job(JobState.SUCCEEDED, token="node/2"))
+    assert not was_carried_out(settlement, None)
+
+
+@pytest.mark.parametrize("state", sorted(JobState))
+def test_a_return_is_recognised_while_the_job_waits_or_was_cancelled(state: JobState) -> None:
+    settlement = end(INTERRUPTED)
+
+    expected = state in {JobState.DELAYED, JobState.QUEUED, JobState.CANCELLED}
+    assert was_carried_out(settlement, job(state)) is expected
+
+
+@pytest.mark.parametrize("outcome", [succeeded(), failed("x"), refused("a", "b"), cancelled(), INTERRUPTED])
+def test_a_settlement_has_an_ending_exactly_when_its_state_is_final(outcome: Outcome) -> None:
+    settlement = end(outcome)
+
+    assert (settlement.ending is not None) == (settlement.state in FINAL_STATES)
+    assert (settlement.run_at is not None) == (settlement.state is JobState.DELAYED)
+
+
+@pytest.mark.parametrize("deaths", range(12))
+def test_a_tenth_death_is_the_last(deaths: int) -> None:
+    settlement = settle_death(claim(attempts=2, deaths=deaths), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
+
+    assert (settlement.state is JobState.QUEUED) == (deaths < 9)
+    assert (settlement.attempts, settlement.deaths) == (2, deaths + 1)
+
+
+@pytest.mark.parametrize(("deaths", "expected"), [(0, False), (1, False), (2, True), (3, True)])
+def test_two_deaths_make_a_suspect(deaths: int, expected: bool) -> None:
+    assert is_suspect(claim(deaths=deaths)) is expected
+
+
+def test_an_ending_tells_everything_about_the_last_attempt() -> None:
+    settlement = settle(
+        claim(attempts=2, deaths=1), failed("no"), policy=THREE, started_at=NOW - 10, now=NOW, chance=0.5
+    )
+
+    assert settlement.ending == Ending(
+        state=JobState.FAILED,
+        ended_at=NOW,
+        token="node/1",
+        attempts=3,
+        deaths=1,
+        started_at=NOW - 10,
+        results=None,
+        errors=failed("no").errors,
+    )
+    assert (settlement.attempts, settlement.deaths) == (3, 1)
+
+
+def test_a_job_that_returns_and_was_to_be_cancelled_keeps_what_it_used_up() -> None:
+    settlement = end(failed("no"), attempts=1)
+
+    assert [(one.number, one.error) for one in settlement.past] == [(2, "no")]
+    assert cancelled_ending(settlement, NOW + 5) == Ending(
+        state=JobState.CANCELLED,
+        ended_at=NOW + 5,
+        token="node/1",
+        attempts=2,
+        deaths=0,
+        errors=cancelled().errors,
+        past=settlement.past,
+    )
+
+
+def test_a_job_that_was_cancelled_before_it_ran_used_up_nothing() -> None:
+    assert cancelled_before_run(NOW) == Ending(state=JobState.CANCELLED, ended_at=NOW, errors=cancelled().errors)
+
+
+def test_the_end_of_a_job_is_an_event_that_only_its_repetition_equals() -> None:
+    ending = end(succeeded()).ending
+    assert ending is not None
+
+    event = end_event(claim(), ending, "report")
+
+    assert (event.id, event.type, event.resource, event.outcome) == ("job/node/1", "JOB", "report", "succeeded")
+    assert (event.time, event.received_at, event.has_own_id) == (NOW * 1_000, NOW, True)
+    assert end_event(Claim(SPEC, "node/2", 0, 0, 0), ending, "report").id == "job/node/2"
