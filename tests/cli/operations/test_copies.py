@@ -207,6 +207,7 @@ def test_what_ran_waits_in_a_copy_and_what_was_to_be_cancelled_is(opened: Store)
 def test_nothing_is_migrated_from_under_a_living_node(folder: Path) -> None:
     with RotaProcess(["up", "--port", "0", "--no-demo"], folder) as up:
         up.until_said("/api")
+        up.until(lambda: bool(done("nodes", "--json").json), "the node to be known")
 
         refused = rota("migrate", "sqlite:///rota.db", "sqlite:///new.db")
 

@@ -376,7 +376,8 @@ def test_the_log_of_a_running_job_is_followed_live(folder: Path) -> None:
 
 
 def test_a_store_that_goes_away_shows_in_the_health_and_loses_nothing(folder: Path) -> None:
-    with RedisServer({"appendonly": "yes"}) as redis:
+    # Otherwise a server that waits for its disk says yes before it has written anything.
+    with RedisServer({"appendonly": "yes", "appendfsync": "always"}) as redis:
         store = ["--store", redis.url]
         done("job-type", "create", "hello", *store, "--", "echo", "hello")
         with RotaProcess(["up", "--port", "0", "--json", *store], folder) as up:

@@ -388,7 +388,7 @@ class StoreMachine(RuleBasedStateMachine):
         uuid = self.nodes[node]
         held = claims_of(self.store, self.queue, uuid)
         assert {claim.spec.id for claim in held} == {job.spec.id for job in self.model.running(uuid)}
-        assert all(claim in without_fences(self.claims) for claim in held)
+        assert all(claim in without_fences(self.claims) for claim in without_fences(held))
         if not held:
             return
         settlements = [die(claim, self.now, on_node_death) for claim in held]

@@ -101,9 +101,9 @@ def test_a_node_tells_with_each_beat_what_it_does(store: Store, installation: In
     asyncio.run(scene())
 
 
-def own_threads() -> list[str]:
-    """Threads of nodes. Those of jobs are left to the jobs."""
-    names = [thread.name for thread in threading.enumerate()]
+def own_threads(before: list[threading.Thread]) -> list[str]:
+    """Threads of nodes, beside those that were there before. Those of jobs are left to the jobs."""
+    names = [thread.name for thread in threading.enumerate() if thread not in before]
     return [name for name in names if name.startswith("rota-") and name != "rota-job"]
 
 
@@ -117,9 +117,10 @@ def test_a_node_that_stops_leaves_no_record_no_pulse_and_no_thread(store: Store,
         assert store.read_pulses(installation.queue) == {}
 
     new_stage()
+    before = threading.enumerate()
     asyncio.run(scene())
 
-    wait_until(lambda: own_threads() == [], "the node's threads to end")
+    wait_until(lambda: own_threads(before) == [], "the node's threads to end")
 
 
 def test_a_scheduler_runs_no_jobs(store: Store, installation: Installation) -> None:
