@@ -80,7 +80,7 @@ def test_many_records_at_once(store: Store) -> None:
 
 
 def test_a_page_of_long_records_is_short(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{type(store).__module__.rpartition('.')[0]}.topics.MAX_PAGE_BYTES", 250)
+    monkeypatch.setattr(f"{type(store).__module__.rpartition('.')[0]}.nouns.topics.MAX_PAGE_BYTES", 250)
     store.append_topic("t", [TopicRecord(id=str(n), value="x" * 100, time=NOW) for n in range(5)])
 
     page = store.read_topic("t", offset=1, limit=100)
@@ -147,7 +147,7 @@ def test_no_offset_is_given_twice(store: Store) -> None:
 
 
 def test_there_are_not_more_topics_than_may_be(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{type(store).__module__.rpartition('.')[0]}.topics.MAX_TOPICS", 2)
+    monkeypatch.setattr(f"{type(store).__module__.rpartition('.')[0]}.nouns.topics.MAX_TOPICS", 2)
     for name in ("a", "b"):
         store.append_topic(name, records(1))
 
