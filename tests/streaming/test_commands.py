@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Message
 
 from rota.engine.topics.light.scheduler import DefinitionQuery
-from rota.errors import NotFound
+from rota.errors import InvalidInput, NotFound
 from rota.model.topics.light.definition import Action, TaskKey
 from rota.model.triggers.interval import TimeUnit
 from rota.streaming.records.codec import decode_definition, encode_definition, encode_key
@@ -67,6 +67,36 @@ def test_a_record_without_a_value_deletes_the_definition_of_its_key(kafka: Kafka
     kafka.produce_raw(encode_key(command.key), None)
 
     wait_until(lambda: kafka.found(instance, "gone") == [], "the definition to go")
+
+
+def test_a_definition_that_is_changed_again_and_again_fires_at_each_instant_once(kafka: Kafka) -> None:
+    instance = kafka.started()
+    each_ms = {"timeUnit": "MILLISECONDS", "time": 1}
+    instance.apply(kafka.command("busy", frequency=each_ms, start=1_700_000_000_000))
+
+    for number in range(20):
+        change = kafka.command(
+            "busy", action="UPDATE", frequency=each_ms, start=1_700_000_000_000, data={"n": f"{number}"}
+        )
+        instance.apply(change)
+        kafka.found(instance, "busy")
+
+    ids = Counter(task.id for task in kafka.tasks(1_000))
+    assert set(ids.values()) == {1}
+
+
+@pytest.mark.parametrize("own", ["{0}", "{0}-dead-letter", "{0}-hours-changelog"])
+def test_the_schedulers_own_topics_are_no_target(kafka: Kafka, own: str) -> None:
+    instance = kafka.started()
+    topic = own.format(kafka.options.input_topic)
+
+    with pytest.raises(InvalidInput, match="own"):
+        instance.apply(kafka.command("loop", topic=topic))
+    kafka.produce(kafka.command("loop", topic=topic))
+
+    (letter,) = kafka.dead_letters(1)
+    assert "own" in reason_of(letter)
+    assert kafka.found(instance, "loop") == []
 
 
 def test_a_task_without_a_frequency_is_sent_once_and_is_gone(kafka: Kafka) -> None:

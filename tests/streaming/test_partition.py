@@ -90,7 +90,14 @@ def test_an_instant_that_was_sent_is_not_sent_again_for_a_new_definition() -> No
     partition = partition_with({}, Cursor(NOW + 500, b"z"))
 
     # The clock of this machine is behind that of the one which sent them.
-    assert partition.first_fire(entry(100), NOW + 300) == NOW + 600
+    assert partition.first_fire(entry(100), NOW + 300, partition.cursor) == NOW + 600
+
+
+def test_a_definition_that_is_changed_as_it_fires_does_not_fire_at_that_instant_again() -> None:
+    partition = partition_with({b"a": entry(100)})
+    (sent,) = partition.take_due(NOW, 100)
+
+    assert partition.first_fire(entry(100), NOW, Cursor(sent.instant, sent.key)) == NOW + 100
 
 
 def test_what_is_more_than_a_minute_late_is_passed_over() -> None:

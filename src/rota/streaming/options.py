@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from rota.errors import InvalidInput
 from rota.model.triggers.interval import TimeUnit
 
 _CLIENT_PREFIX = "rota"
@@ -52,6 +53,11 @@ class StreamOptions(Struct, frozen=True, kw_only=True):
     def changelog(self, unit: TimeUnit | None) -> str:
         """Where definitions of a unit are kept. Tasks that are sent once have none, and are with the milliseconds."""
         return f"{self.input_topic}-{(unit or TimeUnit.MILLISECONDS).lower()}-changelog"
+
+    def check_target(self, topic: str) -> None:
+        """Refuse a definition whose due tasks would become commands, or definitions, of this scheduler."""
+        if topic in (self.input_topic, self.dead_letter_topic, *self.changelogs):
+            raise InvalidInput("topic", f"{topic} is the scheduler's own; due tasks need another one")
 
     def client(self, options: dict[str, Any] | None = None) -> dict[str, Any]:
         """The configuration of one client of the brokers."""

@@ -75,11 +75,11 @@ class Partition:
         self._timers = [(entry.next, key) for key, entry in self.definitions.items()]
         heapify(self._timers)
 
-    def first_fire(self, entry: Entry, now: int) -> int:
-        """When a new definition fires first: from now on, and at no instant that was sent already."""
+    def first_fire(self, entry: Entry, now: int, sent: Cursor) -> int:
+        """When a new definition fires first: from now on, and at no instant that is sent already, or with it."""
         if not entry.period_ms:
             return entry.start
-        return next_in_series(entry.start, entry.period_ms, max(now - 1, self.cursor.instant))
+        return next_in_series(entry.start, entry.period_ms, max(now - 1, sent.instant))
 
     def put(self, key: bytes, entry: Entry) -> None:
         self.definitions[key] = entry

@@ -25,6 +25,7 @@ MAX_FIRES = 10_000
 """Due tasks in one transaction, of all partitions together."""
 MAX_COMMANDS = 1_000
 _MOST_BURIED = 900_000
+_MOST_BURIED_KEY = 50_000
 """Bytes of a broken record. With its headers it would be larger than it was, and perhaps too large."""
 REASON = "reason"
 """The header of a dead letter that says what was wrong."""
@@ -141,8 +142,9 @@ class Rounds:
             raise InvalidInput(command.action, f"there is no task definition {command.host} {command.name}")
         new = None
         if command.action is not Action.DELETE:
+            self._options.check_target(command.topic)
             new = entry_of(settled(command, now))
-            new.next = work.partition.first_fire(new, now)
+            new.next = work.partition.first_fire(new, now, _cursor_after(work))
             self._keep(work, key, new, now)
         if old is not None and (new is None or self._changelog(new) != self._changelog(old)):
             self._forget(work, key, old)
@@ -165,7 +167,8 @@ class Rounds:
         headers = [(REASON, reason.encode()), ("record", place.encode())]
         value = message.value()
         buried = None if value is None else value[:_MOST_BURIED]
-        self._transactions.send(self._options.dead_letter_topic, message.key(), buried, headers=headers)
+        key = (message.key() or b"")[:_MOST_BURIED_KEY] or None
+        self._transactions.send(self._options.dead_letter_topic, key, buried, headers=headers)
 
     def _offset(self, work: Work) -> TopicPartition:
         """Where to go on, and the cursor with it."""

@@ -55,6 +55,8 @@ class KafkaScheduler:
     # -- commands --------------------------------------------------------------------------------------------------
 
     def apply(self, command: TaskDefinition) -> None:
+        if command.action is not Action.DELETE:
+            self._options.check_target(command.topic)
         if command.action is not Action.INSERT:
             self._require(command)
         key = encode_key(command.key)

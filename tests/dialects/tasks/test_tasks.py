@@ -5,7 +5,7 @@ import pytest
 from rota.dialects.tasks.cleaning import clean
 from rota.dialects.tasks.entity.reading import read_task
 from rota.dialects.tasks.tasks import HOLD_MS
-from rota.errors import Conflict, NotFound
+from rota.errors import Conflict, InvalidInput, NotFound
 from tests.dialects.tasks.installation import START, TasksInstallation, changed
 
 
@@ -329,3 +329,17 @@ def test_cleaning_leaves_alone_what_is_in_order(tasks: TasksInstallation) -> Non
 
     assert clean(tasks.tasks).rescheduled == 0
     assert clean(tasks.tasks).removed == 0
+
+
+@pytest.mark.parametrize("changes", [{"delay": -5}, {"end_date": START - 1_000}])
+def test_a_change_that_is_refused_leaves_the_task_as_it_was(
+    tasks: TasksInstallation, changes: dict[str, object]
+) -> None:
+    tasks.add("a")
+
+    with pytest.raises((InvalidInput, Conflict)):
+        tasks.tasks.reschedule("a", lambda task: read_task(task.with_changes(**changes)))
+
+    tasks.clock.advance(HOLD_MS)
+    assert (ran := tasks.run()) is not None
+    assert ran.id == "a"

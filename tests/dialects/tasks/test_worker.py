@@ -321,3 +321,22 @@ def test_a_worker_whose_backend_is_away_ends_when_it_is_asked_to(store_url: str)
         await asyncio.wait_for(serving, DEADLINE_S)
 
     asyncio.run(main())
+
+
+def test_a_handler_that_is_cancelled_or_exits_has_failed_and_the_worker_goes_on(
+    store_url: str, scheduler: Scheduler
+) -> None:
+    done = threading.Event()
+
+    async def handler(task: Task) -> None:
+        if task.id == "cancelled":
+            raise asyncio.CancelledError
+        if task.id == "exited":
+            raise SystemExit(3)
+        done.set()
+
+    for id in ("cancelled", "exited", "good"):
+        scheduler.add_task({"id": id, "maxTries": 1}, delay=0)
+    with working(Worker(store_url, handler)):
+        wait_until(done.is_set, "the task behind them")
+        wait_until(lambda: len(scheduler.get_tasks("failed")) == 2, "both to have failed")

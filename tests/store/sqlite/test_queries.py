@@ -15,8 +15,9 @@ QUERY_FILES = sorted((ROOM / "queries").glob("*.sql"))
 
 
 def modules_of(noun: str) -> Iterator[Path]:
-    yield from (ROOM / noun).glob("*.py")
-    yield from ROOM.glob(f"{noun}.py")
+    yield from (ROOM / noun).glob("*.py")  # of the database itself
+    yield from (ROOM / "nouns" / noun).glob("*.py")
+    yield from (ROOM / "nouns").glob(f"{noun}.py")
 
 
 def words_in(module: Path) -> set[str]:

@@ -37,6 +37,7 @@ class JobList(Struct, frozen=True):
 class LogList(Struct, frozen=True):
     logs: list[LogShape]
     next: int
+    more: bool = False
 
 
 class ScheduleList(Struct, frozen=True):
@@ -148,9 +149,14 @@ class RemoteStore:
         return {job_id: self._progress[job_id] for job_id in job_ids if job_id in self._progress}
 
     def read_logs(self, job_id: str, *, after: int = 0, limit: int = 1000) -> LogPage:
-        page: LogList = self.get("jobs", job_id, "logs", answer=LogList, after=after, limit=min(limit, _MOST_LINES))
-        entries = [LogEntry(one.time, one.message, one.level, one.attempt) for one in page.logs]
-        return LogPage(entries, page.next)
+        entries: list[LogEntry] = []
+        while True:  # a server cuts a page of long lines short, and says that there are more
+            most = min(limit - len(entries), _MOST_LINES)
+            page: LogList = self.get("jobs", job_id, "logs", answer=LogList, after=after, limit=most)
+            entries += [LogEntry(one.time, one.message, one.level, one.attempt) for one in page.logs]
+            after = page.next
+            if not page.more or len(entries) >= limit:
+                return LogPage(entries, after)
 
     # -- schedules -------------------------------------------------------------------------------------------------
 
@@ -198,6 +204,7 @@ class RemoteStore:
 def _audit_entry(one: AuditShape) -> AuditEntry:
     return AuditEntry(
         id=one.id,
+        is_done=one.done,
         time=one.time,
         who=one.who,
         origin=one.origin,

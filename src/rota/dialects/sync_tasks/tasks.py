@@ -6,7 +6,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from rota.dialects.sync_tasks.names import NODE_TYPE, SOURCE, Collection, collection_of, source_series
+from rota.dialects.sync_tasks.names import NODE_TYPE, Collection, collection_of, source_series
 from rota.dialects.sync_tasks.task import (
     MANUAL_PRIORITY,
     STATUSES,
@@ -63,8 +63,10 @@ class Tasks:
         return self._engine.jobs.find(admission.job_id), admission.is_new
 
     def find(self, id: str) -> Job:
+        queue = queue_of_tasks(self._engine)
         for job in self._store.find_jobs(job_ids_of(id)):
-            if job is not None and SOURCE in job.spec.arguments and task_id(job) == id:
+            # Any job may have such an argument; those of this queue are tasks.
+            if job is not None and job.spec.queue == queue and task_id(job) == id:
                 return job
         raise NotFound("task", id, "it never was, or history has forgotten it")
 

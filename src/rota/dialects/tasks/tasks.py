@@ -13,6 +13,7 @@ from rota.engine.engine import Engine
 from rota.errors import Conflict, NotFound
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.model.job_type import JobType
+from rota.model.schedules.request import ScheduleRequest
 from rota.model.triggers.trigger import CronTrigger
 from rota.store.contract.jobs import CancelAnswer, JobQuery
 from rota.store.contract.schedules import ScheduleEntry
@@ -63,6 +64,7 @@ class Tasks:
         for _ in range(_TRIES):
             entry, job = self._look(id)
             if job is not None and job.state in (JobState.DELAYED, JobState.QUEUED):
+                self._request_anew(entry, job, change)  # what is refused must not have cancelled anything
                 answer = self.engine.jobs.cancel_each([job.id])[0]
                 if answer is not CancelAnswer.CANCELLED:
                     continue  # it begins, or ends, in this very moment
@@ -76,6 +78,19 @@ class Tasks:
     def _begin_anew(
         self, entry: ScheduleEntry, job: Job | None, change: Callable[[Task], Task], *, is_paused: bool
     ) -> bool:
+        request, now = self._request_anew(entry, job, change)
+        request = structs.replace(request, paused=is_paused)
+        begun = self.engine.program_schedules.begin(
+            entry.schedule.uuid, request, managed_by=OWNER, now=now, after=entry
+        )
+        if begun is not None:
+            self._fire_if_due(structs.replace(begun, live_jobs=entry.live_jobs), now, hold_ms=0)
+        return begun is not None
+
+    def _request_anew(
+        self, entry: ScheduleEntry, job: Job | None, change: Callable[[Task], Task]
+    ) -> tuple[ScheduleRequest, int]:
+        """What a task with other options asks for, and as of when; `Conflict` if that cannot be."""
         now = self.engine.clock.now()
         before = stored_task(entry, job, now)
         if before.status is TaskStatus.ACTIVE and before.schedule is None and before.most_runs == 1:
@@ -86,13 +101,7 @@ class Tasks:
         request = plan_task(task, name=entry.schedule.name, job_type=job_type, now=now)
         if request is None:
             raise Conflict(f"task {task.id!r} would never run again: its runs or its time are over")
-        request = structs.replace(request, paused=is_paused)
-        begun = self.engine.program_schedules.begin(
-            entry.schedule.uuid, request, managed_by=OWNER, now=now, after=entry
-        )
-        if begun is not None:
-            self._fire_if_due(structs.replace(begun, live_jobs=entry.live_jobs), now, hold_ms=0)
-        return begun is not None
+        return request, now
 
     def _fire_if_due(self, entry: ScheduleEntry, now: int, *, hold_ms: int) -> None:
         """At once, instead of when a ticker looks. Should this process end before, a ticker does it."""

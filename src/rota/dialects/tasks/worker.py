@@ -146,6 +146,9 @@ class Worker:
         except asyncio.CancelledError:
             if not running.cancelled():
                 raise  # it is this slot that is to end
+            if delivery is None or not delivery.end.done():  # nobody asked for it: the handler did it itself
+                self.errors += 1
+                await self.backend.handle_error(task, RuntimeError("the handler was cancelled"))
         except Exception as error:
             self.errors += 1
             await self.backend.handle_error(task, error)
@@ -154,10 +157,24 @@ class Worker:
             await self.backend.commit(task)
 
     async def _call(self, task: Task) -> None:
-        if self._threads is None:
-            await self.handler(task)  # type: ignore[misc]
-            return
+        try:
+            made = self.handler(task) if self._threads is None else await self._call_in_thread(task)
+            if inspect.isawaitable(made):
+                await made
+        except SystemExit as error:
+            raise _exited(error) from None  # it would end the loop, and the worker with it
+
+    async def _call_in_thread(self, task: Task) -> object:
         loop, context = asyncio.get_running_loop(), copy_context()
-        made = await loop.run_in_executor(self._threads, context.run, self.handler, task)
-        if inspect.isawaitable(made):
-            await made
+        return await loop.run_in_executor(self._threads, context.run, _handle, self.handler, task)
+
+
+def _handle(handler: Callable[[Task], object], task: Task) -> object:
+    try:
+        return handler(task)
+    except SystemExit as error:
+        raise _exited(error) from None
+
+
+def _exited(error: SystemExit) -> RuntimeError:
+    return RuntimeError(f"the handler called sys.exit({error.code!r})")

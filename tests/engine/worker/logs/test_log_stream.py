@@ -488,3 +488,14 @@ def test_a_note_that_could_not_be_written_gives_way_to_a_later_one() -> None:
     (batch,) = lines.take()
     assert batch.progress is not None
     assert batch.progress.done == 2
+
+
+def test_a_store_that_has_nothing_to_write_is_not_one_that_does_not_answer() -> None:
+    clock, claim = ManualClock(NOW), some_claim()
+    lines = LogStream(clock)
+    assert lines.take() == []
+    clock.advance(int(PATIENCE_S * 1000) + 1)
+
+    lines.add_lines(claim, ["line"] * CROWDED_LINES, "info")
+
+    assert lines.is_crowded(claim)

@@ -110,8 +110,6 @@ class LogStream:
         """A share of what waits, a part of it from each job in turn. Each batch has to be told of: `written`, or
         `put_back`."""
         with self._lock:
-            if self._taken_at is None:
-                self._taken_at = self._clock.monotonic()
             free = [key for key, pending in self._pending.items() if not pending.is_under_way]
             batches: list[LogBatch] = []
             lines, chars = SHARE_LINES, SHARE_CHARS
@@ -124,6 +122,8 @@ class LogStream:
                 batches.append(batch)
                 lines -= len(batch.entries)
                 chars -= _chars(batch.entries)
+            if batches and self._taken_at is None:
+                self._taken_at = self._clock.monotonic()
             return batches
 
     def last_lines(self, claims: Iterable[Claim], *, at_once: bool = False) -> tuple[list[LogBatch], set[str]]:

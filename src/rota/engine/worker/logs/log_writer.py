@@ -85,7 +85,7 @@ class LogWriter:
             try:
                 await thread.call(partial(self.write, batches))
             except StoreError as error:
-                self.logs.put_back(batches)
+                self._put_back(batches)
                 self._health.store_failed(error)
                 await asyncio.sleep(_AFTER_ERROR_S)
                 return
@@ -95,6 +95,11 @@ class LogWriter:
             self._on_written()
             took_s = self._clock.monotonic() - began
             await asyncio.sleep(min(max(took_s * _PAUSE_FACTOR, _LEAST_PAUSE_S), _MOST_PAUSE_S))
+
+    def _put_back(self, batches: Sequence[LogBatch]) -> None:
+        self.logs.put_back(batches)
+        if self._is_stopped:
+            self._on_written()  # nobody takes these lines here any more: they go with the ends of their jobs
 
     def _on_lines(self) -> None:
         if self._loop is not None:
