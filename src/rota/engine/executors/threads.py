@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 Arguments = TypeVarTuple("Arguments")
 
 LOOK_S = 0.001
-"""A call that was there at two looks in a row waits behind a long one."""
+"""A call that was the first to wait at two looks in a row waits behind a long one."""
 LONG_MEMORY = 200
 """After a long call, so many further ones each wake a thread of their own."""
 
@@ -68,8 +68,8 @@ class Threads:
         self._timer: asyncio.TimerHandle | None = None
         self._number = 0
         """Of the last call."""
-        self._seen = 0
-        """Of the last call at the last look."""
+        self._first = 0
+        """Of the call that waited for longest at the last look."""
         self._long = 0
         """How many further calls wake a thread of their own."""
         self.thread_count = 0
@@ -105,14 +105,24 @@ class Threads:
 
     def _hand_over(self, call: _Call[object]) -> None:
         self._waiting.append(call)
+        try:
+            self._wake_for_one()
+        except NodeStrained:
+            # A thread that has just ended its call may have taken this one: then it is under way, and not refused.
+            with suppress(ValueError):
+                self._waiting.remove(call)
+                call.is_refused = True
+                raise
+        if self._timer is None:
+            self._look_later()
+
+    def _wake_for_one(self) -> None:
         if self._long:
             self._long -= 1
             self._wake_thread()
         elif not self._is_served:
             self._is_served = True
             self._wake_thread()
-        if self._timer is None:
-            self._look_later()
 
     def _wake_thread(self) -> None:
         """Wake a thread; a new one if all may be busy."""
@@ -136,24 +146,24 @@ class Threads:
     def _look(self) -> None:
         """See whether a call waits behind a long one. Nobody looks while there is nothing to see."""
         self._timer = None
-        waiting = len(self._waiting)
+        waiting, before, self._first = len(self._waiting), self._first, self._number_of_first()
         if not waiting:
             return
-        if self._is_stuck():
+        if self._first and self._first == before:
             self._long = LONG_MEMORY
             try:
                 for _ in range(waiting):
                     self._wake_thread()
             except NodeStrained as error:
                 self._refuse(error)
-        self._seen = self._number
         self._look_later()
 
-    def _is_stuck(self) -> bool:
+    def _number_of_first(self) -> int:
+        """Of the call that waits for longest; 0 if none does."""
         try:
-            return self._waiting[0].number <= self._seen
+            return self._waiting[0].number
         except IndexError:  # a thread has just taken it
-            return False
+            return 0
 
     def _refuse(self, error: NodeStrained) -> None:
         """There are no threads for calls that wait."""
