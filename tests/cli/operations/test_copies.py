@@ -265,3 +265,15 @@ def test_a_copy_that_broke_off_is_not_used_and_goes_on_when_it_is_done_again(ope
 
     assert [(one.exit_code, "do the same again" in one.stderr) for one in refused] == [(5, True)] * 2
     assert done("queues", "--store", "sqlite:///new.db", "--json").json[0]["name"] == "big"
+
+
+def test_what_is_left_of_an_older_backup_is_not_taken_for_a_part_of_the_new_one(folder: Path) -> None:
+    done("job-type", "create", "hello", "--", "true")
+    done("backup", "copy.db")
+    for left in ("-wal", "-shm"):
+        (folder / f"copy.db{left}").write_bytes(b"of the older one")
+
+    done("backup", "copy.db", "--replace")
+
+    assert not (folder / "copy.db-wal").exists()
+    assert done("job-type", "list", "--store", "sqlite:///copy.db", "--json").json[0]["name"] == "hello"

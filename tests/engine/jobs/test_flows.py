@@ -1,13 +1,14 @@
 """Flows: the jobs of a stage are made once, whatever goes wrong between the end of the one before and them."""
 
 import pytest
+from msgspec import structs
 
 from rota.engine.jobs.intake import JobRequest
-from rota.errors import StoreUnavailable
+from rota.errors import InvalidInput, StoreUnavailable
 from rota.model.flows.flow import Flow, FlowCall, Stage
 from rota.model.ids import new_id
 from rota.model.job import Job, JobState
-from rota.model.job_type import JobType
+from rota.model.job_type import JobType, Unique
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from rota.testing.faults import Faults
@@ -172,3 +173,14 @@ def test_a_scheduler_looks_only_where_somebody_waits_for_ends(installation: Flow
     outbox.run_once(now)
 
     assert len(installation.waiting()) == 1
+
+
+def test_a_flow_of_jobs_that_may_be_those_of_others_is_refused(store: Store) -> None:
+    installation = FlowInstallation(store)
+    known = installation.definitions.job_type("add")
+    installation.definitions.define_job_type(structs.replace(known, unique=Unique.WHILE_PENDING))
+
+    with pytest.raises(InvalidInput, match="'add', which is unique while pending"):
+        installation.enqueue_flow()
+
+    assert store.list_jobs(JobQuery(), limit=10).jobs == []

@@ -40,6 +40,8 @@ def backup(target: Target, *, file: Path, replace: bool) -> None:
     with target.open() as rota:
         with closing(open_store(_file_url(part))) as copy:
             copied = _copy(rota.store, copy, "Backup")
+        for left in ("-wal", "-shm"):  # of whoever looked into the old file: they would be taken for the new one's
+            file.with_name(f"{file.name}{left}").unlink(missing_ok=True)
         part.replace(file)
     _answer(target.as_json, copied, f"{file}")
 

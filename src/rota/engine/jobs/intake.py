@@ -16,7 +16,7 @@ from rota.errors import InvalidInput, NotAllowed, NotFound
 from rota.model.flows.flow import Flow
 from rota.model.ids import check_id, new_id
 from rota.model.job import MAX_PRIORITY, Cause, JobSpec
-from rota.model.job_type import MAX_TIMEOUT_MS, check_unique_key
+from rota.model.job_type import MAX_TIMEOUT_MS, JobType, Unique, check_unique_key
 from rota.model.limits import MAX_PAYLOAD_BYTES, check_payload, check_range, encode_json
 from rota.model.runs.retry import RetryPolicy
 from rota.model.triggers.durations import check_duration
@@ -117,12 +117,22 @@ class Intake:
             timeout_ms=_timeout(request),
             retry=_retry(request),
             cause=_cause(request),
-            flow=None if request.flow is None else self._checked_flow(request.flow, queue),
+            flow=None if request.flow is None else self._checked_flow(request.flow, job_type, queue),
         )
 
-    def _checked_flow(self, flow: Flow, queue: str) -> Flow:
+    def _refuse_shared_jobs(self, name: str) -> None:
+        """A flow knows its jobs by ids that are settled before; another's job in their place would never be found."""
+        found = self._definitions.known_job_type(name)
+        if found is not None and found.unique is Unique.WHILE_PENDING:
+            raise InvalidInput(
+                "flow", f"has jobs of {found.name!r}, which is unique while pending; use another job type"
+            )
+
+    def _checked_flow(self, flow: Flow, job_type: JobType, queue: str) -> Flow:
         """What follows is kept with each job of the stage before it, so all of it together must be small."""
         calls = [call for stage in flow.rest for call in stage.calls]
+        for name in {job_type.name, *(call.job_type for call in calls)}:
+            self._refuse_shared_jobs(name)
         size = sum(len(check_payload(f"{call.job_type}.arguments", call.arguments)) for call in calls)
         if size > MAX_PAYLOAD_BYTES:
             raise InvalidInput("flow", f"has {size} bytes of arguments in later stages, more than {MAX_PAYLOAD_BYTES}")

@@ -89,10 +89,13 @@ class KeptKeys:
         """Those that are shown and were not there when the sweep last came by."""
 
     def bring_up_to_date(self, expired: list[str], now: int) -> None:
-        jobs = self._live() + self._ended()
+        ended, until = self._ended()
+        jobs = self._live() + ended
         seen = {job.id: (job.state, job.token, job.available_at, job.available_at <= now) for job in jobs}
         self._show([job for job in jobs if self._seen.get(job.id) != seen[job.id]])
         self._seen = seen
+        # Behind the work: whoever dies before is not taken for one who has shown everything.
+        self._access.ask("set", self.mirror.keys.shown_until, until)
         for id in filter(None, map(self.mirror.keys.id_of_ttl, expired)):
             self._inlet.wake(id)
         self.mirror.skip_refused(lambda: self._inlet.run_once(now))
@@ -116,15 +119,12 @@ class KeptKeys:
     def _live(self) -> list[Job]:
         return self._pages(JobQuery(queue=self._tasks.queue(), states=LIVE_STATES), ended_after=None)
 
-    def _ended(self) -> list[Job]:
-        """Those that ended since the last round, oldest first."""
+    def _ended(self) -> tuple[list[Job], int]:
+        """Those that ended since the last round, oldest first, and when the latest of all did."""
         until = int(self._access.ask("get", self.mirror.keys.shown_until) or 0)
         query = JobQuery(queue=self._tasks.queue(), states=FINAL_STATES)
         found = self._pages(query, ended_after=until - _LOOK_BACK_MS)
-        latest = max((job.ended_at or 0 for job in found), default=until)
-        if latest > until:
-            self._access.ask("set", self.mirror.keys.shown_until, latest)
-        return found[::-1]
+        return found[::-1], max([until, *(job.ended_at or 0 for job in found)])
 
     def _pages(self, query: JobQuery, *, ended_after: int | None) -> list[Job]:
         found: list[Job] = []
