@@ -150,3 +150,10 @@ def test_both_bounds_are_within_the_range(value: int) -> None:
 def test_numbers_out_of_range_are_refused(value: int) -> None:
     with pytest.raises(InvalidInput, match="must be from 0 to 10"):
         check_range("priority", value, 0, 10)
+
+
+def test_what_is_too_large_is_refused_before_its_values_are_looked_at() -> None:
+    many = {"a": [0] * 200_000, "b": [float("nan")]}
+
+    with pytest.raises(InvalidInput, match="bytes as JSON, the limit is"):
+        check_payload("arguments", many)

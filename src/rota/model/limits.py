@@ -55,16 +55,29 @@ def check_payload(field: str, value: object, limit: int = MAX_PAYLOAD_BYTES) -> 
 
 def encode_json(field: str, value: object, limit: int) -> bytes:
     """Any JSON value, encoded; refuses NaN, lone surrogates, other types, depth and size over the limits."""
+    encoded = _encoded(value)
+    # The size comes first: looking at each of many values takes long.
+    if encoded is not None and len(encoded) > limit:
+        raise InvalidInput(field, f"is {len(encoded)} bytes as JSON, the limit is {limit}")
     _check_value(field, value, 1)
+    return encoded if encoded is not None else _encode_or_tell(field, value)
+
+
+def _encoded(value: object) -> bytes | None:
     try:
-        encoded = msgspec.json.encode(value)
+        return msgspec.json.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def _encode_or_tell(field: str, value: object) -> bytes:
+    """What could not be encoded cannot be now, and this says why."""
+    try:
+        return msgspec.json.encode(value)
     except UnicodeEncodeError:
         raise InvalidInput(field, "holds a lone surrogate, which is not valid Unicode text") from None
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(field, f"cannot be written as JSON: {error}") from None
-    if len(encoded) > limit:
-        raise InvalidInput(field, f"is {len(encoded)} bytes as JSON, the limit is {limit}")
-    return encoded
 
 
 def _check_value(path: str, value: object, depth: int) -> None:
