@@ -138,6 +138,22 @@ def test_a_hup_replaces_all_processes_by_such_with_the_new_code(folder: Path, ap
         assert supervisor.stop() == 0
 
 
+def test_a_signal_after_a_hup_does_not_stop_what_the_old_processes_still_run(folder: Path, app: Rota) -> None:
+    with started(folder, "--processes", "1") as supervisor:
+        (old,) = supervisor.banner()["processes"]
+        job = enqueue(app, "wait_for", file=str(folder / "go"))
+        supervisor.until(lambda: job.status == "running", "the job to run")
+        supervisor.process.send_signal(signal.SIGHUP)
+        supervisor.until(lambda: enqueue(app, "where").get(END_S) != old, "another process")
+
+        supervisor.process.send_signal(signal.SIGTERM)
+        supervisor.until_said("stopping; a second signal interrupts")
+        (folder / "go").touch()
+
+        assert supervisor.wait() == 0
+        assert job.result == old
+
+
 def test_new_code_that_cannot_be_loaded_leaves_the_old_processes_running(folder: Path, app: Rota) -> None:
     with started(folder, "--processes", "2") as supervisor:
         old = supervisor.banner()["processes"]

@@ -150,7 +150,7 @@ class Supervisor:
 
     def _take_over(self, place: Place, heir: Child) -> None:
         old, place.child, place.heir = place.child, heir, None
-        place.begun_at = self._clock.monotonic()
+        place.begun_at, place.has_begun = self._clock.monotonic(), True
         if old is not None:
             self._leave(old)
         self._renew_next()
@@ -171,10 +171,14 @@ class Supervisor:
             place.child = None
         if self._is_stopping:
             self._exit_code = max(self._exit_code, child.exit_code if child.is_ready else 0)
-        elif not any(one.has_begun for one in self._places):
-            self._is_stopping, self._exit_code = True, child.exit_code
         elif place.child is None and place.heir is None:
-            self._follow(place, child)
+            after = self._follow if any(one.has_begun for one in self._places) else self._give_up
+            after(place, child)
+
+    def _give_up(self, place: Place, child: Child) -> None:
+        """Not one process ever was ready: what is wrong with the command is wrong for all."""
+        self._exit_code = child.exit_code
+        self._stop()
 
     def _keep_old(self, place: Place, child: Child) -> None:
         place.heir = None
@@ -214,9 +218,12 @@ class Supervisor:
                 self._start(place)
 
     def _stop(self) -> None:
+        """Ask all to end. To those that were asked before, it would be the second time: their jobs would be stopped."""
+        asked = [] if self._is_stopping else list(self._leaving)
         self._is_stopping = True
         for child in self._children():
-            child.ask_to_end()
+            if child not in asked:
+                child.ask_to_end()
 
     def _leave(self, child: Child) -> None:
         self._leaving.append(child)
