@@ -136,6 +136,20 @@ def test_cancelling_the_last_one_that_waits_goes_on_with_the_flow(installation: 
     assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[None, None]]
 
 
+def test_a_cancel_that_was_cut_short_goes_on_with_the_flow_when_it_is_repeated(
+    installation: FlowInstallation, faults: Faults
+) -> None:
+    jobs = installation.enqueue_flow(although_failed=True).job_ids()
+    faults.before("enqueue_jobs", be_away)
+
+    with pytest.raises(StoreUnavailable):
+        installation.engine.jobs.cancel_each(jobs)
+    assert installation.waiting() == []
+    installation.engine.jobs.cancel_each(jobs)
+
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[None, None]]
+
+
 def test_a_failed_one_that_is_brought_back_and_succeeds_is_followed(installation: FlowInstallation) -> None:
     flow = installation.enqueue_flow()
     installation.end(10, None)

@@ -67,9 +67,10 @@ class JobChanges:
             return self._store.cancel_jobs(job_ids, now=self._clock.now())
 
         answers = self._recorded("cancel", job_ids, cancel, lambda answer: answer in _CANCELLED)
-        # One that waited has ended here and now, and no outbox tells the flow that it may have been part of.
+        # One that waited has ended here and now, and no outbox tells the flow that it may have been part of. If that
+        # was cut short, cancelling it once more does it: it has ended by then.
         pairs = zip(job_ids, answers, strict=True)
-        if ended := [job_id for job_id, answer in pairs if answer is CancelAnswer.CANCELLED]:
+        if ended := [job_id for job_id, answer in pairs if answer in (CancelAnswer.CANCELLED, CancelAnswer.FINAL)]:
             self._flows.go_on(ended)
         return answers
 
