@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def api(tmp_path: Path) -> Iterator[Api]:
 
 
 def everything(folder: Path) -> str:
-    with sqlite3.connect(folder / "rota.db") as database:
+    with closing(sqlite3.connect(folder / "rota.db")) as database:
         return "\n".join(database.iterdump())
 
 
