@@ -12,11 +12,13 @@ from msgspec import Struct
 
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.access.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
+from rota.engine.access.keys.sessions import Sessions
 from rota.engine.engine import Engine
 from rota.engine.events.event_batcher import EventBatcher
 from rota.engine.jobs.enqueue_batcher import EnqueueBatcher
 from rota.engine.observation.counters import Counters
 from rota.model.job import Job
+from rota.server.answers import Refusal
 from rota.server.bodies.room import BodyRoom
 from rota.server.connection.limits import MAX_CONNECTIONS
 from rota.server.connection.unread import UnreadAnswers
@@ -48,7 +50,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks that are believed when they say for whom they ask."""
     max_followers: int = MAX_CONNECTIONS // 2
-    """Live logs at a time: a connection that follows one stays, and others need connections too."""
+    """Live logs and live pages at a time: a connection that follows one stays, and others need connections too."""
 
 
 class Requests:
@@ -72,11 +74,13 @@ class Api:
         self.names = Names(self.options.bound_to, self.options.allowed_hosts)
         self.proxies = Proxies(self.options.trusted_proxies)
         self.keys = keys
+        self.sessions = Sessions(engine.store, keys, engine.clock)
         self.health = health
         self.batcher = EnqueueBatcher(engine.store, engine.intake, engine.clock)
         self.event_batcher = EventBatcher(engine.events)
         self.counters = Counters(engine.observers)
         """What happens in this process, for the metrics."""
+        self.operations_by_name: dict[str, Operation] = {}
         self.requests = Requests()
         self.body_room = BodyRoom()
         self.unread = UnreadAnswers()
@@ -88,6 +92,10 @@ class Api:
         self.wrong_keys = RateLimit(engine.clock, per_second=self.options.wrong_keys_per_s, burst=WRONG_KEYS_AT_ONCE)
         self._threads = ThreadPoolExecutor(_THREADS, "rota-api")
         self.log_feeds = LogFeeds(engine.store, self.in_thread)
+        self.screens = 0
+        """Open pages of the dashboard that are kept up to date."""
+        self.stopping = asyncio.Event()
+        """Set when streams are to end."""
 
     async def in_thread(self, function: Callable[..., Answer], *arguments: object) -> Answer:
         """Call something that asks the store, without stopping the loop."""
@@ -96,8 +104,16 @@ class Api:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     def end_streams(self) -> None:
-        """The server stops: whoever follows a log is let go."""
+        """The server stops: whoever follows a log or a page is let go."""
+        self.stopping.set()
         self.log_feeds.close()
+
+    def check_room_for_stream(self) -> None:
+        """Refuse one stream too many: each keeps its connection."""
+        if self.log_feeds.followers + self.screens >= self.options.max_followers:
+            raise Refusal(
+                503, "too many live logs and pages are followed on this server; try again later", {"Retry-After": "5"}
+            )
 
     def close(self) -> None:
         """Give up the threads, after what is under way."""

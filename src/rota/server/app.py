@@ -15,13 +15,18 @@ from rota.server.endpoint import Endpoint, NotFoundEndpoint
 from rota.server.gate.gate import Gate
 from rota.server.gate.safe_headers import SafeHeaders
 from rota.server.operations import Operation, by_path
+from rota.server.pages.routes import page_routes
 
 
 def make_app(api: Api, operations: Iterable[Operation] = routes.ALL) -> Starlette:
     """The app of one node."""
     api.operations = tuple(_opened(api, one) for one in operations)
+    api.operations_by_name = {one.name: one for one in api.operations if not one.is_alias}
     app = Starlette(
-        routes=[Route(path, Endpoint(api, methods)) for path, methods in by_path(api.operations).items()],
+        routes=[
+            *(Route(path, Endpoint(api, methods)) for path, methods in by_path(api.operations).items()),
+            *page_routes(api),
+        ],
         middleware=[Middleware(SafeHeaders), Middleware(Gate, names=api.names, proxies=api.proxies)],
         exception_handlers={Exception: answer_fault},
     )

@@ -6,7 +6,7 @@ because it came late or reads slowly, reads the store until it has caught up. So
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -45,7 +45,7 @@ class LogFeeds:
         self._feeds: dict[str, _Feed] = {}
         self._is_closed = False
 
-    async def follow(self, job_id: str, *, after: int, idle_s: float) -> AsyncIterator[list[Line] | None]:
+    async def follow(self, job_id: str, *, after: int, idle_s: float) -> AsyncGenerator[list[Line] | None, None]:
         """Lines behind `after` as they come, until the job has ended and all were given. None when nothing came for
         `idle_s` seconds."""
         feed = self._join(job_id)
@@ -62,7 +62,7 @@ class LogFeeds:
                     yield given
                 elif is_last or self._is_closed:
                     return
-                elif not await _within(changed.wait(), idle_s):
+                elif not await within(changed.wait(), idle_s):
                     yield None
         finally:
             self._leave(job_id, feed)
@@ -189,9 +189,12 @@ def _beginning(lines: list[Line]) -> list[Line]:
     return lines
 
 
-async def _within(waiting: Awaitable[object], seconds: float) -> bool:
+async def within(waiting: Awaitable[object], seconds: float) -> bool:
+    """Whether it came in time."""
+    # `wait_for` of older Pythons forgets that it was cancelled, if what it waits for comes at the same moment.
     try:
-        await asyncio.wait_for(waiting, seconds)
+        async with asyncio.timeout(seconds):
+            await waiting
     except TimeoutError:
         return False
     return True

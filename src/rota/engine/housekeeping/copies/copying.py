@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from rota.engine.access.keys.sessions import SECRET
 from rota.engine.housekeeping.copies.histories import events_of, ticks_of
 from rota.engine.housekeeping.copies.unfinished import UNFINISHED, begin_copy, end_copy
 from rota.errors import StoreError
@@ -26,7 +27,7 @@ from rota.store.records.unreadable import UNREADABLE, Unreadable
 
 _STEP = 500
 _LINES = 1_000
-_OF_THE_STORE = ("definitions_version", "epoch", "drain:", "probe:", UNFINISHED)
+_OF_THE_STORE = ("definitions_version", "epoch", "drain:", "probe:", SECRET, UNFINISHED)
 """How the names of settings begin that belong to a store or to its nodes."""
 _Item = TypeVar("_Item")
 
