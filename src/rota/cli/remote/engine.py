@@ -162,7 +162,7 @@ class RemoteJobs(JobChanges):
     """Jobs are changed there, one after another."""
 
     def __init__(self, engine: Engine, server: Server) -> None:
-        super().__init__(engine.store, engine.clock, engine.flows)
+        super().__init__(engine.store, engine.clock)
         self._server = server
 
     def cancel_each(self, job_ids: Sequence[str]) -> list[CancelAnswer]:
