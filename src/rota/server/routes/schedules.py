@@ -110,6 +110,12 @@ class BackfillProgress(Struct, frozen=True):
     jobs: dict[str, int]
 
 
+class CancelledBackfill(BackfillProgress, frozen=True):
+    """The same, and how many jobs had not ended when they were cancelled."""
+
+    cancelled: int
+
+
 @routes.get("/api/schedules", needs=_READ, query=ScheduleQuery, answer=ScheduleList, errors=(404,))
 def list_schedules(api: Api, call: Call[None, ScheduleQuery]) -> ScheduleList:
     """Schedules, by name."""
@@ -239,12 +245,13 @@ def show_backfill(api: Api, call: Call[None, None]) -> BackfillProgress:
 
 
 @routes.post(
-    "/api/schedules/{schedule}/backfills/{id}/cancel", needs=_WRITE, answer=BackfillProgress, errors=(404, 409)
+    "/api/schedules/{schedule}/backfills/{id}/cancel", needs=_WRITE, answer=CancelledBackfill, errors=(404, 409)
 )
-def cancel_backfill(api: Api, call: Call[None, None]) -> BackfillProgress:
+def cancel_backfill(api: Api, call: Call[None, None]) -> CancelledBackfill:
     """Cancel what has not ended of a backfill."""
-    api.engine.backfills.cancel(_find(api, call).schedule.uuid, call.path["id"])
-    return show_backfill(api, call)
+    count = api.engine.backfills.cancel(_find(api, call).schedule.uuid, call.path["id"])
+    now = show_backfill(api, call)
+    return CancelledBackfill(now.backfill, now.jobs, count)
 
 
 def _find(api: Api, call: Call[Any, Any]) -> ScheduleEntry:
