@@ -59,6 +59,8 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/node_types/{node_type}": ("types:r", ALL),
     "POST /api/node_types/{node_type}": ("types:w", DEFINE),
     "DELETE /api/node_types/{node_type}": ("types:w", DEFINE),
+    "POST /api/definitions/diff": ("types:w", DEFINE),
+    "POST /api/definitions/apply": ("types:w", DEFINE),
     "POST /api/node_types/{node_type}/pause": ("queues:w", CHANGE),
     "POST /api/node_types/{node_type}/resume": ("queues:w", CHANGE),
     "GET /api/queues": ("queues:r", ALL),

@@ -6,6 +6,7 @@ from typing import Any, cast
 from msgspec import Struct, structs
 
 from rota.cli.remote.events import RemoteConfigurations, RemoteEvents
+from rota.cli.remote.files import RemoteFile
 from rota.cli.remote.schedules import RemoteBackfills, RemoteSchedules
 from rota.cli.remote.server import Server
 from rota.cli.remote.store import RemoteStore
@@ -67,6 +68,7 @@ class RemoteEngine(Engine):
         self.backfills = RemoteBackfills(self, server)
         self.events = RemoteEvents(self, server)
         self.configurations = RemoteConfigurations(self, server)
+        self.file = RemoteFile(self, server)
         self.why = RemoteWhy(self, server)
 
 

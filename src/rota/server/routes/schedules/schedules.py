@@ -17,7 +17,7 @@ from rota.model.triggers.zones.dates import parse_instant
 from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
-from rota.server.routes.schedule_bodies import (
+from rota.server.routes.schedules.bodies import (
     DaysWord,
     DialectWord,
     DstWord,
