@@ -1,1 +1,1 @@
-"""Tests of `rota.shapes`."""
+"""Tests of the native JSON."""
