@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from rota.dialects import registry
-from rota.engine.access.keys.admin_key import KeyPlan, prepare_key
+from rota.engine.access.keys.admin_key import KeyPlan, check_admin_token, prepare_key
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import store_url
@@ -311,7 +311,10 @@ def _listen(settings: Settings, opened: ExitStack) -> socket.socket:
 def _prepare_key(settings: Settings, store: Store, listener: socket.socket) -> KeyPlan:
     from rota.server.listen import is_loopback
 
-    return prepare_key(store, configured=settings.api_key, is_loopback=is_loopback(listener))
+    is_own_machine = is_loopback(listener)
+    if settings.admin_token is not None:
+        check_admin_token(settings.admin_token, is_loopback=is_own_machine)
+    return prepare_key(store, configured=settings.api_key, is_loopback=is_own_machine)
 
 
 def make_cwd_importable() -> None:
