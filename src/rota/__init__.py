@@ -5,6 +5,8 @@ What a program imports from here is loaded when it is first used, so that `impor
 
 from typing import TYPE_CHECKING
 
+from rota.lazy_names import lazy_names
+
 if TYPE_CHECKING:
     from rota.dialects.tasks.entity.task import Task
     from rota.dialects.tasks.scheduler import Scheduler
@@ -61,11 +63,4 @@ def __dir__() -> list[str]:
 
 
 if not TYPE_CHECKING:  # type checkers would take every misspelt name for one of ours
-
-    def __getattr__(name: str) -> object:
-        if name not in _HOMES:
-            raise AttributeError(f"module 'rota' has no attribute {name!r}")
-        from importlib import import_module
-
-        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
-        return found
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -19,7 +19,9 @@ from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import IntervalTrigger
 from rota.server import metrics
 from rota.server.api import Api
-from rota.shapes.jobs import job_shape, job_type_shape, log_shape, node_shape, node_type_shape, queue_shape
+from rota.shapes.definitions import job_type_shape, node_type_shape
+from rota.shapes.jobs import job_shape, log_shape
+from rota.shapes.nodes import node_shape, queue_shape
 from rota.shapes.schedules import backfill_plan_shape, fire_shape, schedule_shape, tick_shape
 from rota.store import Store
 from rota.store.contract.schedules import ScheduleEntry

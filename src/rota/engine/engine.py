@@ -53,7 +53,7 @@ class Engine:
         self.definitions = Definitions(store, self.executors)
         self.intake = Intake(store, self.definitions, clock)
         self.flows = Flows(store, self.intake)
-        self.jobs = JobChanges(store, clock, self.flows)
+        self.jobs = JobChanges(store, clock)
         self.queues = Queues(store, self.definitions, clock)
         self.schedules = Schedules(store, self.definitions, self.intake, clock)
         self.program_schedules = ProgramSchedules(store, self.definitions, self.schedules)

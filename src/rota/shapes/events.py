@@ -201,6 +201,16 @@ def dependency_shape(one: Dependency) -> DependencyShape:
     )
 
 
+def dependency_of(shape: DependencyShape) -> Dependency:
+    return Dependency(
+        type=shape.type,
+        resource=shape.resource_id,
+        life_s=shape.life_duration,
+        match=default_match(shape.type, shape.resource_id) if shape.match is UNSET else shape.match,
+        outcome=None if shape.outcome is UNSET else shape.outcome,
+    )
+
+
 def configuration_shape(entry: ConfigurationEntry, job_type_names: Mapping[str, str]) -> ConfigurationShape:
     one, state = entry.configuration, entry.state
     name = job_type_names.get(one.job_type, one.job_type)

@@ -12,7 +12,7 @@ from rota.model.job_type import JobType, Unique
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from rota.testing.faults import Faults
-from tests.contract.building import NOW, claim_all, fail, finish, succeed
+from tests.contract.building import NOW, claim_all, die, fail, finish, reclaim, succeed
 from tests.installation import Installation
 
 
@@ -132,22 +132,36 @@ def test_cancelling_the_last_one_that_waits_goes_on_with_the_flow(installation: 
     first, second = flow.job_ids()
 
     installation.engine.jobs.cancel_each([first, second])
+    installation.take_outbox()
 
     assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[None, None]]
 
 
-def test_a_cancel_that_was_cut_short_goes_on_with_the_flow_when_it_is_repeated(
-    installation: FlowInstallation, faults: Faults
-) -> None:
-    jobs = installation.enqueue_flow(although_failed=True).job_ids()
-    faults.before("enqueue_jobs", be_away)
+def test_a_cancelled_one_of_a_flow_that_went_on_long_ago_makes_nothing_again(installation: FlowInstallation) -> None:
+    first, second = installation.enqueue_flow(although_failed=True).job_ids()
+    installation.engine.jobs.cancel_each([first, second])
+    installation.take_outbox()
+    installation.end(30)
+    (after,) = installation.store.list_jobs(JobQuery(states=frozenset({JobState.SUCCEEDED})), limit=10).jobs
+    installation.engine.jobs.delete(after.id)
 
-    with pytest.raises(StoreUnavailable):
-        installation.engine.jobs.cancel_each(jobs)
+    installation.engine.jobs.cancel_each([first, second])
+    installation.take_outbox()
+
     assert installation.waiting() == []
-    installation.engine.jobs.cancel_each(jobs)
 
-    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[None, None]]
+
+def test_one_whose_node_died_while_it_was_to_be_cancelled_has_ended_too(installation: FlowInstallation) -> None:
+    installation.enqueue_flow(although_failed=True)
+    first, second = claim_all(installation.store, installation.queue)
+    finish(installation.store, succeed(first, results=10))
+    installation.engine.jobs.cancel(second.spec.id)
+    reclaim(installation.store, die(second))
+
+    installation.take_outbox()
+
+    numbers = [10, None] if first.spec.id < second.spec.id else [None, 10]
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [numbers]
 
 
 def test_a_failed_one_that_is_brought_back_and_succeeds_is_followed(installation: FlowInstallation) -> None:

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from msgspec import Struct, structs
 
-from rota.cli.remote import values
 from rota.cli.remote.schedules import RemoteSchedules
 from rota.cli.remote.server import Server
 from rota.cli.remote.store import RemoteStore
@@ -25,9 +24,9 @@ from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.sdk.call import present
 from rota.sdk.client import Client
-from rota.shapes.events import EventAnswerShape
-from rota.shapes.jobs import job_type_shape
-from rota.shapes.why import WhyShape
+from rota.shapes.definitions import job_type_shape
+from rota.shapes.events import EventAnswerShape, dependency_of
+from rota.shapes.why import WhyShape, answer_of
 from rota.store.contract.jobs import Admission, CancelAnswer
 from rota.store.contract.store import Store
 
@@ -163,7 +162,7 @@ class RemoteJobs(JobChanges):
     """Jobs are changed there, one after another."""
 
     def __init__(self, engine: Engine, server: Server) -> None:
-        super().__init__(engine.store, engine.clock, engine.flows)
+        super().__init__(engine.store, engine.clock)
         self._server = server
 
     def cancel_each(self, job_ids: Sequence[str]) -> list[CancelAnswer]:
@@ -220,8 +219,7 @@ class RemoteEvents(Events):
         for bad in answer.failed or ():
             raise InvalidInput(f"[{bad.event}].{bad.field}", bad.error)
         validated = [
-            Validated(_place(one.event), one.configuration, values.dependency_of(one.dependency))
-            for one in answer.validated
+            Validated(_place(one.event), one.configuration, dependency_of(one.dependency)) for one in answer.validated
         ]
         triggered = [Triggered(_place(one.event), one.configuration, one.job) for one in answer.triggered]
         # A server does not tell why an event did nothing, so nothing is said of that.
@@ -263,4 +261,4 @@ class RemoteWhy(Why):
         return self._ask("configurations", name)
 
     def _ask(self, kind: str, name: str) -> Any:
-        return values.answer_of(self._server.store.get(kind, name, "why", answer=WhyShape))
+        return answer_of(self._server.store.get(kind, name, "why", answer=WhyShape))

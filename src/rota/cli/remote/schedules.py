@@ -4,14 +4,13 @@ from typing import Any
 
 import msgspec
 
-from rota.cli.remote import values
 from rota.cli.remote.server import Server
 from rota.engine.access.keys.access import Caller
 from rota.engine.engine import Engine
 from rota.engine.schedules.schedules import Schedules
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import Schedule
-from rota.shapes.schedules import ScheduleShape
+from rota.shapes.schedules import ScheduleShape, schedule_entry_of
 from rota.store.contract.jobs import Admission
 from rota.store.contract.schedules import ScheduleEntry
 
@@ -24,7 +23,7 @@ class RemoteSchedules(Schedules):
         self._server = server
 
     def find(self, name: str) -> ScheduleEntry:
-        return values.schedule_entry_of(self._server.store.get("schedules", name, answer=ScheduleShape))
+        return schedule_entry_of(self._server.store.get("schedules", name, answer=ScheduleShape))
 
     def create(
         self,
@@ -61,7 +60,7 @@ class RemoteSchedules(Schedules):
 
     def _changed(self, method: str, name: str, *verb: str, body: object = None) -> ScheduleEntry:
         shape = self._server.send(method, "schedules", name, *verb, answer=ScheduleShape, body=body)
-        return values.schedule_entry_of(shape)
+        return schedule_entry_of(shape)
 
 
 def _body(request: ScheduleRequest) -> dict[str, Any]:

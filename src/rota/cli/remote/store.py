@@ -5,7 +5,6 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from rota.cli.remote import values
 from rota.errors import InvalidInput, NotFound
 from rota.model.access.audit import AuditEntry
 from rota.model.job import Job, JobState
@@ -16,10 +15,12 @@ from rota.model.runs.progress import Progress
 from rota.model.schedules.schedule import Tick
 from rota.sdk.call import Call, path_to, present
 from rota.sdk.client import Client
-from rota.shapes.audit import AuditShape
-from rota.shapes.jobs import JobShape, JobTypeShape, LogShape, NodeShape, NodeTypeShape, QueueShape
-from rota.shapes.schedules import ScheduleShape, TickShape
-from rota.shapes.topics import RecordShape, TopicShape
+from rota.shapes.audit import AuditShape, audit_entry_of
+from rota.shapes.definitions import JobTypeShape, NodeTypeShape, job_type_of, node_type_of
+from rota.shapes.jobs import JobShape, LogShape, job_of, log_of, progress_of
+from rota.shapes.nodes import NodeShape, QueueShape, node_of
+from rota.shapes.schedules import ScheduleShape, TickShape, schedule_entry_of, tick_of
+from rota.shapes.topics import RecordShape, TopicShape, topic_of, topic_row_of
 from rota.store.contract.jobs import JobPage, JobQuery
 from rota.store.contract.logs import LogPage
 from rota.store.contract.schedules import SchedulePage
@@ -87,11 +88,11 @@ class RemoteStore:
 
     def list_node_types(self) -> list[NodeType]:
         found = self.get("node_types", answer=list[NodeTypeShape], within="node_types")
-        return [values.node_type_of(one) for one in found]
+        return [node_type_of(one) for one in found]
 
     def list_job_types(self) -> list[JobType]:
         found = self.get("job_types", answer=list[JobTypeShape], within="job_types")
-        return [values.job_type_of(one) for one in found]
+        return [job_type_of(one) for one in found]
 
     def listening_configurations(self) -> list[Any]:
         return []
@@ -109,7 +110,7 @@ class RemoteStore:
 
     def list_nodes(self, *, since: int) -> list[Node]:
         found = self.get("nodes", answer=list[NodeShape], within="nodes")
-        return [node for one in found if (node := values.node_of(one)).last_ping >= since]
+        return [node for one in found if (node := node_of(one)).last_ping >= since]
 
     # -- jobs ------------------------------------------------------------------------------------------------------
 
@@ -141,8 +142,8 @@ class RemoteStore:
 
     def _job(self, shape: JobShape) -> Job:
         if shape.progress is not None:
-            self._progress[shape.uuid] = values.progress_of(shape.progress)
-        return values.job_of(shape)
+            self._progress[shape.uuid] = progress_of(shape.progress)
+        return job_of(shape)
 
     def read_progress(self, queue: str, job_ids: Sequence[str]) -> dict[str, Progress]:
         """What was told together with the jobs."""
@@ -153,7 +154,7 @@ class RemoteStore:
         while True:  # a server cuts a page of long lines short, and says that there are more
             most = min(limit - len(entries), _MOST_LINES)
             page: LogList = self.get("jobs", job_id, "logs", answer=LogList, after=after, limit=most)
-            entries += [LogEntry(one.time, one.message, one.level, one.attempt) for one in page.logs]
+            entries += [log_of(one) for one in page.logs]
             after = page.next
             if not page.more or len(entries) >= limit:
                 return LogPage(entries, after)
@@ -164,7 +165,7 @@ class RemoteStore:
         page: ScheduleList = self.get(
             "schedules", answer=ScheduleList, limit=min(limit, _MOST_ROWS), cursor=cursor, job_type=job_type
         )
-        return SchedulePage([values.schedule_entry_of(one) for one in page.schedules], page.cursor)
+        return SchedulePage([schedule_entry_of(one) for one in page.schedules], page.cursor)
 
     def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
         rows = self.get(
@@ -176,21 +177,20 @@ class RemoteStore:
             limit=min(limit, _MOST_ROWS),
             before=before,
         )
-        return [values.tick_of(one) for one in rows]
+        return [tick_of(one) for one in rows]
 
     # -- topics ----------------------------------------------------------------------------------------------------
 
     def list_topics(self, *, limit: int, after: str = "") -> list[TopicEntry]:
         found = self.get("topics", answer=list[TopicShape], within="topics", limit=limit, after=after or None)
-        return [TopicEntry(one.name, one.first_offset, one.next_offset) for one in found]
+        return [topic_of(one) for one in found]
 
     def read_topic(self, topic: str, *, offset: int, limit: int) -> TopicPage | None:
         try:
             page: RecordList = self.get("topics", topic, answer=RecordList, offset=offset, limit=min(limit, _MOST_ROWS))
         except NotFound:
             return None
-        entry = TopicEntry(page.topic.name, page.topic.first_offset, page.topic.next_offset)
-        return TopicPage(entry, [values.topic_row_of(one) for one in page.records], page.following)
+        return TopicPage(topic_of(page.topic), [topic_row_of(one) for one in page.records], page.following)
 
     # -- the audit log ---------------------------------------------------------------------------------------------
 
@@ -198,21 +198,4 @@ class RemoteStore:
         found = self.get(
             "audit", answer=list[AuditShape], within="changes", limit=min(limit, _MOST_ROWS), cursor=before
         )
-        return [_audit_entry(one) for one in found]
-
-
-def _audit_entry(one: AuditShape) -> AuditEntry:
-    return AuditEntry(
-        id=one.id,
-        is_done=one.done,
-        time=one.time,
-        who=one.who,
-        origin=one.origin,
-        key=one.key or "",
-        action=one.action,
-        kind=one.kind,
-        name=one.name,
-        uuid=one.uuid or "",
-        before=one.before,
-        after=one.after,
-    )
+        return [audit_entry_of(one) for one in found]

@@ -1,7 +1,6 @@
 """Backfill: jobs for instants of a schedule that lie in the past, made on purpose.
 
 They have a place of their own beside the ticks: they move no cursor and count as no run. The id of each job follows
-from contextlib import AbstractContextManager
 from the schedule and the instant, so no instant is made up for twice: not by repeating a backfill that was cut short,
 not by a range that overlaps an earlier one, not by two people at once. `force` gives the jobs ids of their own.
 The schedule's state keeps the latest backfills; all that is told about one follows from its record.

@@ -149,11 +149,11 @@ def is_suspect(claim: Claim) -> bool:
     return claim.deaths >= SUSPECT_DEATHS
 
 
-def end_event(claim: Claim, ending: Ending, job_type: str) -> Event:
-    """The end of a job as an event; `job_type` is a name. The attempt token in the event's id tells repeats from ends
-    of a job that was brought back."""
+def end_event(job_id: str, ending: Ending, job_type: str) -> Event:
+    """The end of a job as an event; `job_type` is a name. The attempt token in the event's id, or the time of an end
+    without an attempt, tells repeats from ends of a job that was brought back."""
     return Event(
-        id=f"{claim.spec.id}/{claim.token}",
+        id=f"{job_id}/{ending.token or ending.ended_at}",
         type=JOB,
         resource=job_type,
         time=ending.ended_at * 1_000,
