@@ -7,6 +7,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from rota.clock import Clock, SystemClock
+from rota.dialects import registry
 from rota.engine.access.keys.admin_key import KeyPlan
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.definitions.built_in import ensure_default_node_type
@@ -37,6 +38,7 @@ def make_api(
         keys=KeyRing(store, KeyPlan(made=None, configured=KEY, allows_dev_key=False), clock),
         health=health,
         options=options,
+        sections=registry.sections(),
     )
 
 

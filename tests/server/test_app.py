@@ -81,7 +81,7 @@ def test_the_api_tells_who_it_is_to_those_who_have_the_key(client: TestClient) -
     assert answer.status_code == 200
     about = answer.json()
     assert about.pop("time") > 0
-    assert about == {"name": "rota", "version": package.__version__}
+    assert about == {"name": "rota", "version": package.__version__, "event_types": []}
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/", "/api/jobs", "/api/no/such/thing"])

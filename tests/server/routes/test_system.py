@@ -17,7 +17,7 @@ from rota.model.job_type import JobType
 from rota.server import routes
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
-from rota.server.routes import system
+from rota.server.routes.system import server as system
 from rota.store import Store
 from tests.contract.building import enqueue, spec
 from tests.server.serving import BASE, BEARER, KEY, make_api, served
