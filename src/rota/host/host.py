@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from rota.dialects import registry
-from rota.engine.access.keys.admin_key import KeyPlan, prepare_key
+from rota.engine.access.keys.admin_key import KeyPlan, check_admin_token, prepare_key
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.engine import store_url
@@ -202,7 +202,7 @@ class Host:
             max_followers=max(1, most_connections(self.settings.max_connections) // 2),
         )
         keys = KeyRing(self.engine.store, plan, self.engine.clock)
-        return Api(self.engine, keys=keys, health=self.health, options=options)
+        return Api(self.engine, keys=keys, health=self.health, options=options, sections=registry.sections())
 
     def _advertised_names(self) -> list[str]:
         """The name under which other instances ask this one."""
@@ -317,7 +317,10 @@ def _listen(settings: Settings, opened: ExitStack) -> socket.socket:
 def _prepare_key(settings: Settings, store: Store, listener: socket.socket) -> KeyPlan:
     from rota.server.listen import is_loopback
 
-    return prepare_key(store, configured=settings.api_key, is_loopback=is_loopback(listener))
+    is_own_machine = is_loopback(listener)
+    if settings.admin_token is not None:
+        check_admin_token(settings.admin_token, is_loopback=is_own_machine)
+    return prepare_key(store, configured=settings.api_key, is_loopback=is_own_machine)
 
 
 def make_cwd_importable() -> None:
