@@ -306,10 +306,8 @@ def test_a_tick() -> None:
 
 
 def test_a_plan_of_a_backfill() -> None:
-    plan = BackfillPlan(
-        BACKFILL, ((0, 10), (2, 20), (3, 30)), already_fired=6, already_made=2, excluded=7, known_from=8
-    )
-    empty = BackfillPlan(BACKFILL, (), already_fired=0, already_made=0, excluded=0, known_from=None)
+    plan = BackfillPlan(BACKFILL, jobs=3, first=10, last=30, already_fired=6, already_made=2, excluded=7, known_from=8)
+    empty = BackfillPlan(BACKFILL, 0, None, None, already_fired=0, already_made=0, excluded=0, known_from=None)
 
     assert shown(backfill_plan_shape(plan)) == {
         **BACKFILL_SHOWN,

@@ -7,8 +7,20 @@ import msgspec
 import pytest
 from msgspec import Struct, structs
 
+from rota.engine.events.events import EventAnswer, Ignored, Preview, Triggered, Validated
 from rota.model.access.audit import AuditEntry
-from rota.model.events.configuration import Dependency, Match
+from rota.model.events.configuration import (
+    ClockKind,
+    Configuration,
+    Dependency,
+    Group,
+    Late,
+    Match,
+    first_state,
+)
+from rota.model.events.evaluation import Evaluation, Row, Verdict
+from rota.model.events.event import EventRef
+from rota.model.events.explanation import Expiry, Explanation
 from rota.model.job import Cause, Job, JobSpec, JobState, PastAttempt
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import Node, NodeType
@@ -21,6 +33,7 @@ from rota.model.triggers.make_trigger import make_cron, read_bounds
 from rota.model.why.answer import Answer, Code, Reason
 from rota.shapes.audit import AuditShape, audit_entry_of, audit_shape
 from rota.shapes.codec import As, Codec, as_list, or_null
+from rota.shapes.configurations import ConfigurationShape, configuration_entry_of, configuration_shape
 from rota.shapes.definitions import (
     JobTypeShape,
     NodeTypeShape,
@@ -29,11 +42,22 @@ from rota.shapes.definitions import (
     node_type_of,
     node_type_shape,
 )
+from rota.shapes.evaluations import (
+    EvaluationShape,
+    ExplanationShape,
+    explanation_of_shape,
+    explanation_shape,
+    preview_of,
+    preview_shape,
+)
+from rota.shapes.events import EventReportShape, ValidationShape, report_shape, validation_of, validation_shape
+from rota.shapes.events import answer_of as answer_of_events
 from rota.shapes.jobs import JobShape, LogShape, job_of, job_shape, log_of, log_shape
 from rota.shapes.nodes import NodeShape, node_of, node_shape
 from rota.shapes.schedules import ScheduleShape, TickShape, schedule_entry_of, schedule_shape, tick_of, tick_shape
 from rota.shapes.topics import RecordShape, TopicShape, record_shape, topic_of, topic_row_of, topic_shape
 from rota.shapes.why import WhyShape, answer_of, why_shape
+from rota.store.contract.events import ConfigurationEntry, Validation
 from rota.store.contract.schedules import ScheduleEntry
 from rota.store.contract.topics import TopicEntry, TopicRow
 
@@ -101,6 +125,46 @@ ENTRY = ScheduleEntry(
     ("a", "b"),
 )
 DEPENDENCY = Dependency(type="JOB", resource="report", life_s=60, match=Match.EXACT, outcome="failed")
+FILE = Dependency(type="FILE", resource="/in/", life_s=60, match=Match.DIRECTORY)
+EVENT = EventRef("e", "/in/a", 1_500_000, 2, stated_time=2_000_000)
+EVALUATION = Evaluation(
+    event=EVENT,
+    type="FILE",
+    verdict=Verdict.WAITING,
+    at=1_600_000,
+    matrix=(
+        Row(dependency=FILE, is_met=True, is_hit=True, event=EVENT, age_us=100_001, is_newer=True),
+        Row(dependency=DEPENDENCY, is_met=False),
+    ),
+    last_execution=1_000_000,
+    job="j",
+)
+EXPLANATION = Explanation(
+    sentence="s",
+    verdict=Verdict.WAITING,
+    last=EVALUATION,
+    standing=EVALUATION.matrix[:1],
+    missing=(DEPENDENCY,),
+    expires_next=Expiry(FILE, 61_500_000),
+)
+CONFIGURATION = Configuration(
+    uuid="u",
+    name="n",
+    queue="",
+    job_type="report",
+    dependencies=(FILE, DEPENDENCY, structs.replace(FILE, resource="/out/")),
+    rule=Group((0, Group((1, 2), any_of=True))),
+    arguments={"a": 1},
+    priority=2,
+    clock=ClockKind.RECEPTION,
+    late=Late.JOIN,
+    created_at=3,
+    managed_by="file",
+)
+CONFIGURED = ConfigurationEntry(
+    CONFIGURATION,
+    structs.replace(first_state(CONFIGURATION, 4), last_execution=5, last_execution_wall=6, evaluated=7, triggered=8),
+)
 REASON = Reason(
     code=Code.BEHIND, sentence="s", since=1, until=2, nodes=("n",), ahead=3, error={"x": 1}, dependency=DEPENDENCY
 )
@@ -179,6 +243,26 @@ ROUND_TRIPS: list[tuple[object, Callable[[Any], Struct], type, Callable[[Any], o
         audit_shape,
         AuditShape,
         audit_entry_of,
+    ),
+    (Preview("c", EVALUATION), preview_shape, EvaluationShape, preview_of),
+    (EXPLANATION, lambda one: explanation_shape("c", one), ExplanationShape, explanation_of_shape),
+    (CONFIGURED, lambda one: configuration_shape(one, {}), ConfigurationShape, configuration_entry_of),
+    (
+        Validation(EVENT, 1),
+        lambda one: validation_shape(one, CONFIGURATION),
+        ValidationShape,
+        lambda shape: validation_of(shape, CONFIGURATION),
+    ),
+    (
+        EventAnswer(
+            [Validated(0, "c", FILE)],
+            [Triggered(1, "c", "j")],
+            [Ignored(2, "d", Verdict.OLDER, 5), Ignored(3, "e", Verdict.DUPLICATE, None)],
+            {0, 1, 2, 3},
+        ),
+        lambda one: report_shape(one, range(5), []),
+        EventReportShape,
+        lambda shape: answer_of_events(shape, 5),
     ),
     (Answer(REASON, (Reason(code=Code.PAUSED, sentence="p", note="why"),)), why_shape, WhyShape, answer_of),
 ]

@@ -1,7 +1,9 @@
 """Bounds on what comes from outside, and the checks that name the field which breaks one."""
 
 import math
+import re
 from itertools import chain
+from unicodedata import category
 
 import msgspec
 
@@ -21,6 +23,11 @@ _HOLDERS = frozenset({dict, list})
 _PLAIN = frozenset({*_HOLDERS, str, type(None), bool, int, float})
 _NO_BEGINNING = (" ", "-", ".", "/")
 """A name that began so would look like an option, a hidden file or a path."""
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters, marks and symbols that are drawn as nothing: fillers, blanks, and choices between the forms of others. Two
+names that differ by one look the same. A mark at the beginning has nothing to be drawn upon."""
 
 
 def check_name(field: str, name: object) -> str:
@@ -40,7 +47,7 @@ def is_name(text: str) -> bool:
     if not 1 <= len(text) <= MAX_NAME_LENGTH or text.startswith(_NO_BEGINNING) or text.endswith(" "):
         return False
     # Letters, marks, numbers, punctuation, symbols and the plain space: nothing invisible, nothing that breaks a line.
-    return text.isprintable()
+    return text.isprintable() and not _INVISIBLE.search(text) and not category(text[0]).startswith("M")
 
 
 def check_range(field: str, value: object, low: int, high: int) -> int:

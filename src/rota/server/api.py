@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -25,6 +25,7 @@ from rota.server.gate.proxies import Proxies
 from rota.server.live_logs.feeds import LogFeeds
 from rota.server.live_logs.seats import Seats
 from rota.server.operations import Operation
+from rota.settings.section import Section
 from rota.shapes.jobs import JobShape, job_shape, progress_of_jobs
 
 HealthCheck = Callable[[], str | None]
@@ -69,9 +70,17 @@ class Api:
     """One server of an installation."""
 
     def __init__(
-        self, engine: Engine, *, keys: KeyRing, health: HealthCheck, options: ServerOptions | None = None
+        self,
+        engine: Engine,
+        *,
+        keys: KeyRing,
+        health: HealthCheck,
+        options: ServerOptions | None = None,
+        sections: Sequence[Section] = (),
     ) -> None:
         self.engine = engine
+        self.sections = sections
+        """What dialects read of a file of definitions."""
         self.options = options or ServerOptions()
         self.names = Names(self.options.bound_to, self.options.allowed_hosts)
         self.proxies = Proxies(self.options.trusted_proxies)

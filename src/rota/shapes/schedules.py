@@ -120,6 +120,7 @@ class FireShape(Struct, frozen=True, kw_only=True):
 
 
 _BACKFILL = Codec(Backfill, BackfillShape)
+_PLAN = Codec(BackfillPlan, BackfillPlanShape)
 _TICK = Codec(Tick, TickShape, reason=or_null("reason"), by=or_null("by"))
 _CATCH_UP = Codec(CatchUp, CatchUpShape, window=As("window_ms"), max=As("max_fires"))
 _SCHEDULE = Codec(
@@ -173,17 +174,11 @@ backfill_of = _BACKFILL.value
 
 
 def backfill_plan_shape(plan: BackfillPlan) -> BackfillPlanShape:
-    instants = [instant for _, instant in plan.instants]
-    return BackfillPlanShape(
-        **{name: getattr(plan.backfill, name) for name in BackfillShape.__struct_fields__},
-        jobs=len(instants),
-        first=instants[0] if instants else None,
-        last=instants[-1] if instants else None,
-        already_fired=plan.already_fired,
-        already_made=plan.already_made,
-        excluded=plan.excluded,
-        known_from=plan.known_from,
-    )
+    return _PLAN.shape(plan, **_BACKFILL.told(plan.backfill))
+
+
+def backfill_plan_of(shape: BackfillPlanShape) -> BackfillPlan:
+    return _PLAN.value(shape, backfill=_BACKFILL.value(shape))
 
 
 def fire_shape(instant: int, zone: str, note: str | None = None) -> FireShape:

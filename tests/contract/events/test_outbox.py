@@ -190,9 +190,9 @@ def test_whoever_put_jobs_back_before_tells_every_end_after_a_configuration_wait
 
 def test_a_job_that_is_cancelled_while_it_waits_has_ended(store: Store, open_again: Callable[[], Store]) -> None:
     queue, other = make_queue(store), open_again()
-    queued, delayed, later = spec(queue), spec(queue, run_at=NOW + 60_000), spec(queue)
-    enqueue(store, queued, delayed, later)
-    other.cancel_jobs([new_id(NOW)], now=NOW)  # now it knows that nobody waits
+    queued, delayed, before = spec(queue), spec(queue, run_at=NOW + 60_000), spec(queue)
+    enqueue(store, queued, delayed, before)
+    other.cancel_jobs([before.id], now=NOW)  # now it knows that nobody waits
     await_ends(store)
 
     other.cancel_jobs([queued.id, delayed.id], now=NOW)
@@ -217,7 +217,7 @@ def test_a_waiting_job_that_gives_way_to_the_next_of_its_schedule_has_ended(
     claim_one(store, queue)
     enqueue(store, old)
     other.fire_schedules(queue, [firing(entry)], now=NOW)
-    other.cancel_jobs([new_id(NOW)], now=NOW)  # now it knows that nobody waits
+    other.cancel_jobs([running.id], now=NOW)  # now it knows that nobody waits
     await_ends(store)
     state = structs.replace(entry.state, version=3)
     giving_way = Firing(entry.schedule, 2, state, (tick(NOW + 1, new.id),), (new,), cancels=(old.id, running.id))

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from rota.errors import InvalidInput, NotFound
 from rota.model.access.audit import AuditEntry
+from rota.model.events.configuration import Configuration
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
@@ -16,11 +17,14 @@ from rota.model.schedules.schedule import Tick
 from rota.sdk.call import Call, path_to, present
 from rota.sdk.client import Client
 from rota.shapes.audit import AuditShape, audit_entry_of
+from rota.shapes.configurations import ConfigurationShape, configuration_entry_of
 from rota.shapes.definitions import JobTypeShape, NodeTypeShape, job_type_of, node_type_of
+from rota.shapes.events import ValidationShape, validation_of
 from rota.shapes.jobs import JobShape, LogShape, job_of, log_of, progress_of
 from rota.shapes.nodes import NodeShape, QueueShape, node_of
 from rota.shapes.schedules import ScheduleShape, TickShape, schedule_entry_of, tick_of
 from rota.shapes.topics import RecordShape, TopicShape, topic_of, topic_row_of
+from rota.store.contract.events import ConfigurationEntry, ConfigurationPage, Validation
 from rota.store.contract.jobs import JobPage, JobQuery
 from rota.store.contract.logs import LogPage
 from rota.store.contract.schedules import SchedulePage
@@ -46,6 +50,11 @@ class ScheduleList(Struct, frozen=True):
     cursor: str | None = None
 
 
+class ConfigurationList(Struct, frozen=True):
+    configurations: list[ConfigurationShape]
+    cursor: str | None = None
+
+
 class RecordList(Struct, frozen=True):
     topic: TopicShape
     records: list[RecordShape]
@@ -60,6 +69,7 @@ class RemoteStore:
         self._version = 0
         self._progress: dict[str, Progress] = {}
         self._queues: list[QueueShape] = []
+        self._configurations: dict[str, Configuration] = {}
         self.url = url
 
     def __getattr__(self, operation: str) -> NoReturn:
@@ -178,6 +188,45 @@ class RemoteStore:
             before=before,
         )
         return [tick_of(one) for one in rows]
+
+    # -- configurations --------------------------------------------------------------------------------------------
+
+    def list_configurations(self, *, limit: int, cursor: str | None = None) -> ConfigurationPage:
+        page: ConfigurationList = self.get(
+            "configurations", answer=ConfigurationList, limit=min(limit, _MOST_ROWS), cursor=cursor
+        )
+        return ConfigurationPage([self._configuration(one) for one in page.configurations], page.cursor)
+
+    def find_configurations(self, uuids: Sequence[str]) -> list[ConfigurationEntry | None]:
+        """By name too."""
+        return [self._find_configuration(one) for one in uuids]
+
+    def configuration_uuid(self, name: str) -> str | None:
+        found = self._find_configuration(name)
+        return found.configuration.uuid if found else None
+
+    def _find_configuration(self, name: str) -> ConfigurationEntry | None:
+        try:
+            return self._configuration(self.get("configurations", name, answer=ConfigurationShape))
+        except NotFound:
+            return None
+
+    def _configuration(self, shape: ConfigurationShape) -> ConfigurationEntry:
+        entry = configuration_entry_of(shape)
+        self._configurations[shape.uuid] = entry.configuration
+        return entry
+
+    def list_validations(self, uuid: str, *, limit: int) -> list[Validation]:
+        """Of a configuration that was looked at before."""
+        found = self.get(
+            "configurations",
+            uuid,
+            "events",
+            answer=list[ValidationShape],
+            within="events",
+            limit=min(limit, _MOST_ROWS),
+        )
+        return [validation_of(one, self._configurations[uuid]) for one in found]
 
     # -- topics ----------------------------------------------------------------------------------------------------
 

@@ -103,7 +103,7 @@ def _declare(routes: Routes, shown: Shown) -> None:
         """
         query = call.query
         source, collection = _needed("source", query.source), _needed("collection", query.collection)
-        job, is_new = Tasks(api.engine).create(source, collection)
+        job, is_new = Tasks(api.engine).create(source, collection, by=call.caller)
         job = shown.show([job])[0]
         return Json(TaskCreated(task_id(job)), status_code=201 if is_new else 200)
 

@@ -39,9 +39,10 @@ class JobChanges:
     Of those in common at most `MOST_CHANGED` in one call; a dry run only counts.
     """
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, *, take_flows: Callable[[int], None]) -> None:
         self._store = store
         self._clock = clock
+        self._take_flows = take_flows
 
     def find(self, job_id: str) -> Job:
         job = self._store.find_jobs([job_id])[0]
@@ -91,6 +92,7 @@ class JobChanges:
 
     def delete_each(self, job_ids: Sequence[str]) -> list[bool]:
         """Whether each was forgotten, in order; none is an error."""
+        self._take_flows(self._clock.now())
         return self._recorded("delete", job_ids, lambda: self._store.delete_jobs(job_ids), bool)
 
     def _recorded(
