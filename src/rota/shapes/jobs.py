@@ -43,6 +43,10 @@ class JobTypeShape(Struct, frozen=True, kw_only=True):
     timeout: int | None
     retries: RetryShape
     on_node_death: OnNodeDeath
+    rate: str | None
+    """How many of its jobs may start within a period: `10/m`."""
+    rate_key: str | None
+    """What the rate is for, with arguments in braces."""
     managed_by: str | None
 
 
@@ -164,6 +168,8 @@ def job_type_shape(job_type: JobType, *, masked: bool = False) -> JobTypeShape:
         timeout=job_type.timeout_ms,
         retries=_retry_shape(job_type.retry),
         on_node_death=job_type.on_node_death,
+        rate=job_type.rate.text if job_type.rate else None,
+        rate_key=job_type.rate_key or None,
         managed_by=job_type.managed_by or None,
     )
 

@@ -9,6 +9,7 @@ from rota.model.events.configuration import Dependency, default_match
 from rota.model.job import Job, JobSpec, PastAttempt, make_token
 from rota.model.job_type import JobType, Unique
 from rota.model.node import Node, NodeType
+from rota.model.rate import parse_rate
 from rota.model.runs.progress import Progress
 from rota.model.runs.retry import RetryPolicy
 from rota.model.schedules.schedule import Backfill, Schedule, ScheduleState, Tick
@@ -87,6 +88,8 @@ def job_type_of(shape: JobTypeShape) -> JobType:
         timeout_ms=shape.timeout,
         retry=_policy(shape.retries),
         on_node_death=shape.on_node_death,
+        rate=parse_rate("rate", shape.rate) if shape.rate else None,
+        rate_key=shape.rate_key or "",
         managed_by=shape.managed_by or "",
     )
 

@@ -36,6 +36,7 @@
 -- include: admit
 -- include: stats
 -- include: locks
+-- include: rates
 -- include: records
 -- include: cancel
 local states, schedule_due, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
