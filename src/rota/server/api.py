@@ -24,6 +24,7 @@ from rota.server.gate.names import Names
 from rota.server.gate.proxies import Proxies
 from rota.server.log_feeds import LogFeeds
 from rota.server.operations import Operation
+from rota.settings import Settings
 from rota.settings.section import Section
 from rota.shapes.jobs import JobShape, job_shape, progress_of_jobs
 
@@ -73,8 +74,11 @@ class Api:
         health: HealthCheck,
         options: ServerOptions | None = None,
         sections: Sequence[Section] = (),
+        settings: Settings | None = None,
     ) -> None:
         self.engine = engine
+        self.settings = settings or Settings()
+        """Those of the process, for whoever examines it."""
         self.sections = sections
         """What dialects read of a file of definitions."""
         self.options = options or ServerOptions()
