@@ -35,6 +35,7 @@ SURFACES: dict[str, set[str]] = {
     "dashboard": set(),
     "sdk": {"dialects", "host"},
     "host": {"dialects", "server", "dashboard"},
+    "moving": {"sdk"},
     "cli": {"host", "dialects", "sdk"},
     "testing": {"sdk", "dialects"},
     "": {"sdk", "dialects"},

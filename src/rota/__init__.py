@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rota.dialects.tasks.entity.task import Task
     from rota.dialects.tasks.scheduler import Scheduler
     from rota.dialects.tasks.worker import Worker
-    from rota.errors import InvalidInput, JobFailed, RotaError
+    from rota.errors import GiveUp, InvalidInput, JobFailed, RotaError, TryAgain
     from rota.model.runs.retry import RetryPolicy
     from rota.sdk.tasks.app import Rota
     from rota.sdk.tasks.current_job import current_job
@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Flow",
     "FlowHandle",
+    "GiveUp",
     "Handle",
     "InvalidInput",
     "JobFailed",
@@ -31,6 +32,7 @@ __all__ = [
     "RotaError",
     "Scheduler",
     "Task",
+    "TryAgain",
     "Worker",
     "__version__",
     "current_job",
@@ -40,6 +42,7 @@ __all__ = [
 _HOMES = {
     "Flow": "rota.sdk.tasks.flow",
     "FlowHandle": "rota.sdk.tasks.flow_handle",
+    "GiveUp": "rota.errors",
     "Handle": "rota.sdk.tasks.handle",
     "InvalidInput": "rota.errors",
     "JobFailed": "rota.errors",
@@ -48,6 +51,7 @@ _HOMES = {
     "RotaError": "rota.errors",
     "Scheduler": "rota.dialects.tasks.scheduler",
     "Task": "rota.dialects.tasks.entity.task",
+    "TryAgain": "rota.errors",
     "Worker": "rota.dialects.tasks.worker",
     "current_job": "rota.sdk.tasks.current_job",
     "group": "rota.sdk.tasks.flow",

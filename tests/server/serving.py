@@ -16,7 +16,7 @@ from rota.server.api import Api, HealthCheck, ServerOptions
 from rota.server.app import make_app
 from rota.store import Store
 
-KEY = "chosen"
+KEY = "chosen-by-a-person-42"
 BASE = "http://127.0.0.1"
 BEARER = {"Authorization": f"Bearer {KEY}"}
 UNLIMITED = ServerOptions(rate_limit=0, wrong_keys_per_s=0)

@@ -22,7 +22,8 @@ from rota.server.connection.limits import MAX_CONNECTIONS
 from rota.server.connection.unread import UnreadAnswers
 from rota.server.gate.names import Names
 from rota.server.gate.proxies import Proxies
-from rota.server.log_feeds import LogFeeds
+from rota.server.live_logs.feeds import LogFeeds
+from rota.server.live_logs.seats import Seats
 from rota.server.operations import Operation
 from rota.settings import Settings
 from rota.settings.section import Section
@@ -32,6 +33,8 @@ HealthCheck = Callable[[], str | None]
 """None when all is well, else what is wrong, in one line."""
 Answer = TypeVar("Answer")
 _THREADS = 8
+MAX_FOLLOWERS_PER_KEY = 300
+"""Live logs at a time of one key: others are to have some, too."""
 
 
 class ServerOptions(Struct, frozen=True, kw_only=True):
@@ -51,6 +54,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     """Addresses and networks that are believed when they say for whom they ask."""
     max_followers: int = MAX_CONNECTIONS // 2
     """Live logs at a time: a connection that follows one stays, and others need connections too."""
+    max_followers_per_key: int = MAX_FOLLOWERS_PER_KEY
 
 
 class Requests:
@@ -101,6 +105,7 @@ class Api:
         self.wrong_keys = RateLimit(engine.clock, per_second=self.options.wrong_keys_per_s, burst=WRONG_KEYS_AT_ONCE)
         self._threads = ThreadPoolExecutor(_THREADS, "rota-api")
         self.log_feeds = LogFeeds(engine.store, self.in_thread)
+        self.seats = Seats(self.options.max_followers, self.options.max_followers_per_key)
 
     async def in_thread(self, function: Callable[..., Answer], *arguments: object) -> Answer:
         """Call something that asks the store, without stopping the loop."""

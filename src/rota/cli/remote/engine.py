@@ -169,7 +169,7 @@ class RemoteJobs(JobChanges):
     """Jobs are changed there, one after another."""
 
     def __init__(self, engine: Engine, server: Server) -> None:
-        super().__init__(engine.store, engine.clock, engine.flows)
+        super().__init__(engine.store, engine.clock, take_flows=engine.outbox.take_flows)
         self._server = server
 
     def cancel_each(self, job_ids: Sequence[str]) -> list[CancelAnswer]:
@@ -198,7 +198,7 @@ class RemoteQueues(Queues):
     """Queues are paused and resumed there."""
 
     def __init__(self, engine: Engine, server: Server) -> None:
-        super().__init__(engine.store, engine.definitions, engine.clock)
+        super().__init__(engine.store, engine.definitions, engine.clock, take_flows=engine.outbox.take_flows)
         self._server = server
 
     def pause(self, name: str) -> NodeType:
