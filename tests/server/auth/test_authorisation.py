@@ -69,6 +69,8 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/nodes/{uuid}": ("nodes:r", ALL),
     "POST /api/nodes/{uuid}/drain": ("nodes:w", CHANGE),
     "GET /api/audit": ("audit:r", DEFINE),
+    "GET /api/doctor": ("audit:r", DEFINE),
+    "POST /api/doctor": ("types:w", DEFINE),
     "GET /api/keys": ("keys:w", DEFINE),
     "POST /api/keys": ("keys:w", DEFINE),
     "DELETE /api/keys/{key}": ("keys:w", DEFINE),

@@ -198,7 +198,7 @@ REQUESTS: dict[str, Request] = {
     **dict.fromkeys(["show_node_type", "delete_node_type", "pause_queue", "resume_queue"], NODE_TYPE),
     "put_node_type": node_type_request,
     **dict.fromkeys(["diff_definitions", "apply_definitions"], lambda house: Asked(body=file_body(house))),
-    "list_keys": nothing,
+    **dict.fromkeys(["list_keys", "examine_installation", "repair_installation"], nothing),
     "create_key": lambda house: Asked(body=key_body(house)),
     "revoke_key": about("key", House.key),
     **dict.fromkeys(

@@ -31,6 +31,10 @@ def backup(target: Target, *, file: Path, replace: bool) -> None:
     FILE is a SQLite store, which can be looked at with --store sqlite:///FILE. What runs at the moment waits there to
     be run again.
     """
+    if target.is_remote:
+        raise click.UsageError(
+            "a copy reads a whole store; call it where the store is, with --store or without ROTA_SERVER"
+        )
     _check_name(file)
     if file.exists() and not replace:
         raise Conflict(f"{file} is there already; name another, or give --replace")
@@ -52,7 +56,7 @@ def restore(target: Target, *, file: Path) -> None:
     """Bring everything of the backup FILE into the store, which must be empty. What ran when the backup was made is run
     again as soon as nodes are started."""
     _check_name(file)
-    url = store_url(target.settings())
+    url = store_url(target.settings(because="a copy writes a whole store"))
     with _opened_backup(file) as source, closing(open_store(url)) as store:
         copied = _copy(source, store, "Restore", f"backup {file.absolute()}")
     _answer(target.as_json, copied, mask_url(url))

@@ -60,7 +60,7 @@ class RemoteEngine(Engine):
 
     def __init__(self, client: Client, store: RemoteStore, clock: SystemClock, event_types: tuple[str, ...]) -> None:
         super().__init__(cast(Store, store), clock, event_types=event_types)
-        server = Server(client, store)
+        self.server = server = Server(client, store)
         self.definitions = RemoteDefinitions(self, server)
         self.intake = RemoteIntake(self, server)
         self.jobs = RemoteJobs(self, server)
