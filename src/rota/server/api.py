@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -18,20 +18,24 @@ from rota.engine.events.event_batcher import EventBatcher
 from rota.engine.jobs.enqueue_batcher import EnqueueBatcher
 from rota.engine.observation.counters import Counters
 from rota.model.job import Job
-from rota.server.answers import Refusal
 from rota.server.bodies.room import BodyRoom
 from rota.server.connection.limits import MAX_CONNECTIONS
 from rota.server.connection.unread import UnreadAnswers
 from rota.server.gate.names import Names
 from rota.server.gate.proxies import Proxies
-from rota.server.log_feeds import LogFeeds
+from rota.server.live_logs.feeds import LogFeeds
+from rota.server.live_logs.seats import Seats
 from rota.server.operations import Operation
+from rota.settings import Settings
+from rota.settings.section import Section
 from rota.shapes.jobs import JobShape, job_shape, progress_of_jobs
 
 HealthCheck = Callable[[], str | None]
 """None when all is well, else what is wrong, in one line."""
 Answer = TypeVar("Answer")
 _THREADS = 8
+MAX_FOLLOWERS_PER_KEY = 300
+"""Live logs and pages at a time of one key: others are to have some, too."""
 
 
 class ServerOptions(Struct, frozen=True, kw_only=True):
@@ -51,6 +55,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     """Addresses and networks that are believed when they say for whom they ask."""
     max_followers: int = MAX_CONNECTIONS // 2
     """Live logs and live pages at a time: a connection that follows one stays, and others need connections too."""
+    max_followers_per_key: int = MAX_FOLLOWERS_PER_KEY
 
 
 class Requests:
@@ -67,9 +72,20 @@ class Api:
     """One server of an installation."""
 
     def __init__(
-        self, engine: Engine, *, keys: KeyRing, health: HealthCheck, options: ServerOptions | None = None
+        self,
+        engine: Engine,
+        *,
+        keys: KeyRing,
+        health: HealthCheck,
+        options: ServerOptions | None = None,
+        sections: Sequence[Section] = (),
+        settings: Settings | None = None,
     ) -> None:
         self.engine = engine
+        self.settings = settings or Settings()
+        """Those of the process, for whoever examines it."""
+        self.sections = sections
+        """What dialects read of a file of definitions."""
         self.options = options or ServerOptions()
         self.names = Names(self.options.bound_to, self.options.allowed_hosts)
         self.proxies = Proxies(self.options.trusted_proxies)
@@ -92,8 +108,7 @@ class Api:
         self.wrong_keys = RateLimit(engine.clock, per_second=self.options.wrong_keys_per_s, burst=WRONG_KEYS_AT_ONCE)
         self._threads = ThreadPoolExecutor(_THREADS, "rota-api")
         self.log_feeds = LogFeeds(engine.store, self.in_thread)
-        self.screens = 0
-        """Open pages of the dashboard that are kept up to date."""
+        self.seats = Seats(self.options.max_followers, self.options.max_followers_per_key)
         self.stopping = asyncio.Event()
         """Set when streams are to end."""
 
@@ -107,13 +122,6 @@ class Api:
         """The server stops: whoever follows a log or a page is let go."""
         self.stopping.set()
         self.log_feeds.close()
-
-    def check_room_for_stream(self) -> None:
-        """Refuse one stream too many: each keeps its connection."""
-        if self.log_feeds.followers + self.screens >= self.options.max_followers:
-            raise Refusal(
-                503, "too many live logs and pages are followed on this server; try again later", {"Retry-After": "5"}
-            )
 
     def close(self) -> None:
         """Give up the threads, after what is under way."""

@@ -97,7 +97,6 @@ def test_those_with_the_same_rights_share_one_rendering(api: Api) -> None:
         followers = [topics.follow(screens) for _ in range(50)]
         shown = [await next_of(one) for one in followers]
         assert len(screens._screens) == 1
-        assert api.screens == 50
         assert all(one == shown[0] for one in shown)
         other = topics.follow(screens, VIEWER)
         await next_of(other)
@@ -106,7 +105,7 @@ def test_those_with_the_same_rights_share_one_rendering(api: Api) -> None:
         assert len(screens._screens) == 3, "another key may see other things, and another query is another page"
         for one in (*followers, other, elsewhere):
             await one.aclose()
-        assert (screens._screens, api.screens) == ({}, 0), "nobody looks, so nothing is asked"
+        assert screens._screens == {}, "nobody looks, so nothing is asked"
 
     asyncio.run(live())
     api.close()
@@ -183,7 +182,7 @@ def test_a_jobs_log_goes_along_with_its_page(admin: TestClient, api: Api) -> Non
         assert b'"next":3' in shown
         assert b"<after>" not in shown
         await events.aclose()  # type: ignore[attr-defined]
-        assert (api.screens, api.log_feeds.followers) == (0, 0)
+        assert api.log_feeds.followers == 0
 
     asyncio.run(live())
 
@@ -235,12 +234,11 @@ def test_a_viewer_follows_what_a_viewer_sees(admin: TestClient, api: Api) -> Non
 
 def test_streams_leave_connections_to_others(kept: Store) -> None:
     api = make_api(kept, options=ServerOptions(max_followers=1, wrong_keys_per_s=0))
-    api.screens = 1
+    api.seats.take("somebody")
     with served(api) as client:
         refused = client.get("/live?at=/jobs")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
         assert client.get("/jobs", headers=HTML).status_code == 200
-    api.screens = 0
 
 
 def every_part() -> list[Any]:

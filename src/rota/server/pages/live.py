@@ -14,7 +14,7 @@ from rota.engine.access.keys.access import Caller, Scope
 from rota.errors import RotaError
 from rota.server.answers import Refusal
 from rota.server.api import Api
-from rota.server.log_feeds import within
+from rota.server.live_logs.feeds import within
 from rota.server.pages.asking import Asking
 from rota.server.pages.page import Page, Visit, part_id
 from rota.server.pages.rendering import render_parts
@@ -55,11 +55,9 @@ class Screens:
         if screen is None:
             screen = self._screens[key] = _Screen(self._api, page, visit, caller)
         screen.followers += 1
-        self._api.screens += 1
         return screen
 
     def _leave(self, key: _Key, screen: "_Screen") -> None:
-        self._api.screens -= 1
         screen.followers -= 1
         if not screen.followers:
             screen.stop()

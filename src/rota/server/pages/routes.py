@@ -3,7 +3,7 @@
 from urllib.parse import unquote, urlsplit
 
 from starlette.datastructures import Headers, QueryParams
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -12,6 +12,7 @@ from rota.server.answers import Refusal, error_answer
 from rota.server.api import Api
 from rota.server.bodies.decoding import decode_path
 from rota.server.gate.path_slashes import with_slashes_apart
+from rota.server.live_logs.seats import LiveAnswer
 from rota.server.pages.endpoint import PageEndpoint, visitor
 from rota.server.pages.live import Screens
 from rota.server.pages.log_text import LogText
@@ -83,14 +84,14 @@ class _Live:
             caller, _ = await visitor(self._api, scope, headers)
             query = QueryParams(scope["query_string"])
             page, visit = self._meant(query.get("at", "/")[:_LONGEST_AT])
-            self._api.check_room_for_stream()
+            stream = Stream(self._api, self._screens, page, visit)
+            after = _number(query.get("after", ""))
+            events = stream.events(query.get("at", "/"), after, caller=caller, headers=headers)
+            return LiveAnswer(events, EVENT_STREAM, self._api.seats, caller.name)
         except Refusal as refusal:
             return error_answer(refusal.status, str(refusal), refusal.headers)
         except RotaError as error:
             return error_answer(status_of(error), str(error))
-        stream = Stream(self._api, self._screens, page, visit)
-        events = stream.events(query.get("at", "/"), _number(query.get("after", "")), caller=caller, headers=headers)
-        return StreamingResponse(events, media_type=EVENT_STREAM)
 
     def _meant(self, at: str) -> tuple[Page, Visit]:
         """The page at a path, and the look at it."""

@@ -13,7 +13,7 @@ from rota.model.node import DEAD_AFTER_MS
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.server.routes.queues import queue_shapes
-from rota.shapes.jobs import QueueShape
+from rota.shapes.nodes import QueueShape
 from rota.shapes.schedules import ScheduleShape, schedule_shape
 from rota.store.contract.jobs import JobQuery
 from rota.store.contract.queues import STATS_STEP_MS, Stats
