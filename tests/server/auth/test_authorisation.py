@@ -128,6 +128,7 @@ PAGES = {
     "/job-types": "types:r",
     "/job-types/{job_type}": "types:r",
     "/audit": "audit:r",
+    "/keys": "keys:w",
 }
 """Page to the scope without which it is refused; other rights only add to it."""
 BESIDE_PAGES = {"/sign-in", "/sign-out", "/live", "/static/{version}/{name}"}

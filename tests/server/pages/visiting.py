@@ -114,5 +114,6 @@ def furnish(admin: TestClient, api: Api, name: str = "report", text: str = "hell
             "/job-types": "/job-types",
             "/job-types/{job_type}": f"/job-types/{command}",
             "/audit": "/audit",
+            "/keys": "/keys",
         }
     )

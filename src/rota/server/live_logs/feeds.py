@@ -15,7 +15,7 @@ from rota.server.live_logs.latest import Latest, Line, letters_per_feed, lines_o
 from rota.store.contract.store import Store
 
 FIRST_PAUSE_S = 0.02
-LONGEST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 0.2
 _PAGE = 200
 
 InThread = Callable[..., Awaitable[Any]]

@@ -1,4 +1,4 @@
-"""How many live logs and live pages there may be: a connection that follows one stays, and others need connections too."""
+"""How many live logs and pages there may be: a connection that follows one stays, and others need connections too."""
 
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ class Seats:
         if self._taken[who] >= self._most_per_key:
             raise Refusal(
                 429,
-                f"the key {who!r} follows {self._most_per_key} live logs and pages already, which is the most; end one first",
+                f"the key {who!r} follows {self._most_per_key} live logs and pages already; end one first",
                 _RETRY_AFTER,
             )
         if self.taken >= self._most:

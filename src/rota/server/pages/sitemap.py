@@ -7,6 +7,7 @@ from rota.server.pages.screens import (
     job,
     job_types,
     jobs,
+    keys,
     nodes,
     overview,
     queues,
@@ -72,6 +73,7 @@ PAGES: tuple[Page, ...] = (
         template="job_type",
         parts=("jobs",),
     ),
+    Page(path="/keys", section="Keys", gather=keys.gather, template="keys", parts=keys.PARTS),
     Page(path="/audit", section="Audit log", gather=audit.gather, template="audit", parts=audit.PARTS),
 )
 NAVIGATION = (
@@ -84,4 +86,5 @@ NAVIGATION = (
     Entry("Nodes", "/nodes", "n", "list_nodes", True),
     Entry("Job types", "/job-types", "t", "list_job_types", True),
     Entry("Audit log", "/audit", "a", "list_audit", True),
+    Entry("Keys", "/keys", "k", "list_keys", True),
 )

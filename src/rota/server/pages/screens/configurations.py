@@ -47,4 +47,4 @@ def gather_what_if(asking: Asking, visit: Visit) -> Context:
 
 
 def _now_text(asking: Asking) -> str:
-    return as_datetime(asking.now).isoformat(timespec="minutes").partition("+")[0]
+    return as_datetime(asking.now).isoformat(timespec="seconds").partition("+")[0]

@@ -41,7 +41,16 @@ const Rota = (() => {
       return;
     }
     toast(element.dataset.done || "Done.");
+    reveal(element, said);
     await refresh();
+  }
+
+  // What is shown this once, in the form that asked for it.
+  function reveal(form, said) {
+    const place = form.dataset.reveal && find("[data-revealed]", form);
+    if (!place) return;
+    place.textContent = said[form.dataset.reveal];
+    place.hidden = false;
   }
 
   // `data-call="POST /api/..."`, and perhaps `data-body`, `data-confirm`, `data-done`, `data-then`.
@@ -129,8 +138,8 @@ const Rota = (() => {
   async function changeAll(word, filter) {
     const path = `/api/jobs/${word}`;
     const counted = await call("POST", path, JSON.stringify({ ...filter, dry_run: true }));
-    const count = `${counted.more ? "at least " : ""}${counted.changed.toLocaleString("en")}`;
-    if (!counted.changed) return toast(`No job that matches can be changed so (${counted.matched} looked at).`);
+    const count = `${counted.more ? "at least " : ""}${counted.matched.toLocaleString("en")}`;
+    if (!counted.matched) return toast(`No job that matches can be changed so: there is none to ${word}.`);
     if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${count} jobs, all that match?`))) return;
     let changed = 0, said;
     do {

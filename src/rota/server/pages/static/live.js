@@ -17,10 +17,16 @@
     stream.addEventListener("log", (event) => {
       document.dispatchEvent(new CustomEvent("rota:log", { detail: JSON.parse(event.data) }));
     });
-    stream.addEventListener("signed-out", () => { location.href = "/sign-in"; });
+    stream.addEventListener("signed-out", leave);
     stream.addEventListener("open", () => { document.body.dataset.stream = "open"; });
     // The browser would begin again with the same lines: so we do, behind those that are here.
     stream.addEventListener("error", () => { close(); setTimeout(keep, 2000); });
+  }
+
+  // A key that was just made ends the ones before it, and must be read before the page goes.
+  function leave() {
+    if (Rota.find("[data-revealed]:not([hidden])")) Rota.toast("Signed out: sign in with the new key.", true);
+    else location.href = "/sign-in";
   }
 
   function close() {
