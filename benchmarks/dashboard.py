@@ -110,7 +110,7 @@ async def times_of_pages(url: str, folder: str) -> dict[str, float]:
     load = Load(server.port)
     try:
         await server.ready(load)
-        made = await load.ask(load.request("POST", "/api/job_types", {"name": "nothing", "executor": "log"}))
+        made = await load.ask(load.request("POST", "/api/job_types", {"name": "ended", "executor": "log"}))
         store = open_store(url)
         queue = next(one.uuid for one in store.list_node_types() if one.name == "default")
         fill_history(store, queue, msgspec.json.decode(made)["uuid"])

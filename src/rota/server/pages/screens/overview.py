@@ -40,6 +40,7 @@ def throughput(stats: Any, now: int) -> list[list[int]]:
 
 
 def _waits(durations: Any) -> list[list[float]]:
-    """For a chart: when jobs ended, and how many seconds they had waited and run."""
+    """For a chart of powers of ten: when jobs ended, and how many seconds they had waited and run, at least 0.001."""
     jobs = durations["jobs"] if durations else []
-    return [[one["time"] / 1000 for one in jobs], *([one[what] / 1000 for one in jobs] for what in ("wait", "run"))]
+    lengths = ([max(one[what], 1) / 1000 for one in jobs] for what in ("wait", "run"))
+    return [[one["time"] / 1000 for one in jobs], *lengths]

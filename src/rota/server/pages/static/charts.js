@@ -24,7 +24,8 @@
     const at = new Date(s * 1000);
     return `${two(at.getHours())}:${two(at.getMinutes())}${step < 60 ? `:${two(at.getSeconds())}` : ""}`;
   });
-  const seconds = (_, ticks) => ticks.map((s) => (s >= 60 ? `${s / 60} min` : s >= 1 || s === 0 ? `${s} s` : `${s * 1000} ms`));
+  const short = (s) => (s < 1 ? `${Math.round(s * 1000)} ms` : s < 60 ? `${+s.toFixed(1)} s` : `${+(s / 60).toFixed(1)} min`);
+  const seconds = (_, ticks) => ticks.map((s) => (s === null ? "" : short(s)));
   const whole = (_, ticks) => ticks.map((n) => (Number.isInteger(n) ? n.toLocaleString("en") : ""));
 
   function faint(name) { return colour(name).replace("rgb(", "rgba(").replace(")", ", .16)"); }
@@ -39,7 +40,7 @@
         { stroke: colour("k-bad"), fill: faint("k-bad"), width: 1.5, points: { show: false } }],
     }),
     latency: () => ({
-      scales: { y: { range: (_, low, high) => [0, Math.max(high, 0.01) * 1.05] } },
+      scales: { y: { distr: 3, log: 10 } },  // from a millisecond to hours: each step is ten times the one below
       axes: [axis(clock, 28), axis(seconds, 54)],
       series: [{}, dots("k-wait"), dots("k-run")],
     }),
