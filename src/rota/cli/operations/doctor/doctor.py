@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from rota.cli.operations.doctor.finding import Finding, Level, ok, problem, warning
+from rota.cli.operations.doctor.kafka_checks import check_kafka
 from rota.cli.operations.doctor.key_checks import check_keys
 from rota.cli.operations.doctor.machine_checks import check_machine
 from rota.cli.operations.doctor.record_checks import check_records
@@ -55,6 +56,9 @@ def _summary(findings: Sequence[Finding]) -> str:
 
 def _examine(target: Target, settings: Settings, *, forgets: bool, sets_back: bool) -> Iterator[Finding]:
     yield from check_machine(settings)
+    yield from check_kafka(settings)
+    if settings.kafka and settings.source_of("store") == "default":
+        return  # jobs and schedules are in memory then
     path = store_file(settings.store)
     if path is not None and not path.exists():
         yield warning("store", f"there is no store at {path} yet", "rota up makes one; --store names another")
