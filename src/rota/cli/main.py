@@ -21,6 +21,7 @@ from rota.cli.lazy_group import LazyGroup, Verb
 from rota.dialects.registry import DIALECTS
 from rota.errors import RotaError
 from rota.host.last_resort import LEAVE_S, LastResort, has_lasting_threads
+from rota.host.terminal import visible
 
 USAGE = 2
 INTERRUPTED = 130
@@ -73,7 +74,7 @@ _OWN_SECTIONS = {
         "top": Verb("rota.cli.operations.top:top", "Watch queues, nodes and running jobs."),
         "audit": Verb("rota.cli.operations.audit:audit", "Show who changed what."),
         "key": Verb("rota.cli.operations.key:key", "Make, list and revoke API keys."),
-        "doctor": Verb("rota.cli.operations.doctor.doctor:doctor", "Look for problems and say how to fix them."),
+        "doctor": Verb("rota.cli.operations.doctor:doctor", "Look for problems and say how to fix them."),
         "backup": Verb("rota.cli.operations.copies:backup", "Copy everything into a file, also while nodes run."),
         "restore": Verb("rota.cli.operations.copies:restore", "Bring a backup into an empty store."),
         "migrate": Verb("rota.cli.operations.copies:migrate", "Bring everything to another store."),
@@ -133,7 +134,7 @@ def _usage_error(error: click.ClickException) -> int:
 def _say(message: str, exit_code: int) -> int:
     if os.environ.get("ROTA_DEBUG", "") not in ("", "0"):
         traceback.print_exc()
-    click.echo(f"error: {message}", err=True)
+    click.echo(f"error: {visible(message)}", err=True)
     return exit_code
 
 

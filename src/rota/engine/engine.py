@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rota.clock import Clock, NodeClock, SystemClock
+from rota.engine.access.keys.keys import Keys
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.file import FileDefinitions
 from rota.engine.events.configurations import Configurations
@@ -53,15 +54,16 @@ class Engine:
         self.definitions = Definitions(store, self.executors)
         self.intake = Intake(store, self.definitions, clock)
         self.flows = Flows(store, self.intake)
-        self.jobs = JobChanges(store, clock, self.flows)
-        self.queues = Queues(store, self.definitions, clock)
         self.schedules = Schedules(store, self.definitions, self.intake, clock)
         self.program_schedules = ProgramSchedules(store, self.definitions, self.schedules)
         self.backfills = Backfills(store, self.definitions, self.schedules, clock)
         self.events = Events(store, self.definitions, clock, retention_ms=event_retention_ms, observers=self.observers)
         self.outbox = Outbox(store, self.definitions, self.events, self.flows, self.intake.flow_queues)
+        self.jobs = JobChanges(store, clock, take_flows=self.outbox.take_flows)
+        self.queues = Queues(store, self.definitions, clock, take_flows=self.outbox.take_flows)
         self.configurations = Configurations(store, self.definitions, clock)
         self.file = FileDefinitions(store, self.definitions, self.schedules, self.configurations)
+        self.keys = Keys(store, clock)
         self.topics = Topics(store)
         self.light: SharedScheduler | None = None
         """Who keeps the light scheduler's definitions where the store does not: Kafka. The host sets it."""

@@ -59,6 +59,8 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/node_types/{node_type}": ("types:r", ALL),
     "POST /api/node_types/{node_type}": ("types:w", DEFINE),
     "DELETE /api/node_types/{node_type}": ("types:w", DEFINE),
+    "POST /api/definitions/diff": ("types:w", DEFINE),
+    "POST /api/definitions/apply": ("types:w", DEFINE),
     "POST /api/node_types/{node_type}/pause": ("queues:w", CHANGE),
     "POST /api/node_types/{node_type}/resume": ("queues:w", CHANGE),
     "GET /api/queues": ("queues:r", ALL),
@@ -67,6 +69,11 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/nodes/{uuid}": ("nodes:r", ALL),
     "POST /api/nodes/{uuid}/drain": ("nodes:w", CHANGE),
     "GET /api/audit": ("audit:r", DEFINE),
+    "GET /api/doctor": ("audit:r", DEFINE),
+    "POST /api/doctor": ("types:w", DEFINE),
+    "GET /api/keys": ("keys:w", DEFINE),
+    "POST /api/keys": ("keys:w", DEFINE),
+    "DELETE /api/keys/{key}": ("keys:w", DEFINE),
     "GET /api/topics": ("sched:r", ALL),
     "GET /api/topics/{topic}": ("sched:r", ALL),
     "GET /api/cron": ("sched:r", ALL),
@@ -94,12 +101,13 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "DELETE /api/configurations/{name}": ("config:w", CHANGE),
     "POST /api/configurations/{name}/dry_run": ("events:w", CHANGE),
     "POST /api/events/dry_run": ("events:w", CHANGE),
+    "POST /api/events": ("events:w", CHANGE),
     "POST /events": ("events:w", CHANGE),
 }
 """Operation to the scope that it needs, and the roles that have it."""
 SCOPES = [
     *("jobs:r", "jobs:w", "types:r", "types:w", "queues:r", "queues:w", "nodes:r", "nodes:w"),
-    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r", "audit:r"),
+    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r", "audit:r", "keys:w"),
 ]
 ROLES = ["viewer", "operator", "admin"]
 
@@ -245,7 +253,7 @@ def test_what_runs_is_defined_by_admins_only_also_within_a_configuration(clients
 def test_admins_only_say_when_an_event_was_received(clients: dict[str, TestClient]) -> None:
     event = {"eventType": "FILE", "eventTimestamp": "2026-01-01T00:00:00", "eventResourceId": "/in"}
 
-    for path in ("/events", "/api/events/dry_run"):
+    for path in ("/events", "/api/events", "/api/events/dry_run"):
         refused = clients["operator"].post(path, json=event, params={"received_at": 5})
         assert (refused.status_code, refused.json()["error"]) == (
             403,

@@ -12,7 +12,7 @@ into the store when something is first enqueued, and when a worker of the app st
 gone.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rota.engine.engine import Engine
     from rota.engine.executors.registry import ExecutorRegistry
     from rota.host.host import Host
+    from rota.model.schedules.request import ScheduleRequest
     from rota.settings import Settings
 
 
@@ -54,12 +55,13 @@ class TaskDecorator:
 class Rota:
     """The app of a Python program. It may be used from any thread; making one asks nobody."""
 
-    def __init__(self, url: str | None = None, *, name: str | None = None) -> None:
+    def __init__(self, url: str | None = None, *, name: str | None = None, keeps: bool = False) -> None:
         """`url` is that of the store; without it, the environment or the configuration file names one. `name` tells
-        apps on one store apart; without it, it is that of the module that makes the app."""
+        apps on one store apart; without it, it is that of the module that makes the app. With `keeps`, a worker removes
+        no task that is gone from the code: for a program that makes tasks as it goes."""
         self.name = check_name("name", caller_module(1) if name is None else name)
         self._connection = Connection(url)
-        self._registry = TaskRegistry(self.name, self._connection)
+        self._registry = TaskRegistry(self.name, self._connection, keeps=keeps)
         self._host: Host | None = None
 
     def __repr__(self) -> str:
@@ -84,6 +86,11 @@ class Rota:
         self._registry.add(plan, function)
         return TaskFunction(self._registry, function, plan, parameters)
 
+    def add_schedules(self, source: "Callable[[], Sequence[ScheduleRequest]]") -> None:
+        """Schedules of tasks that say more than `cron` and `every` can. The source is asked whenever the tasks are
+        brought into the store."""
+        self._registry.schedule_sources.append(source)
+
     def handle(self, job_id: str) -> Handle[Any]:
         """The handle of a job that was enqueued before, perhaps by another process."""
         return Handle(self._connection, job_id)
@@ -107,6 +114,10 @@ class Rota:
         self._registry.ensure_declared()
         self._registry.provide_functions(executors)
 
+    def provide_definitions(self) -> None:
+        """Bring the tasks into the store: for whoever makes schedules of them."""
+        self._registry.ensure_declared()
+
     def close(self) -> None:
         """Give up the connections to the store; the next use opens them again."""
         self._connection.close()
@@ -119,16 +130,36 @@ class Rota:
     ) -> None:
         self.close()
 
-    def run_worker(self, *, burst: bool = False, queue: str | None = None, threads: int | None = None) -> None:
+    def run_worker(
+        self, *, burst: bool = False, queue: str | None = None, threads: int | None = None, echo: bool = False
+    ) -> None:
         """Run jobs of a queue in this process, and fire schedules, until a signal or `stop_worker` ends it; with
-        `burst` only jobs, until none is left. `threads` says how many run at a time."""
+        `burst` only jobs, until none is left. `threads` says how many run at a time. What they print is in their logs;
+        with `echo` it is printed too."""
         with self.worker(self._connection.settings({"node_type": queue, "thread_count": threads}), burst=burst) as host:
             host.may_end_process = False
+            _echo(echo)
             self._host = host
             try:
                 host.run(lambda: None)
             finally:
                 self._host = None
+
+    async def serve_worker(self, *, queue: str | None = None, threads: int | None = None, echo: bool = False) -> None:
+        """The same as `run_worker` within a program that has a loop, on which `async def` tasks run. Signals are the
+        program's own matter; `stop_worker` ends it."""
+        import asyncio
+        from contextlib import ExitStack
+
+        settings = self._connection.settings({"node_type": queue, "thread_count": threads})
+        with ExitStack() as stack:
+            self._host = await asyncio.to_thread(stack.enter_context, self.worker(settings, burst=False))
+            _echo(echo)
+            try:
+                await self._host.serve()
+            finally:
+                self._host = None
+                await asyncio.to_thread(stack.close)
 
     def stop_worker(self) -> None:
         """Let `run_worker` come to its end, which may be in another thread. Running jobs may end."""
@@ -142,3 +173,9 @@ class Rota:
 
         self._connection.use(settings)
         return hosted_tasks(self._registry, settings, burst=burst)
+
+
+def _echo(echoes: bool) -> None:
+    from rota.engine.executors.python.job_context import echo_prints
+
+    echo_prints(echoes)

@@ -34,6 +34,10 @@ class TaskOptions(TypedDict, total=False):
     """How often it runs by itself, instead of `cron`."""
     tz: str | tzinfo
     """The zone of `cron`."""
+    rate: str
+    """How many may start within a period, whatever the worker: `10/m`, `100/90s`."""
+    rate_key: str
+    """What the rate is for: `{customer}` has a rate for each value of that argument; a plain name is shared."""
     process: bool
     """Run it in a process of its own, where it can be killed."""
 
@@ -50,6 +54,12 @@ class CallOptions(TypedDict, total=False):
     """While a live job has this key, no other is made."""
     timeout: Duration
     retries: int | RetryPolicy
+    queue: str
+    """The node type whose workers run it, instead of the task's own."""
+    expires: Duration | datetime
+    """A job that has not begun by then is cancelled instead."""
+    id: str
+    """A UUID of your own for the job: enqueueing it again makes no second one."""
 
 
 def refuse_unknown(given: Mapping[str, object], known: type) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from rota.engine.access.keys.access import Scope
-from rota.engine.events.explaining import evaluations_of, explanation_of
+from rota.engine.events.explaining import evaluations_of
 from rota.engine.events.request import read_event
 from rota.model.events.configuration import MAX_LIFE_S, ClockKind, Late, Match
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
@@ -13,18 +13,17 @@ from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.server.routes.events import NewEvent, Outcome, Text
+from rota.server.routes.pages import read_page
 from rota.shapes import fields
-from rota.shapes.events import (
-    ConfigurationShape,
+from rota.shapes.configurations import ConfigurationShape, configuration_shape
+from rota.shapes.evaluations import (
     EvaluationShape,
     ExplanationShape,
-    ValidationShape,
-    configuration_shape,
     evaluation_shape,
     explanation_shape,
     preview_shape,
-    validation_shape,
 )
+from rota.shapes.events import ValidationShape, validation_shape
 from rota.shapes.why import WhyShape, why_shape
 from rota.store.contract.events import ConfigurationEntry
 
@@ -75,7 +74,7 @@ class LimitQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class ConfigurationList(Struct, frozen=True):
-    """A page of configurations, by name."""
+    """A page of configurations, by name. It may be short and still have a cursor."""
 
     configurations: list[ConfigurationShape]
     cursor: str | None
@@ -96,8 +95,12 @@ class ValidationList(Struct, frozen=True):
 @routes.get("/api/configurations", needs=Scope.EVENTS_READ, query=PageQuery, answer=ConfigurationList)
 def list_configurations(api: Api, call: Call[None, PageQuery]) -> ConfigurationList:
     """A page of configurations, by name."""
-    page = api.engine.store.list_configurations(limit=call.query.limit, cursor=call.query.cursor)
-    return ConfigurationList([_shape(api, entry) for entry in page.entries], page.cursor)
+
+    def read(step: int, cursor: str | None) -> tuple[list[ConfigurationShape], str | None]:
+        page = api.engine.store.list_configurations(limit=step, cursor=cursor)
+        return [_shape(api, entry) for entry in page.entries], page.cursor
+
+    return ConfigurationList(*read_page(read, limit=call.query.limit, cursor=call.query.cursor))
 
 
 @routes.post(
@@ -144,9 +147,7 @@ def delete_configuration(api: Api, call: Call[None, None]) -> DoneTo:
 @routes.get("/api/configurations/{name}/explain", needs=Scope.EVENTS_READ, answer=ExplanationShape, errors=(404,))
 def explain_configuration(api: Api, call: Call[None, None]) -> ExplanationShape:
     """Why it fired or did not: one sentence and the matrix; what is missing, and what expires next."""
-    entry = api.engine.configurations.find(call.path["name"])
-    found = explanation_of(api.engine.store, entry, api.engine.clock.now())
-    return explanation_shape(entry.configuration.name, found)
+    return explanation_shape(*api.engine.configurations.explain(call.path["name"]))
 
 
 @routes.get("/api/configurations/{name}/why", needs=Scope.EVENTS_READ, answer=WhyShape, errors=(404,))

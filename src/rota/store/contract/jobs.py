@@ -60,9 +60,11 @@ class Wait(Struct, frozen=True):
     """What a queued job waits behind."""
 
     ahead: int
-    """Jobs that are given out before it: ready ones, or, if it is blocked, those that wait for the same lock."""
+    """Jobs that are given out before it: ready ones, or those that wait for the same lock or rate."""
     lock_holder: str | None = None
     """The running job that holds its lock."""
+    limited_until: int | None = None
+    """If its rate is used up: when the next job with its rate key may start. Those ahead wait for the same rate."""
 
 
 MOST_AHEAD = 100_000
@@ -120,7 +122,7 @@ class JobStore(Protocol):
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         """Cancel waiting jobs at once; mark running ones, so that their nodes hear of it. One answer per id, in
-        order."""
+        order. The ends of waiting ones are told as those of `finish_jobs` are."""
         ...
 
     def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
