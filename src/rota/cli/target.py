@@ -44,7 +44,12 @@ class Target:
     @property
     def is_named(self) -> bool:
         """Whether the command line or the environment says which installation is meant."""
-        return self._store is not None or self._chosen_server() is not None
+        return self._store is not None or self.is_remote
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is behind a server."""
+        return self._chosen_server() is not None
 
     @property
     def named_store(self) -> str | None:

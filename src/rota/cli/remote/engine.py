@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 
 from rota.cli.remote.events import RemoteConfigurations, RemoteEvents
 from rota.cli.remote.files import RemoteFile
+from rota.cli.remote.keys import RemoteKeys
 from rota.cli.remote.schedules import RemoteBackfills, RemoteSchedules
 from rota.cli.remote.server import Server
 from rota.cli.remote.store import RemoteStore
@@ -69,6 +70,7 @@ class RemoteEngine(Engine):
         self.events = RemoteEvents(self, server)
         self.configurations = RemoteConfigurations(self, server)
         self.file = RemoteFile(self, server)
+        self.keys = RemoteKeys(self, server)
         self.why = RemoteWhy(self, server)
 
 
