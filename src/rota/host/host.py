@@ -209,7 +209,14 @@ class Host:
             max_followers=max(1, most_connections(self.settings.max_connections) // 2),
         )
         keys = KeyRing(self.engine.store, plan, self.engine.clock)
-        return Api(self.engine, keys=keys, health=self.health, options=options, sections=registry.sections())
+        return Api(
+            self.engine,
+            keys=keys,
+            health=self.health,
+            options=options,
+            sections=registry.sections(),
+            settings=self.settings,
+        )
 
     def _advertised_names(self) -> list[str]:
         """The name under which other instances ask this one."""

@@ -17,6 +17,7 @@ from rota.sdk.shapes import (
     Job,
     JobPage,
     JobType,
+    JobTypePage,
     LogPage,
     Node,
     NodeType,
@@ -32,9 +33,9 @@ Arguments = Mapping[str, object]
 # -- job types -----------------------------------------------------------------------------------------------------
 
 
-def list_job_types() -> Call[list[JobType]]:
-    """All job types, by name."""
-    return Call(method="GET", path=path_to("job_types"), answer=list[JobType], within="job_types")
+def list_job_types(*, cursor: str | None = None) -> Call[JobTypePage]:
+    """Job types, by name; all of them, unless they are too long for one answer."""
+    return Call(method="GET", path=path_to("job_types"), query=present({"cursor": cursor}), answer=JobTypePage)
 
 
 def get_job_type(uuid: str) -> Call[JobType]:
@@ -52,10 +53,16 @@ def create_job_type(
     timeout: int | str | None = None,
     retries: Mapping[str, int | float] | None = None,
     on_node_death: str | None = None,
+    rate: str | None = None,
+    rate_key: str | None = None,
 ) -> Call[str]:
     """Create a job type; gives its uuid."""
     fields = {"name": name, "executor": executor, "metadata": metadata or {}, "unique": unique, "node_type": node_type}
-    body = fields | {"timeout": timeout} | present({"retries": retries, "on_node_death": on_node_death})
+    body = (
+        fields
+        | {"timeout": timeout}
+        | present({"retries": retries, "on_node_death": on_node_death, "rate": rate, "rate_key": rate_key})
+    )
     return Call(method="POST", path=path_to("job_types"), answer=str, within="uuid", body=body)
 
 
