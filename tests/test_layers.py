@@ -18,6 +18,7 @@ from rota.store.contract.store import Store
 SOURCE = Path(rota.__file__).parent
 
 BELOW: dict[str, set[str]] = {
+    "lazy_names": set(),
     "errors": set(),
     "clock": {"errors"},
     "model": {"errors"},
@@ -34,6 +35,7 @@ SURFACES: dict[str, set[str]] = {
     "dashboard": set(),
     "sdk": {"dialects", "host"},
     "host": {"dialects", "server", "dashboard"},
+    "moving": {"sdk"},
     "cli": {"host", "dialects", "sdk"},
     "testing": {"sdk", "dialects"},
     "": {"sdk", "dialects"},
@@ -74,7 +76,7 @@ READING = {
 }  # fmt: skip
 MAY_WRITE = {"engine", "store", "testing"}
 """The testing tools have a store that stands before another one and fails on demand."""
-JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable", "rota.cli.remote.values"}
+JOB_MAKERS = {"rota.engine.jobs.spec", "rota.store.records.unreadable", "rota.shapes.jobs"}
 """Where a `JobSpec` is made: the door of all jobs, the stand-in for the record of one that nobody can read, and what a
 server tells of one."""
 OWNERSHIP = {"refuse_file_owned", "refuse_for_file"}

@@ -5,11 +5,13 @@ What a program imports from here is loaded when it is first used, so that `impor
 
 from typing import TYPE_CHECKING
 
+from rota.lazy_names import lazy_names
+
 if TYPE_CHECKING:
     from rota.dialects.tasks.entity.task import Task
     from rota.dialects.tasks.scheduler import Scheduler
     from rota.dialects.tasks.worker import Worker
-    from rota.errors import InvalidInput, JobFailed, RotaError
+    from rota.errors import GiveUp, InvalidInput, JobFailed, RotaError, TryAgain
     from rota.model.runs.retry import RetryPolicy
     from rota.sdk.tasks.app import Rota
     from rota.sdk.tasks.current_job import current_job
@@ -21,6 +23,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Flow",
     "FlowHandle",
+    "GiveUp",
     "Handle",
     "InvalidInput",
     "JobFailed",
@@ -29,6 +32,7 @@ __all__ = [
     "RotaError",
     "Scheduler",
     "Task",
+    "TryAgain",
     "Worker",
     "__version__",
     "current_job",
@@ -38,6 +42,7 @@ __all__ = [
 _HOMES = {
     "Flow": "rota.sdk.tasks.flow",
     "FlowHandle": "rota.sdk.tasks.flow_handle",
+    "GiveUp": "rota.errors",
     "Handle": "rota.sdk.tasks.handle",
     "InvalidInput": "rota.errors",
     "JobFailed": "rota.errors",
@@ -46,6 +51,7 @@ _HOMES = {
     "RotaError": "rota.errors",
     "Scheduler": "rota.dialects.tasks.scheduler",
     "Task": "rota.dialects.tasks.entity.task",
+    "TryAgain": "rota.errors",
     "Worker": "rota.dialects.tasks.worker",
     "current_job": "rota.sdk.tasks.current_job",
     "group": "rota.sdk.tasks.flow",
@@ -57,11 +63,4 @@ def __dir__() -> list[str]:
 
 
 if not TYPE_CHECKING:  # type checkers would take every misspelt name for one of ours
-
-    def __getattr__(name: str) -> object:
-        if name not in _HOMES:
-            raise AttributeError(f"module 'rota' has no attribute {name!r}")
-        from importlib import import_module
-
-        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
-        return found
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -6,6 +6,7 @@ RotaError
 ├── NotFound              no such thing
 ├── Conflict              the thing is there, but not in a state that allows this
 ├── JobFailed             the job that was waited for did not succeed
+├── TryAgain, GiveUp      what the code of a job raises to be tried again in its own time, or not again
 ├── AuthError             no key, or a wrong one
 │   └── NotAllowed        a good key, but not for this
 ├── NodeStrained          this process lacks descriptors, processes or memory to begin a job
@@ -73,6 +74,20 @@ class JobFailed(RotaError):
         """`failed` or `cancelled`."""
         self.errors = errors
         """What is kept of the failure: of an exception its `type`, `message` and `traceback`."""
+
+
+class TryAgain(RotaError):
+    """Raised by the code of a job: this attempt failed, and the next one, if it has one left, is to begin after
+    `delay_ms`; without that, when its retry policy says. What it is raised from is what the job failed with."""
+
+    def __init__(self, reason: str = "it asked to be tried again", *, delay_ms: int | None = None) -> None:
+        super().__init__(reason)
+        self.delay_ms = delay_ms
+
+
+class GiveUp(RotaError):
+    """Raised by the code of a job: it failed, and is not tried again, whatever its retry policy says. What it is raised
+    from is what the job failed with."""
 
 
 class AuthError(RotaError):

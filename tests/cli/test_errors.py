@@ -1,5 +1,7 @@
 """Errors are one line that says what to do, and an exit code for scripts."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -70,3 +72,32 @@ def test_exit_codes_tell_kinds_of_errors_apart(words: list[str], exit_code: int,
 def test_a_stack_trace_is_shown_only_on_request() -> None:
     assert "Traceback" not in call_process("job", "nonsense").stderr
     assert "Traceback" in call_process("job", "nonsense", ROTA_DEBUG="1").stderr
+
+
+class Evil(BaseHTTPRequestHandler):
+    """A server whose errors would steer a terminal."""
+
+    def do_GET(self) -> None:
+        body = b'{"status":"error","error":"no \\u001b[2J\\u009b2J\\u202egnp"}'
+        self.send_response(404)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nobody wants to know."""
+
+
+def test_what_a_server_says_of_an_error_cannot_steer_the_terminal() -> None:
+    with HTTPServer(("127.0.0.1", 0), Evil) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            ended = rota("queues", "--server", f"http://127.0.0.1:{server.server_port}", "--key", "k")
+        finally:
+            server.shutdown()
+            thread.join()
+
+    assert ended.exit_code == 3
+    assert r"no \x1b[2J\x9b2J\u202egnp" in ended.stderr

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,6 +26,14 @@ async def until(is_true: Callable[[], bool], what: str) -> None:
     while not is_true():
         assert loop.time() < end, f"waited in vain for {what}"
         await asyncio.sleep(POLL_S)
+
+
+def wait_until(is_true: Callable[[], object], what: str) -> None:
+    """The same for a test without a loop."""
+    end = time.monotonic() + DEADLINE_S
+    while not is_true():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(POLL_S)
 
 
 @asynccontextmanager

@@ -7,13 +7,21 @@ import pytest
 from starlette.testclient import TestClient
 
 from rota.engine.access.keys.admin_key import prepare_key
+from rota.engine.engine import Engine
+from rota.engine.jobs.intake import JobRequest
 from rota.engine.observation.happenings import JobsClaimed, StoreFailed
 from rota.errors import InvalidInput, MissingExtra, StoreUnavailable
 from rota.host.file_watch import apply_file
 from rota.host.host import Host
+from rota.model.flows.flow import Flow, FlowCall, Stage
+from rota.model.ids import new_id
+from rota.model.job_type import JobType
+from rota.model.node import NodeType
 from rota.server.app import make_app
 from rota.settings import Settings, load_settings
 from rota.store import Store
+from rota.testing import Faults
+from tests.contract.building import NOW, claim_one, finish, succeed
 from tests.server.serving import BASE
 
 EVENT = {"eventType": "SHIPMENT", "eventTimestamp": "2026-01-01T00:00:00", "eventResourceId": "42"}
@@ -117,3 +125,31 @@ job_types:
 
     with pytest.raises(InvalidInput, match=r"rota.yaml:5: job_types\[0\].metadata.comand: unknown, did you mean"):
         apply_file(engine.file, settings, engine.clock.now())
+
+
+def end_first_stage(host: Host) -> None:
+    """A flow of two jobs whose first one has ended; nothing of it is live."""
+    queue = host.engine.definitions.node_type("default").uuid
+    for name in ("count", "add"):
+        host.engine.definitions.define_job_type(JobType(uuid=new_id(NOW), name=name, executor="log"))
+    flow = Flow(id=new_id(NOW), made_at=NOW, rest=(Stage(calls=(FlowCall(job_type="add"),)),))
+    host.engine.intake.enqueue([JobRequest(id=flow.job_id(0), job_type="count", flow=flow)])
+    finish(host.engine.store, succeed(claim_one(host.engine.store, queue, now=host.engine.clock.now())))
+
+
+@pytest.mark.parametrize("call", ["count_jobs", "read_outbox", "find_jobs", "enqueue_jobs", "clear_outbox"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_burst_goes_on_while_another_process_makes_the_next_stage_of_a_flow(
+    folder: Path, opened: Store, call: str, when: str
+) -> None:
+    faults = Faults(opened)
+    host = Host.open(settings_of(folder, "log_level: INFO\n"), faults.store, frozenset({"worker"}))
+    queue = host.engine.definitions.ensure_node_type(NodeType(uuid=new_id(NOW), name="default")).uuid
+    end_first_stage(host)
+    other = Engine(opened, host.engine.clock)
+    (faults.before if when == "before" else faults.after)(call, lambda: other.outbox.take(queue, other.clock.now()))
+
+    assert not host.is_empty(queue)
+
+    finish(opened, succeed(claim_one(opened, queue, now=host.engine.clock.now())))
+    assert host.is_empty(queue)

@@ -1,5 +1,7 @@
 """Bounds on what comes from outside."""
 
+import sys
+
 import pytest
 
 from rota.errors import InvalidInput
@@ -101,6 +103,11 @@ def test_any_json_value_can_be_encoded_where_no_object_is_needed() -> None:
         "Nightly report (EU)",
         "Übersicht",
         "日報",
+        "e\u0301te\u0301",
+        "हिन्दी",
+        "한글",
+        "⠃⠗",
+        "☃",
         "a{b}",
         "50 %",
     ],
@@ -125,6 +132,21 @@ def test_names_are_what_people_call_things(name: str) -> None:
         "a\u200bb",
         "a\u202eb",
         "a\xa0b",
+        "\u3164",
+        "a\u3164",
+        "a\u2800b",
+        "\u115fa",
+        "a\u1160",
+        "a\uffa0",
+        "a\ufe0f",
+        "a\ufe00b",
+        "a\U000e0101",
+        "a\u180b",
+        "a\u034fb",
+        "a\u17b4",
+        "\u0301a",
+        "\u20dd",
+        "\u0903a",
         "a" * 129,
         None,
         7,
@@ -157,3 +179,46 @@ def test_what_is_too_large_is_refused_before_its_values_are_looked_at() -> None:
 
     with pytest.raises(InvalidInput, match="bytes as JSON, the limit is"):
         check_payload("arguments", many)
+
+
+@pytest.mark.parametrize("values", [[0] * 100_000, [[]] * 80_000, [{"": None}] * 20_000, [1.5] * 60_000])
+def test_many_values_are_not_looked_at_one_by_one(values: list[object]) -> None:
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        check_payload("arguments", {"a": values})
+    finally:
+        sys.setprofile(None)
+
+    assert calls < 1_000
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (float("nan"), r"arguments\.a\[5000\]: is nan"),
+        (2**64, r"arguments\.a\[5000\]: is 18446744073709551616, which does not fit"),
+        (-(2**63) - 1, r"arguments\.a\[5000\]: is -9223372036854775809, which does not fit"),
+        ({1: 2}, r"arguments\.a\[5000\]: has the key 1"),
+        (b"x", r"arguments\.a\[5000\]: is of the type bytes"),
+        (nested(MAX_DEPTH - 1), "arguments: is nested deeper than 64"),
+    ],
+)
+def test_one_bad_value_among_many_is_found(bad: object, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        check_payload("arguments", {"a": [0] * 5_000 + [bad] + ["x"]})
+
+
+def test_many_values_may_be_as_deep_as_few() -> None:
+    deepest: object = [1, "x", None, True, 2.5] * 1_000
+    for _ in range(MAX_DEPTH - 2):
+        deepest = [deepest]
+
+    check_payload("arguments", {"a": deepest})
+    with pytest.raises(InvalidInput, match="arguments: is nested deeper than 64"):
+        check_payload("arguments", {"a": [deepest]})

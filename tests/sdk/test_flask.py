@@ -90,6 +90,8 @@ def test_a_list_is_taken_in_order_and_bad_ones_are_named(store: Store) -> None:
         (b"{", "application/json", 400),
         (b"[" * 100_000, "application/json", 400),
         (b"{}", "application/json", 400),
+        (b'{"eventType":[' + b"0," * 600_000 + b"0]}", "application/json", 400),
+        (b'"' + b"x" * 16 * 1024 * 1024 + b'"', "application/json", 413),
         (b"{}", "text/plain", 415),
     ],
 )

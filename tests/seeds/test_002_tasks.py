@@ -14,8 +14,8 @@ from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
 from rota.settings import Settings
 from rota.store import open_store
-from tests.dialects.tasks.working import wait_until, working
-from tests.engine.working import until
+from tests.dialects.tasks.working import working
+from tests.engine.working import until, wait_until
 from tests.seeds.redis_cli import RedisCli
 from tests.servers import RedisServer
 
@@ -264,6 +264,40 @@ def test_an_expired_key_of_another_program_wakes(
     assert seen == ["ready", "a"]
 
 
+def test_a_key_that_expired_while_nobody_listened_is_found_all_the_same(redis: RedisServer, cli: RedisCli) -> None:
+    seen: list[str] = []
+    cli("SET", "task:a", '{"id": "a", "expire": 1, "reschedule": false}')
+    cli("SET", "task:listed", '{"id": "listed"}')
+    cli("RPUSH", "tasks:ids", "listed")
+    cli("SET", "task:milk", '{"id": "milk", "status": "open"}')
+    cli("SET", "task:7", '{"id": 7, "expire": 5}')
+    cli("RPUSH", "tasks:active", "busy")
+    cli("SET", "task:busy", '{"id": "busy", "expire": 5}')
+
+    with working(Worker(redis.url, lambda task: seen.append(task.id))):
+        wait_until(lambda: len(listed(cli, "tasks:completed")) == 2, "the tasks to be completed")
+
+    assert sorted(seen) == ["a", "listed"]
+    assert cli("EXISTS", "task:milk", "task:7", "task:busy") == "3", "what is somebody else's is left alone"
+
+
+def test_a_ttl_that_is_seen_and_then_gone_is_evidence_enough(
+    redis: RedisServer, scheduler: Scheduler, cli: RedisCli
+) -> None:
+    seen: list[str] = []
+    cli("SET", "task:a", '{"id": "a"}')
+    cli("SET", "task:a:ttl", "task:a", "PX", 3_600_000)
+    with working(Worker(redis.url, lambda task: seen.append(task.id))):
+        scheduler.add_task({"id": "one"})
+        wait_until(lambda: len(listed(cli, "tasks:completed")) == 1, "the keys to be looked at")
+        scheduler.add_task({"id": "two"})
+        wait_until(lambda: len(listed(cli, "tasks:completed")) == 2, "the keys to be looked at once more")
+        cli("DEL", "task:a:ttl")
+        wait_until(lambda: len(listed(cli, "tasks:completed")) == 3, "the task to be completed")
+
+    assert seen == ["one", "two", "a"]
+
+
 def test_without_notifications_the_log_says_what_to_do_and_tasks_are_on_time(
     redis: RedisServer, scheduler: Scheduler, cli: RedisCli, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -363,6 +397,26 @@ def test_a_task_between_two_dates(scheduler: Scheduler, cli: RedisCli) -> None:
         "startDate": start.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "endDate": (start + timedelta(hours=1)).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
+
+
+def test_a_worker_that_begins_while_redis_is_away_waits_for_it(caplog: pytest.LogCaptureFixture) -> None:
+    seen: list[str] = []
+    with RedisServer({"appendonly": "yes"}) as redis:
+        redis.kill9()
+        with working(Worker(redis.url, lambda task: seen.append(task.id))):
+            wait_until(lambda: "the store of tasks is away" in caplog.text, "the worker to notice")
+            redis.restart()
+
+            with Scheduler(redis.url) as scheduler:
+                scheduler.add_task({"id": "a"})
+                wait_until(lambda: seen == ["a"], "the worker to work")
+
+
+def test_a_worker_that_waits_for_redis_ends_when_it_is_asked_to(caplog: pytest.LogCaptureFixture) -> None:
+    with RedisServer() as redis:
+        redis.kill9()
+        with working(Worker(redis.url, ignore)):
+            wait_until(lambda: "the store of tasks is away" in caplog.text, "the worker to notice")
 
 
 def test_a_worker_comes_back_by_itself_after_redis_was_away() -> None:

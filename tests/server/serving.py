@@ -7,6 +7,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from rota.clock import Clock, SystemClock
+from rota.dialects import registry
 from rota.engine.access.keys.admin_key import KeyPlan
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.definitions.built_in import ensure_default_node_type
@@ -15,7 +16,7 @@ from rota.server.api import Api, HealthCheck, ServerOptions
 from rota.server.app import make_app
 from rota.store import Store
 
-KEY = "chosen"
+KEY = "chosen-by-a-person-42"
 BASE = "http://127.0.0.1"
 BEARER = {"Authorization": f"Bearer {KEY}"}
 UNLIMITED = ServerOptions(rate_limit=0, wrong_keys_per_s=0)
@@ -37,6 +38,7 @@ def make_api(
         keys=KeyRing(store, KeyPlan(made=None, configured=KEY, allows_dev_key=False), clock),
         health=health,
         options=options,
+        sections=registry.sections(),
     )
 
 

@@ -14,7 +14,7 @@ from rota.server.api import Api
 from rota.server.app import make_app
 from rota.server.operations import Call, Routes
 from rota.store import open_store
-from tests.server.serving import make_api, served
+from tests.server.serving import KEY, make_api, served
 
 
 class Trouble:
@@ -49,7 +49,7 @@ def trouble() -> Trouble:
 
 @pytest.fixture
 def client(tmp_path: Path, trouble: Trouble) -> Iterator[TestClient]:
-    """A client of a server whose key is `chosen`."""
+    """A client of a server whose key is `KEY`."""
     store = open_store(f"sqlite:///{tmp_path / 'rota.db'}")
     api = make_api(store, health=lambda: trouble.said)
     app = make_app(api, [*routes.ALL, *failing.operations])
@@ -68,7 +68,7 @@ def test_health_is_open_and_plain(client: TestClient) -> None:
 def test_a_node_in_trouble_says_so_and_why_to_those_who_have_a_key(client: TestClient, trouble: Trouble) -> None:
     trouble.said = "store unavailable: no answer"
 
-    shown = client.get("/health", headers={"Authorization": "Bearer chosen"})
+    shown = client.get("/health", headers={"Authorization": f"Bearer {KEY}"})
     hidden = [client.get("/health", headers=one) for one in ({}, {"Authorization": "Bearer wrong"})]
 
     assert (shown.status_code, shown.text) == (503, "store unavailable: no answer")
@@ -76,18 +76,18 @@ def test_a_node_in_trouble_says_so_and_why_to_those_who_have_a_key(client: TestC
 
 
 def test_the_api_tells_who_it_is_to_those_who_have_the_key(client: TestClient) -> None:
-    answer = client.get("/api", headers={"Authorization": "Bearer chosen"})
+    answer = client.get("/api", headers={"Authorization": f"Bearer {KEY}"})
 
     assert answer.status_code == 200
     about = answer.json()
     assert about.pop("time") > 0
-    assert about == {"name": "rota", "version": package.__version__}
+    assert about == {"name": "rota", "version": package.__version__, "event_types": []}
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/", "/api/jobs", "/api/no/such/thing"])
 @pytest.mark.parametrize(
     "authorization",
-    [None, "", "chosen", "Bearer", "Bearer ", "Bearer wrong", "Basic chosen", "Bearer chosen x", "Bearer ü"],
+    [None, "", KEY, "Bearer", "Bearer ", "Bearer wrong", f"Basic {KEY}", f"Bearer {KEY} x", "Bearer ü"],
 )
 def test_nothing_under_the_api_is_answered_without_the_key(
     client: TestClient, path: str, authorization: str | None
@@ -102,12 +102,12 @@ def test_nothing_under_the_api_is_answered_without_the_key(
 
 
 def test_the_scheme_is_read_in_any_case(client: TestClient) -> None:
-    assert client.get("/api", headers={"Authorization": "bearer chosen"}).status_code == 200
+    assert client.get("/api", headers={"Authorization": f"bearer {KEY}"}).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/api/nothing", "/health/", "/api/"])
 def test_an_unknown_path_is_not_found(client: TestClient, path: str) -> None:
-    answer = client.get(path, headers={"Authorization": "Bearer chosen"}, follow_redirects=False)
+    answer = client.get(path, headers={"Authorization": f"Bearer {KEY}"}, follow_redirects=False)
 
     assert answer.status_code == 404
     assert answer.json() == {"status": "error", "error": "there is nothing at this path; / links to what is there"}
@@ -115,7 +115,7 @@ def test_an_unknown_path_is_not_found(client: TestClient, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/health", "/api"])
 def test_a_wrong_method_is_told_which_are_right(client: TestClient, path: str) -> None:
-    answer = client.post(path, headers={"Authorization": "Bearer chosen"})
+    answer = client.post(path, headers={"Authorization": f"Bearer {KEY}"})
 
     assert answer.status_code == 405
     assert sorted(answer.headers["allow"].replace(" ", "").split(",")) == ["GET", "HEAD"]

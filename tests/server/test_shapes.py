@@ -20,7 +20,9 @@ from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import IntervalTrigger
 from rota.server import metrics
 from rota.server.api import Api
-from rota.shapes.jobs import job_shape, job_type_shape, log_shape, node_shape, node_type_shape, queue_shape
+from rota.shapes.definitions import job_type_shape, node_type_shape
+from rota.shapes.jobs import job_shape, log_shape
+from rota.shapes.nodes import node_shape, queue_shape
 from rota.shapes.schedules import backfill_plan_shape, fire_shape, schedule_shape, tick_shape
 from rota.store import Store
 from rota.store.contract.schedules import ScheduleEntry
@@ -309,10 +311,8 @@ def test_a_tick() -> None:
 
 
 def test_a_plan_of_a_backfill() -> None:
-    plan = BackfillPlan(
-        BACKFILL, ((0, 10), (2, 20), (3, 30)), already_fired=6, already_made=2, excluded=7, known_from=8
-    )
-    empty = BackfillPlan(BACKFILL, (), already_fired=0, already_made=0, excluded=0, known_from=None)
+    plan = BackfillPlan(BACKFILL, jobs=3, first=10, last=30, already_fired=6, already_made=2, excluded=7, known_from=8)
+    empty = BackfillPlan(BACKFILL, 0, None, None, already_fired=0, already_made=0, excluded=0, known_from=None)
 
     assert shown(backfill_plan_shape(plan)) == {
         **BACKFILL_SHOWN,

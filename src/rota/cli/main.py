@@ -21,6 +21,7 @@ from rota.cli.lazy_group import LazyGroup, Verb
 from rota.dialects.registry import DIALECTS
 from rota.errors import RotaError
 from rota.host.last_resort import LEAVE_S, LastResort, has_lasting_threads
+from rota.host.terminal import visible
 
 USAGE = 2
 INTERRUPTED = 130
@@ -133,7 +134,7 @@ def _usage_error(error: click.ClickException) -> int:
 def _say(message: str, exit_code: int) -> int:
     if os.environ.get("ROTA_DEBUG", "") not in ("", "0"):
         traceback.print_exc()
-    click.echo(f"error: {message}", err=True)
+    click.echo(f"error: {visible(message)}", err=True)
     return exit_code
 
 

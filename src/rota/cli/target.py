@@ -42,6 +42,11 @@ class Target:
         self._key = key
 
     @property
+    def is_named(self) -> bool:
+        """Whether the command line or the environment says which installation is meant."""
+        return self._store is not None or self._chosen_server() is not None
+
+    @property
     def named_store(self) -> str | None:
         """The store that the command line itself names."""
         return self._store

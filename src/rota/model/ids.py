@@ -5,6 +5,7 @@ order of ids is the order of equal jobs in a queue.
 """
 
 import os
+import re
 import threading
 from hashlib import blake2b
 from uuid import UUID
@@ -15,6 +16,7 @@ _lock = threading.Lock()
 _last_ms = 0
 _counter = 0
 _COUNTER_BITS = 12
+_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 
 
 def new_id(now_ms: int) -> str:
@@ -69,11 +71,8 @@ def is_id(text: str) -> bool:
 
 
 def reference(text: str) -> str:
-    """What can be read as an id in its canonical spelling; a name as it is."""
-    try:
-        return str(UUID(text))
-    except ValueError:
-        return text
+    """An id in its canonical spelling; a name as it is. Digits without dashes may be the name of something."""
+    return text.lower() if _ID.fullmatch(text) else text
 
 
 def check_id(field: str, value: str) -> str:

@@ -77,6 +77,8 @@ class JobSpec(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Overrides the job type's."""
     retry: RetryPolicy | None = None
     """Overrides the job type's."""
+    expires_at: int | None = None
+    """An attempt that does not begin before this instant is not begun: the job is cancelled."""
     cause: Cause | None = None
     flow: Flow | None = None
     """The flow that it is part of, and what comes after it there."""

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from rota.errors import StoreError
+from rota.errors import InvalidInput, StoreError
 
 T = TypeVar("T")
 _decode = msgspec.json.decode
@@ -30,7 +30,10 @@ class Call(Struct, Generic[T], frozen=True, kw_only=True):
         """The body as it is sent. Requests that change something say that they are JSON, also when they have none."""
         if self.body is None:
             return b"{}" if self.method in ("POST", "PUT", "PATCH") else None
-        return _encode(self.body)
+        try:
+            return _encode(self.body)
+        except UnicodeEncodeError:
+            raise InvalidInput("body", "holds a lone surrogate, which is not valid Unicode text") from None
 
     def read(self, content: bytes) -> T:
         """The answer in a good response."""

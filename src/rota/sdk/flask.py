@@ -23,11 +23,12 @@ from rota.sdk.flask_keys import FlaskKeys, Refused
 from rota.settings import Settings, load_settings
 from rota.shapes.errors import status_of
 from rota.shapes.events import MAX_EVENTS_BYTES, answer_shape, answers_shape
+from rota.shapes.values import count_values
 from rota.store import Store
 
 try:
     from flask import Blueprint, Flask, Response, request
-    from werkzeug.exceptions import HTTPException
+    from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 except ImportError:
     raise MissingExtra("rota.sdk.flask", "flask") from None
 
@@ -68,6 +69,7 @@ def _blueprint(engine: Engine, *, api_key: str | None, name: str) -> Blueprint:
 
     blueprint.register_error_handler(RotaError, _answer_error)
     blueprint.register_error_handler(Refused, _answer_refusal)
+    blueprint.register_error_handler(RequestEntityTooLarge, _answer_http_error)
     return blueprint
 
 
@@ -81,8 +83,12 @@ def _post(engine: Engine) -> Response:
 
 
 def _body() -> object:
+    raw = request.stream.read(MAX_EVENTS_BYTES + 1)
+    if len(raw) > MAX_EVENTS_BYTES:
+        raise RequestEntityTooLarge(f"the body is larger than {MAX_EVENTS_BYTES} bytes")
+    count_values(raw)
     try:
-        found: object = msgspec.json.decode(request.get_data())
+        found: object = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput("body", f"is no valid JSON: {error}") from None
     return found

@@ -6,7 +6,7 @@ from math import ceil
 from flask import Request
 
 from rota.engine.access.keys.access import Caller, Scope
-from rota.engine.access.keys.admin_key import KeyPlan
+from rota.engine.access.keys.admin_key import KeyPlan, is_strong
 from rota.engine.access.keys.dev_key import is_dev_key
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.access.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
@@ -42,7 +42,8 @@ class FlaskKeys:
             if self._needs_key or self._ring.has_keys():
                 raise Refused(401, _NEEDED, {"WWW-Authenticate": "Bearer"})
             return
-        caller = self._ring.known(key) or self._look_up(key, request.remote_addr or "?")
+        known = self._ring.known(key) if is_strong(key) else None
+        caller = known or self._look_up(key, request.remote_addr or "?")
         if caller is None:
             raise Refused(401, _NEEDED, {"WWW-Authenticate": "Bearer"})
         if not caller.may(Scope.EVENTS_WRITE):
@@ -50,8 +51,8 @@ class FlaskKeys:
 
     def _look_up(self, key: str, address: str) -> Caller | None:
         """By the hashes in the store. A token is taken before it is known whether the key is good: many who try at the
-        same moment count like one after another."""
-        if self._ring.was_good(key):
+        same moment count like one after another. A key that could be guessed counts like a guess."""
+        if is_strong(key) and self._ring.was_good(key):
             return self._ring.identify(key)
         with self._lock:
             wait_s = self._wrong_keys.take(address)

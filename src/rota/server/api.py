@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -22,14 +22,18 @@ from rota.server.connection.limits import MAX_CONNECTIONS
 from rota.server.connection.unread import UnreadAnswers
 from rota.server.gate.names import Names
 from rota.server.gate.proxies import Proxies
-from rota.server.log_feeds import LogFeeds
+from rota.server.live_logs.feeds import LogFeeds
+from rota.server.live_logs.seats import Seats
 from rota.server.operations import Operation
+from rota.settings.section import Section
 from rota.shapes.jobs import JobShape, job_shape, progress_of_jobs
 
 HealthCheck = Callable[[], str | None]
 """None when all is well, else what is wrong, in one line."""
 Answer = TypeVar("Answer")
 _THREADS = 8
+MAX_FOLLOWERS_PER_KEY = 300
+"""Live logs at a time of one key: others are to have some, too."""
 
 
 class ServerOptions(Struct, frozen=True, kw_only=True):
@@ -49,6 +53,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     """Addresses and networks that are believed when they say for whom they ask."""
     max_followers: int = MAX_CONNECTIONS // 2
     """Live logs at a time: a connection that follows one stays, and others need connections too."""
+    max_followers_per_key: int = MAX_FOLLOWERS_PER_KEY
 
 
 class Requests:
@@ -65,9 +70,17 @@ class Api:
     """One server of an installation."""
 
     def __init__(
-        self, engine: Engine, *, keys: KeyRing, health: HealthCheck, options: ServerOptions | None = None
+        self,
+        engine: Engine,
+        *,
+        keys: KeyRing,
+        health: HealthCheck,
+        options: ServerOptions | None = None,
+        sections: Sequence[Section] = (),
     ) -> None:
         self.engine = engine
+        self.sections = sections
+        """What dialects read of a file of definitions."""
         self.options = options or ServerOptions()
         self.names = Names(self.options.bound_to, self.options.allowed_hosts)
         self.proxies = Proxies(self.options.trusted_proxies)
@@ -88,6 +101,7 @@ class Api:
         self.wrong_keys = RateLimit(engine.clock, per_second=self.options.wrong_keys_per_s, burst=WRONG_KEYS_AT_ONCE)
         self._threads = ThreadPoolExecutor(_THREADS, "rota-api")
         self.log_feeds = LogFeeds(engine.store, self.in_thread)
+        self.seats = Seats(self.options.max_followers, self.options.max_followers_per_key)
 
     async def in_thread(self, function: Callable[..., Answer], *arguments: object) -> Answer:
         """Call something that asks the store, without stopping the loop."""

@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from rota.engine.access.audit.actor import begin_acting
 from rota.engine.access.keys.access import NOBODY, OPEN, Caller
+from rota.engine.access.keys.admin_key import is_strong
 from rota.engine.access.keys.dev_key import is_dev_key
 from rota.errors import RotaError
 from rota.model.access.audit import Actor
@@ -24,12 +25,12 @@ from rota.server.auth.bearer import bearer_key
 from rota.server.bodies import decoding
 from rota.server.bodies.reading import read_body
 from rota.server.bodies.room import Place
-from rota.server.bodies.values import count_values
 from rota.server.connection.facts import CONNECTION, IS_OWN_PROGRAM
 from rota.server.gate.gate import IS_DIRECT
 from rota.server.gate.own_programs import is_own_program
 from rota.server.operations import Call, NoBody, Operation
 from rota.shapes.errors import status_of
+from rota.shapes.values import count_values
 
 _logger = logging.getLogger("rota.server")
 _BIG = 32 * 1024
@@ -86,7 +87,7 @@ class Endpoint:
                 caller,
                 headers,
             )
-            begin_acting(Actor(caller.name, f"api {_address_of(scope)}", caller.key))
+            begin_acting(Actor(caller.name, f"api {address_of(scope)}", caller.key))
             if self._is_async[method]:
                 return _answer(await operation.run(self._api, call))
             return await self._api.in_thread(self._run_in_thread, operation, call)
@@ -134,8 +135,11 @@ async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
 async def caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
     """Whose a key is; None if it is nobody's."""
     by_own_program = is_dev_key(key) and await _is_own_program(api, scope)
-    known = api.keys.known(key, by_own_program=by_own_program)
-    return known or await _look_up(api, key, scope, by_own_program)
+    if by_own_program or is_strong(key):
+        known = api.keys.known(key, by_own_program=by_own_program)
+        if known is not None:
+            return known
+    return await _look_up(api, key, scope, by_own_program)
 
 
 async def _is_own_program(api: Api, scope: Scope) -> bool:
@@ -152,19 +156,22 @@ async def _is_own_program(api: Api, scope: Scope) -> bool:
 
 async def _look_up(api: Api, key: str, scope: Scope, by_own_program: bool) -> Caller | None:
     """By the hashes in the store. An address may try few keys that were never good: guessing must stay slow, and must
-    not keep out those who share the address, behind a proxy, and have a good key."""
-    address = _address_of(scope)
-    was_good = api.keys.was_good(key) or by_own_program
+    not keep out those who share the address, behind a proxy, and have a good key. One that could be guessed counts like
+    a guess, or the right one would be found among any number."""
+    address = address_of(scope)
+    was_good = by_own_program or (is_strong(key) and api.keys.was_good(key))
     # Taken before it is known: many that try at the same moment count like many that try one after another.
     if not was_good and (wait_s := api.wrong_keys.take(address)):
         raise too_often(wait_s)
-    caller = await asyncio.to_thread(api.keys.identify, key, by_own_program=by_own_program)
+    caller = api.keys.known(key, by_own_program=by_own_program)
+    if caller is None:
+        caller = await asyncio.to_thread(api.keys.identify, key, by_own_program=by_own_program)
     if caller is not None and not was_good:
         api.wrong_keys.give_back(address)
     return caller
 
 
-def _address_of(scope: Scope) -> str:
+def address_of(scope: Scope) -> str:
     return str((scope.get("client") or ("?",))[0])
 
 

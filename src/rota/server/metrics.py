@@ -9,72 +9,67 @@ from rota.server.api import Api
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
+_ENDS = ("succeeded", "failed", "cancelled")
+
 Labels = Mapping[str, object]
 Sample = tuple[Labels, int]
 
 
 def text(api: Api) -> str:
     """All metrics of the installation, the requests of this server, and what its process did."""
-    node_types = api.engine.definitions.node_types()
-    counts = {one: api.engine.store.count_jobs(one.uuid) for one in node_types}
-    totals = {one: api.engine.store.read_totals(one.uuid) for one in node_types}
-    paused = api.engine.store.paused_queues()
-    nodes = api.engine.store.list_nodes(since=api.engine.clock.now() - DEAD_AFTER_MS + 1)
-    lines: list[str] = []
-    lines += _metric("rota_info", "gauge", "The version of this server.", [({"version": __version__}, 1)])
-    lines += _metric(
-        "rota_jobs",
-        "gauge",
-        "Jobs by queue and state.",
-        [({"queue": one.name, "state": state.value}, n) for one, some in counts.items() for state, n in some.items()],
-    )
-    lines += _metric(
-        "rota_jobs_enqueued_total",
-        "counter",
-        "Jobs accepted since the queue was made.",
-        [({"queue": one.name}, total.enqueued) for one, total in totals.items()],
-    )
-    lines += _metric(
-        "rota_jobs_finished_total",
-        "counter",
-        "Jobs ended since the queue was made.",
-        [
-            ({"queue": one.name, "state": state}, getattr(total, state))
-            for one, total in totals.items()
-            for state in ("succeeded", "failed", "cancelled")
-        ],
-    )
-    lines += _metric(
-        "rota_queue_paused",
-        "gauge",
-        "1 while the queue gives out no jobs.",
-        [({"queue": one.name}, int(one.uuid in paused)) for one in node_types],
-    )
-    for name, help_text, field in (
-        ("rota_nodes", "Nodes that are alive.", None),
-        ("rota_slots", "Jobs that the living nodes can run at a time.", "slots"),
-    ):
-        samples = [
-            (
-                {"queue": one.name},
-                sum(getattr(node, field) if field else 1 for node in nodes if node.node_type == one.uuid),
-            )
-            for one in node_types
-        ]
-        lines += _metric(name, "gauge", help_text, samples)
+    lines = _metric("rota_info", "gauge", "The version of this server.", [({"version": __version__}, 1)])
+    lines += _job_metrics(api)
+    lines += _queue_metrics(api)
     troubles: list[Sample] = [({}, len(api.engine.store.troubles()))]
     lines += _metric("rota_store_troubles", "gauge", "What is wrong with the store right now, as one number.", troubles)
-    lines += _metric(
-        "rota_http_requests_total",
-        "counter",
-        "Requests that this server answered.",
-        [
-            ({"method": method, "path": path, "status": status}, count)
-            for (method, path, status), count in sorted(api.requests.counts.items())
-        ],
-    )
+    lines += _request_metrics(api)
     lines += _node_metrics(api.counters)
     return "\n".join(lines) + "\n"
+
+
+def _job_metrics(api: Api) -> list[str]:
+    """Where the jobs of each queue are, and how many there were."""
+    node_types, store = api.engine.definitions.node_types(), api.engine.store
+    now: list[Sample] = []
+    enqueued: list[Sample] = []
+    finished: list[Sample] = []
+    for one in node_types:
+        total = store.read_totals(one.uuid)
+        now += [({"queue": one.name, "state": state.value}, n) for state, n in store.count_jobs(one.uuid).items()]
+        enqueued.append(({"queue": one.name}, total.enqueued))
+        finished += [({"queue": one.name, "state": state}, getattr(total, state)) for state in _ENDS]
+    return [
+        *_metric("rota_jobs", "gauge", "Jobs by queue and state.", now),
+        *_metric("rota_jobs_enqueued_total", "counter", "Jobs accepted since the queue was made.", enqueued),
+        *_metric("rota_jobs_finished_total", "counter", "Jobs ended since the queue was made.", finished),
+    ]
+
+
+def _queue_metrics(api: Api) -> list[str]:
+    """Which queues are paused, and who serves them."""
+    node_types, store = api.engine.definitions.node_types(), api.engine.store
+    paused = store.paused_queues()
+    living = store.list_nodes(since=api.engine.clock.now() - DEAD_AFTER_MS + 1)
+    pauses: list[Sample] = [({"queue": one.name}, int(one.uuid in paused)) for one in node_types]
+    nodes: list[Sample] = []
+    slots: list[Sample] = []
+    for one in node_types:
+        of_type = [node.slots for node in living if node.node_type == one.uuid]
+        nodes.append(({"queue": one.name}, len(of_type)))
+        slots.append(({"queue": one.name}, sum(of_type)))
+    return [
+        *_metric("rota_queue_paused", "gauge", "1 while the queue gives out no jobs.", pauses),
+        *_metric("rota_nodes", "gauge", "Nodes that are alive.", nodes),
+        *_metric("rota_slots", "gauge", "Jobs that the living nodes can run at a time.", slots),
+    ]
+
+
+def _request_metrics(api: Api) -> list[str]:
+    counts = sorted(api.requests.counts.items())
+    samples: list[Sample] = [
+        ({"method": method, "path": path, "status": status}, count) for (method, path, status), count in counts
+    ]
+    return _metric("rota_http_requests_total", "counter", "Requests that this server answered.", samples)
 
 
 def _node_metrics(counters: Counters) -> list[str]:

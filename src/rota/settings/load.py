@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _YAML_NAME = "rota.yaml"
 _TOML_NAME = "pyproject.toml"
-_DEFINITIONS = ("node_types", "job_types", "schedules", "configurations")
 
 
 def load_settings(
@@ -39,41 +38,17 @@ def load_settings(
     if path is None:
         return _merged(cli, environ, [], {})
     # Reading a file needs PyYAML, which costs more than all the rest here.
-    from rota.settings.configurations import read_configurations
-    from rota.settings.definitions import job_type_places, read_job_types, read_node_types
+    from rota.settings.content import DEFINITIONS, definition_keys, read_content
     from rota.settings.document import read_document
-    from rota.settings.schedules import read_schedules
 
     document = read_document(path, _shown_name(path, cwd))
-    from_file = list(_file_values(document, [key for section in sections for key in section.keys]))
-    definitions = {
-        "node_types": read_node_types(document),
-        "job_types": read_job_types(document),
-        "schedules": read_schedules(document),
-        "places": job_type_places(document),
-    }
-    sources = {key: document.place(document.content, key) for key in _DEFINITIONS if document.content.get(key)}
+    from_file = list(_file_values(document, definition_keys(sections)))
+    sources = {key: document.place(document.content, key) for key in DEFINITIONS if document.content.get(key)}
     settings = _merged(cli, environ, from_file, sources)
     if not settings.owner:
         settings = msgspec.structs.replace(settings, owner=_project_of(path))
-    configurations = read_configurations(document, settings.event_types)
-    found = msgspec.structs.replace(settings, config_file=document.name, configurations=configurations, **definitions)
-    for section in sections:
-        if any(key in document.content for key in section.keys):
-            found = _with_section(found, section, document)
-    return found
-
-
-def _with_section(settings: Settings, section: "Section", document: "Document") -> Settings:
-    content = section.read(document)
-    return msgspec.structs.replace(
-        settings,
-        node_types=(*settings.node_types, *content.node_types),
-        job_types=(*settings.job_types, *content.job_types),
-        schedules=(*settings.schedules, *content.schedules),
-        places=settings.places | content.places,
-        sections={**settings.sections, section.name: content.value},
-    )
+    content = read_content(document, settings.event_types, sections)
+    return msgspec.structs.replace(settings, config_file=document.name, **msgspec.structs.asdict(content))
 
 
 def _merged(
@@ -145,9 +120,9 @@ def _shown_name(path: Path, cwd: Path) -> str:
     return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
 
 
-def _file_values(document: "Document", sections: list[str]) -> Iterator[Found]:
+def _file_values(document: "Document", definitions: list[str]) -> Iterator[Found]:
     top = document.content
-    document.refuse_unknown(top, [*TOP_KEYS, *SECTIONS, *_DEFINITIONS, *sections])
+    document.refuse_unknown(top, [*TOP_KEYS, *SECTIONS, *definitions])
     yield from _section_values(document, top, TOP_KEYS, "")
     for name, keys in SECTIONS.items():
         if top.get(name) is not None:

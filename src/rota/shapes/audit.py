@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from rota.model.access.audit import AuditEntry
+from rota.shapes.codec import As, Codec, or_null
 
 
 class AuditShape(Struct, frozen=True, kw_only=True):
@@ -23,18 +24,6 @@ class AuditShape(Struct, frozen=True, kw_only=True):
     done: bool
 
 
-def audit_shape(entry: AuditEntry) -> AuditShape:
-    return AuditShape(
-        id=entry.id,
-        time=entry.time,
-        who=entry.who,
-        key=entry.key or None,
-        origin=entry.origin,
-        action=entry.action,
-        kind=entry.kind,
-        name=entry.name,
-        uuid=entry.uuid or None,
-        before=entry.before,
-        after=entry.after,
-        done=entry.is_done,
-    )
+_AUDIT = Codec(AuditEntry, AuditShape, key=or_null("key"), uuid=or_null("uuid"), done=As("is_done"))
+audit_shape = _AUDIT.shape
+audit_entry_of = _AUDIT.value

@@ -5,6 +5,7 @@ The HTTP API and the command line give the same. Times are epoch milliseconds; w
 
 from collections.abc import Mapping
 from datetime import UTC
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -12,10 +13,11 @@ from msgspec import Struct
 
 from rota.clock import as_datetime
 from rota.engine.schedules.backfill import BackfillPlan
-from rota.model.schedules.schedule import Backfill, Overlap, Schedule, Tick, TickStatus
-from rota.model.triggers.catch_up import CatchUpMode
-from rota.model.triggers.trigger import IntervalTrigger
+from rota.model.schedules.schedule import Backfill, Overlap, Schedule, ScheduleState, Tick, TickStatus
+from rota.model.triggers.catch_up import CatchUp, CatchUpMode
+from rota.model.triggers.trigger import IntervalTrigger, Trigger
 from rota.model.triggers.words.words import trigger_words
+from rota.shapes.codec import As, Codec, as_list, or_null
 from rota.store.contract.schedules import ScheduleEntry
 
 
@@ -117,75 +119,66 @@ class FireShape(Struct, frozen=True, kw_only=True):
     """What a clock change does here."""
 
 
+_BACKFILL = Codec(Backfill, BackfillShape)
+_PLAN = Codec(BackfillPlan, BackfillPlanShape)
+_TICK = Codec(Tick, TickShape, reason=or_null("reason"), by=or_null("by"))
+_CATCH_UP = Codec(CatchUp, CatchUpShape, window=As("window_ms"), max=As("max_fires"))
+_SCHEDULE = Codec(
+    Schedule,
+    ScheduleShape,
+    job_type_uuid=As("job_type"),
+    job_arguments=As("arguments"),
+    trigger=As("trigger", msgspec.to_builtins, partial(msgspec.convert, type=Trigger)),
+    catch_up=As("catch_up", _CATCH_UP.shape, _CATCH_UP.value),
+    exclude=as_list("excluded"),
+    note=or_null("pause_note"),
+    managed_by=or_null("managed_by"),
+)
+_STATE = Codec(
+    ScheduleState,
+    ScheduleShape,
+    next=As("nominal"),
+    next_due=As("due"),
+    backfills=as_list("backfills", _BACKFILL.shape, _BACKFILL.value),
+)
+
+
 def schedule_shape(entry: ScheduleEntry, job_type_names: Mapping[str, str]) -> ScheduleShape:
     schedule, state = entry.schedule, entry.state
-    policy = schedule.catch_up
-    return ScheduleShape(
-        uuid=schedule.uuid,
-        name=schedule.name,
-        interval=_interval(schedule),
-        last_scheduled_by=state.last_scheduled_by,
-        last_scheduled_at=state.last_scheduled_at,
-        job_type_uuid=schedule.job_type,
-        job_type=job_type_names.get(schedule.job_type),
-        job_arguments=schedule.arguments,
-        trigger=msgspec.to_builtins(schedule.trigger),
-        words=trigger_words(schedule.trigger, schedule.progress(state)),
-        zone=schedule.trigger.zone,
-        next=state.nominal,
-        next_due=state.due,
-        cursor=state.cursor,
-        runs=state.runs,
-        max_runs=schedule.max_runs,
-        counts=state.counts,
-        live_jobs=list(entry.live_jobs),
-        overlap=schedule.overlap,
-        catch_up=CatchUpShape(policy.mode, policy.window_ms, policy.max_fires),
-        exclude=list(schedule.excluded),
-        priority=schedule.priority,
-        paused=schedule.paused,
-        note=schedule.pause_note or None,
-        pause_on_failure=schedule.pause_on_failure,
-        backfills=[backfill_shape(one) for one in state.backfills],
-        created_at=schedule.created_at,
-        version=state.version,
-        managed_by=schedule.managed_by or None,
-    )
+    told = {
+        **_SCHEDULE.told(schedule),
+        **_STATE.told(state),
+        "interval": _interval(schedule),
+        "job_type": job_type_names.get(schedule.job_type),
+        "words": trigger_words(schedule.trigger, schedule.progress(state)),
+        "zone": schedule.trigger.zone,
+        "live_jobs": list(entry.live_jobs),
+    }
+    return ScheduleShape(**told)
 
 
 def _interval(schedule: Schedule) -> int | None:
     return schedule.trigger.every_ms if isinstance(schedule.trigger, IntervalTrigger) else None
 
 
-def tick_shape(tick: Tick) -> TickShape:
-    return TickShape(
-        nominal=tick.nominal,
-        until=tick.until,
-        count=tick.count,
-        status=tick.status,
-        reason=tick.reason or None,
-        job=tick.job,
-        decided_at=tick.decided_at,
-        by=tick.by or None,
-    )
+def schedule_entry_of(shape: ScheduleShape) -> ScheduleEntry:
+    """Without where its jobs go, which is not told: whoever keeps the schedule sees to that."""
+    jobs = tuple(shape.live_jobs)
+    return ScheduleEntry(_SCHEDULE.value(shape, queue=""), _STATE.value(shape, jobs=jobs), jobs)
 
 
-def backfill_shape(backfill: Backfill) -> BackfillShape:
-    return BackfillShape(**{name: getattr(backfill, name) for name in BackfillShape.__struct_fields__})
+tick_shape = _TICK.shape
+tick_of = _TICK.value
+backfill_shape = _BACKFILL.shape
+backfill_of = _BACKFILL.value
 
 
 def backfill_plan_shape(plan: BackfillPlan) -> BackfillPlanShape:
-    instants = [instant for _, instant in plan.instants]
-    return BackfillPlanShape(
-        **{name: getattr(plan.backfill, name) for name in BackfillShape.__struct_fields__},
-        jobs=len(instants),
-        first=instants[0] if instants else None,
-        last=instants[-1] if instants else None,
-        already_fired=plan.already_fired,
-        already_made=plan.already_made,
-        excluded=plan.excluded,
-        known_from=plan.known_from,
-    )
+    return _PLAN.shape(plan, **_BACKFILL.told(plan.backfill))
+
+
+def backfill_plan_of(shape: BackfillPlanShape) -> BackfillPlan:
+    return _PLAN.value(shape, backfill=_BACKFILL.value(shape))
 
 
 def fire_shape(instant: int, zone: str, note: str | None = None) -> FireShape:

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from rota.model.topics.topic import MESSAGE_ID, TopicRecord
+from rota.shapes.codec import As, Codec
 from rota.store.contract.topics import TopicEntry, TopicRow
 
 
@@ -23,10 +25,17 @@ class RecordShape(Struct, frozen=True):
     headers: dict[str, str]
 
 
-def topic_shape(topic: TopicEntry) -> TopicShape:
-    return TopicShape(topic.name, topic.first, topic.end)
+_TOPIC = Codec(TopicEntry, TopicShape, first_offset=As("first"), next_offset=As("end"))
+_RECORD = Codec(TopicRecord, RecordShape, timestamp=As("time"))
+
+topic_shape = _TOPIC.shape
+topic_of = _TOPIC.value
 
 
 def record_shape(row: TopicRow) -> RecordShape:
-    record = row.record
-    return RecordShape(row.offset, record.time, record.key, record.value, record.headers)
+    return _RECORD.shape(row.record, offset=row.offset)
+
+
+def topic_row_of(shape: RecordShape) -> TopicRow:
+    """Its id is among the headers, if it is told at all."""
+    return TopicRow(shape.offset, _RECORD.value(shape, id=shape.headers.get(MESSAGE_ID, "")))

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from rota.model.why.answer import Answer, Code, Reason, facts_of
-from rota.shapes.events import DependencyShape, dependency_shape
+from rota.shapes.events import DependencyShape, dependency_of, dependency_shape
 
 
 class ReasonShape(Struct, frozen=True, kw_only=True):
@@ -46,3 +46,17 @@ def _fields(reason: Reason) -> dict[str, Any]:
     if reason.dependency is not None:
         fields["dependency"] = dependency_shape(reason.dependency)
     return fields
+
+
+def answer_of(shape: WhyShape) -> Answer:
+    return Answer(_reason(shape), tuple(_reason(one) for one in shape.also))
+
+
+def _reason(shape: ReasonShape) -> Reason:
+    known: dict[str, Any] = {
+        name: value for name in Reason.__struct_fields__ if (value := getattr(shape, name)) is not UNSET
+    }
+    known["nodes"] = tuple(known.get("nodes", ()))
+    if isinstance(shape.dependency, DependencyShape):
+        known["dependency"] = dependency_of(shape.dependency)
+    return Reason(**known)

@@ -3,6 +3,8 @@ that fails on demand. As a pytest plugin they are fixtures: `rota_installation`,
 
 from typing import TYPE_CHECKING
 
+from rota.lazy_names import lazy_names
+
 if TYPE_CHECKING:
     from rota.clock import ManualClock
     from rota.testing.faults import Faults
@@ -22,11 +24,4 @@ def __dir__() -> list[str]:
 
 
 if not TYPE_CHECKING:  # type checkers would take every misspelt name for one of ours
-
-    def __getattr__(name: str) -> object:
-        if name not in _HOMES:
-            raise AttributeError(f"module 'rota.testing' has no attribute {name!r}")
-        from importlib import import_module
-
-        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
-        return found
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.calling import RotaProcess, done, rota
 
+pytestmark = pytest.mark.usefixtures("place")
+
 FILE = """\
 job_types:
   - {name: report, executor: bash, metadata: {command: ["true"]}}
@@ -75,6 +77,15 @@ def test_an_error_names_the_line(file: Path) -> None:
 
     assert answer.exit_code == 2
     assert "jobs.yaml:4: schedules[0].cron: " in answer.stderr
+
+
+def test_what_a_dialect_reads_of_a_file_is_applied(file: Path) -> None:
+    file.write_text("sources: {shop: {executor: bash, metadata: {command: ['true']}, collections: [{name: orders}]}}")
+
+    done("apply", "-f", "jobs.yaml")
+
+    assert "sync:shop/orders" in [one["name"] for one in done("job-type", "list", "--json").json]
+    assert done("diff", "-f", "jobs.yaml", "--json").json == []
 
 
 def test_the_file_of_a_process_that_starts_is_applied(folder: Path) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.calling import RotaProcess, call_process, done, rota
 
+pytestmark = pytest.mark.usefixtures("place")
+
 
 def test_a_program_after_two_dashes_is_run_without_a_shell() -> None:
     made = done("job-type", "create", "hello", "--json", "--", "echo", "-n", "a b").json
@@ -99,12 +101,12 @@ def test_node_types_are_created_listed_and_deleted() -> None:
     made = done("node-type", "create", "fast", "--threads", "4", "--json").json
 
     assert (made["name"], made["thread_count"]) == ("fast", 4)
-    assert [one["name"] for one in done("node-type", "list", "--json").json] == ["fast"]
+    assert "fast" in [one["name"] for one in done("node-type", "list", "--json").json]
     assert done("node-type", "show", "fast", "--json").json["uuid"] == made["uuid"]
     assert rota("node-type", "create", "fast").exit_code == 4
     assert rota("node-type", "create", "slow", "--threads", "0").exit_code == 2
     done("node-type", "delete", "fast")
-    assert done("node-type", "list", "--json").json == []
+    assert "fast" not in [one["name"] for one in done("node-type", "list", "--json").json]
 
 
 def test_a_node_type_in_use_is_not_deleted() -> None:

@@ -8,6 +8,8 @@ import pytest
 from tests.cli.calling import RotaProcess, done, rota
 from tests.engine.events.installation import needs
 
+pytestmark = pytest.mark.usefixtures("place")
+
 HOURLY = """configurations:
   - name: hourly
     dependencies:

@@ -10,6 +10,8 @@ from rota.store import open_store
 from tests.cli.calling import RotaProcess, done, rota
 from tests.servers import wait_until
 
+pytestmark = pytest.mark.usefixtures("place")
+
 NOW = 1_760_000_000_000
 
 

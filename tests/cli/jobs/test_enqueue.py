@@ -9,6 +9,8 @@ import pytest
 from rota.store import Store
 from tests.cli.calling import RotaProcess, call_process, done, rota
 
+pytestmark = pytest.mark.usefixtures("place")
+
 
 @pytest.fixture
 def hello(folder: Path) -> None:

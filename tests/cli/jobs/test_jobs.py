@@ -14,6 +14,8 @@ from rota.store import Store
 from rota.store.contract.logs import LogBatch
 from tests.cli.calling import call_process, done, rota
 
+pytestmark = pytest.mark.usefixtures("place")
+
 TOKEN = "01890000-0000-7000-8000-00000000000a/1"
 
 

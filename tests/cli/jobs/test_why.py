@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.calling import call_process, done, rota
 
+pytestmark = pytest.mark.usefixtures("place")
+
 
 @pytest.fixture(autouse=True)
 def installation(opened: object) -> None:

@@ -8,6 +8,8 @@ from rota.cli.time.crontab import read_crontab
 from rota.errors import InvalidInput
 from tests.cli.calling import done, rota
 
+pytestmark = pytest.mark.usefixtures("place")
+
 CRONTAB = """\
 # a comment
 MAILTO=me@example.org
@@ -83,7 +85,7 @@ def test_a_line_that_cannot_be_read_is_named(text: str, says: str) -> None:
     assert says in str(caught.value)
 
 
-def test_all_lines_that_cannot_be_read_are_named_at_once(folder: Path) -> None:
+def test_all_lines_that_cannot_be_read_are_named_at_once(folder: Path, place: str) -> None:
     (folder / "bad").write_text("61 * * * * x\n@daily good\n* * * *\nCRON_TZ=Nowhere\n* * * * * y\n")
 
     answer = rota("import", "crontab", "bad")
@@ -92,7 +94,7 @@ def test_all_lines_that_cannot_be_read_are_named_at_once(folder: Path) -> None:
     assert "3 lines cannot be read, and nothing was taken over:" in answer.stderr
     for says in ("line 1: cron: ", "line 3: is neither", "line 5: tz: "):
         assert f"\n  {says}" in answer.stderr
-    assert not (folder / "rota.db").exists()
+    assert (folder / "rota.db").exists() == (place == "server")
 
 
 def test_jobs_run_in_the_home_of_their_user_as_cron_does() -> None:
@@ -147,14 +149,14 @@ def test_importing_again_changes_and_does_not_add(folder: Path) -> None:
     assert after["words"] != before["words"]
 
 
-def test_a_dry_run_makes_nothing_and_tells_all(folder: Path) -> None:
+def test_a_dry_run_makes_nothing_and_tells_all(folder: Path, place: str) -> None:
     (folder / "mine").write_text(CRONTAB)
 
     told = done("import", "crontab", "mine", "--dry-run", "--json").json
 
     assert [line["line"] for line in told["lines"]] == [5, 6, 7, 11]
     assert len(told["notes"]) == 2
-    assert not (folder / "rota.db").exists()
+    assert (folder / "rota.db").exists() == (place == "server")
 
 
 def test_a_file_that_is_not_there_is_bad_input() -> None:

@@ -12,6 +12,8 @@ from rota.engine.schedules.ticker import Ticker
 from rota.store import Store
 from tests.cli.calling import RotaProcess, done, rota
 
+pytestmark = pytest.mark.usefixtures("place")
+
 
 @pytest.fixture(autouse=True)
 def job_type() -> None:

@@ -8,11 +8,13 @@ import pytest
 import redis
 from msgspec import structs
 
+from rota.model.flows.flow import Flow, FlowCall, Stage
 from rota.model.ids import new_id
-from rota.model.job import JobState
+from rota.model.job import Claim, JobState, node_of_token
 from rota.model.job_type import JobType
-from rota.model.runs.settlement import MOST_DEATHS
+from rota.model.runs.settlement import MOST_DEATHS, job_of_event
 from rota.store import Store
+from rota.store.contract.schedules import Firing
 from rota.store.redis.keys import NODE_TYPES
 from tests.contract.building import (
     NOW,
@@ -24,6 +26,7 @@ from tests.contract.building import (
     fail,
     fail_and_retry,
     finish,
+    interrupt,
     new_node,
     reclaim,
     spec,
@@ -31,6 +34,8 @@ from tests.contract.building import (
     token_of,
 )
 from tests.contract.events.configuring import JOB_TYPE, await_ends, make_queue, outcomes
+from tests.contract.schedules.scheduling import firing, schedule, tick
+from tests.contract.schedules.scheduling import put as put_schedule
 from tests.servers import RedisServer, wait_until
 
 
@@ -101,6 +106,126 @@ def test_ends_that_the_watchdog_settles_are_events_too(store: Store) -> None:
     assert reclaim(store, die(claim), now=NOW + 1) == frozenset()
 
     assert outcomes(store, queue) == ["failed"]
+
+
+def put_back_by_finish(store: Store, one: Claim) -> None:
+    assert finish(store, interrupt(one)) == frozenset()
+
+
+def put_back_by_retry(store: Store, one: Claim) -> None:
+    assert finish(store, fail_and_retry(one)) == frozenset()
+
+
+def put_back_by_the_watchdog(store: Store, one: Claim) -> None:
+    assert reclaim(store, die(one)) == frozenset()
+
+
+def put_back_by_recovery(store: Store, one: Claim) -> None:
+    assert store.recover_claims(one.spec.queue, node_of_token(one.token), {}, floor=0, now=NOW) == 1
+
+
+def put_back_by_leaving(store: Store, one: Claim) -> None:
+    store.leave_queue(one.spec.queue, node_of_token(one.token), floor=0, now=NOW)
+
+
+WAYS_BACK = [
+    put_back_by_finish,
+    put_back_by_retry,
+    put_back_by_the_watchdog,
+    put_back_by_recovery,
+    put_back_by_leaving,
+]
+FLOW = Flow(id=new_id(NOW), made_at=NOW, rest=(Stage(calls=(FlowCall(job_type="load"),)),))
+
+
+@pytest.mark.parametrize("put_back", WAYS_BACK)
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_a_job_that_is_cancelled_on_its_way_back_has_ended(
+    store: Store, put_back: Callable[[Store, Claim], None], is_cancelled: bool
+) -> None:
+    queue = make_queue(store)
+    await_ends(store)
+    enqueue(store, spec(queue))
+    one = claim_one(store, queue)
+    if is_cancelled:
+        store.cancel_jobs([one.spec.id], now=NOW)
+
+    put_back(store, one)
+
+    assert outcomes(store, queue) == (["cancelled"] if is_cancelled else [])
+
+
+@pytest.mark.parametrize("put_back", WAYS_BACK)
+def test_a_flow_hears_of_a_job_that_is_cancelled_on_its_way_back(
+    store: Store, put_back: Callable[[Store, Claim], None]
+) -> None:
+    queue = make_queue(store)
+    enqueue(store, structs.replace(spec(queue), flow=FLOW), spec(queue))
+    both = [claim_one(store, queue), claim_one(store, queue)]
+    store.cancel_jobs([one.spec.id for one in both], now=NOW)
+
+    for one in both:
+        put_back(store, one)
+
+    told = [job_of_event(event) for event in store.read_outbox(queue, limit=10)]
+    assert told == [one.spec.id for one in both if one.spec.flow]
+
+
+@pytest.mark.parametrize("put_back", WAYS_BACK)
+def test_whoever_put_jobs_back_before_tells_every_end_after_a_configuration_waits_for_it(
+    store: Store, open_again: Callable[[], Store], put_back: Callable[[Store, Claim], None]
+) -> None:
+    queue, other = make_queue(store), open_again()
+    enqueue(store, spec(queue), spec(queue), spec(queue))
+    first, second = claim_one(other, queue), claim_one(other, queue)
+    store.cancel_jobs([first.spec.id, second.spec.id], now=NOW)
+    put_back(other, first)
+    other.cancel_jobs([claim_one(store, queue).spec.id], now=NOW)  # now it knows that nobody waits
+
+    await_ends(store)
+    put_back(other, second)
+
+    assert [job_of_event(event) for event in store.read_outbox(queue, limit=10)] == [second.spec.id]
+
+
+def test_a_job_that_is_cancelled_while_it_waits_has_ended(store: Store, open_again: Callable[[], Store]) -> None:
+    queue, other = make_queue(store), open_again()
+    queued, delayed, before = spec(queue), spec(queue, run_at=NOW + 60_000), spec(queue)
+    enqueue(store, queued, delayed, before)
+    other.cancel_jobs([before.id], now=NOW)  # now it knows that nobody waits
+    await_ends(store)
+
+    other.cancel_jobs([queued.id, delayed.id], now=NOW)
+    other.cancel_jobs([queued.id, delayed.id], now=NOW + 1)
+
+    events = store.read_outbox(queue, limit=10)
+    assert {job_of_event(event) for event in events} == {queued.id, delayed.id}
+    assert [event.outcome for event in events] == ["cancelled", "cancelled"]
+    assert store.retry_jobs([queued.id], now=NOW + 2) == [True]
+    store.cancel_jobs([queued.id], now=NOW + 3)
+    ids = {event.id for event in store.read_outbox(queue, limit=10)}
+    assert len(ids) == 3, "each end is an event of its own"
+
+
+def test_a_waiting_job_that_gives_way_to_the_next_of_its_schedule_has_ended(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    queue, other = make_queue(store), open_again()
+    entry = put_schedule(store, schedule(queue))
+    old, running, new = spec(queue), spec(queue), spec(queue)
+    enqueue(store, running)
+    claim_one(store, queue)
+    enqueue(store, old)
+    other.fire_schedules(queue, [firing(entry)], now=NOW)
+    other.cancel_jobs([running.id], now=NOW)  # now it knows that nobody waits
+    await_ends(store)
+    state = structs.replace(entry.state, version=3)
+    giving_way = Firing(entry.schedule, 2, state, (tick(NOW + 1, new.id),), (new,), cancels=(old.id, running.id))
+
+    assert other.fire_schedules(queue, [giving_way], now=NOW) == [True]
+
+    assert [job_of_event(event) for event in store.read_outbox(queue, limit=10)] == [old.id]
+    assert outcomes(store, queue) == ["cancelled"]
 
 
 def test_whoever_settled_jobs_before_tells_every_end_after_a_configuration_waits_for_it(

@@ -7,8 +7,13 @@ import pytest
 from msgspec import structs
 from starlette.testclient import TestClient
 
+from rota.clock import ManualClock
 from rota.dialects import registry
+from rota.dialects.sync_tasks.admin_token import _CALLER
+from rota.engine.access.keys.access import Caller, Scope
+from rota.errors import NotAllowed
 from rota.server import routes
+from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
 from rota.store import Store, open_store
 from tests.dialects.sync_tasks.source import Shop
@@ -24,9 +29,9 @@ def kept(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def client_of(store: Store, folder: Path, admin_token: str | None) -> Iterator[TestClient]:
+def client_of(store: Store, folder: Path, admin_token: str | None, api: Api | None = None) -> Iterator[TestClient]:
     settings = structs.replace(Shop(store, folder).settings, admin_token=admin_token)
-    api = make_api(store)
+    api = api or make_api(store)
     with served(api, make_app(api, [*routes.ALL, *registry.operations(settings, store)]), key=None) as client:
         yield client
 
@@ -45,6 +50,43 @@ def test_with_an_admin_token_only_that_one_is_good_as_such(kept: Store, tmp_path
         assert status(client, f"{PATH}&token={KEY}") == 401
         assert status(client) == 401
         assert client.get("/api/jobs", headers={"Authorization": "Bearer secret"}).status_code == 401
+
+
+@pytest.mark.parametrize(("token", "meanwhile"), [("let-me-in", 429), ("a-token-that-nobody-guesses", 200)])
+def test_a_token_that_could_be_guessed_is_not_found_among_too_many_guesses(
+    kept: Store, tmp_path: Path, token: str, meanwhile: int
+) -> None:
+    clock = ManualClock()
+    api = make_api(kept, clock=clock, options=ServerOptions())
+    for client in client_of(kept, tmp_path, token, api):
+        assert {status(client, X_Admin_Token=token) for _ in range(150)} == {200}
+        while status(client, X_Admin_Token="wrong") != 429:
+            pass
+
+        assert status(client, X_Admin_Token=token) == meanwhile
+        assert status(client, Authorization=f"Bearer {token}") == meanwhile
+        assert status(client, Authorization=f"Bearer {KEY}") == 200, "a key of the server is another matter"
+        clock.advance(60_000)
+        assert status(client, X_Admin_Token=token) == 200
+
+
+def test_the_token_opens_the_routes_of_tasks_and_acts_under_its_own_name(kept: Store, tmp_path: Path) -> None:
+    for client in client_of(kept, tmp_path, "a-token-that-nobody-guesses"):
+        headers = {"X-Admin-Token": "a-token-that-nobody-guesses"}
+        made = client.post("/tasks?source=shop&collection=orders", headers=headers)
+        assert made.status_code == 201
+        assert client.post(f"/tasks/{made.json()['task_id']}/cancel", headers=headers).status_code == 200
+
+    (entry,) = [one for one in kept.list_audit(limit=100) if one.action == "cancel"]
+    assert (entry.who, entry.key) == ("admin token", "")
+    assert _CALLER.scopes == {Scope.JOBS_READ, Scope.JOBS_WRITE}
+
+
+def test_a_task_is_made_with_the_rights_of_whoever_asks(kept: Store, tmp_path: Path) -> None:
+    shop = Shop(kept, tmp_path)
+
+    with pytest.raises(NotAllowed, match="lacks the scope jobs:w"):
+        shop.tasks.create("shop", "orders", by=Caller("reader", frozenset({Scope.JOBS_READ})))
 
 
 def test_without_one_it_is_the_api_key(kept: Store, tmp_path: Path) -> None:

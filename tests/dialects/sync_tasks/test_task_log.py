@@ -10,7 +10,8 @@ from rota.dialects.sync_tasks.task_log import LogLine, LogLines, Period, last_li
 from rota.dialects.sync_tasks.times import read_micros
 from rota.model.job import Claim, Job
 from rota.model.runs.log import LogEntry
-from rota.model.runs.outcome import timed_out
+from rota.model.runs.outcome import failed, timed_out
+from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
 from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
@@ -125,3 +126,30 @@ def test_a_copy_goes_on_where_the_first_one_is() -> None:
     list(first.read([LogEntry(1_000, "a")]))
 
     assert [micros for micros, _ in first.copy().read([LogEntry(1_000, "b")])] == [1_000_001]
+
+
+def test_a_page_of_long_lines_is_short(written: Written) -> None:
+    spec = written.claim.spec
+    long_lines = [LogEntry(FIRST // 1000 + 10_000 + number, "x" * 16_000) for number in range(300)]
+    assert not written.store.append_logs([LogBatch(spec.queue, spec.id, written.claim.token, long_lines)])
+    faults = Faults(written.store)
+
+    pages = list(read_log(faults.store, written.job, 5_300, Period(FIRST + 10**7)))
+
+    assert sum(map(len, pages)) == 300
+    assert sorted(map(len, pages))[-2] <= 4, "after the first page it is known how long the lines are"
+
+
+def test_lines_of_a_second_attempt_whose_clock_is_behind_are_found(store: Store, tmp_path: Path) -> None:
+    written = Written(store, tmp_path)
+    retry = settled(written.claim, failed("once more"), FIRST // 1000 + 500, policy=RetryPolicy(attempts=2))
+    finish(store, retry, now=FIRST // 1000 + 500)
+    written.claim = claim_one(store, written.shop.queue, now=retry.run_at or 0)
+    written.write([FIRST - 10**9 + number for number in range(6_000)])
+
+    whole = [line for page in read_log(store, written.job, 11_000) for line in page]
+    first = read_micros("time", whole[4_000].time)
+    part = [line for page in read_log(store, written.job, 11_000, Period(first)) for line in page]
+
+    assert len(whole) == 11_000
+    assert part == whole[4_000:]

@@ -58,8 +58,8 @@ class TasksInstallation(Installation):
         claims = self.claim()
         return self.end(claims[0], error=error, takes=takes) if claims else None
 
-    def end(self, claim: Claim, *, error: str | None = None, takes: int = 0) -> Task:
-        """Do what a worker does with a run that it has."""
+    def end(self, claim: Claim, *, error: str | None = None, takes: int = 0, removes: bool = True) -> Task:
+        """Do what a worker does with a run that it has; without `removes`, one that dies right behind it."""
         cause = claim.spec.cause
         entry = self.store.find_schedules([cause.name])[0] if cause else None
         task = running_task(claim.spec, claim.attempt, entry)
@@ -69,10 +69,12 @@ class TasksInstallation(Installation):
         policy, now = self.definitions.job_type(claim.spec.job_type).retry, self.clock.now()
         done = settle(claim, outcome, policy=policy, started_at=started_at, now=now, chance=0)
         self.store.finish_jobs(self.tasks.queue(), [done], now=now)
+        if removes:
+            self.tasks.remove_completed([task.id])
         return task
 
     def _commit(self, task: Task) -> dict[str, object]:
-        return {"task": task.id, "runs": task.runs + 1, "completed": self.tasks.finish(task)}
+        return {"task": task.id, "runs": task.runs + 1, "completed": self.tasks.is_last_run(task)}
 
     def runs_within(self, ms: int, *, takes: int = 0) -> list[int]:
         """When runs began, from now on, if a worker takes each as soon as it can."""

@@ -4,8 +4,11 @@ import pytest
 
 from rota.dialects.tasks.cleaning import clean
 from rota.dialects.tasks.entity.reading import read_task
-from rota.dialects.tasks.tasks import HOLD_MS
-from rota.errors import Conflict, InvalidInput, NotFound
+from rota.dialects.tasks.entity.view import running_task
+from rota.dialects.tasks.tasks import HOLD_MS, OVER
+from rota.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from rota.store import Store
+from rota.testing.faults import Faults, away
 from tests.dialects.tasks.installation import START, TasksInstallation, changed
 
 
@@ -178,9 +181,11 @@ def test_a_start_that_is_over_is_now(tasks: TasksInstallation) -> None:
 def test_a_cron_line_goes_by_its_zone(tasks: TasksInstallation) -> None:
     found = tasks.add("a", schedule="0 2 * * *", tz="America/New_York")
     other = tasks.add("b", schedule="0 2 * * *", tz="America/New_York", utc=True)
+    sample = tasks.add("c", schedule="0 2 * * *", tz="America/NewYork", utc=True)
 
     assert (found.status, found.next_run) == ("delayed", 1_700_031_600_000)
     assert other.next_run == 1_700_013_600_000, "UTC goes before the zone"
+    assert (sample.next_run, sample.tz) == (1_700_013_600_000, "America/NewYork"), "a zone that is not used may be none"
 
 
 def test_a_task_is_completed_when_its_next_run_would_be_after_its_end(tasks: TasksInstallation) -> None:
@@ -195,6 +200,17 @@ def test_a_task_whose_end_is_over_is_completed_at_once(tasks: TasksInstallation)
 
     assert tasks.tasks.find("a") is None
     assert tasks.runs_within(1_000) == []
+
+
+def test_a_task_whose_cron_line_has_no_time_before_its_end_is_completed_at_once_and_the_log_says_so(
+    tasks: TasksInstallation, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "rota.tasks"):
+        added = tasks.add("a", schedule="0 2 * * *", endDate=START + 60_000)
+
+    assert added.status == "completed"
+    assert tasks.tasks.find("a") is None, "nothing is stored of it"
+    assert [(one.message, one.__dict__["task"]) for one in caplog.records] == [(OVER, "a")]
 
 
 def test_what_nobody_was_there_for_is_made_up_for_once(tasks: TasksInstallation) -> None:
@@ -329,6 +345,74 @@ def test_cleaning_leaves_alone_what_is_in_order(tasks: TasksInstallation) -> Non
 
     assert clean(tasks.tasks).rescheduled == 0
     assert clean(tasks.tasks).removed == 0
+
+
+def test_a_task_is_there_until_the_store_knows_that_its_last_run_succeeded(tasks: TasksInstallation) -> None:
+    tasks.add("a", delay=0)
+    claim = tasks.claim()[0]
+    entry = tasks.store.find_schedules([tasks.tasks.names.schedule_uuid("a")])[0]
+
+    assert tasks.tasks.is_last_run(running_task(claim.spec, claim.attempt, entry))
+
+    assert tasks.find().status == "active", "its worker may still die"
+    tasks.end(claim, error="no")
+    assert tasks.find().status == "delayed"
+
+
+def test_a_completed_task_whose_schedule_was_left_behind_is_gone_all_the_same(tasks: TasksInstallation) -> None:
+    tasks.add("a", delay=0)
+    tasks.end(tasks.claim()[0], removes=False)
+
+    assert tasks.tasks.find("a") is None
+    assert list(tasks.tasks.all()) == []
+    with pytest.raises(NotFound, match="it is completed"):
+        tasks.tasks.reschedule("a", changed(delay=1_000))
+    assert tasks.add("a", delay=0).status == "enqueued", "and can be added anew"
+
+
+def test_cleaning_removes_what_was_left_of_a_completed_task(tasks: TasksInstallation) -> None:
+    tasks.add("a", delay=0)
+    tasks.end(tasks.claim()[0], removes=False)
+
+    found = clean(tasks.tasks)
+
+    assert (found.removed, found.rescheduled) == (1, 0)
+    assert tasks.store.find_schedules([tasks.tasks.names.schedule_uuid("a")]) == [None]
+
+
+def test_whoever_dies_while_a_task_is_rescheduled_does_not_lose_it(store: Store) -> None:
+    faults = Faults(store)
+    tasks = TasksInstallation(faults.store)
+    tasks.add("a")
+    faults.before("cancel_jobs", away)
+
+    with pytest.raises(StoreUnavailable):
+        tasks.tasks.reschedule("a", changed(delay=1_000))
+
+    assert 1_000 in TasksInstallation(store).runs_within(2_000)
+
+
+def test_a_run_that_ends_while_its_task_is_rescheduled_is_counted(store: Store) -> None:
+    faults = Faults(store)
+    tasks = TasksInstallation(faults.store)
+    tasks.add("a", schedule=1_000, maxRuns=3, delay=0)
+    faults.before("cancel_jobs", tasks.run)
+
+    assert tasks.tasks.reschedule("a", changed(delay=1_000)).runs == 1
+
+    assert len(tasks.runs_within(10_000)) == 2
+
+
+def test_a_task_that_runs_once_and_ends_while_it_is_rescheduled_does_not_run_again(store: Store) -> None:
+    faults = Faults(store)
+    tasks = TasksInstallation(faults.store)
+    tasks.add("a", delay=0)
+    faults.before("cancel_jobs", tasks.run)
+
+    with pytest.raises(Conflict, match="would never run again"):
+        tasks.tasks.reschedule("a", changed(delay=1_000))
+
+    assert tasks.runs_within(2_000) == []
 
 
 @pytest.mark.parametrize("changes", [{"delay": -5}, {"end_date": START - 1_000}])

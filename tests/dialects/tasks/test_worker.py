@@ -16,8 +16,8 @@ import pytest
 from rota import Scheduler, Task, Worker, current_job
 from rota.dialects.tasks.backends.delivery import Delivery
 from rota.errors import Conflict, InvalidInput
-from tests.dialects.tasks.working import wait_until, working
-from tests.engine.working import DEADLINE_S
+from tests.dialects.tasks.working import working
+from tests.engine.working import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")  # two processes' worth of handles; the rest is no other code
 

@@ -1,19 +1,11 @@
-"""Workers in threads of the test, and waiting for what they do."""
+"""Workers in threads of the test."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rota import Worker
 from tests.engine.working import DEADLINE_S
-
-
-def wait_until(is_true: Callable[[], object], what: str) -> None:
-    end = time.monotonic() + DEADLINE_S
-    while not is_true():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.01)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from rota.engine.executors.threads import LONG_MEMORY, Threads
 
 def test_short_calls_that_come_together_share_a_thread() -> None:
     async def scenario() -> None:
-        threads = Threads()
+        threads = Threads(look_s=600)  # however slowly a thread begins, no call is taken for a long one
 
         found = await asyncio.gather(*(threads.call(threading.get_ident) for _ in range(50)))
 

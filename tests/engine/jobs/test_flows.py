@@ -1,18 +1,23 @@
 """Flows: the jobs of a stage are made once, whatever goes wrong between the end of the one before and them."""
 
+from collections.abc import Callable
+
 import pytest
 from msgspec import structs
 
+from rota.engine.events.outbox import MISSING_MS
+from rota.engine.housekeeping.retention import Retention
 from rota.engine.jobs.intake import JobRequest
 from rota.errors import InvalidInput, StoreUnavailable
 from rota.model.flows.flow import Flow, FlowCall, Stage
 from rota.model.ids import new_id
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType, Unique
+from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from rota.testing.faults import Faults
-from tests.contract.building import NOW, claim_all, fail, finish, succeed
+from tests.contract.building import NOW, claim_all, claim_one, die, fail, finish, reclaim, succeed
 from tests.installation import Installation
 
 
@@ -30,12 +35,17 @@ class FlowInstallation(Installation):
             self.definitions.define_job_type(JobType(uuid=new_id(NOW), name=name, executor="log"))
         self.queue = self.definitions.node_type("default").uuid
 
-    def enqueue_flow(self, *, although_failed: bool = False) -> Flow:
-        add = FlowCall(job_type="add", arguments={"extra": 1}, into="numbers", priority=3)
+    def enqueue_flow(self, *, although_failed: bool = False, then: str = "add") -> Flow:
+        add = FlowCall(job_type=then, arguments={"extra": 1}, into="numbers", priority=3)
         stage = Stage(calls=(add,), although_failed=although_failed)
         flow = Flow(id=new_id(NOW), made_at=NOW, count=2, is_group=True, rest=(stage,))
         self.engine.intake.enqueue([JobRequest(id=one, job_type="count", flow=flow) for one in flow.job_ids()])
         return flow
+
+    def define_elsewhere(self, name: str) -> None:
+        """A job type in a queue of its own."""
+        self.definitions.ensure_node_type(NodeType(uuid=new_id(NOW), name="elsewhere"))
+        self.definitions.define_job_type(JobType(uuid=new_id(NOW), name=name, executor="log", node_type="elsewhere"))
 
     def end(self, *results: object) -> None:
         """Claim what waits, and end it: a result, or None for a failure."""
@@ -43,8 +53,8 @@ class FlowInstallation(Installation):
         for claim, result in zip(claims, results, strict=True):
             finish(self.store, fail(claim) if result is None else succeed(claim, results=result))
 
-    def take_outbox(self) -> int:
-        return self.engine.outbox.take(self.queue, self.clock.now())
+    def take_outbox(self, now: int | None = None) -> int:
+        return self.engine.outbox.take(self.queue, self.clock.now() if now is None else now)
 
     def waiting(self) -> list[Job]:
         return self.store.list_jobs(JobQuery(states=frozenset({JobState.QUEUED})), limit=100).jobs
@@ -132,22 +142,123 @@ def test_cancelling_the_last_one_that_waits_goes_on_with_the_flow(installation: 
     first, second = flow.job_ids()
 
     installation.engine.jobs.cancel_each([first, second])
+    installation.take_outbox()
 
     assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[None, None]]
 
 
-def test_a_cancel_that_was_cut_short_goes_on_with_the_flow_when_it_is_repeated(
-    installation: FlowInstallation, faults: Faults
-) -> None:
-    jobs = installation.enqueue_flow(although_failed=True).job_ids()
-    faults.before("enqueue_jobs", be_away)
+def test_a_cancelled_one_of_a_flow_that_went_on_long_ago_makes_nothing_again(installation: FlowInstallation) -> None:
+    first, second = installation.enqueue_flow(although_failed=True).job_ids()
+    installation.engine.jobs.cancel_each([first, second])
+    installation.take_outbox()
+    installation.end(30)
+    (after,) = installation.store.list_jobs(JobQuery(states=frozenset({JobState.SUCCEEDED})), limit=10).jobs
+    installation.engine.jobs.delete(after.id)
 
-    with pytest.raises(StoreUnavailable):
-        installation.engine.jobs.cancel_each(jobs)
+    installation.engine.jobs.cancel_each([first, second])
+    installation.take_outbox()
+
     assert installation.waiting() == []
-    installation.engine.jobs.cancel_each(jobs)
+
+
+def test_one_whose_node_died_while_it_was_to_be_cancelled_has_ended_too(installation: FlowInstallation) -> None:
+    installation.enqueue_flow(although_failed=True)
+    first, second = claim_all(installation.store, installation.queue)
+    finish(installation.store, succeed(first, results=10))
+    installation.engine.jobs.cancel(second.spec.id)
+    reclaim(installation.store, die(second))
+
+    installation.take_outbox()
+
+    numbers = [10, None] if first.spec.id < second.spec.id else [None, 10]
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [numbers]
+
+
+@pytest.mark.parametrize("although_failed", [True, False])
+def test_one_that_was_deleted_has_ended_without_success(installation: FlowInstallation, although_failed: bool) -> None:
+    installation.enqueue_flow(although_failed=although_failed)
+    first, second = claim_all(installation.store, installation.queue)
+    finish(installation.store, succeed(first, results=10))
+    installation.take_outbox(NOW)
+    installation.engine.jobs.delete(first.spec.id)
+    finish(installation.store, succeed(second, results=20))
+
+    installation.take_outbox(NOW + MISSING_MS)
+
+    numbers = [None, 20] if first.spec.id < second.spec.id else [20, None]
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == ([numbers] if although_failed else [])
+    assert installation.store.read_outbox(installation.queue, limit=10) == []
+
+
+def test_one_that_is_still_on_its_way_into_its_queue_is_waited_for(installation: FlowInstallation) -> None:
+    flow = installation.enqueue_flow(although_failed=True)
+    (_, late), store = flow.job_ids(), installation.store
+    installation.engine.jobs.cancel(late)
+    installation.take_outbox(NOW)
+    installation.engine.jobs.delete(late)  # so that it is as if it had not been handed in yet
+    finish(store, succeed(claim_one(store, installation.queue), results=10))
+
+    assert installation.take_outbox(NOW + MISSING_MS - 1) == 0
+    assert installation.waiting() == []
+    installation.engine.intake.enqueue([JobRequest(id=late, job_type="count", flow=flow)])
+    installation.take_outbox(NOW + MISSING_MS - 1)
+    finish(store, succeed(claim_one(store, installation.queue), results=20))
+    installation.take_outbox(NOW + MISSING_MS - 1)
+
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
+
+
+def test_of_a_stage_in_which_one_is_missing_only_one_end_stays_in_the_outbox(installation: FlowInstallation) -> None:
+    stage = Stage(calls=(FlowCall(job_type="add"),))
+    flow = Flow(id=new_id(NOW), made_at=NOW, count=4, is_group=True, rest=(stage,))
+    there = flow.job_ids()[:3]
+    installation.engine.intake.enqueue([JobRequest(id=one, job_type="count", flow=flow) for one in there])
+    installation.end(1, 2, 3)
+
+    assert installation.take_outbox(NOW) == 2
+
+    assert len(installation.store.read_outbox(installation.queue, limit=10)) == 1
+    assert installation.take_outbox(NOW) == 0
+
+
+def delete_all(installation: FlowInstallation) -> None:
+    installation.engine.jobs.delete_all(JobQuery(queue=installation.queue), dry_run=False)
+
+
+def forget_all(installation: FlowInstallation) -> None:
+    take_flows = installation.engine.outbox.take_flows
+    retention = Retention(
+        installation.store, installation.definitions, max_age_ms=0, max_count=0, take_flows=take_flows
+    )
+    retention.run_once(installation.clock.now())
+
+
+def empty(installation: FlowInstallation) -> None:
+    installation.engine.queues.empty("default")
+
+
+@pytest.mark.parametrize("forget", [delete_all, forget_all, empty])
+def test_a_flow_goes_on_before_its_jobs_are_forgotten(
+    installation: FlowInstallation, forget: Callable[[FlowInstallation], None]
+) -> None:
+    installation.define_elsewhere("report")
+    installation.enqueue_flow(then="report")
+    installation.end(10, 20)
+
+    forget(installation)
+
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
+    assert sum(installation.store.count_jobs(installation.queue).values()) == 0
+
+
+def test_a_flow_whose_jobs_wait_in_a_queue_that_is_emptied_goes_on_elsewhere(installation: FlowInstallation) -> None:
+    installation.define_elsewhere("report")
+    installation.enqueue_flow(although_failed=True, then="report")
+
+    installation.engine.queues.empty("default")
 
     assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[None, None]]
+    assert sum(installation.store.count_jobs(installation.queue).values()) == 0
 
 
 def test_a_failed_one_that_is_brought_back_and_succeeds_is_followed(installation: FlowInstallation) -> None:

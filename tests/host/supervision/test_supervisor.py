@@ -1,11 +1,16 @@
 """The supervisor, with processes that do nothing but speak to it."""
 
+import os
 import signal
 import sys
 import threading
 from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
 
 from rota.clock import SystemClock
+from rota.host.supervision.child import ENDED, Child
 from rota.host.supervision.supervisor import Supervisor
 from tests.servers import wait_until
 
@@ -36,3 +41,103 @@ def test_one_that_is_ready_after_it_was_asked_to_end_is_followed_by_no_other(fol
     stopping.join()
 
     assert exit_code == 0  # and it was asked once
+
+
+HOLDS_ITS_LINE = """
+import os, socket, sys, time
+line = socket.socket(fileno=int(sys.argv[-1]))
+line.send(b"rl")
+if os.fork() == 0:
+    open("held.new", "w").write(str(os.getpid()))
+    os.rename("held.new", "held")
+    time.sleep(600)
+while not os.path.exists("held"):
+    time.sleep(0.01)
+os._exit(3)
+"""
+
+
+def test_the_end_of_a_process_is_heard_although_a_child_of_its_own_holds_its_line(folder: Path) -> None:
+    heard: SimpleQueue[tuple[bytes, int]] = SimpleQueue()
+
+    def hear(child: Child, word: bytes) -> None:
+        heard.put((word, child.exit_code if word == ENDED else 0))
+
+    Child([sys.executable, "-c", HOLDS_ITS_LINE], hear)
+    try:
+        assert [heard.get(timeout=120) for _ in range(3)] == [(b"r", 0), (b"l", 0), (ENDED, 3)]
+    finally:
+        os.kill(int((folder / "held").read_text()), signal.SIGKILL)
+
+
+READY = """#!{python}
+import os, signal, socket, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+line = socket.socket(fileno=int(sys.argv[-1]))
+with open("ready", "a") as file:
+    file.write(f"{{os.getpid()}}\\n")
+line.send(b"r")
+signal.sigwait([signal.SIGTERM])
+"""
+
+
+class Program:
+    """An executable file that comes and goes, and the supervisor of its processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / "program"
+        self.supervisor = Supervisor([str(self._path)], processes=1, is_burst=False, clock=SystemClock())
+        self._exit_codes: list[int] = []
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._exit_codes.append(self.supervisor.run(lambda pids: None))
+
+    def come(self) -> None:
+        new = self._folder / "new"
+        new.write_text(READY.format(python=sys.executable))
+        new.chmod(0o700)
+        new.rename(self._path)
+
+    def go(self) -> None:
+        self._path.unlink()
+
+    @property
+    def ready(self) -> list[str]:
+        """The processes that were ready so far."""
+        path = self._folder / "ready"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def stop(self) -> int:
+        self.supervisor.hear(signal.SIGTERM)
+        self._thread.join()
+        return self._exit_codes[0]
+
+
+def test_a_process_that_cannot_be_started_is_tried_until_it_can(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    program = Program(folder)
+    wait_until(lambda: "a process could not be started" in caplog.text, "a process that could not be started")
+
+    program.come()
+    wait_until(lambda: len(program.ready) == 1, "the process that could be started")
+
+    assert program.stop() == 0
+
+
+def test_a_replacement_that_cannot_be_started_is_tried_again_and_the_old_process_goes_on(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = Program(folder)
+    program.come()
+    wait_until(lambda: len(program.ready) == 1, "the first process")
+    program.go()
+    program.supervisor.hear(signal.SIGHUP)
+    wait_until(lambda: "the one from before goes on" in caplog.text, "a replacement that could not be started")
+    os.kill(int(program.ready[0]), 0)
+
+    program.come()
+    wait_until(lambda: len(program.ready) == 2, "the replacement")
+
+    assert program.stop() == 0

@@ -208,8 +208,14 @@ def test_the_end_of_a_job_is_an_event_that_only_its_repetition_equals() -> None:
     ending = end(succeeded()).ending
     assert ending is not None
 
-    event = end_event(claim(), ending, "report")
+    event = end_event("job", ending, "report")
 
     assert (event.id, event.type, event.resource, event.outcome) == ("job/node/1", "JOB", "report", "succeeded")
     assert (event.time, event.received_at, event.has_own_id) == (NOW * 1_000, NOW, True)
-    assert end_event(Claim(SPEC, "node/2", 0, 0, 0), ending, "report").id == "job/node/2"
+    assert end_event("job", structs.replace(ending, token="node/2"), "report").id == "job/node/2"
+
+
+def test_ends_of_a_job_that_never_ran_are_told_apart_by_their_time() -> None:
+    ids = {end_event("job", cancelled_before_run(now), "report").id for now in (NOW, NOW, NOW + 1)}
+
+    assert len(ids) == 2

@@ -3,7 +3,7 @@
 import threading
 from typing import Any
 
-from rota import Rota, current_job
+from rota import GiveUp, Rota, TryAgain, current_job
 from rota.sdk.tasks.task import TaskFunction
 
 stopped = threading.Event()
@@ -93,3 +93,13 @@ decorated_app = Rota("sqlite://:memory:")
 @decorated_app.task(name="twice")
 def double(number: int) -> int:
     return 2 * number
+
+
+def try_again(attempt: int, delay_ms: int) -> int:
+    if current_job().attempt < attempt:
+        raise TryAgain(delay_ms=delay_ms) from ValueError("not yet")
+    return current_job().attempt
+
+
+def give_up() -> None:
+    raise GiveUp from LookupError("never")

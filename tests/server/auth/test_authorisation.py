@@ -59,6 +59,8 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/node_types/{node_type}": ("types:r", ALL),
     "POST /api/node_types/{node_type}": ("types:w", DEFINE),
     "DELETE /api/node_types/{node_type}": ("types:w", DEFINE),
+    "POST /api/definitions/diff": ("types:w", DEFINE),
+    "POST /api/definitions/apply": ("types:w", DEFINE),
     "POST /api/node_types/{node_type}/pause": ("queues:w", CHANGE),
     "POST /api/node_types/{node_type}/resume": ("queues:w", CHANGE),
     "GET /api/queues": ("queues:r", ALL),
@@ -94,6 +96,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "DELETE /api/configurations/{name}": ("config:w", CHANGE),
     "POST /api/configurations/{name}/dry_run": ("events:w", CHANGE),
     "POST /api/events/dry_run": ("events:w", CHANGE),
+    "POST /api/events": ("events:w", CHANGE),
     "POST /events": ("events:w", CHANGE),
 }
 """Operation to the scope that it needs, and the roles that have it."""
@@ -245,7 +248,7 @@ def test_what_runs_is_defined_by_admins_only_also_within_a_configuration(clients
 def test_admins_only_say_when_an_event_was_received(clients: dict[str, TestClient]) -> None:
     event = {"eventType": "FILE", "eventTimestamp": "2026-01-01T00:00:00", "eventResourceId": "/in"}
 
-    for path in ("/events", "/api/events/dry_run"):
+    for path in ("/events", "/api/events", "/api/events/dry_run"):
         refused = clients["operator"].post(path, json=event, params={"received_at": 5})
         assert (refused.status_code, refused.json()["error"]) == (
             403,

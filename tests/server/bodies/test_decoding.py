@@ -8,10 +8,10 @@ from starlette.testclient import TestClient
 from rota.errors import InvalidInput
 from rota.model.ids import new_id
 from rota.server.bodies.decoding import decode_body, decode_path, decode_query
+from rota.server.routes.definitions.job_types import JobTypeChange
 from rota.server.routes.events import EventQuery
-from rota.server.routes.job_types import JobTypeChange
 from rota.server.routes.jobs.jobs import JobListQuery, NewJob, NewJobs
-from rota.server.routes.schedule_bodies import NewSchedule
+from rota.server.routes.schedules.bodies import NewSchedule
 
 UUID = "b30833c1-83b0-4dda-a439-97e3c97bbaa5"
 

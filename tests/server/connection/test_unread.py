@@ -2,9 +2,10 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
-from starlette.responses import Response
+import pytest
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from rota.server.connection.unread import UnreadAnswers
@@ -25,7 +26,21 @@ class Answering:
         self.waiting = self.unread._waiting
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.unread.give(Response(b"x" * SIZE), scope, receive, send)
+        await self.unread.give(self.answer(), scope, receive, send)
+
+    def answer(self) -> Response:
+        return Response(b"x" * SIZE)
+
+
+class Streaming(Answering):
+    """Gives the same part by part, the last of them short."""
+
+    def answer(self) -> Response:
+        async def parts() -> AsyncIterator[bytes]:
+            for part in (b"x" * (SIZE - 2), b"y", b"z"):
+                yield part
+
+        return StreamingResponse(parts())
 
 
 def played(app: Answering, scene: Callable[[tuple[str, int]], Awaitable[None]]) -> None:
@@ -63,8 +78,9 @@ async def read(client: socket.socket) -> int:
     return count
 
 
-def test_the_client_that_has_read_nothing_for_longest_is_let_go() -> None:
-    app = Answering(most=3 * SIZE)
+@pytest.mark.parametrize("kind", [Answering, Streaming])
+def test_the_client_that_has_read_nothing_for_longest_is_let_go(kind: type[Answering]) -> None:
+    app = kind(most=3 * SIZE)
 
     async def scene(address: tuple[str, int]) -> None:
         clients = []
@@ -81,8 +97,9 @@ def test_the_client_that_has_read_nothing_for_longest_is_let_go() -> None:
     played(app, scene)
 
 
-def test_an_answer_larger_than_the_room_is_given_all_the_same() -> None:
-    app = Answering(most=MIB)
+@pytest.mark.parametrize("kind", [Answering, Streaming])
+def test_an_answer_larger_than_the_room_is_given_all_the_same(kind: type[Answering]) -> None:
+    app = kind(most=MIB)
 
     async def scene(address: tuple[str, int]) -> None:
         assert await read(await asking(address)) > SIZE

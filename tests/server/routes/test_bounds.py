@@ -47,6 +47,7 @@ NUMBERS: dict[str, tuple[int, int, int | None]] = {
     "/api/topics/{topic} offset": (-(2**53), 2**53, 0),
     "/api/topics/{topic} limit": (1, 1_000, 100),
     "/events received_at": (0, LATEST, None),
+    "/api/events received_at": (0, LATEST, None),
     "/api/events/dry_run received_at": (0, LATEST, None),
     "/api/configurations limit": (1, 1_000, 100),
     "/api/configurations/{name}/evaluations limit": (1, 1_000, 100),
@@ -95,7 +96,7 @@ def error_of_query(client: TestClient, path: str, name: str, value: object) -> s
     """What is wrong with a request that has this parameter; nothing, if it is not its form."""
     params = {"cron": "0 0 1 1 *"} if path == "/api/cron" else {}
     params[name] = str(value)
-    if path in ("/events", "/api/events/dry_run"):
+    if path in ("/events", "/api/events", "/api/events/dry_run"):
         answer = client.post(path, params=params, json=EVENT)
     else:
         answer = client.get(with_ids(path), params=params)
@@ -103,7 +104,8 @@ def error_of_query(client: TestClient, path: str, name: str, value: object) -> s
 
 
 def test_a_body_has_a_limit_that_stands_here(admin: TestClient) -> None:
-    limits = {"/api/jobs/bulk": 64 * MIB, "/events": 16 * MIB}
+    large = ("/events", "/api/events", "/api/definitions/diff", "/api/definitions/apply")
+    limits = {"/api/jobs/bulk": 64 * MIB, **dict.fromkeys(large, 16 * MIB)}
     taking = [(method, path) for method, path, _ in operations(admin) if method in ("POST", "PUT", "PATCH")]
     assert len(taking) > 20
 

@@ -262,6 +262,22 @@ def test_an_answer_tells_how_many_events_matched_nothing(client: TestClient) -> 
     assert client.post("/events", json=twice).headers["Rota-Unmatched"] == "0"
 
 
+def test_a_report_tells_why_events_did_nothing(client: TestClient) -> None:
+    define(client)
+    client.post("/events", json=[GOOD, cron("2021-01-01 12:00:30")])
+    other = {**GOOD, "eventResourceId": "/elsewhere"}
+
+    report = client.post("/api/events", json=[{}, other, GOOD]).json()
+
+    assert (report["validated"], report["triggered"], report["unmatched"]) == ([], [], [1])
+    assert [(one["event"], one["field"]) for one in report["failed"]] == [(0, "eventType")]
+    assert report["ignored"] == [
+        {"event": 2, "configuration": "c", "verdict": "older", "last_execution": "2021-01-01T12:00:30.000000Z"}
+    ]
+    assert client.post("/api/events", json=other).json()["unmatched"] == [0]
+    assert client.post("/api/events", json=[{}]).status_code == 400
+
+
 def test_what_validated_a_dependency_that_is_gone_is_shown_without_it(client: TestClient) -> None:
     define(client, "c", CRON, IN)
     client.post("/events", json=GOOD)

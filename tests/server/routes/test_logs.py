@@ -17,14 +17,17 @@ from rota.model.runs.log import LogEntry
 from rota.model.runs.outcome import Outcome, failed, succeeded
 from rota.model.runs.retry import RetryPolicy
 from rota.model.runs.settlement import settle
-from rota.server.api import Api, ServerOptions
-from rota.server.log_feeds import Line, LogFeeds
+from rota.server.api import Api
+from rota.server.live_logs import latest
+from rota.server.live_logs.feeds import LogFeeds
+from rota.server.live_logs.latest import Line
 from rota.server.operations import Call
 from rota.server.routes.jobs.logs import LogQuery, _events
 from rota.store import Store
 from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
-from tests.server.serving import BEARER, make_api, served
+from tests.engine.working import until
+from tests.server.serving import BEARER, make_api
 from tests.servers import wait_until
 
 NOW = 1_700_000_000_000
@@ -249,22 +252,46 @@ def test_a_quiet_job_gives_signs_of_life(job: RunningJob, feeds: LogFeeds) -> No
     assert asyncio.run(live()) is None
 
 
-def test_live_logs_leave_connections_to_others(job: RunningJob, kept: Store) -> None:
-    api = make_api(kept, options=ServerOptions(max_followers=2, wrong_keys_per_s=0))
+def test_many_feeds_keep_less_each_and_no_follower_misses_a_line(
+    job: RunningJob, feeds: LogFeeds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(latest, "LETTERS_TOGETHER", 20_000)
+    said = [f"{n:05} " + "x" * 1_000 for n in range(300)]
 
-    async def live() -> None:
-        followers = [asyncio.create_task(follow(api.log_feeds, job.id)) for _ in range(2)]
-        await asyncio.to_thread(wait_until, lambda: api.log_feeds.followers == 2, "the followers to begin")
-        refused = await asyncio.to_thread(client.get, f"/api/jobs/{job.id}/logs/stream")
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-        assert "too many live logs" in refused.json()["error"]
+    async def live() -> list[list[str]]:
+        early = [asyncio.create_task(follow(feeds, job.id)) for _ in range(2)]
+        await asyncio.to_thread(job.say, *said[:100])
+        await asyncio.to_thread(wait_until, lambda: has_dropped_lines(feeds), "the feed to keep the latest lines only")
+        assert all(feed.latest.size <= 20_000 for feed in feeds._followed)
+        late = asyncio.create_task(follow(feeds, job.id))
+        await asyncio.to_thread(job.say, *said[100:])
         await asyncio.to_thread(job.end)
-        await asyncio.gather(*followers)
-        assert api.log_feeds.followers == 0
+        return await asyncio.gather(*early, late)
 
-    with served(api) as client:
-        asyncio.run(live())
-        assert client.get(f"/api/jobs/{job.id}/logs/stream").status_code == 200
+    assert asyncio.run(live()) == [said] * 3
+
+
+def test_feeds_of_ended_jobs_share_the_room_too(job: RunningJob, feeds: LogFeeds) -> None:
+    job.say("one", "two")
+    job.end()
+
+    async def live() -> list[int]:
+        held = []
+        for _ in range(40):  # each comes after the feed of the one before is over, and has one of its own
+            following = feeds.follow(job.id, after=0, idle_s=60)
+            await anext(following)
+            held.append(following)
+            await until(lambda: all(feed.is_over for feed in feeds._followed), "the feed to be over")
+        found = [feed.most_letters for feed in feeds._followed]
+        for following in held:
+            await following.aclose()  # type: ignore[attr-defined]
+        return found
+
+    found = asyncio.run(live())
+
+    assert found == [latest.LETTERS_TOGETHER // 40] * 40
+    assert not feeds._followed
+    assert not feeds._feeds
 
 
 def test_a_stopping_server_lets_its_followers_go(job: RunningJob, feeds: LogFeeds) -> None:

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from tests.server.serving import BASE
 
 HUMAN = "Nightly report (EU)"
-NAMES = [HUMAN, "team/report", "50 % off?", "日報"]
+NAMES = [HUMAN, "team/report", "50 % off?", "日報", "0123456789ABCDEFabcdef0123456789"]
 
 
 def at(noun: str, name: str, rest: str = "") -> str:

@@ -9,16 +9,18 @@ from starlette.testclient import TestClient
 
 from rota.clock import ManualClock
 from rota.engine.access.keys.access import SCOPES_OF, Role
+from rota.engine.access.keys.admin_key import KeyPlan
+from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.access.keys.named_keys import make_key, revoke_key
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.server import routes
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
-from rota.server.routes import system
+from rota.server.routes.system import server as system
 from rota.store import Store
 from tests.contract.building import enqueue, spec
-from tests.server.serving import BASE, BEARER, make_api, served
+from tests.server.serving import BASE, BEARER, KEY, make_api, served
 
 
 @pytest.fixture(autouse=True)
@@ -180,11 +182,11 @@ def test_guessing_does_not_keep_out_those_with_a_good_key(kept: Store) -> None:
 
         before = status(seen)
         guess(client)
-        after = [status(seen), status(unseen), status("chosen")]
+        after = [status(seen), status(unseen), status(KEY)]
         make_key(kept, "another", role=Role.VIEWER, scopes=scopes, expires_at=None, now=clock.now())
         clock.advance(2_001)
         guess(client)
-        when_keys_changed = [status(seen), status(unseen), status("chosen")]
+        when_keys_changed = [status(seen), status(unseen), status(KEY)]
         for _ in range(200):
             assert status(seen) == 200
         still_held_up = client.get("/api", headers=GUESS).status_code
@@ -192,6 +194,26 @@ def test_guessing_does_not_keep_out_those_with_a_good_key(kept: Store) -> None:
     assert before == 200
     assert after == when_keys_changed == [200, 200, 200]
     assert still_held_up == 429, "a good key pays nothing, and earns nothing for who guesses"
+
+
+def test_a_key_that_could_be_guessed_is_not_found_among_too_many_guesses(kept: Store) -> None:
+    weak = "chosen"
+    clock = ManualClock()
+    engine = make_api(kept, clock=clock).engine
+    keys = KeyRing(kept, KeyPlan(made=None, configured=weak, allows_dev_key=False), clock)
+    api = Api(engine, keys=keys, health=lambda: None, options=ServerOptions())
+    with served(api, key=None) as client:
+
+        def status() -> int:
+            return client.get("/api", headers={"Authorization": f"Bearer {weak}"}).status_code
+
+        before = [status() for _ in range(150)]
+        guess(client)
+        meanwhile = status()
+        clock.advance(1_000)
+        after = [status() for _ in range(150)]
+
+    assert (set(before), meanwhile, set(after)) == ({200}, 429, {200})
 
 
 def test_a_good_key_costs_the_address_none_of_its_guesses(kept: Store) -> None:

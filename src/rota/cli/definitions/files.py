@@ -5,11 +5,13 @@ from pathlib import Path
 
 import click
 
-from rota.cli.show import Shape, answer, compact, talk
+from rota.cli.show import answer, compact, talk
 from rota.cli.target import Target, takes_target
 from rota.dialects import registry
 from rota.engine.definitions.file import Difference, Wanted, schedule_hints
-from rota.settings import Settings, load_settings
+from rota.engine.engine import Engine
+from rota.settings import load_settings
+from rota.shapes.differences import difference_shape
 
 _MARKS = {"create": "+", "change": "~", "delete": "-"}
 _FILE = click.option(
@@ -28,12 +30,9 @@ def apply(target: Target, *, file: Path, prune: bool) -> None:
 
     Only what the file owns is removed, by its `owner`; what other files own or was made in another way stays as it is.
     """
-    target, settings = _read(target, file)
+    target, wanted = _read(target, file, prune=prune)
     with target.open(may_create=True) as rota:
-        wanted = Wanted.of(settings, prunes=prune)
-        changes = rota.file.apply(wanted)
-        hints = schedule_hints(wanted, changes, rota.clock.now())
-    answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes, hints))
+        _answer(target, rota, wanted, rota.file.apply(wanted))
 
 
 @click.command(short_help="Show what apply would change.")
@@ -42,24 +41,30 @@ def apply(target: Target, *, file: Path, prune: bool) -> None:
 @takes_target
 def diff(target: Target, *, file: Path, prune: bool) -> None:
     """Show what `rota apply` would change, field by field; change nothing."""
-    target, settings = _read(target, file)
+    target, wanted = _read(target, file, prune=prune)
     with target.open(may_create=True) as rota:
-        wanted = Wanted.of(settings, prunes=prune)
-        changes = rota.file.diff(wanted)
-        hints = schedule_hints(wanted, changes, rota.clock.now())
-    answer([_shape(one) for one in changes], as_json=target.as_json, show=lambda: _show(changes, hints))
+        _answer(target, rota, wanted, rota.file.diff(wanted))
 
 
-def _read(target: Target, file: Path) -> tuple[Target, Settings]:
-    """What is defined in the file, and the store that is meant: the file's own, if it names one."""
-    settings = load_settings({}, os.environ, file, Path.cwd(), registry.sections())
-    if "store" in settings.sources and target.named_store is None:
-        return target.with_store(settings.store), settings
-    return target, settings
+def _read(target: Target, file: Path, *, prune: bool) -> tuple[Target, Wanted]:
+    """What is defined in the file, and the installation that is meant: the file's own store, if it names one and
+    neither the command line nor the environment names another."""
+    from rota.settings.content import definition_keys
+    from rota.settings.document import read_document
+
+    sections = registry.sections()
+    settings = load_settings({}, os.environ, file, Path.cwd(), sections)
+    content = read_document(file, str(file)).content
+    written = {key: content[key] for key in definition_keys(sections) if content.get(key)}
+    wanted = Wanted.of(settings, prunes=prune, written=written)
+    is_named = "store" in settings.sources and not target.is_named
+    return target.with_store(settings.store) if is_named else target, wanted
 
 
-def _shape(one: Difference) -> Shape:
-    return {"kind": one.kind, "name": one.name, "action": one.action, "before": one.before, "after": one.after}
+def _answer(target: Target, rota: Engine, wanted: Wanted, changes: list[Difference]) -> None:
+    hints = schedule_hints(wanted, changes, rota.clock.now())
+    shapes = [difference_shape(one) for one in changes]
+    answer(shapes, as_json=target.as_json, show=lambda: _show(changes, hints))
 
 
 def _show(changes: list[Difference], hints: list[str]) -> None:

@@ -16,7 +16,7 @@ from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.rate import parse_rate
 from rota.model.runs.retry import RetryPolicy
-from rota.shapes.jobs import JobTypeShape, job_type_shape
+from rota.shapes.definitions import JobTypeShape, job_type_shape
 
 Metadata = dict[str, object]
 

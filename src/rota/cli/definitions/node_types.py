@@ -8,7 +8,7 @@ from rota.cli.show import answer, answer_deleted, print_facts, print_table
 from rota.cli.target import Target, takes_target
 from rota.model.ids import new_id
 from rota.model.node import NodeType
-from rota.shapes.jobs import NodeTypeShape, node_type_shape
+from rota.shapes.definitions import NodeTypeShape, node_type_shape
 
 
 @click.group(name="node-type", short_help="Where it runs: create, list, show, delete.")

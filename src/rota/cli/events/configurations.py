@@ -7,14 +7,15 @@ import click
 
 from rota.cli.show import answer, moment, print_facts, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
+from rota.engine.definitions.built_in import LOG_JOB_TYPE
 from rota.engine.engine import Engine
-from rota.engine.events.explaining import explanation_of
 from rota.errors import InvalidInput
 from rota.model.events.configuration_request import ConfigurationRequest
 from rota.model.events.evaluation import Row
 from rota.model.events.event import shown_time
 from rota.model.events.explanation import Explanation, named
-from rota.shapes.events import ConfigurationShape, configuration_shape, explanation_shape
+from rota.shapes.configurations import ConfigurationShape, configuration_shape, count_of_parts
+from rota.shapes.evaluations import explanation_shape
 from rota.store.contract.events import ConfigurationEntry
 
 
@@ -30,24 +31,20 @@ def list_configurations(target: Target, *, limit: int) -> None:
     """All configurations, by name."""
     with target.open() as rota:
         names = rota.definitions.job_type_names()
-        entries = rota.store.list_configurations(limit=limit).entries
-    answer(
-        [configuration_shape(entry, names) for entry in entries],
-        as_json=target.as_json,
-        show=lambda: _show_list(entries, names),
-    )
+        shapes = [configuration_shape(entry, names) for entry in rota.store.list_configurations(limit=limit).entries]
+    answer(shapes, as_json=target.as_json, show=lambda: _show_list(shapes))
 
 
-def _show_list(entries: Sequence[ConfigurationEntry], names: dict[str, str]) -> None:
+def _show_list(shapes: Sequence[ConfigurationShape]) -> None:
     rows = [
         (
-            entry.configuration.name,
-            len(entry.configuration.dependencies),
-            names.get(entry.configuration.job_type),
-            entry.state.triggered,
-            moment(entry.state.last_execution_wall),
+            one.name,
+            count_of_parts(one.dependencies),
+            one.job.job_type if one.job else LOG_JOB_TYPE,
+            one.triggered,
+            moment(one.last_execution_at),
         )
-        for entry in entries
+        for one in shapes
     ]
     headers = ("NAME", "DEPENDENCIES", "JOB TYPE", "TRIGGERED", "LAST")
     print_table(headers, rows, nothing="No configurations yet. Make one with: rota configuration create -f FILE")
@@ -135,10 +132,9 @@ def delete(target: Target, *, names: Sequence[str]) -> None:
 def explain_configuration(target: Target, *, name: str) -> None:
     """Why the configuration NAME fired or did not, what is missing, and what expires next."""
     with target.open() as rota:
-        entry = rota.configurations.find(name)
-        found = explanation_of(rota.store, entry, rota.clock.now())
+        own_name, found = rota.configurations.explain(name)
     answer(
-        explanation_shape(entry.configuration.name, found),
+        explanation_shape(own_name, found),
         as_json=target.as_json,
         show=lambda: _show_explanation(found),
     )

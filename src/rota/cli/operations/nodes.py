@@ -5,7 +5,7 @@ import click
 from rota.cli.show import answer, print_table, span
 from rota.cli.target import Target, takes_target
 from rota.model.node import Node
-from rota.shapes.jobs import node_shape
+from rota.shapes.nodes import node_shape
 
 
 @click.command(short_help="List the processes that serve.")

@@ -7,7 +7,7 @@ from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
 from rota.model.job import JobState
 from rota.model.node import DEAD_AFTER_MS, NodeType
-from rota.shapes.jobs import QueueShape, queue_shape
+from rota.shapes.nodes import QueueShape, queue_shape
 
 
 @click.group(short_help="List queues; pause and resume them.", invoke_without_command=True)

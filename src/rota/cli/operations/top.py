@@ -15,7 +15,8 @@ from rota.engine.engine import Engine
 from rota.host.terminal import visible
 from rota.model.job import FINAL_STATES, JobState
 from rota.model.node import Node
-from rota.shapes.jobs import JobShape, NodeShape, QueueShape, job_shape, node_shape
+from rota.shapes.jobs import JobShape, job_shape
+from rota.shapes.nodes import NodeShape, QueueShape, node_shape
 from rota.store.contract.jobs import JobQuery
 
 _RUNNING = JobQuery(states=frozenset({JobState.RUNNING}))

@@ -5,29 +5,28 @@ from typing import Any, cast
 
 from msgspec import Struct, structs
 
-from rota.cli.remote import values
-from rota.cli.remote.schedules import RemoteSchedules
+from rota.cli.remote.events import RemoteConfigurations, RemoteEvents
+from rota.cli.remote.files import RemoteFile
+from rota.cli.remote.schedules import RemoteBackfills, RemoteSchedules
 from rota.cli.remote.server import Server
 from rota.cli.remote.store import RemoteStore
 from rota.clock import SystemClock
 from rota.engine.access.keys.access import Caller
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.engine import Engine
-from rota.engine.events.events import EventAnswer, Events, Triggered, Validated
 from rota.engine.jobs.changes import JobChanges
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.engine.jobs.queues import Queues
 from rota.engine.why.why import Why
-from rota.errors import Conflict, InvalidInput, NotFound
-from rota.model.events.event import ANY_TYPE, Event, shown_time
+from rota.errors import Conflict, NotFound
+from rota.model.events.event import ANY_TYPE
 from rota.model.job import Job
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.sdk.call import present
 from rota.sdk.client import Client
-from rota.shapes.events import EventAnswerShape
-from rota.shapes.jobs import job_type_shape
-from rota.shapes.why import WhyShape
+from rota.shapes.definitions import job_type_shape
+from rota.shapes.why import WhyShape, answer_of
 from rota.store.contract.jobs import Admission, CancelAnswer
 from rota.store.contract.store import Store
 
@@ -37,6 +36,8 @@ class About(Struct, frozen=True):
 
     version: str
     time: int
+    event_types: tuple[str, ...] = (ANY_TYPE,)
+    """What an older server does not tell, it decides."""
 
 
 def open_remote_engine(url: str, key: str) -> Engine:
@@ -47,7 +48,7 @@ def open_remote_engine(url: str, key: str) -> Engine:
         about: About = store.get(answer=About)
         clock = SystemClock()
         clock.follow(about.time)
-        return RemoteEngine(client, store, clock)
+        return RemoteEngine(client, store, clock, about.event_types)
     except BaseException:
         client.close()
         raise
@@ -56,15 +57,18 @@ def open_remote_engine(url: str, key: str) -> Engine:
 class RemoteEngine(Engine):
     """See the module. Parts that are not here find nothing in the store, which says so."""
 
-    def __init__(self, client: Client, store: RemoteStore, clock: SystemClock) -> None:
-        super().__init__(cast(Store, store), clock, event_types=(ANY_TYPE,))
+    def __init__(self, client: Client, store: RemoteStore, clock: SystemClock, event_types: tuple[str, ...]) -> None:
+        super().__init__(cast(Store, store), clock, event_types=event_types)
         server = Server(client, store)
         self.definitions = RemoteDefinitions(self, server)
         self.intake = RemoteIntake(self, server)
         self.jobs = RemoteJobs(self, server)
         self.queues = RemoteQueues(self, server)
         self.schedules = RemoteSchedules(self, server)
+        self.backfills = RemoteBackfills(self, server)
         self.events = RemoteEvents(self, server)
+        self.configurations = RemoteConfigurations(self, server)
+        self.file = RemoteFile(self, server)
         self.why = RemoteWhy(self, server)
 
 
@@ -163,7 +167,7 @@ class RemoteJobs(JobChanges):
     """Jobs are changed there, one after another."""
 
     def __init__(self, engine: Engine, server: Server) -> None:
-        super().__init__(engine.store, engine.clock, engine.flows)
+        super().__init__(engine.store, engine.clock, take_flows=engine.outbox.take_flows)
         self._server = server
 
     def cancel_each(self, job_ids: Sequence[str]) -> list[CancelAnswer]:
@@ -192,7 +196,7 @@ class RemoteQueues(Queues):
     """Queues are paused and resumed there."""
 
     def __init__(self, engine: Engine, server: Server) -> None:
-        super().__init__(engine.store, engine.definitions, engine.clock)
+        super().__init__(engine.store, engine.definitions, engine.clock, take_flows=engine.outbox.take_flows)
         self._server = server
 
     def pause(self, name: str) -> NodeType:
@@ -205,43 +209,6 @@ class RemoteQueues(Queues):
         found = self._definitions.node_type(name)
         self._server.send("POST", "node_types", found.uuid, verb)
         return found
-
-
-class RemoteEvents(Events):
-    """Events are taken there."""
-
-    def __init__(self, engine: Engine, server: Server) -> None:
-        super().__init__(engine.store, engine.definitions, engine.clock)
-        self._server = server
-
-    def post(self, events: Sequence[Event]) -> EventAnswer:
-        body = [_posted(one) for one in events]
-        answer: EventAnswerShape = self._server.send_to("/events", answer=EventAnswerShape, body=body)
-        for bad in answer.failed or ():
-            raise InvalidInput(f"[{bad.event}].{bad.field}", bad.error)
-        validated = [
-            Validated(_place(one.event), one.configuration, values.dependency_of(one.dependency))
-            for one in answer.validated
-        ]
-        triggered = [Triggered(_place(one.event), one.configuration, one.job) for one in answer.triggered]
-        # A server does not tell why an event did nothing, so nothing is said of that.
-        return EventAnswer(validated, triggered, [], set(range(len(events))))
-
-
-def _place(number: object) -> int:
-    return number if isinstance(number, int) else 0
-
-
-def _posted(one: Event) -> Mapping[str, object]:
-    return present(
-        {
-            "eventType": one.type,
-            "eventResourceId": one.resource,
-            "eventTimestamp": shown_time(one.time if one.stated_time is None else one.stated_time),
-            "eventId": one.id if one.has_own_id else None,
-            "outcome": one.outcome,
-        }
-    )
 
 
 class RemoteWhy(Why):
@@ -263,4 +230,4 @@ class RemoteWhy(Why):
         return self._ask("configurations", name)
 
     def _ask(self, kind: str, name: str) -> Any:
-        return values.answer_of(self._server.store.get(kind, name, "why", answer=WhyShape))
+        return answer_of(self._server.store.get(kind, name, "why", answer=WhyShape))

@@ -1,17 +1,18 @@
-"""Schedules behind a server."""
+"""Schedules and backfills behind a server."""
 
 from typing import Any
 
 import msgspec
 
-from rota.cli.remote import values
 from rota.cli.remote.server import Server
 from rota.engine.access.keys.access import Caller
 from rota.engine.engine import Engine
+from rota.engine.schedules.backfill import BackfillPlan, BackfillRequest, Backfills
 from rota.engine.schedules.schedules import Schedules
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import Schedule
-from rota.shapes.schedules import ScheduleShape
+from rota.sdk.call import present
+from rota.shapes.schedules import BackfillPlanShape, ScheduleShape, backfill_plan_of, schedule_entry_of
 from rota.store.contract.jobs import Admission
 from rota.store.contract.schedules import ScheduleEntry
 
@@ -24,7 +25,7 @@ class RemoteSchedules(Schedules):
         self._server = server
 
     def find(self, name: str) -> ScheduleEntry:
-        return values.schedule_entry_of(self._server.store.get("schedules", name, answer=ScheduleShape))
+        return schedule_entry_of(self._server.store.get("schedules", name, answer=ScheduleShape))
 
     def create(
         self,
@@ -61,7 +62,7 @@ class RemoteSchedules(Schedules):
 
     def _changed(self, method: str, name: str, *verb: str, body: object = None) -> ScheduleEntry:
         shape = self._server.send(method, "schedules", name, *verb, answer=ScheduleShape, body=body)
-        return values.schedule_entry_of(shape)
+        return schedule_entry_of(shape)
 
 
 def _body(request: ScheduleRequest) -> dict[str, Any]:
@@ -69,3 +70,32 @@ def _body(request: ScheduleRequest) -> dict[str, Any]:
     default: dict[str, Any] = msgspec.to_builtins(ScheduleRequest(job_type=""))
     given: dict[str, Any] = msgspec.to_builtins(request)
     return {name: value for name, value in given.items() if name == "job_type" or value != default.get(name)}
+
+
+class RemoteBackfills(Backfills):
+    """Backfills are planned, made and cancelled there."""
+
+    def __init__(self, engine: Engine, server: Server) -> None:
+        super().__init__(engine.store, engine.definitions, engine.schedules, engine.clock)
+        self._server = server
+
+    def preview(self, name: str, request: BackfillRequest) -> BackfillPlan:
+        return self._sent(name, request, preview=True)
+
+    def start(self, name: str, request: BackfillRequest, *, by: Caller | None = None) -> BackfillPlan:
+        return self._sent(name, request, preview=False)
+
+    def progress(self, name: str, backfill_id: str) -> dict[str, int]:
+        counts: dict[str, int] = self._server.store.get(
+            "schedules", name, "backfills", backfill_id, answer=dict[str, int], within="jobs"
+        )
+        return counts
+
+    def cancel(self, name: str, backfill_id: str) -> int:
+        done: dict[str, int] = self._server.send("POST", "schedules", name, "backfills", backfill_id, "cancel")
+        return done["cancelled"]
+
+    def _sent(self, name: str, request: BackfillRequest, *, preview: bool) -> BackfillPlan:
+        body = {**present(msgspec.to_builtins(request)), "preview": preview}
+        shape = self._server.send("POST", "schedules", name, "backfills", answer=BackfillPlanShape, body=body)
+        return backfill_plan_of(shape)

@@ -5,9 +5,9 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from rota.cli.remote import values
 from rota.errors import InvalidInput, NotFound
 from rota.model.access.audit import AuditEntry
+from rota.model.events.configuration import Configuration
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import Node, NodeType
@@ -16,10 +16,15 @@ from rota.model.runs.progress import Progress
 from rota.model.schedules.schedule import Tick
 from rota.sdk.call import Call, path_to, present
 from rota.sdk.client import Client
-from rota.shapes.audit import AuditShape
-from rota.shapes.jobs import JobShape, JobTypeShape, LogShape, NodeShape, NodeTypeShape, QueueShape
-from rota.shapes.schedules import ScheduleShape, TickShape
-from rota.shapes.topics import RecordShape, TopicShape
+from rota.shapes.audit import AuditShape, audit_entry_of
+from rota.shapes.configurations import ConfigurationShape, configuration_entry_of
+from rota.shapes.definitions import JobTypeShape, NodeTypeShape, job_type_of, node_type_of
+from rota.shapes.events import ValidationShape, validation_of
+from rota.shapes.jobs import JobShape, LogShape, job_of, log_of, progress_of
+from rota.shapes.nodes import NodeShape, QueueShape, node_of
+from rota.shapes.schedules import ScheduleShape, TickShape, schedule_entry_of, tick_of
+from rota.shapes.topics import RecordShape, TopicShape, topic_of, topic_row_of
+from rota.store.contract.events import ConfigurationEntry, ConfigurationPage, Validation
 from rota.store.contract.jobs import JobPage, JobQuery
 from rota.store.contract.logs import LogPage
 from rota.store.contract.schedules import SchedulePage
@@ -45,6 +50,11 @@ class ScheduleList(Struct, frozen=True):
     cursor: str | None = None
 
 
+class ConfigurationList(Struct, frozen=True):
+    configurations: list[ConfigurationShape]
+    cursor: str | None = None
+
+
 class RecordList(Struct, frozen=True):
     topic: TopicShape
     records: list[RecordShape]
@@ -59,6 +69,7 @@ class RemoteStore:
         self._version = 0
         self._progress: dict[str, Progress] = {}
         self._queues: list[QueueShape] = []
+        self._configurations: dict[str, Configuration] = {}
         self.url = url
 
     def __getattr__(self, operation: str) -> NoReturn:
@@ -87,11 +98,11 @@ class RemoteStore:
 
     def list_node_types(self) -> list[NodeType]:
         found = self.get("node_types", answer=list[NodeTypeShape], within="node_types")
-        return [values.node_type_of(one) for one in found]
+        return [node_type_of(one) for one in found]
 
     def list_job_types(self) -> list[JobType]:
         found = self.get("job_types", answer=list[JobTypeShape], within="job_types")
-        return [values.job_type_of(one) for one in found]
+        return [job_type_of(one) for one in found]
 
     def listening_configurations(self) -> list[Any]:
         return []
@@ -109,7 +120,7 @@ class RemoteStore:
 
     def list_nodes(self, *, since: int) -> list[Node]:
         found = self.get("nodes", answer=list[NodeShape], within="nodes")
-        return [node for one in found if (node := values.node_of(one)).last_ping >= since]
+        return [node for one in found if (node := node_of(one)).last_ping >= since]
 
     # -- jobs ------------------------------------------------------------------------------------------------------
 
@@ -141,8 +152,8 @@ class RemoteStore:
 
     def _job(self, shape: JobShape) -> Job:
         if shape.progress is not None:
-            self._progress[shape.uuid] = values.progress_of(shape.progress)
-        return values.job_of(shape)
+            self._progress[shape.uuid] = progress_of(shape.progress)
+        return job_of(shape)
 
     def read_progress(self, queue: str, job_ids: Sequence[str]) -> dict[str, Progress]:
         """What was told together with the jobs."""
@@ -153,7 +164,7 @@ class RemoteStore:
         while True:  # a server cuts a page of long lines short, and says that there are more
             most = min(limit - len(entries), _MOST_LINES)
             page: LogList = self.get("jobs", job_id, "logs", answer=LogList, after=after, limit=most)
-            entries += [LogEntry(one.time, one.message, one.level, one.attempt) for one in page.logs]
+            entries += [log_of(one) for one in page.logs]
             after = page.next
             if not page.more or len(entries) >= limit:
                 return LogPage(entries, after)
@@ -164,7 +175,7 @@ class RemoteStore:
         page: ScheduleList = self.get(
             "schedules", answer=ScheduleList, limit=min(limit, _MOST_ROWS), cursor=cursor, job_type=job_type
         )
-        return SchedulePage([values.schedule_entry_of(one) for one in page.schedules], page.cursor)
+        return SchedulePage([schedule_entry_of(one) for one in page.schedules], page.cursor)
 
     def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
         rows = self.get(
@@ -176,21 +187,59 @@ class RemoteStore:
             limit=min(limit, _MOST_ROWS),
             before=before,
         )
-        return [values.tick_of(one) for one in rows]
+        return [tick_of(one) for one in rows]
+
+    # -- configurations --------------------------------------------------------------------------------------------
+
+    def list_configurations(self, *, limit: int, cursor: str | None = None) -> ConfigurationPage:
+        page: ConfigurationList = self.get(
+            "configurations", answer=ConfigurationList, limit=min(limit, _MOST_ROWS), cursor=cursor
+        )
+        return ConfigurationPage([self._configuration(one) for one in page.configurations], page.cursor)
+
+    def find_configurations(self, uuids: Sequence[str]) -> list[ConfigurationEntry | None]:
+        """By name too."""
+        return [self._find_configuration(one) for one in uuids]
+
+    def configuration_uuid(self, name: str) -> str | None:
+        found = self._find_configuration(name)
+        return found.configuration.uuid if found else None
+
+    def _find_configuration(self, name: str) -> ConfigurationEntry | None:
+        try:
+            return self._configuration(self.get("configurations", name, answer=ConfigurationShape))
+        except NotFound:
+            return None
+
+    def _configuration(self, shape: ConfigurationShape) -> ConfigurationEntry:
+        entry = configuration_entry_of(shape)
+        self._configurations[shape.uuid] = entry.configuration
+        return entry
+
+    def list_validations(self, uuid: str, *, limit: int) -> list[Validation]:
+        """Of a configuration that was looked at before."""
+        found = self.get(
+            "configurations",
+            uuid,
+            "events",
+            answer=list[ValidationShape],
+            within="events",
+            limit=min(limit, _MOST_ROWS),
+        )
+        return [validation_of(one, self._configurations[uuid]) for one in found]
 
     # -- topics ----------------------------------------------------------------------------------------------------
 
     def list_topics(self, *, limit: int, after: str = "") -> list[TopicEntry]:
         found = self.get("topics", answer=list[TopicShape], within="topics", limit=limit, after=after or None)
-        return [TopicEntry(one.name, one.first_offset, one.next_offset) for one in found]
+        return [topic_of(one) for one in found]
 
     def read_topic(self, topic: str, *, offset: int, limit: int) -> TopicPage | None:
         try:
             page: RecordList = self.get("topics", topic, answer=RecordList, offset=offset, limit=min(limit, _MOST_ROWS))
         except NotFound:
             return None
-        entry = TopicEntry(page.topic.name, page.topic.first_offset, page.topic.next_offset)
-        return TopicPage(entry, [values.topic_row_of(one) for one in page.records], page.following)
+        return TopicPage(topic_of(page.topic), [topic_row_of(one) for one in page.records], page.following)
 
     # -- the audit log ---------------------------------------------------------------------------------------------
 
@@ -198,21 +247,4 @@ class RemoteStore:
         found = self.get(
             "audit", answer=list[AuditShape], within="changes", limit=min(limit, _MOST_ROWS), cursor=before
         )
-        return [_audit_entry(one) for one in found]
-
-
-def _audit_entry(one: AuditShape) -> AuditEntry:
-    return AuditEntry(
-        id=one.id,
-        is_done=one.done,
-        time=one.time,
-        who=one.who,
-        origin=one.origin,
-        key=one.key or "",
-        action=one.action,
-        kind=one.kind,
-        name=one.name,
-        uuid=one.uuid or "",
-        before=one.before,
-        after=one.after,
-    )
+        return [audit_entry_of(one) for one in found]

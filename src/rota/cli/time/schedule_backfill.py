@@ -1,6 +1,7 @@
 """`rota schedule backfill`: jobs for times that are over."""
 
 import time
+from functools import partial
 
 import click
 
@@ -10,7 +11,6 @@ from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
 from rota.engine.schedules.backfill import DEFAULT_MOST, BackfillPlan, BackfillRequest
 from rota.model.job import FINAL_STATES
-from rota.model.triggers.zones.zones import UTC
 from rota.shapes.schedules import backfill_plan_shape, backfill_shape
 
 _LOOK_S = 0.5
@@ -65,22 +65,22 @@ def backfill(
         plan = rota.backfills.preview(name, request) if is_preview else rota.backfills.start(name, request)
         if waits and not is_preview:
             _wait(rota, name, plan.backfill.id)
-    answer(backfill_plan_shape(plan), as_json=target.as_json, show=lambda: _show_plan(plan, is_preview=is_preview))
+        zone = rota.schedules.find(name).schedule.trigger.zone
+    show = partial(_show_plan, plan, zone, is_preview=is_preview)
+    answer(backfill_plan_shape(plan), as_json=target.as_json, show=show)
 
 
 def _instant(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdigit() and 8 < len(text) < 19 else text
 
 
-def _show_plan(plan: BackfillPlan, *, is_preview: bool) -> None:
-    instants = [instant for _, instant in plan.instants]
-    zone = plan.backfill.trigger.zone if plan.backfill.trigger else UTC
+def _show_plan(plan: BackfillPlan, zone: str, *, is_preview: bool) -> None:
     print_facts(
         [
             ("backfill", None if is_preview else plan.backfill.id),
-            ("would make" if is_preview else "jobs", len(instants)),
-            ("first", moment_in(instants[0], zone) if instants else None),
-            ("last", moment_in(instants[-1], zone) if instants else None),
+            ("would make" if is_preview else "jobs", plan.jobs),
+            ("first", plan.first and moment_in(plan.first, zone)),
+            ("last", plan.last and moment_in(plan.last, zone)),
             ("already fired", plan.already_fired or None),
             ("already made", plan.already_made or None),
             ("excluded", plan.excluded or None),

@@ -103,7 +103,7 @@ def _declare(routes: Routes, shown: Shown) -> None:
         """
         query = call.query
         source, collection = _needed("source", query.source), _needed("collection", query.collection)
-        job, is_new = Tasks(api.engine).create(source, collection)
+        job, is_new = Tasks(api.engine).create(source, collection, by=call.caller)
         job = shown.show([job])[0]
         return Json(TaskCreated(task_id(job)), status_code=201 if is_new else 200)
 
@@ -118,7 +118,7 @@ def _declare(routes: Routes, shown: Shown) -> None:
         """What a task has written so far, or within a period."""
         pages = await api.in_thread(_open_log, api, shown, call.path["task_id"], _period(call.query))
         # Read before the answer begins: what is wrong with the store is still told by its status.
-        first = await api.in_thread(next, pages, None)
+        first = await api.in_thread(_next_part, pages)
         return StreamingResponse(_log_body(api, first, pages), media_type=JSON)
 
     @routes.post("/tasks/{task_id}/cancel", needs=Scope.JOBS_WRITE, query=TokenQuery, answer=Done, errors=(404, 409))
@@ -139,13 +139,18 @@ def _open_log(api: Api, shown: Shown, task_id: str, period: Period) -> Iterator[
     return read_log(store, job, until, period)
 
 
-async def _log_body(api: Api, page: list[LogLine] | None, pages: Iterator[list[LogLine]]) -> AsyncIterator[bytes]:
-    """A log may be long: no more than a page of it is in memory."""
+def _next_part(pages: Iterator[list[LogLine]]) -> bytes | None:
+    page = next(pages, None)
+    return None if page is None else encode(page)[1:-1]
+
+
+async def _log_body(api: Api, part: bytes | None, pages: Iterator[list[LogLine]]) -> AsyncIterator[bytes]:
+    """A log may be long: no more than a page of it is in memory, and only as bytes while its client reads."""
     before = b'{"logs":['
-    while page is not None:
-        yield before + encode(page)[1:-1]
+    while part is not None:
+        yield before + part
         before = b","
-        page = await api.in_thread(next, pages, None)
+        part = await api.in_thread(_next_part, pages)
     yield b"]}" if before == b"," else before + b"]}"
 
 

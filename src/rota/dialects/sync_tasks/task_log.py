@@ -9,6 +9,7 @@ from msgspec import Struct
 from rota.dialects.sync_tasks.times import iso_micros
 from rota.model.job import Job, JobState
 from rota.model.runs.log import LogEntry
+from rota.model.runs.log_pages import PageSize
 from rota.store.contract.store import Store
 
 _PAGE = 1_000
@@ -59,13 +60,14 @@ class LogLines:
 def read_log(store: Store, job: Job, until: int, period: Period = Period()) -> Iterator[list[LogLine]]:  # noqa: B008
     """The lines of a period, a page at a time, up to the position `until`: whoever still writes is not chased. The
     caller read the job before it counted the lines: then nothing is missing of one that has ended."""
-    lines = LogLines()
-    position = max(min(_position_at(store, job.id, period.first, until), until - 1), 0)
+    lines, size = LogLines(), PageSize(_PAGE)
+    position = max(min(_position_at(store, job, period.first, until), until - 1), 0)
     while position < until:
-        page = store.read_logs(job.id, after=position, limit=min(_PAGE, until - position))
+        page = store.read_logs(job.id, after=position, limit=min(size.lines, until - position))
         if not page.entries:
             break
         position = page.next
+        size.learn(page.entries)
         found = list(lines.read(page.entries))
         if wanted := _within(period, found):
             yield wanted
@@ -87,14 +89,16 @@ def _within(period: Period, lines: Iterable[tuple[int, LogLine]]) -> list[LogLin
     return [line for micros, line in lines if period.first <= micros <= period.last]
 
 
-def _position_at(store: Store, job_id: str, instant: float, until: int) -> int:
-    """Where the first line of this instant or a later one is. Lines are in the order of their time, so few are read."""
+def _position_at(store: Store, job: Job, instant: float, until: int) -> int:
+    """From where on lines of this instant or a later one are. Those of one attempt are in the order of their time, so
+    few are looked at; of several the clock of a later one may be behind, so all are read."""
 
     def instant_at(position: int) -> float:
-        page = store.read_logs(job_id, after=position, limit=1)
+        page = store.read_logs(job.id, after=position, limit=1)
         return _instant(page.entries[0]) if page.entries else _NEVER
 
-    return 0 if instant < 0 else bisect_left(range(until), instant, key=instant_at)
+    has_several_attempts = job.attempts > 1 or job.deaths > 0 or bool(job.past)
+    return 0 if instant < 0 or has_several_attempts else bisect_left(range(until), instant, key=instant_at)
 
 
 def _instant(entry: LogEntry) -> int:

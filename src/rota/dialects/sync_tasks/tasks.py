@@ -16,6 +16,7 @@ from rota.dialects.sync_tasks.task import (
     status_of,
     task_id,
 )
+from rota.engine.access.keys.access import Caller
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
 from rota.errors import Conflict, InvalidInput, NotFound
@@ -54,12 +55,15 @@ class Tasks:
         found = ((collection_of(one), one) for one in self._engine.definitions.job_types())
         return {collection: job_type for collection, job_type in found if collection is not None}
 
-    def create(self, source: str, collection: str, *, priority: int = MANUAL_PRIORITY) -> tuple[Job, bool]:
-        """The task of a collection and whether it is new: while one waits or runs, there is no other."""
+    def create(
+        self, source: str, collection: str, *, priority: int = MANUAL_PRIORITY, by: Caller | None = None
+    ) -> tuple[Job, bool]:
+        """The task of a collection and whether it is new: while one waits or runs, there is no other. `by` is whoever
+        asks, as in `Intake.enqueue`."""
         wanted = Collection(source, collection)
         job_type = self.job_type_of(wanted)
         request = JobRequest(job_type=job_type.uuid, arguments=wanted.arguments, priority=priority, cause=Cause("sync"))
-        admission = self._engine.intake.enqueue([request])[0]
+        admission = self._engine.intake.enqueue([request], by=by)[0]
         return self._engine.jobs.find(admission.job_id), admission.is_new
 
     def find(self, id: str) -> Job:

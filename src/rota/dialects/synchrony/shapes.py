@@ -14,6 +14,7 @@ from rota.model.node import Node, NodeType
 from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import IntervalTrigger
+from rota.shapes.codec import As, Codec
 
 MAX_BYTES = 1024 * 1024
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._:/-]+")
@@ -78,21 +79,11 @@ def read_record(text: bytes, kind: type[Record]) -> Record:
 
 def node_type_text(node_type: NodeType, uuid: str) -> bytes:
     """`uuid` may be the one by which others know it."""
-    return _encode(NodeTypeRecord(uuid=uuid, name=node_type.name, thread_count=node_type.thread_count))
+    return _encode(_NODE_TYPE.shape(node_type, uuid=uuid))
 
 
 def job_type_text(job_type: JobType) -> bytes:
-    return _encode(
-        JobTypeRecord(
-            uuid=job_type.uuid,
-            name=job_type.name,
-            executor=job_type.executor,
-            metadata=job_type.metadata,
-            unique=is_unique(job_type.unique),
-            node_type=job_type.node_type,
-            timeout=job_type.timeout_ms,
-        )
-    )
+    return _encode(_JOB_TYPE.shape(job_type))
 
 
 def is_unique(unique: Unique) -> bool:
@@ -100,8 +91,13 @@ def is_unique(unique: Unique) -> bool:
     return unique is Unique.WHILE_RUNNING
 
 
+_JOB_TYPE = Codec(JobType, JobTypeRecord, unique=As("unique", is_unique), timeout=As("timeout_ms"))
+_NODE_TYPE = Codec(NodeType, NodeTypeRecord)
+_NODE = Codec(Node, NodeRecord, node_type_uuid=As("node_type"))
+
+
 def node_text(node: Node) -> bytes:
-    return _encode(NodeRecord(uuid=node.uuid, node_type_uuid=node.node_type, last_ping=node.last_ping))
+    return _encode(_NODE.shape(node))
 
 
 def schedule_text(schedule: Schedule, state: ScheduleState) -> bytes | None:

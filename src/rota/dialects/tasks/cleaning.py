@@ -13,7 +13,7 @@ def clean(tasks: Tasks) -> Cleaned:
     found = tasks.shown.clean(tasks.find, tasks.add)
     count = {"tasks": 0, "waiting": 0, "rescheduled": 0, "removed": 0}
     for entries in list(tasks.pages()):
-        for _, task in tasks.views(entries):
+        for task, _ in tasks.views(entries):
             count["tasks"] += 1
             count["waiting"] += task.status is TaskStatus.DELAYED
             if task.status is not TaskStatus.COMPLETED:

@@ -1,12 +1,20 @@
 """The tasks of an installation: added, found, changed, brought back and removed. Each is a schedule of the engine's."""
 
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import structs
 
 from rota.dialects.tasks.entity.planning import plan_task
 from rota.dialects.tasks.entity.task import Task, TaskStatus
-from rota.dialects.tasks.entity.view import is_over_after, job_of, requested_task, stored_task
+from rota.dialects.tasks.entity.view import (
+    is_completed,
+    is_over_after,
+    job_of,
+    requested_task,
+    says_completed,
+    stored_task,
+)
 from rota.dialects.tasks.names import OWNER, PREFIX_LABEL, Names
 from rota.dialects.tasks.shown import Shown, Unseen
 from rota.engine.engine import Engine
@@ -25,6 +33,8 @@ _PAGE = 500
 _MOST_JOBS = 20_000
 """Runs that one question looks through."""
 _THREADS = 16
+OVER = "a task is over before it began, and is not stored: it has no runs left, or no time for one before its end"
+_logger = logging.getLogger("rota.tasks")
 
 
 class Tasks:
@@ -45,7 +55,7 @@ class Tasks:
             name, job_type = self.names.schedule_name(task.id), self.job_type(task.max_tries).uuid
             request = plan_task(task, name=name, job_type=job_type, now=now)
             if request is None:
-                return self.find(task.id) or structs.replace(task, status=TaskStatus.COMPLETED)
+                return self.find(task.id) or _over(task)
             uuid = self.names.schedule_uuid(task.id)
             entry = self.engine.program_schedules.begin(uuid, request, managed_by=OWNER, now=now)
             if entry is not None:
@@ -56,6 +66,7 @@ class Tasks:
                 return stored
             if entry is not None:
                 return structs.replace(task, status=TaskStatus.COMPLETED)  # a worker was that quick
+            self.remove_completed([task.id])
         raise Conflict(f"task {task.id!r} is added and removed all the time; try again")
 
     def reschedule(self, id: str, change: Callable[[Task], Task], *, is_paused: bool = False) -> Task:
@@ -63,12 +74,6 @@ class Tasks:
         begun goes on, and the times count after it."""
         for _ in range(_TRIES):
             entry, job = self._look(id)
-            if job is not None and job.state in (JobState.DELAYED, JobState.QUEUED):
-                self._request_anew(entry, job, change)  # what is refused must not have cancelled anything
-                answer = self.engine.jobs.cancel_each([job.id])[0]
-                if answer is not CancelAnswer.CANCELLED:
-                    continue  # it begins, or ends, in this very moment
-                entry, job = self._look(id)
             if self._begin_anew(entry, job, change, is_paused=is_paused):
                 stored = self._require(id)
                 self.shown.show(stored)
@@ -78,14 +83,34 @@ class Tasks:
     def _begin_anew(
         self, entry: ScheduleEntry, job: Job | None, change: Callable[[Task], Task], *, is_paused: bool
     ) -> bool:
+        """What comes instead is there before the run that waits is cancelled: whoever dies in between has the task run
+        once too often, and not never."""
         request, now = self._request_anew(entry, job, change)
         request = structs.replace(request, paused=is_paused)
+        waiting = job.id if job is not None and job.state in (JobState.DELAYED, JobState.QUEUED) else None
         begun = self.engine.program_schedules.begin(
-            entry.schedule.uuid, request, managed_by=OWNER, now=now, after=entry
+            entry.schedule.uuid, request, managed_by=OWNER, now=now, after=entry, without=waiting
         )
-        if begun is not None:
-            self._fire_if_due(structs.replace(begun, live_jobs=entry.live_jobs), now, hold_ms=0)
-        return begun is not None
+        if begun is None:
+            return False
+        if waiting is not None and self.engine.jobs.cancel_each([waiting])[0] is CancelAnswer.FINAL:
+            return self._begin_after_run(begun, waiting, change, is_paused=is_paused)
+        live = tuple(one for one in entry.live_jobs if one != waiting)
+        self._fire_if_due(structs.replace(begun, live_jobs=live), now, hold_ms=0)
+        return True
+
+    def _begin_after_run(
+        self, begun: ScheduleEntry, job_id: str, change: Callable[[Task], Task], *, is_paused: bool
+    ) -> bool:
+        """The run that was to give way had ended by then. If it succeeded, it counts."""
+        job = self._store.find_jobs([job_id])[0]
+        if job is None or job.state is not JobState.SUCCEEDED:
+            return True
+        try:
+            return self._begin_anew(begun, None, lambda task: _with_another_run(change(task)), is_paused=is_paused)
+        except Conflict:
+            self.engine.program_schedules.forget([begun.schedule.uuid])
+            raise
 
     def _request_anew(
         self, entry: ScheduleEntry, job: Job | None, change: Callable[[Task], Task]
@@ -139,26 +164,35 @@ class Tasks:
         self.shown.hide(id)
         return True
 
-    def finish(self, task: Task) -> bool:
-        """A run of the task succeeded. If none is to follow it is completed, and this is True; history keeps it."""
+    def is_last_run(self, task: Task) -> bool:
+        """Whether a run of the task that succeeds now completes it. Its schedule stays until the store knows of the
+        success: whoever dies before leaves a task that runs again, or fails, as any other."""
         entry = self._entry(task.id)
         if entry is None or job_of(entry) != task.job:
             return False
-        if not is_over_after(entry, self.engine.clock.now()):
-            return False
-        self.engine.program_schedules.forget([entry.schedule.uuid])
-        return True
+        return is_over_after(entry, self.engine.clock.now())
+
+    def remove_completed(self, ids: Sequence[str]) -> None:
+        """Remove the schedules of those of these tasks that are completed; history keeps the tasks."""
+        entries = self._store.find_schedules([self.names.schedule_uuid(id) for id in ids])
+        found = [entry for entry in entries if entry is not None and is_completed(entry, self._job(entry))]
+        if found:
+            self.engine.program_schedules.forget([entry.schedule.uuid for entry in found])
 
     # -- finding ---------------------------------------------------------------------------------------------------
 
     def find(self, id: str) -> Task | None:
+        """The stored task; one that is completed is none."""
         entry = self._entry(id)
-        return None if entry is None else stored_task(entry, self._job(entry), self.engine.clock.now())
+        job = None if entry is None else self._job(entry)
+        if entry is None or is_completed(entry, job):
+            return None
+        return stored_task(entry, job, self.engine.clock.now())
 
     def all(self) -> Iterator[Task]:
         """Every stored task, in pages: as many reads as there are pages."""
         for entries in self.pages():
-            yield from (task for _, task in self.views(entries))
+            yield from (task for task, is_over in self.views(entries) if not is_over)
 
     def pages(self) -> Iterator[list[ScheduleEntry]]:
         for job_type in self.job_types():
@@ -170,18 +204,19 @@ class Tasks:
                 if cursor is None:
                     break
 
-    def views(self, entries: list[ScheduleEntry]) -> list[tuple[ScheduleEntry, Task]]:
-        """Each of the entries as a task."""
+    def views(self, entries: list[ScheduleEntry]) -> list[tuple[Task, bool]]:
+        """Each of the entries as a task, and whether that is completed."""
         now, ids = self.engine.clock.now(), [job_of(entry) for entry in entries]
         known = [id for id in ids if id is not None]
         jobs = dict(zip(known, self._store.find_jobs(known) if known else [], strict=True))
-        return [(entry, stored_task(entry, jobs.get(id or ""), now)) for entry, id in zip(entries, ids, strict=True)]
+        pairs = [(entry, jobs.get(id or "")) for entry, id in zip(entries, ids, strict=True)]
+        return [(stored_task(entry, job, now), is_completed(entry, job)) for entry, job in pairs]
 
     def completed(self, limit: int) -> list[Task]:
         """Tasks that are over, the latest first, as far as history knows them."""
         found: list[Task] = []
         for job in self._jobs(JobQuery(queue=self.queue(), states=FINAL_STATES)):
-            if job.state is JobState.SUCCEEDED and isinstance(job.results, dict) and job.results.get("completed"):
+            if job.state is JobState.SUCCEEDED and says_completed(job.results):
                 found.append(completed_task(job))
             if len(found) == limit:
                 break
@@ -234,15 +269,26 @@ class Tasks:
 
     def _look(self, id: str) -> tuple[ScheduleEntry, Job | None]:
         entry = self._entry(id)
-        if entry is None:
+        job = None if entry is None else self._job(entry)
+        if entry is None or is_completed(entry, job):
             raise NotFound("task", id, "it never was, or it is completed")
-        return entry, self._job(entry)
+        return entry, job
 
     def _require(self, id: str) -> Task:
         found = self.find(id)
         if found is None:
             raise NotFound("task", id, "it was there before; somebody removed it, or it is completed")
         return found
+
+
+def _over(task: Task) -> Task:
+    """A task that is not stored, since it would never run."""
+    _logger.info(OVER, extra={"task": task.id, "end": task.end_date, "runs": task.runs})
+    return structs.replace(task, status=TaskStatus.COMPLETED)
+
+
+def _with_another_run(task: Task) -> Task:
+    return structs.replace(task, runs=task.runs + 1)
 
 
 def _since(job: Job) -> int:

@@ -2,11 +2,14 @@
 gone. What came by another way is never touched; a name that somebody else's definition has is a conflict."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 
 import msgspec
 from msgspec import Struct
 
 from rota.engine.access.audit.actor import acting_here
+from rota.engine.access.keys.access import Caller
+from rota.engine.access.keys.rights import check_may_apply
 from rota.engine.definitions.built_in import ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions, is_default_node_type
 from rota.engine.definitions.file_configurations import FileConfigurations
@@ -44,13 +47,15 @@ class Wanted(Struct, frozen=True):
     """Whether what other files own goes too."""
     places: Mapping[str, Mapping[str, str]] = {}
     """Where each key of a job type is in the file, by the job type's name."""
+    written: Mapping[str, object] = {}
+    """The definitions as the file itself has them, for a server, which reads them again."""
     keeps: bool = False
     """Whether what is no longer in it stays all the same: for a program that has only some of an app's tasks."""
 
     @classmethod
-    def of(cls, settings: Settings, *, prunes: bool = False) -> "Wanted":
+    def of(cls, settings: Settings, *, prunes: bool = False, written: Mapping[str, object] | None = None) -> "Wanted":
         found = settings.node_types, settings.job_types, settings.schedules, settings.configurations
-        return cls(*found, owner=settings.owner, prunes=prunes, places=settings.places)
+        return cls(*found, owner=settings.owner, prunes=prunes, places=settings.places, written=written or {})
 
     def may_remove(self, found: Owned) -> bool:
         """Whether a definition that is not in the file goes."""
@@ -88,8 +93,9 @@ class FileDefinitions:
         self._schedules = FileSchedules(store, schedules)
         self._configurations = FileConfigurations(store, configurations)
 
-    def diff(self, wanted: Wanted) -> list[Difference]:
-        """What `apply` would change."""
+    def diff(self, wanted: Wanted, *, by: Caller | None = None) -> list[Difference]:
+        """What `apply` would change; it tells secrets, so it needs the same rights."""
+        check_may_apply(by)
         node_types, job_types = self._types.owned(wanted.node_types, wanted.job_types, wanted.owner)
         found = _differences("node type", _before(wanted, self._definitions.node_types(), node_types), node_types)
         found += _differences("job type", _before(wanted, self._definitions.job_types(), job_types), job_types)
@@ -102,13 +108,15 @@ class FileDefinitions:
         told = self._configurations.diff(wanted.configurations, wanted.owner, prunes=wanted.prunes)
         return found + [Difference("configuration", *one) for one in told]
 
-    def apply(self, wanted: Wanted) -> list[Difference]:
+    def apply(self, wanted: Wanted, *, by: Caller | None = None) -> list[Difference]:
         """Make the store agree with the file; returns what changed. Bad input changes nothing.
 
         Others may do the same at the same time, as nodes that start together do. Whoever finds that another was faster
         begins again; there is one difference less each time.
         """
-        with acting_here(wanted.owner if is_app(wanted.owner) else MANAGED_BY_FILE):
+        check_may_apply(by)
+        origin = wanted.owner if is_app(wanted.owner) else MANAGED_BY_FILE
+        with acting_here(origin) if by is None else nullcontext():
             return self._apply(wanted)
 
     def _apply(self, wanted: Wanted) -> list[Difference]:

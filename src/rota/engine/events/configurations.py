@@ -13,11 +13,13 @@ from rota.engine.access.keys.rights import check_may_define, check_may_make, che
 from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import MANAGED_BY_ROTA, refuse_file_owned
+from rota.engine.events.explaining import explanation_of
 from rota.engine.events.job_cycles import find_cycle
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.events.configuration import Configuration, carried_over, first_state
 from rota.model.events.configuration_request import ConfigurationRequest
 from rota.model.events.event import JOB
+from rota.model.events.explanation import Explanation
 from rota.model.events.feasibility import why_impossible
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
@@ -47,6 +49,11 @@ class Configurations:
         if entry is None:
             raise NotFound("configuration", name)
         return entry
+
+    def explain(self, name: str) -> tuple[str, Explanation]:
+        """Why it fired or did not; with its own name, whatever it was found by."""
+        entry = self.find(name)
+        return entry.configuration.name, explanation_of(self._store, entry, self._clock.now())
 
     def _find_changeable(self, name: str) -> ConfigurationEntry:
         """One that no file owns."""

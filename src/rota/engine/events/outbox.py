@@ -7,6 +7,8 @@ certain order; by the time of the end itself, one that is told late could be old
 already, and would count for nothing.
 """
 
+from collections.abc import Sequence
+
 from msgspec import structs
 
 from rota.engine.definitions.definitions import Definitions
@@ -18,6 +20,9 @@ from rota.model.runs.settlement import job_of_event
 from rota.store.contract.store import Store
 
 EVERY_S = 0.25
+MISSING_MS = 60_000
+"""How long after an end other jobs of its flow's stage may be on their way into their queues; what is not there then is
+gone. They are handed in together, one queue after another."""
 _PER_ROUND = 500
 
 
@@ -51,12 +56,26 @@ class Outbox:
     def take(self, queue: str, now: int) -> int:
         """Take what is in the outbox of one queue; returns how many ends these were."""
         events = self._store.read_outbox(queue, limit=_PER_ROUND)
+        kept = self._go_on_with_flows(events, now)
+        events = [event for event in events if job_of_event(event) not in kept]
         if events:
-            self._flows.go_on([job_of_event(event) for event in events])
             now = min(now, self._store.now())  # after the time of an event, older ones count for nothing
             self._events.post([self._dated(event, now) for event in events])
             self._store.clear_outbox(queue, events)
         return len(events)
+
+    def _go_on_with_flows(self, events: Sequence[Event], now: int) -> set[str]:
+        """The jobs whose ends are to be heard once more."""
+        old = [job_of_event(event) for event in events if event.received_at <= now - MISSING_MS]
+        new = [job_of_event(event) for event in events if event.received_at > now - MISSING_MS]
+        self._flows.go_on(old, although_missing=True)
+        return self._flows.go_on(new) - set(old)
+
+    def take_flows(self, now: int) -> None:
+        """Go on with all flows whose jobs have ended. Comes before jobs are forgotten: a flow is known by its jobs."""
+        for queue in self._flow_queues.all(now):
+            while self.take(queue, now) >= _PER_ROUND:
+                pass  # there may be more
 
     def _dated(self, event: Event, now: int) -> Event:
         self._last_time = max(self._last_time + 1, now * 1_000)

@@ -53,7 +53,8 @@ class _Call(Generic[Value]):
 class Threads:
     """A pool for one event loop; `call` runs a function in one of its threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, look_s: float = LOOK_S) -> None:
+        self._look_s = look_s
         self._waiting: deque[_Call[object]] = deque()
         """Calls that no thread has taken yet."""
         self._wakes: SimpleQueue[bool] = SimpleQueue()
@@ -141,7 +142,7 @@ class Threads:
 
     def _look_later(self) -> None:
         assert self._loop is not None
-        self._timer = self._loop.call_later(LOOK_S, self._look)
+        self._timer = self._loop.call_later(self._look_s, self._look)
 
     def _look(self) -> None:
         """See whether a call waits behind a long one. Nobody looks while there is nothing to see."""

@@ -1,7 +1,7 @@
 """Retention: keeps history within its age and count, also that of node types that are gone; with the last of their
 history, what else is left of their queues goes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 from rota.engine.definitions.definitions import Definitions
@@ -36,6 +36,7 @@ class Retention:
         max_age_ms: int,
         max_count: int,
         audit_max_age_ms: int = AUDIT_MAX_AGE_MS,
+        take_flows: Callable[[int], None] = lambda now: None,
         observers: Observers | None = None,
     ) -> None:
         self._store = store
@@ -44,11 +45,13 @@ class Retention:
         self._max_age_ms = max_age_ms
         self._max_count = max_count
         self._audit_max_age_ms = audit_max_age_ms
+        self._take_flows = take_flows
         self._forgotten_logs: dict[str, Job] = {}
         """Of each series, the last job whose log was forgotten for its age, and with it those of all before."""
 
     def run_once(self, now: int) -> float:
         """Forget what is too old or too much. Returns the seconds until the next round: few until nothing is left."""
+        self._take_flows(now)
         queues = self._store.list_queues()
         defined = {node_type.uuid for node_type in self._definitions.node_types()}
         trimmed = [self._trim(queue, now) for queue in queues]

@@ -7,7 +7,6 @@ from msgspec import Struct, structs
 
 from rota.clock import Clock
 from rota.engine.access.audit.record import Change, recorded
-from rota.engine.jobs.flows import Flows
 from rota.errors import Conflict, NotFound
 from rota.model.job import FINAL_STATES, LIVE_STATES, Job, JobState
 from rota.store.contract.jobs import CancelAnswer, JobQuery
@@ -40,10 +39,10 @@ class JobChanges:
     Of those in common at most `MOST_CHANGED` in one call; a dry run only counts.
     """
 
-    def __init__(self, store: Store, clock: Clock, flows: Flows) -> None:
+    def __init__(self, store: Store, clock: Clock, *, take_flows: Callable[[int], None]) -> None:
         self._store = store
         self._clock = clock
-        self._flows = flows
+        self._take_flows = take_flows
 
     def find(self, job_id: str) -> Job:
         job = self._store.find_jobs([job_id])[0]
@@ -66,13 +65,7 @@ class JobChanges:
         def cancel() -> list[CancelAnswer]:
             return self._store.cancel_jobs(job_ids, now=self._clock.now())
 
-        answers = self._recorded("cancel", job_ids, cancel, lambda answer: answer in _CANCELLED)
-        # One that waited has ended here and now, and no outbox tells the flow that it may have been part of. If that
-        # was cut short, cancelling it once more does it: it has ended by then.
-        pairs = zip(job_ids, answers, strict=True)
-        if ended := [job_id for job_id, answer in pairs if answer in (CancelAnswer.CANCELLED, CancelAnswer.FINAL)]:
-            self._flows.go_on(ended)
-        return answers
+        return self._recorded("cancel", job_ids, cancel, lambda answer: answer in _CANCELLED)
 
     def retry(self, job_id: str) -> None:
         """Bring a failed or cancelled job back into its queue, as new."""
@@ -99,6 +92,7 @@ class JobChanges:
 
     def delete_each(self, job_ids: Sequence[str]) -> list[bool]:
         """Whether each was forgotten, in order; none is an error."""
+        self._take_flows(self._clock.now())
         return self._recorded("delete", job_ids, lambda: self._store.delete_jobs(job_ids), bool)
 
     def _recorded(

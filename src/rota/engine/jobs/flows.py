@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from rota.engine.jobs.intake import Intake, JobRequest
 from rota.errors import RotaError, StoreError
-from rota.model.flows.flow import Flow
-from rota.model.flows.following import calls_after
-from rota.model.job import Cause
+from rota.model.flows.flow import Flow, FlowCall
+from rota.model.flows.following import calls_after, has_ended
+from rota.model.job import Cause, Job
 from rota.store.contract.store import Store
 
 FLOW = "flow"
@@ -27,14 +27,29 @@ class Flows:
         self._store = store
         self._intake = intake
 
-    def go_on(self, ended_ids: Sequence[str]) -> int:
-        """Jobs have ended: make those that follow them. Returns how many there are."""
-        flows = [job.spec.flow for job in self._store.find_jobs(ended_ids) if job is not None and job.spec.flow]
-        stages = {(flow.id, flow.first): flow for flow in flows if flow.rest}
-        return sum(map(self._go_on, stages.values()))
+    def go_on(self, ended_ids: Sequence[str], *, although_missing: bool = False) -> set[str]:
+        """Jobs have ended: make those that follow them. Returns of which it cannot be told yet whether something
+        follows, one per stage: the others of their stage have ended too, or are not there. These may be on their way
+        into another queue, or gone; `although_missing` says that they are gone."""
+        jobs = [job for job in self._store.find_jobs(ended_ids) if job is not None] if ended_ids else []
+        stages = {(job.spec.flow.id, job.spec.flow.first): job for job in jobs if job.spec.flow and job.spec.flow.rest}
+        return {job.id for job in stages.values() if not self._go_on(job, although_missing)}
 
-    def _go_on(self, flow: Flow) -> int:
-        calls, after = calls_after(flow, self._store.find_jobs(flow.job_ids())), flow.next_stage()
+    def _go_on(self, job: Job, although_missing: bool) -> bool:
+        """Whether it is settled what follows the stage of a job."""
+        flow = job.spec.flow
+        if flow is None:
+            return True
+        members = self._store.find_jobs(flow.job_ids())
+        if None in members and has_ended(members) and not although_missing:
+            return False
+        self._make(flow, calls_after(flow, members))
+        return True
+
+    def _make(self, flow: Flow, calls: Sequence[FlowCall]) -> None:
+        if not calls:
+            return
+        after = flow.next_stage()
         requests = [
             JobRequest(
                 id=job_id,
@@ -44,13 +59,12 @@ class Flows:
                 cause=Cause(FLOW, flow.id),
                 flow=after,
             )
-            for job_id, call in zip(after.job_ids() if calls else [], calls, strict=True)
+            for job_id, call in zip(after.job_ids(), calls, strict=True)
         ]
         try:
-            return len(self._intake.enqueue(requests)) if requests else 0
+            self._intake.enqueue(requests)
         except StoreError:
             raise
         except RotaError as error:
             # What follows cannot be made, now or later: its job type is gone, or the results are too large.
             _logger.error("a flow cannot go on, and ends", extra={"flow": flow.id, "error": str(error)})
-            return 0

@@ -47,6 +47,12 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """While a live job has this key, its id is the answer and no other is made."""
     timeout_ms: int | None = None
     retry: RetryPolicy | None = None
+    node_type: str | None = None
+    """The queue, by its node type's name or uuid, instead of the job type's own."""
+    expires_at: int | None = None
+    """Not to be begun at this instant or later."""
+    expires_ms: int | None = None
+    """Not to be begun when this many milliseconds have passed."""
     cause: Cause | None = None
     flow: Flow | None = None
     """The flow that it is part of."""
@@ -101,7 +107,7 @@ class Intake:
         job_type = self._definitions.job_type(request.job_type)
         check_may_enqueue(by, job_type, request.arguments)
         try:
-            queue = self._definitions.node_type(job_type.node_type).uuid
+            queue = self._definitions.node_type(request.node_type or job_type.node_type).uuid
         except NotFound as error:
             raise InvalidInput("job_type", f"{job_type.name!r} cannot run: {error}") from None
         check_payload("arguments", request.arguments)
@@ -116,6 +122,7 @@ class Intake:
             unique_key=_unique_key(request),
             timeout_ms=_timeout(request),
             retry=_retry(request),
+            expires_at=_expires_at(request, now),
             cause=_cause(request),
             flow=None if request.flow is None else self._checked_flow(request.flow, job_type, queue),
         )
@@ -152,6 +159,16 @@ def _run_at(request: JobRequest, now: int) -> int | None:
         return check_range("run_at", request.run_at, 0, MAX_INSTANT)
     except InvalidInput:
         raise InvalidInput("run_at", "must be epoch milliseconds, a whole number, from 1970 to 2100") from None
+
+
+def _expires_at(request: JobRequest, now: int) -> int | None:
+    if request.expires_ms is not None:
+        if request.expires_at is not None:
+            raise InvalidInput("expires_at", "cannot stand beside expires_ms; give one of them")
+        return now + check_duration("expires", request.expires_ms, 1, MAX_DELAY_MS)
+    if request.expires_at is not None:
+        check_range("expires_at", request.expires_at, 0, MAX_INSTANT)
+    return request.expires_at
 
 
 def _timeout(request: JobRequest) -> int | None:

@@ -20,6 +20,7 @@ def make_spec(
     lock_key: str | None = None,
     timeout_ms: int | None = None,
     retry: RetryPolicy | None = None,
+    expires_at: int | None = None,
     flow: Flow | None = None,
 ) -> JobSpec:
     """A job of a type. Its unique key is the caller's own before the one of the type's rule; its lock is that of the
@@ -37,6 +38,7 @@ def make_spec(
         rate_key=job_type.rate_key_for(arguments),
         timeout_ms=timeout_ms,
         retry=retry,
+        expires_at=expires_at,
         cause=cause,
         flow=flow,
         series=job_type.series,

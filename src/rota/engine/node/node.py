@@ -250,6 +250,7 @@ class Node:
                     max_age_ms=options.history_max_age_ms,
                     max_count=options.history_max_count,
                     audit_max_age_ms=options.audit_max_age_ms,
+                    take_flows=self.engine.outbox.take_flows,
                     observers=self._observers,
                 )
             )

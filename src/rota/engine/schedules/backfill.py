@@ -1,7 +1,6 @@
 """Backfill: jobs for instants of a schedule that lie in the past, made on purpose.
 
 They have a place of their own beside the ticks: they move no cursor and count as no run. The id of each job follows
-from contextlib import AbstractContextManager
 from the schedule and the instant, so no instant is made up for twice: not by repeating a backfill that was cut short,
 not by a range that overlaps an earlier one, not by two people at once. `force` gives the jobs ids of their own.
 The schedule's state keeps the latest backfills; all that is told about one follows from its record.
@@ -59,14 +58,18 @@ class BackfillPlan(Struct, frozen=True):
     """What a backfill would do."""
 
     backfill: Backfill
-    instants: tuple[tuple[int, int], ...]
-    """Number within the range, and nominal instant, for each job."""
+    jobs: int
+    first: int | None
+    """The nominal instant of its first job, and of its last."""
+    last: int | None
     already_fired: int
     already_made: int
     """Instants for which an earlier backfill made a job that is still known."""
     excluded: int
     known_from: int | None
     """Rows of ticks reach back to here; of older instants nobody knows whether they fired. None if all are there."""
+    instants: tuple[tuple[int, int], ...] = ()
+    """Number within the range, and nominal instant, for each job; none in a plan that a server tells of."""
 
 
 class Backfills:
@@ -143,11 +146,14 @@ class Backfills:
         wanted = tuple((n, at) for n, at in enumerate(instants) if at not in left_out and at not in made)
         return BackfillPlan(
             structs.replace(backfill, count=count),
-            wanted,
+            jobs=len(wanted),
+            first=wanted[0][1] if wanted else None,
+            last=wanted[-1][1] if wanted else None,
             already_fired=sum(nominal in fired for nominal in instants),
             already_made=len(made),
             excluded=len(excluded),
             known_from=known_from,
+            instants=wanted,
         )
 
     def _made(self, schedule: Schedule, backfill: Backfill, instants: list[int]) -> set[int]:

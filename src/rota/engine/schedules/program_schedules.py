@@ -25,16 +25,24 @@ class ProgramSchedules:
         self._schedules = schedules
 
     def begin(
-        self, uuid: str, request: ScheduleRequest, *, managed_by: str, now: int, after: ScheduleEntry | None = None
+        self,
+        uuid: str,
+        request: ScheduleRequest,
+        *,
+        managed_by: str,
+        now: int,
+        after: ScheduleEntry | None = None,
+        without: str | None = None,
     ) -> ScheduleEntry | None:
         """A schedule as new, under a uuid that its owner chose, or in the place of one as it was found, whose jobs that
-        are alive count as its own first ones. None: there is one already, or it is no longer as it was found."""
+        are alive count as its own first ones, but for one that is to give way. None: there is one already, or it is no
+        longer as it was found."""
         schedule = self._schedules.make(request, uuid, now, managed_by=managed_by)
         if after is None:
             state, expected = ScheduleState(cursor=now - 1), None
         else:
             expected = after.state.version
-            jobs = after.live_jobs
+            jobs = tuple(job for job in after.live_jobs if job != without)
             state = ScheduleState(version=expected + 1, cursor=now - 1, runs=len(jobs), jobs=jobs)
         state = aimed(schedule, state, now)
         if not self._store.put_schedules([ScheduleChange(schedule, state, expected)])[0]:

@@ -15,18 +15,27 @@ class Child:
     """A process that was started. `on_word` is called in a thread for each word it says, at last `ENDED`."""
 
     def __init__(self, command: Sequence[str], on_word: Callable[["Child", bytes], None]) -> None:
-        ours, theirs = socket.socketpair()
-        self._socket = ours
+        self._socket, theirs = socket.socketpair()
+        self._on_word = on_word
+        self.is_ready = False
+        try:
+            self._process = self._start(command, theirs)
+        except OSError:
+            self._socket.close()
+            raise
+        self._listener = threading.Thread(target=self._listen, name="rota-child", daemon=True)
+        self._listener.start()
+        threading.Thread(target=self._wait, name="rota-child-end", daemon=True).start()
+
+    def _start(self, command: Sequence[str], theirs: socket.socket) -> subprocess.Popen[bytes]:
         with theirs:
             # In a session of its own: what a terminal sends to all its programs is passed on by the supervisor, once.
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 [*command, "--supervised", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        self.is_ready = False
-        threading.Thread(target=self._listen, args=[on_word], name="rota-child", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -42,10 +51,16 @@ class Child:
         """The first time: let running jobs end. The second time: interrupt them."""
         self._process.send_signal(signal.SIGTERM)
 
-    def _listen(self, on_word: Callable[["Child", bytes], None]) -> None:
-        with self._socket:
-            with suppress(OSError):
-                while word := self._socket.recv(1):
-                    on_word(self, word)
-            self._process.wait()
-        on_word(self, ENDED)
+    def _listen(self) -> None:
+        with suppress(OSError):
+            while word := self._socket.recv(1):
+                self._on_word(self, word)
+
+    def _wait(self) -> None:
+        """The end of the process, and not of its line, is its end: a child of its own may hold the line and live on."""
+        self._process.wait()
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # the listener hears what was said before, and then the end
+        self._listener.join()
+        self._socket.close()
+        self._on_word(self, ENDED)

@@ -21,6 +21,7 @@ from rota.host.supervision.line import LEAVING, READY
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
+_RENEW_PAUSE_S = 1.0
 _TERMINAL = "/dev/tty"
 _logger = logging.getLogger("rota.supervisor")
 
@@ -62,6 +63,8 @@ class Supervisor:
         self._changes = changes
         self._places = [Place() for _ in range(processes)]
         self._to_renew: list[Place] = []
+        self._renew_due: float | None = None
+        """When the first of these is tried again, because no new process could be started."""
         self._leaving: list[Child] = []
         self._heard: SimpleQueue[int | tuple[Child, bytes]] = SimpleQueue()
         """Signals, and words of processes."""
@@ -112,7 +115,8 @@ class Supervisor:
     def _wait_s(self) -> float | None:
         waits = [LOOK_S] if self._changes is not None else []
         at = self._clock.monotonic()
-        waits += [max(place.due - at, 0) for place in self._places if place.due is not None]
+        dues = [self._renew_due, *(place.due for place in self._places)]
+        waits += [max(due - at, 0) for due in dues if due is not None]
         return min(waits, default=None)
 
     def _on_signal(self, number: int) -> None:
@@ -191,23 +195,39 @@ class Supervisor:
         if child.exit_code == 0 and self._is_burst:
             place.is_done = True
             return
-        at = self._clock.monotonic()
-        if at - place.begun_at > _LONGEST_PAUSE_S:
+        if self._clock.monotonic() - place.begun_at > _LONGEST_PAUSE_S:
             place.crashes = 0
-        pause_s = min(_FIRST_PAUSE_S * 2**place.crashes, _LONGEST_PAUSE_S)
-        place.crashes = min(place.crashes + 1, 10)
-        place.due = at + pause_s
-        extra = {"pid": child.pid, "exit_code": child.exit_code, "again_after_s": pause_s}
+        extra = {"pid": child.pid, "exit_code": child.exit_code, "again_after_s": self._pause(place)}
         _logger.error("a process ended by itself", extra=extra)
+
+    def _pause(self, place: Place) -> float:
+        """The next process of a place is started after a pause, which this returns and which grows."""
+        pause_s: float = min(_FIRST_PAUSE_S * 2**place.crashes, _LONGEST_PAUSE_S)
+        place.crashes = min(place.crashes + 1, 10)
+        place.due = self._clock.monotonic() + pause_s
+        return pause_s
 
     # -- what it does ----------------------------------------------------------------------------------------------
 
     def _start(self, place: Place) -> None:
-        place.due = None
-        place.child, place.begun_at = self._new_child(), self._clock.monotonic()
+        place.due, place.begun_at = None, self._clock.monotonic()
+        try:
+            place.child = self._new_child()
+        except OSError as error:
+            extra = {"error": str(error), "again_after_s": self._pause(place)}
+            _logger.error("a process could not be started", extra=extra)
 
     def _new_child(self) -> Child:
         return Child(self._command, lambda child, word: self._heard.put((child, word)))
+
+    def _start_heir(self, place: Place) -> bool:
+        try:
+            place.heir = self._new_child()
+        except OSError as error:
+            extra = {"error": str(error), "again_after_s": _RENEW_PAUSE_S}
+            _logger.error("a new process could not be started; the one from before goes on", extra=extra)
+            return False
+        return True
 
     def _start_due(self) -> None:
         at = self._clock.monotonic()
@@ -216,6 +236,8 @@ class Supervisor:
                 place.due = None
             elif place.due is not None and place.due <= at:
                 self._start(place)
+        if self._renew_due is not None and self._renew_due <= at:
+            self._renew_next()
 
     def _stop(self) -> None:
         """Ask all to end. To those that were asked before, it would be the second time: their jobs would be stopped."""
@@ -247,10 +269,14 @@ class Supervisor:
         self._renew_next()
 
     def _renew_next(self) -> None:
-        while self._to_renew:
-            place = self._to_renew.pop(0)
-            if place.child is not None:
-                place.heir = self._new_child()
+        self._renew_due = None
+        while self._to_renew and not self._is_stopping:
+            place = self._to_renew[0]
+            if place.child is not None and not self._start_heir(place):
+                self._renew_due = self._clock.monotonic() + _RENEW_PAUSE_S
+                return
+            self._to_renew.pop(0)
+            if place.heir is not None:
                 return
             if place.due is not None:
                 place.due = self._clock.monotonic()

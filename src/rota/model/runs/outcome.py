@@ -27,6 +27,8 @@ class Outcome(Struct, frozen=True):
     kind: OutcomeKind
     results: object = None
     errors: object = None
+    retry_in_ms: int | None = None
+    """Of one that failed: how long to wait before the next attempt, instead of what the retry policy says."""
 
 
 def succeeded(results: object = None) -> Outcome:
@@ -39,6 +41,11 @@ def failed(errors: object, results: object = None) -> Outcome:
 
 def refused(kind: str, message: str) -> Outcome:
     return Outcome(OutcomeKind.REFUSED, None, {"type": kind, "message": message})
+
+
+def expired() -> Outcome:
+    """It was not begun in time, and nobody needs it any more."""
+    return Outcome(OutcomeKind.CANCELLED, None, {"type": "expired", "message": "it was not begun before it expired"})
 
 
 def timed_out(timeout_ms: int, results: object = None) -> Outcome:

@@ -17,7 +17,7 @@ from rota.model.job import (
 from rota.model.job_type import OnNodeDeath
 from rota.model.runs.failure import failure_words
 from rota.model.runs.outcome import Outcome, OutcomeKind, cancelled
-from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.retry import MAX_DELAY_MS, RetryPolicy
 
 SUSPECT_DEATHS = 2
 """A job that was in hand at this many deaths of nodes may be the cause, and runs where it can hurt nobody else."""
@@ -86,7 +86,8 @@ def settle(
     if kind is OutcomeKind.INTERRUPTED:
         return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths, returned_run=run, past=claim.past)
     if kind is OutcomeKind.FAILED and claim.attempt < policy.attempts:
-        run_at = now + policy.delay_after(claim.attempt, chance)
+        wait_ms = outcome.retry_in_ms
+        run_at = now + (policy.delay_after(claim.attempt, chance) if wait_ms is None else min(wait_ms, MAX_DELAY_MS))
         # It ran to an end and killed nobody, so what it was suspected of is forgotten.
         past = _with_attempt(claim, failure_words(outcome.errors, outcome.results), started_at=started_at, now=now)
         return Settlement(claim, JobState.DELAYED, claim.attempt, 0, run_at=run_at, returned_run=run, past=past)
@@ -148,11 +149,11 @@ def is_suspect(claim: Claim) -> bool:
     return claim.deaths >= SUSPECT_DEATHS
 
 
-def end_event(claim: Claim, ending: Ending, job_type: str) -> Event:
-    """The end of a job as an event; `job_type` is a name. The attempt token in the event's id tells repeats from ends
-    of a job that was brought back."""
+def end_event(job_id: str, ending: Ending, job_type: str) -> Event:
+    """The end of a job as an event; `job_type` is a name. The attempt token in the event's id, or the time of an end
+    without an attempt, tells repeats from ends of a job that was brought back."""
     return Event(
-        id=f"{claim.spec.id}/{claim.token}",
+        id=f"{job_id}/{ending.token or ending.ended_at}",
         type=JOB,
         resource=job_type,
         time=ending.ended_at * 1_000,

@@ -74,7 +74,7 @@ class _Periodic(TriggerBase, frozen=True, kw_only=True):
     """Kinds whose fires are a series of equal steps, or a single one: they know an anchor and a period."""
 
     def _series(self, after: int, progress: Progress) -> tuple[int, int]:
-        """(first instant, period)."""
+        """(first instant, period). Each kind has its own; a struct cannot be an abstract class."""
         raise NotImplementedError
 
     def next_after(self, after: int, progress: Progress) -> int | None:

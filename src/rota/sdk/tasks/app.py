@@ -12,7 +12,7 @@ into the store when something is first enqueued, and when a worker of the app st
 gone.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rota.engine.engine import Engine
     from rota.engine.executors.registry import ExecutorRegistry
     from rota.host.host import Host
+    from rota.model.schedules.request import ScheduleRequest
     from rota.settings import Settings
 
 
@@ -54,12 +55,13 @@ class TaskDecorator:
 class Rota:
     """The app of a Python program. It may be used from any thread; making one asks nobody."""
 
-    def __init__(self, url: str | None = None, *, name: str | None = None) -> None:
+    def __init__(self, url: str | None = None, *, name: str | None = None, keeps: bool = False) -> None:
         """`url` is that of the store; without it, the environment or the configuration file names one. `name` tells
-        apps on one store apart; without it, it is that of the module that makes the app."""
+        apps on one store apart; without it, it is that of the module that makes the app. With `keeps`, a worker removes
+        no task that is gone from the code: for a program that makes tasks as it goes."""
         self.name = check_name("name", caller_module(1) if name is None else name)
         self._connection = Connection(url)
-        self._registry = TaskRegistry(self.name, self._connection)
+        self._registry = TaskRegistry(self.name, self._connection, keeps=keeps)
         self._host: Host | None = None
 
     def __repr__(self) -> str:
@@ -83,6 +85,11 @@ class Rota:
         plan, parameters = make_plan(function, options)
         self._registry.add(plan, function)
         return TaskFunction(self._registry, function, plan, parameters)
+
+    def add_schedules(self, source: "Callable[[], Sequence[ScheduleRequest]]") -> None:
+        """Schedules of tasks that say more than `cron` and `every` can. The source is asked whenever the tasks are
+        brought into the store."""
+        self._registry.schedule_sources.append(source)
 
     def handle(self, job_id: str) -> Handle[Any]:
         """The handle of a job that was enqueued before, perhaps by another process."""

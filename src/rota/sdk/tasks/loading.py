@@ -5,6 +5,9 @@ import importlib
 from rota.errors import InvalidInput
 from rota.sdk.tasks.app import Rota
 
+APP = "__rota_app__"
+"""The attribute in which something that stands in the place of an app has it."""
+
 
 def load_app(name: str) -> Rota:
     """Import an app: `module:name`, or only the module if the app's name there is `app`."""
@@ -16,9 +19,15 @@ def load_app(name: str) -> Rota:
         if not f"{module_name}.".startswith(f"{error.name}."):
             raise  # it is about something that the module itself imports
         raise InvalidInput("app", f"{name!r}: there is no module {module_name!r} here; write module:app") from None
-    found = getattr(module, attribute, None)
-    if not isinstance(found, Rota):
-        apps = sorted(key for key, value in vars(module).items() if isinstance(value, Rota))
+    found = app_of(getattr(module, attribute, None))
+    if found is None:
+        apps = sorted(key for key, value in vars(module).items() if app_of(value) is not None)
         hint = f"it has {', '.join(apps)}" if apps else "it has none; make one with app = Rota(url)"
         raise InvalidInput("app", f"{name!r}: the module {module_name!r} has no app {attribute!r}; {hint}")
     return found
+
+
+def app_of(value: object) -> Rota | None:
+    """The app that something is, or that is behind it: what another library's programs have in its place says so."""
+    found = value if isinstance(value, Rota) else getattr(value, APP, None)
+    return found if isinstance(found, Rota) else None

@@ -54,6 +54,12 @@ class CallOptions(TypedDict, total=False):
     """While a live job has this key, no other is made."""
     timeout: Duration
     retries: int | RetryPolicy
+    queue: str
+    """The node type whose workers run it, instead of the task's own."""
+    expires: Duration | datetime
+    """A job that has not begun by then is cancelled instead."""
+    id: str
+    """A UUID of your own for the job: enqueueing it again makes no second one."""
 
 
 def refuse_unknown(given: Mapping[str, object], known: type) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rota.engine.engine import Engine
     from rota.engine.executors.registry import ExecutorRegistry
     from rota.engine.jobs.intake import JobRequest
+    from rota.model.schedules.request import ScheduleRequest
     from rota.store.contract.jobs import Admission
 
 
@@ -27,9 +28,12 @@ class Registered(Struct, frozen=True):
 class TaskRegistry:
     """Knows the tasks, and hands their jobs in."""
 
-    def __init__(self, app: str, connection: Connection) -> None:
+    def __init__(self, app: str, connection: Connection, *, keeps: bool = False) -> None:
         self._app = app
         self.connection = connection
+        self.keeps = keeps
+        """Whether tasks stay in the store when they are gone from the code."""
+        self.schedule_sources: list[Callable[[], Sequence[ScheduleRequest]]] = []
         self.tasks: dict[str, Registered] = {}
         """By name."""
         self._lock = threading.Lock()
@@ -47,6 +51,12 @@ class TaskRegistry:
         """Hand jobs in. What the tasks are is brought into the store before the first of them."""
         self.ensure_declared()
         return self.connection.engine.intake.enqueue(requests, named=named)
+
+    def ensure_queue(self, name: str) -> None:
+        """Have a queue that no task names; it is nobody's."""
+        from rota.sdk.tasks.declaring import ensure_queues
+
+        ensure_queues(self.connection.engine, [name])
 
     def ensure_declared(self) -> None:
         """Bring what the tasks are into the store, unless this engine was told of all of them."""
@@ -69,5 +79,6 @@ class TaskRegistry:
 
         with self._lock:
             engine, plans = self.connection.engine, [task.plan for task in self.tasks.values()]
-            declare(engine, self._app, plans, removes=removes)
+            schedules = [request for source in self.schedule_sources for request in source()]
+            declare(engine, self._app, plans, schedules, removes=removes and not self.keeps)
             self._declared = (engine, len(plans))

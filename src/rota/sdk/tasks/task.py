@@ -1,13 +1,15 @@
 """A task: a function that can be called as ever, and that can be handed to a worker instead."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from functools import cache, update_wrapper
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, Unpack
 
 from rota.errors import InvalidInput
+from rota.model.limits import check_name
 from rota.sdk.tasks.flow import Call, CanFollow, Flow, flow_of
 from rota.sdk.tasks.handle import Handle
-from rota.sdk.tasks.options import CallOptions, read_duration, read_instant, read_retries, refuse_unknown
+from rota.sdk.tasks.options import CallOptions, Duration, read_duration, read_instant, read_retries, refuse_unknown
 from rota.sdk.tasks.parameters import Parameters
 from rota.sdk.tasks.plan import Plan
 from rota.sdk.tasks.registry import TaskRegistry
@@ -71,6 +73,8 @@ class Enqueueing(Generic[P, R]):
         return _job_request()(job_type=self.name, arguments=arguments, **self._fields)  # type: ignore[arg-type]
 
     def _submit(self, requests: "list[JobRequest]", named: str | None = None) -> list[Handle[R]]:
+        if "node_type" in self._fields:
+            self._registry.ensure_queue(str(self._fields["node_type"]))
         answers = self._registry.submit(requests, named=named)
         connection = self._registry.connection
         return [Handle(connection, one.job_id, one.is_new) for one in answers]
@@ -101,6 +105,10 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
             )
         )
 
+    def arguments(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """The arguments of a call by name, as jobs carry them; refused if the function does not take them."""
+        return self._parameters.arguments(args, kwargs)
+
     def as_flow(self) -> Flow:
         return self.step()
 
@@ -119,6 +127,12 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
         return Enqueueing(self._registry, self.name, self._parameters, {**self._fields, **_fields(options)})
 
 
+def _expiry(value: Duration | datetime) -> dict[str, object]:
+    if isinstance(value, datetime):
+        return {"expires_at": read_instant("expires", value)}
+    return {"expires_ms": read_duration("expires", value)}
+
+
 @cache
 def _job_request() -> "type[JobRequest]":
     """Imported with the first job: the engine takes long to load, and an import costs something at each call."""
@@ -130,7 +144,11 @@ def _job_request() -> "type[JobRequest]":
 def _fields(options: CallOptions) -> dict[str, object]:
     """The fields of a `JobRequest`; the engine checks those that are plain values."""
     refuse_unknown(options, CallOptions)
-    fields: dict[str, object] = {name: options[name] for name in ("priority", "unique_key") if name in options}
+    fields: dict[str, object] = {name: options[name] for name in ("priority", "unique_key", "id") if name in options}
+    if "queue" in options:
+        fields["node_type"] = check_name("queue", options["queue"])
+    if "expires" in options:
+        fields |= _expiry(options["expires"])
     if "delay" in options:
         fields["delay_ms"] = read_duration("delay", options["delay"])
     if "run_at" in options:

@@ -1,14 +1,14 @@
 """Long answers, and how much memory they may take together while their clients read them.
 
-An answer is given to its connection slice by slice, as the client takes it. If all that wait take too much, the client
-that has taken nothing for longest is let go: whoever reads is not in danger.
+An answer, or a part of a stream, is given to its connection slice by slice, as the client takes it. If all that wait
+take too much, the client that has taken nothing for longest is let go: whoever reads is not in danger.
 """
 
 import asyncio
 from collections.abc import Callable
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from rota.server.connection.facts import CONNECTION, END
 
@@ -36,15 +36,27 @@ class UnreadAnswers:
 
     async def give(self, answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        body = getattr(answer, "body", b"")  # a stream has none
-        if len(body) <= SLICE:
+        body = getattr(answer, "body", None)  # a stream has none
+        if body is not None and len(body) <= SLICE:
             await answer(scope, receive, send)
             return
-        waiting = _Waiting(len(body), _now(), scope.get(CONNECTION, {}).get(END, _nothing))
-        self._make_room(len(body))
+        end = scope.get(CONNECTION, {}).get(END, _nothing)
+
+        async def send_bounded(message: Message) -> None:
+            if len(message.get("body", b"")) <= SLICE:
+                await send(message)
+            else:
+                await self._send_long(message, send, end)
+
+        await answer(scope, receive, send_bounded)
+
+    async def _send_long(self, message: Message, send: Send, end: Callable[[], None]) -> None:
+        size = len(message["body"])
+        waiting = _Waiting(size, _now(), end)
+        self._make_room(size)
         self._waiting.add(waiting)
         try:
-            await _give_in_slices(answer, waiting, send)
+            await _send_in_slices(message, waiting, send)
         finally:
             self._waiting.discard(waiting)
 
@@ -55,11 +67,11 @@ class UnreadAnswers:
             slowest.end()
 
 
-async def _give_in_slices(answer: Response, waiting: _Waiting, send: Send) -> None:
-    body = memoryview(answer.body)
-    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
+async def _send_in_slices(message: Message, waiting: _Waiting, send: Send) -> None:
+    body, goes_on = memoryview(message["body"]), message.get("more_body", False)
     for at in range(0, len(body), SLICE):
-        await send({"type": "http.response.body", "body": body[at : at + SLICE], "more_body": at + SLICE < len(body)})
+        is_last = at + SLICE >= len(body)
+        await send({**message, "body": body[at : at + SLICE], "more_body": goes_on or not is_last})
         waiting.since = _now()
 
 

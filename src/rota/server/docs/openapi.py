@@ -73,7 +73,7 @@ def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Document], Docu
 
 
 def _anything(kind: type) -> Document:
-    """`object` is any JSON value."""
+    """`object` is any JSON value. That it knows no other kind is how msgspec wants to hear it."""
     if kind is not object:
         raise NotImplementedError
     return {"description": "Any JSON value."}

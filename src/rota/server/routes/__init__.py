@@ -1,20 +1,11 @@
 """The native API's operations, one file or folder per noun. A new one is added to `ALL`."""
 
 from rota.server.operations import Operation
-from rota.server.routes import (
-    audit,
-    configurations,
-    events,
-    job_types,
-    node_types,
-    nodes,
-    partitions,
-    queues,
-    schedules,
-    system,
-    topics,
-)
+from rota.server.routes import configurations, events, nodes, partitions, queues, topics
+from rota.server.routes.definitions import files, job_types, node_types
 from rota.server.routes.jobs import bulk, jobs, lists, logs
+from rota.server.routes.schedules import schedules
+from rota.server.routes.system import audit, server
 
 ALL: tuple[Operation, ...] = tuple(
     operation
@@ -25,6 +16,7 @@ ALL: tuple[Operation, ...] = tuple(
         logs.routes,
         job_types.routes,
         node_types.routes,
+        files.routes,
         queues.routes,
         schedules.routes,
         nodes.routes,
@@ -33,7 +25,7 @@ ALL: tuple[Operation, ...] = tuple(
         topics.routes,
         audit.routes,
         partitions.routes,
-        system.routes,
+        server.routes,
     )
     for operation in routes.operations
 )

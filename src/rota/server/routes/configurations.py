@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from rota.engine.access.keys.access import Scope
-from rota.engine.events.explaining import evaluations_of, explanation_of
+from rota.engine.events.explaining import evaluations_of
 from rota.engine.events.request import read_event
 from rota.model.events.configuration import MAX_LIFE_S, ClockKind, Late, Match
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
@@ -14,17 +14,15 @@ from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.server.routes.events import NewEvent, Outcome, Text
 from rota.shapes import fields
-from rota.shapes.events import (
-    ConfigurationShape,
+from rota.shapes.configurations import ConfigurationShape, configuration_shape
+from rota.shapes.evaluations import (
     EvaluationShape,
     ExplanationShape,
-    ValidationShape,
-    configuration_shape,
     evaluation_shape,
     explanation_shape,
     preview_shape,
-    validation_shape,
 )
+from rota.shapes.events import ValidationShape, validation_shape
 from rota.shapes.why import WhyShape, why_shape
 from rota.store.contract.events import ConfigurationEntry
 
@@ -144,9 +142,7 @@ def delete_configuration(api: Api, call: Call[None, None]) -> DoneTo:
 @routes.get("/api/configurations/{name}/explain", needs=Scope.EVENTS_READ, answer=ExplanationShape, errors=(404,))
 def explain_configuration(api: Api, call: Call[None, None]) -> ExplanationShape:
     """Why it fired or did not: one sentence and the matrix; what is missing, and what expires next."""
-    entry = api.engine.configurations.find(call.path["name"])
-    found = explanation_of(api.engine.store, entry, api.engine.clock.now())
-    return explanation_shape(entry.configuration.name, found)
+    return explanation_shape(*api.engine.configurations.explain(call.path["name"]))
 
 
 @routes.get("/api/configurations/{name}/why", needs=Scope.EVENTS_READ, answer=WhyShape, errors=(404,))

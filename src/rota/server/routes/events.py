@@ -7,20 +7,21 @@ from starlette.responses import Response
 
 from rota.engine.access.keys.access import Scope
 from rota.engine.events.events import EventAnswer
-from rota.engine.events.request import MAX_EVENTS, read_event, read_events
+from rota.engine.events.request import MAX_EVENTS, BadEvent, read_event, read_events
 from rota.model.events.event import MAX_EVENT_ID, MAX_RESOURCE
 from rota.model.job import FINAL_STATES
 from rota.server.answers import Json, Refusal
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
+from rota.shapes.evaluations import EvaluationShape, preview_shape
 from rota.shapes.events import (
     MAX_EVENTS_BYTES,
-    EvaluationShape,
     EventAnswerShape,
+    EventReportShape,
     answer_shape,
     answers_shape,
-    preview_shape,
+    report_shape,
 )
 
 routes = Routes("events")
@@ -46,6 +47,9 @@ class NewEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For JOB: how the job ended."""
 
 
+Events = NewEvent | Annotated[list[NewEvent], Meta(min_length=1, max_length=MAX_EVENTS)]
+
+
 class EventQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Beside the events."""
 
@@ -63,7 +67,7 @@ class Previews(Struct, frozen=True):
     "/events",
     needs=Scope.EVENTS_WRITE,
     body=object,
-    documented_body=NewEvent | Annotated[list[NewEvent], Meta(min_length=1, max_length=MAX_EVENTS)],
+    documented_body=Events,
     query=EventQuery,
     answer=EventAnswerShape,
     body_limit=MAX_EVENTS_BYTES,
@@ -79,15 +83,37 @@ async def post_events(api: Api, call: Call[object, EventQuery]) -> Response:
         event = read_event(call.body, now, api.engine.event_types)
         answer = await api.event_batcher.post([event])
         return Json(answer_shape(answer), headers=_unmatched(answer, 1))
-    good, failed = await api.in_thread(read_events, call.body, now, api.engine.event_types)
+    answer, places, failed = await _take(api, call.body, now)
+    shape = answers_shape(answer, places, failed)
+    return Json(shape, status_code=400 if failed and not places else 200, headers=_unmatched(answer, len(places)))
+
+
+async def _take(api: Api, given: list[object], now: int) -> tuple[EventAnswer, list[int], list[BadEvent]]:
+    """What the good ones of some events did, their places, and the others."""
+    good, failed = await api.in_thread(read_events, given, now, api.engine.event_types)
     answer = await api.event_batcher.post([event for _, event in good])
-    shape = answers_shape(answer, [index for index, _ in good], failed)
-    return Json(shape, status_code=400 if failed and not good else 200, headers=_unmatched(answer, len(good)))
+    return answer, [index for index, _ in good], failed
 
 
 def _unmatched(answer: EventAnswer, count: int) -> dict[str, str]:
     """How many of the events matched no configuration, in a header: the body is as the event specification has it."""
     return {"Rota-Unmatched": str(count - len(answer.matched))}
+
+
+@routes.post(
+    "/api/events",
+    needs=Scope.EVENTS_WRITE,
+    body=object,
+    documented_body=Events,
+    query=EventQuery,
+    answer=EventReportShape,
+    body_limit=MAX_EVENTS_BYTES,
+)
+async def report_events(api: Api, call: Call[object, EventQuery]) -> Response:
+    """Take an event, or a list of them, as `/events` does, and also say what became of those that did nothing."""
+    given = call.body if isinstance(call.body, list) else [call.body]
+    answer, places, failed = await _take(api, given, _received_at(api, call))
+    return Json(report_shape(answer, places, failed), status_code=400 if failed and not places else 200)
 
 
 @routes.post(

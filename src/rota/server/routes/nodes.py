@@ -9,7 +9,7 @@ from rota.model.node import DEAD_AFTER_MS
 from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
-from rota.shapes.jobs import NodeShape, node_shape
+from rota.shapes.nodes import NodeShape, node_shape
 
 routes = Routes("nodes")
 

@@ -10,7 +10,7 @@ from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
-from rota.shapes.jobs import QueueShape, queue_shape
+from rota.shapes.nodes import QueueShape, queue_shape
 from rota.store.contract.queues import STATS_KEPT_MS, STATS_STEP_MS
 
 routes = Routes("queues")

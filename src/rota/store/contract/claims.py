@@ -103,8 +103,9 @@ class ClaimStore(Protocol):
         lock, and the next job that waits for the lock is ready at once. Refused is whatever another token holds, or
         none; a settlement that had been carried out before is not refused and changes nothing.
 
-        An end that some configuration waits for is put into the outbox in the same step, whatever the process that
-        settles it knew of that configuration.
+        An end that some configuration or flow waits for is put into the outbox in the same step, whatever the process
+        that settles it knew of that configuration. This holds wherever a job ends: one that returns and is cancelled
+        instead, one that is cancelled while it waits, one that gives way to the next of its schedule.
         """
         ...
 
@@ -129,9 +130,9 @@ class ClaimStore(Protocol):
         """Put back jobs that the store holds for the node, but of which the node knows nothing; returns how many.
 
         That is what a claim leaves whose answer was lost on the way. They return as they were: no attempt, no death
-        counted. One whose cancellation was requested is cancelled. From then on claims of the node up to the serial
-        `floor` take nothing, so that one which is still on its way cannot leave more of the kind. Need not be one
-        step: nobody but the node claims for it.
+        counted. One whose cancellation was requested is cancelled, and its end told. From then on claims of the node up
+        to the serial `floor` take nothing, so that one which is still on its way cannot leave more of the kind. Need
+        not be one step: nobody but the node claims for it.
         """
         ...
 

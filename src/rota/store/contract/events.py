@@ -18,9 +18,9 @@ from msgspec import Struct, structs
 from rota.model.events.configuration import Configuration, ConfigurationState, Match, literal_start
 from rota.model.events.evaluation import Evaluation, Verdict
 from rota.model.events.event import JOB, Event, EventRef
-from rota.model.job import JobSpec
+from rota.model.job import Ending, JobSpec
 from rota.model.job_type import JobType
-from rota.model.runs.settlement import Settlement, end_event
+from rota.model.runs.settlement import Settlement, cancelled_ending, end_event
 
 MAX_EVALUATIONS = 200
 """Kept for each configuration, the latest ones."""
@@ -137,18 +137,20 @@ class Awaited(Struct, frozen=True):
     names: dict[str, str] = {}
     """Uuid to name of their job types."""
 
-    def event_of(self, settlement: Settlement) -> Event | None:
-        """The event that a settlement is, if it ends a job whose end is waited for."""
-        if settlement.ending is None:
-            return None
-        spec = settlement.claim.spec
+    def event_of(self, spec: JobSpec, ending: Ending) -> Event | None:
+        """The event that the end of a job is, if it is waited for. Whoever ends a job, for whatever reason, asks here,
+        and puts the event into the outbox in the step that ends it."""
         # The uuid is no name, so no configuration hears of an end that only a flow waits for.
         name = self.names.get(spec.job_type) or (spec.job_type if spec.flow and spec.flow.rest else None)
-        return end_event(settlement.claim, settlement.ending, name) if name else None
+        return end_event(spec.id, ending, name) if name else None
 
-    def waits_for_any(self, settlements: Sequence[Settlement]) -> bool:
-        """Whether it is worth asking for the event of each: on the hot path it seldom is."""
-        return bool(self.names) or any(one.claim.spec.flow is not None for one in settlements)
+    def events_of(self, settlements: Sequence[Settlement], now: int) -> dict[str, Event]:
+        """By job id, the events that settlements are: those of ends, and those of jobs on their way back in case that
+        their cancellation was requested. On the hot path there seldom are any."""
+        if not self.names and all(one.claim.spec.flow is None for one in settlements):
+            return {}
+        ends = ((one.claim.spec, one.ending or cancelled_ending(one, now)) for one in settlements)
+        return {spec.id: event for spec, ending in ends if (event := self.event_of(spec, ending))}
 
 
 def awaited_ends(version: int, listening: Iterable[Configuration], job_types: Iterable[JobType]) -> Awaited:

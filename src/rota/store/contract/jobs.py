@@ -122,7 +122,7 @@ class JobStore(Protocol):
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         """Cancel waiting jobs at once; mark running ones, so that their nodes hear of it. One answer per id, in
-        order."""
+        order. The ends of waiting ones are told as those of `finish_jobs` are."""
         ...
 
     def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:

@@ -22,7 +22,7 @@ from rota.model.ids import new_id, numbered_id
 from rota.model.job_type import JobType
 from rota.server.app import make_app
 from rota.store import Store, open_store
-from tests.server.serving import BASE, make_api
+from tests.server.serving import BASE, BEARER, make_api
 
 WAITS = [{"type": "FILE", "resourceId": "/in", "lifeDuration": 60}]
 
@@ -124,7 +124,7 @@ def test_every_change_over_http_leaves_one_entry_of_its_key(kept: Store) -> None
 
 def test_what_is_refused_leaves_no_entry(kept: Store) -> None:
     api = make_api(kept)
-    client = TestClient(make_app(api), headers={"Authorization": "Bearer chosen"}, base_url=BASE)
+    client = TestClient(make_app(api), headers=BEARER, base_url=BASE)
     before = told(kept)
 
     assert client.post("/api/job_types", json={"name": "t", "executor": "none"}).status_code == 400

@@ -8,7 +8,7 @@ import pytest
 
 from rota.clock import ManualClock
 from rota.engine.access.keys.access import Caller, Role, Scope, read_scopes
-from rota.engine.access.keys.admin_key import SETTING, KeyPlan, prepare_key, replace_key
+from rota.engine.access.keys.admin_key import SETTING, KeyPlan, check_admin_token, prepare_key, replace_key
 from rota.engine.access.keys.hashes import hash_chosen_key, hash_made_key, matches_hash
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.access.keys.named_keys import list_keys, make_key, revoke_key
@@ -150,6 +150,44 @@ def test_a_chosen_key_is_the_only_one_and_is_kept_for_other_servers(kept: Store)
     other = ring_for(kept)
     assert other.identify(CHOSEN)
     assert other.known(CHOSEN)
+
+
+def told(store: Store) -> list[tuple[str, str, str, bool]]:
+    """The audit log, the first change first."""
+    return [(one.action, one.name, one.origin, one.is_done) for one in store.list_audit(limit=100)][::-1]
+
+
+def test_the_key_of_a_first_start_leaves_one_entry_in_the_audit_log(kept: Store) -> None:
+    plan_for(kept)
+    plan_for(kept)
+
+    assert told(kept) == [("create", "admin", "first start", True)]
+
+
+def test_a_key_of_the_settings_leaves_an_entry_each_time_it_is_another_one(kept: Store) -> None:
+    for key in (CHOSEN, CHOSEN, f"{CHOSEN}!", f"{CHOSEN}!"):
+        plan_for(kept, key)
+
+    assert told(kept) == [("create", "admin", "settings", True), ("replace", "admin", "settings", True)]
+
+
+@pytest.mark.parametrize(
+    ("token", "is_loopback", "refusal"),
+    [
+        ("let-me-in", True, None),
+        ("let-me-in", False, "admin_token: has fewer than 16 characters"),
+        ("aaaaaaaaaaaaaaaaaaaa", False, "admin_token: has fewer than 16 characters or hardly different ones"),
+        ("a-token-that-nobody-guesses", False, None),
+        ("dev_key", True, "admin_token: 'dev_key' is known to everybody"),
+        ("dev_key", False, "admin_token: 'dev_key' is known to everybody"),
+    ],
+)
+def test_an_admin_token_that_others_could_guess_is_refused(token: str, is_loopback: bool, refusal: str | None) -> None:
+    if refusal is None:
+        check_admin_token(token, is_loopback=is_loopback)
+        return
+    with pytest.raises(InvalidInput, match=refusal):
+        check_admin_token(token, is_loopback=is_loopback)
 
 
 def test_a_chosen_key_replaces_a_chosen_one_but_not_one_that_was_made(kept: Store) -> None:

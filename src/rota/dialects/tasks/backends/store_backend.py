@@ -5,16 +5,17 @@ waits for a task, and waits in turn for what becomes of it.
 """
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import structs
 
 from rota.dialects.tasks.backends.delivery import Delivery
 from rota.dialects.tasks.entity.task import Task
-from rota.dialects.tasks.entity.view import running_task
+from rota.dialects.tasks.entity.view import running_task, says_completed
 from rota.dialects.tasks.names import DEFAULT_TRIES, FUNCTION, Names
 from rota.dialects.tasks.opening import open_keys, open_shown
 from rota.dialects.tasks.tasks import Tasks
@@ -25,10 +26,16 @@ from rota.engine.executors.python.python import PythonExecutor
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
+from rota.engine.observation.happenings import JobsSettled
+from rota.engine.observation.observers import Observers
 from rota.errors import StoreUnavailable
+from rota.model.job import JobState
 from rota.store import Store, open_store
 
 _AWAY_PAUSE_S = 0.5
+_LAST_S = 5.0
+"""For removing what was completed last, at the end; what is left is removed by whoever cleans up."""
+_logger = logging.getLogger("rota.tasks")
 Answer = TypeVar("Answer")
 
 
@@ -46,6 +53,8 @@ class StoreBackend:
         self._tasks: Tasks | None = None
         self._given: asyncio.Queue[Task] = asyncio.Queue()
         self._can_stop_runs = True
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._removing: set[asyncio.Future[None]] = set()
 
     @property
     def store(self) -> Store:
@@ -82,7 +91,7 @@ class StoreBackend:
 
     async def commit(self, task: Task) -> None:
         try:
-            is_completed = await _when_the_store_answers(lambda: self.tasks.finish(task))
+            is_completed = await _when_the_store_answers(lambda: self.tasks.is_last_run(task))
         except Exception as error:
             await self.handle_error(task, error)  # or the node would wait for its end for ever
             raise
@@ -103,19 +112,45 @@ class StoreBackend:
     def begin(self, *, can_stop_runs: bool) -> None:
         """Before anybody waits for a task on this loop. A run in a thread does not end when it is asked to."""
         self._given = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
         self._can_stop_runs = can_stop_runs
 
     async def run(self, threads: int, stopping: asyncio.Event) -> None:
         """Live as a node until `stopping` is set and the runs under way have ended."""
-        node = await asyncio.to_thread(self._open_node, threads)
-        living = asyncio.create_task(node.run())
         asking = asyncio.create_task(stopping.wait())
+        opening = asyncio.create_task(_when_the_store_answers(lambda: self._open_node(threads)))
+        try:
+            await asyncio.wait({opening, asking}, return_when=asyncio.FIRST_COMPLETED)
+            if opening.done():
+                await self._live(opening.result(), asking)
+        finally:
+            asking.cancel()
+            opening.cancel()
+
+    async def _live(self, node: Node, asking: "asyncio.Task[Literal[True]]") -> None:
+        living = asyncio.create_task(node.run())
         try:
             await asyncio.wait({living, asking}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            asking.cancel()
             node.request_stop()
             await living
+            if self._removing:
+                await asyncio.wait(self._removing, timeout=_LAST_S)
+
+    def _heard(self, settled: JobsSettled) -> None:
+        """The store knows how runs ended: the tasks that they completed can go."""
+        ids = [
+            str(one.ending.results["task"])
+            for one in settled.ended
+            if one.ending is not None and one.state is JobState.SUCCEEDED and says_completed(one.ending.results)
+        ]
+        if ids and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._remove, ids)
+
+    def _remove(self, ids: list[str]) -> None:
+        removing = asyncio.ensure_future(_when_the_store_answers(lambda: self.tasks.remove_completed(ids)))
+        self._removing.add(removing)
+        removing.add_done_callback(self._removing.discard)
 
     def _open_node(self, threads: int) -> Node:
         self.tasks.job_type(DEFAULT_TRIES)
@@ -125,7 +160,10 @@ class StoreBackend:
         python.provide(FUNCTION, self.deliver)
         keys = open_keys(self.store) if self._keys else None
         options = NodeOptions(node_type=self._names.node_type, threads=threads)
-        return Node.open(self.store, options, executors=executors, dialects=[keys] if keys else [])
+        observers = Observers()
+        observers.add(JobsSettled, self._heard)
+        dialects = [keys] if keys else []
+        return Node.open(self.store, options, executors=executors, observers=observers, dialects=dialects)
 
     async def deliver(self, task: dict[str, object]) -> object:
         """Called by the node for each run: hands it over, and waits for its end."""
@@ -146,11 +184,16 @@ class StoreBackend:
 
 
 async def _when_the_store_answers(call: Callable[[], Answer]) -> Answer:
-    """Ask the store until it answers: that it is away is no fault of the task, whose node holds it meanwhile."""
+    """Ask the store until it answers: that it is away is no fault of the task, whose node holds it meanwhile, nor of a
+    worker that begins."""
+    is_told = False
     while True:
         try:
             return await asyncio.to_thread(call)
-        except StoreUnavailable:
+        except StoreUnavailable as error:
+            if not is_told:
+                _logger.warning("the store of tasks is away; asking until it answers", extra={"reason": str(error)})
+            is_told = True
             await asyncio.sleep(_AWAY_PAUSE_S)
 
 

@@ -13,6 +13,7 @@ from rota.model.limits import check_range, encode_json
 from rota.model.triggers.cron.parser import parse_cron_line
 from rota.model.triggers.durations import MAX_INTERVAL_MS
 from rota.model.triggers.make_trigger import Bounds, read_bounds
+from rota.model.triggers.zones.zones import parse_zone
 
 MAX_DATA_BYTES = 200 * 1024
 """As JSON; a job's arguments hold the data and what else a task has."""
@@ -81,6 +82,9 @@ def _checked(task: Task) -> Task:
     encode_json("data", task.data, MAX_DATA_BYTES)
     if not isinstance(task.utc, bool):
         raise InvalidInput("utc", f"must be true or false, got {task.utc!r:.100}")
+    tz: object = task.tz
+    if tz is not None and not isinstance(tz, str):
+        parse_zone("tz", tz)  # also where it is not used: it is stored
     task = structs.replace(task, schedule=_schedule(task.schedule), max_tries=_tries(task.max_tries))
     if task.max_runs is not UNSET and task.max_runs not in (None, -1):
         check_range("maxRuns", task.max_runs, 1, _MOST_RUNS)
@@ -93,7 +97,7 @@ def _checked(task: Task) -> Task:
 
 def bounds_of(task: Task) -> Bounds:
     """Its dates as instants, and its zone."""
-    return read_bounds(start=task.start_date, end=task.end_date, tz=task.tz, utc=task.utc)
+    return read_bounds(start=task.start_date, end=task.end_date, tz=task.zone, utc=task.utc)
 
 
 def _schedule(given: object) -> int | str | None:

@@ -91,6 +91,11 @@ class Task(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
             return None if self.schedule else 1
         return None if self.max_runs in (None, -1) else self.max_runs
 
+    @property
+    def zone(self) -> str | None:
+        """`tz` as it counts: with `utc` it is not used, and may be anything."""
+        return None if self.utc else self.tz
+
     def with_changes(self, **changes: Any) -> "Task":
         """The same task with other values."""
         return structs.replace(self, **changes)

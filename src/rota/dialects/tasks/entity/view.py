@@ -1,5 +1,7 @@
 """A stored task as it is now, put together of its schedule and its latest job."""
 
+from typing import TypeGuard
+
 from msgspec import structs
 
 from rota.dialects.tasks.entity.planning import ARGUMENT
@@ -54,6 +56,18 @@ def is_over_after(entry: ScheduleEntry, ended_at: int) -> bool:
     if entry.schedule.paused or entry.state.nominal is not None:
         return False
     return aimed(entry.schedule, structs.replace(entry.state, last_ended=ended_at), ended_at).nominal is None
+
+
+def says_completed(results: object) -> TypeGuard[dict[str, object]]:
+    """Whether a run left as its result that it was the last one."""
+    return isinstance(results, dict) and results.get("completed") is True
+
+
+def is_completed(entry: ScheduleEntry, job: Job | None) -> bool:
+    """Whether its latest run was the last one, and the store knows: nothing but history is left of the task."""
+    if job is None or job.state is not JobState.SUCCEEDED or not says_completed(job.results):
+        return False
+    return is_over_after(entry, job.ended_at or 0)
 
 
 def _with_job(task: Task, job: Job, now: int) -> Task:

@@ -36,7 +36,7 @@ class Expiries:
         if not flags_suffice(flags):
             _logger.warning(
                 "Redis does not tell of expired keys: tasks are on time all the same, but one that another program "
-                "only gave a ttl is found by clean_tasks alone; redis-cli config set notify-keyspace-events KEA",
+                "only gave a ttl is found some seconds later; redis-cli config set notify-keyspace-events KEA",
                 extra={"flags": flags},
             )
         return flags_suffice(flags)

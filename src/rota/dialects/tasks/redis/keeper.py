@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from rota.dialects.tasks.entity.view import requested_task
+from rota.dialects.tasks.entity.view import requested_task, says_completed
 from rota.dialects.tasks.names import PREFIX_LABEL, Names
 from rota.dialects.tasks.redis.expiries import Expiries
 from rota.dialects.tasks.redis.inlet import Inlet
 from rota.dialects.tasks.redis.mirror import Mirror
+from rota.dialects.tasks.redis.strays import Strays
 from rota.dialects.tasks.tasks import Tasks, completed_task
 from rota.engine.engine import Engine
 from rota.engine.node.dialect import DialectContext
@@ -81,6 +82,7 @@ class KeptKeys:
         self.mirror = Mirror(access, names)
         self._tasks = Tasks(engine, names, self.mirror)
         self._inlet = Inlet(access, self._tasks, self.mirror)
+        self._strays = Strays(access, self.mirror, self._inlet)
         self._seen: dict[str, tuple[JobState, str, int, bool]] = {}
         """State, token and ready time of each run that was live or ended lately, and whether that had come, when it was
         shown."""
@@ -99,6 +101,7 @@ class KeptKeys:
         for id in filter(None, map(self.mirror.keys.id_of_ttl, expired)):
             self._inlet.wake(id)
         self.mirror.skip_refused(lambda: self._inlet.run_once(now))
+        self.mirror.skip_refused(lambda: self._strays.run_once(now))
         self._sweep({_task_id(job) for job in jobs})
 
     def _show(self, jobs: list[Job]) -> None:
@@ -111,7 +114,7 @@ class KeptKeys:
             task = self._tasks.find(id)
             if task is not None:
                 self.mirror.show(task)
-            elif isinstance(job.results, dict) and job.results.get("completed"):
+            elif says_completed(job.results):
                 self.mirror.show(completed_task(job))
             elif job.state.is_final:
                 self.mirror.hide(id)

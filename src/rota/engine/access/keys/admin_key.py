@@ -4,6 +4,7 @@ import secrets
 
 from msgspec import Struct
 
+from rota.engine.access.audit.actor import acting_here
 from rota.engine.access.audit.record import Change, recorded
 from rota.engine.access.keys.dev_key import DEV_KEY, end_dev_key, is_dev_key
 from rota.engine.access.keys.hashes import hash_chosen_key, hash_made_key, matches_hash
@@ -38,14 +39,27 @@ def has_admin_key(store: Store) -> bool:
     return store.get_setting(SETTING) is not None
 
 
-def check_strength(key: str) -> None:
+def is_strong(key: str) -> bool:
+    """Whether nobody could guess it, however often they try."""
+    return len(key) >= LEAST_LENGTH and len(set(key)) >= _LEAST_VARIETY
+
+
+def check_strength(field: str, key: str) -> None:
     """Refuse a key that somebody chose and others could guess, where others can connect."""
-    if len(key) < LEAST_LENGTH or len(set(key)) < _LEAST_VARIETY:
+    if not is_strong(key):
         raise InvalidInput(
-            "api_key",
+            field,
             f"has fewer than {LEAST_LENGTH} characters or hardly different ones, so others could guess it; "
-            "choose a longer one (openssl rand -hex 32), leave it out to have one made, or bind to 127.0.0.1",
+            "choose a longer one (openssl rand -hex 32), leave it out, or bind to 127.0.0.1",
         )
+
+
+def check_admin_token(token: str, *, is_loopback: bool) -> None:
+    """Refuse a token for sync tasks that others know, or could guess where they can connect."""
+    if is_dev_key(token):
+        raise InvalidInput("admin_token", f"{DEV_KEY!r} is known to everybody; choose another, or leave it out")
+    if not is_loopback:
+        check_strength("admin_token", token)
 
 
 class KeyPlan(Struct, frozen=True):
@@ -73,7 +87,7 @@ def prepare_key(store: Store, *, configured: str | None, is_loopback: bool) -> K
         return KeyPlan(None, None, True)
     if configured is not None:
         if not is_loopback:
-            check_strength(configured)
+            check_strength("api_key", configured)
         _keep_chosen(store, configured)
         return KeyPlan(None, configured, False)
     return KeyPlan(_make_if_absent(store), None, is_loopback)
@@ -81,13 +95,26 @@ def prepare_key(store: Store, *, configured: str | None, is_loopback: bool) -> K
 
 def _keep_chosen(store: Store, key: str) -> None:
     """A chosen key replaces one that was chosen before, but not one that was made: that one is in use elsewhere."""
-    end_dev_key(store)
-    kept = store.put_setting(SETTING, hash_chosen_key(key), only_if_absent=True)
-    if kept.startswith("scrypt$") and not matches_hash(key, kept):
-        store.put_setting(SETTING, hash_chosen_key(key))
+    kept = store.get_setting(SETTING)
+    if kept is not None and (not kept.startswith("scrypt$") or matches_hash(key, kept)):
+        end_dev_key(store)
+        return
+    change = Change(action="create" if kept is None else "replace", kind="key", name=ADMIN_KEY)
+    hashed = hash_chosen_key(key)
+    with acting_here("settings"), recorded(store, change) as recording:
+        if store.put_setting(SETTING, hashed, only_if_absent=kept is None) != hashed:
+            recording.nothing_was_done()  # another server was faster
+        end_dev_key(store)
 
 
 def _make_if_absent(store: Store) -> str | None:
+    if has_admin_key(store):
+        return None
     key = secrets.token_urlsafe(32)
     hashed = hash_made_key(key)
-    return key if store.put_setting(SETTING, hashed, only_if_absent=True) == hashed else None
+    change = Change(action="create", kind="key", name=ADMIN_KEY)
+    with acting_here("first start"), recorded(store, change) as recording:
+        if store.put_setting(SETTING, hashed, only_if_absent=True) == hashed:
+            return key
+        recording.nothing_was_done()  # another server was faster
+    return None

@@ -14,6 +14,14 @@ from rota.model.schedules.request import EMIT_JOB_TYPE
 NEEDED_BY = {"event": Scope.EVENTS_WRITE, "light": Scope.SCHEDULES_WRITE}
 """Executor to the scope that having its jobs made needs: those that post events, and those that send due tasks of the
 light scheduler. For all others it is that for jobs."""
+_APPLYING = (
+    Scope.TYPES_WRITE,
+    Scope.SCHEDULES_WRITE,
+    Scope.CONFIGURATIONS_WRITE,
+    Scope.JOBS_WRITE,
+    Scope.EVENTS_WRITE,
+)
+"""What a file can define, and what the triggers in it make."""
 BUILT_IN = frozenset({EMIT_JOB_TYPE, LOG_JOB_TYPE, LIGHT_JOB_TYPE})
 """Job types whose jobs are made by triggers only."""
 
@@ -54,6 +62,13 @@ def check_may_define(by: Caller | None) -> None:
     """Refuse a caller who may not define what to run."""
     if not may_define(by):
         raise NotAllowed(f"{_shown(by)} may not define what to run; name a job type instead")
+
+
+def check_may_apply(by: Caller | None) -> None:
+    """Refuse a file of definitions, if the caller may not define all that a file can have."""
+    lacking = [need for need in _APPLYING if by is not None and not by.may(need)]
+    if lacking:
+        raise NotAllowed(f"{_shown(by)} lacks the scope {lacking[0]}, which applying a file of definitions needs")
 
 
 def _shown(by: Caller | None) -> str:

@@ -9,9 +9,9 @@ import msgspec
 
 from rota.engine.executors.metadata import did_you_mean
 from rota.engine.executors.shortage import raise_if_short
-from rota.errors import InvalidInput
+from rota.errors import GiveUp, InvalidInput, TryAgain
 from rota.model.limits import MAX_RESULT_BYTES, encode_json
-from rota.model.runs.outcome import Outcome, failed, refused, succeeded
+from rota.model.runs.outcome import Outcome, OutcomeKind, failed, refused, succeeded
 
 MAX_MESSAGE = 16 * 1024
 MAX_TRACEBACK = 64 * 1024
@@ -87,7 +87,17 @@ def outcome_of_error(
         reason = _why_arguments_do_not_fit(function, arguments or {})
         if reason:
             return refused("arguments", f"{function.name}: {reason}")
-    return failed({"type": type(error).__name__, "message": _message_of(error), "traceback": _traceback_of(error)})
+    facts = _facts_of(error)
+    if isinstance(error, GiveUp):
+        return Outcome(OutcomeKind.REFUSED, None, facts)
+    return Outcome(OutcomeKind.FAILED, None, facts, error.delay_ms if isinstance(error, TryAgain) else None)
+
+
+def _facts_of(error: BaseException) -> dict[str, object]:
+    cause = error.__cause__ if isinstance(error, TryAgain | GiveUp) else None
+    told = error if cause is None else cause
+    traced = error if told.__traceback__ is None else told  # what was never raised has no traceback of its own
+    return {"type": type(told).__name__, "message": _message_of(told), "traceback": _traceback_of(traced)}
 
 
 def _why_arguments_do_not_fit(function: Function, arguments: dict[str, object]) -> str | None:

@@ -5,14 +5,13 @@ from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
-from starlette.responses import StreamingResponse
 
 from rota.engine.access.keys.access import Scope
 from rota.model.runs.log import LEVELS, LogEntry
-from rota.server.answers import Refusal
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
-from rota.server.log_feeds import Line
+from rota.server.live_logs.latest import Line
+from rota.server.live_logs.seats import LiveAnswer
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.jobs import LogShape, log_shape
@@ -82,17 +81,16 @@ def read_logs(api: Api, call: Call[None, LogPageQuery]) -> LogList:
 
 
 @routes.get("/api/jobs/{uuid}/logs/stream", needs=Scope.JOBS_READ, query=LogQuery, media=EVENT_STREAM, errors=(404,))
-async def stream_logs(api: Api, call: Call[None, LogQuery]) -> StreamingResponse:
+async def stream_logs(api: Api, call: Call[None, LogQuery]) -> LiveAnswer:
     """The log of a job as server-sent events, live until the job has ended.
 
     Each line is an event with a line of the log as its data; the last event is `end` and has the job's final state.
-    A client that was cut off goes on with the header Last-Event-ID and misses nothing.
+    A client that was cut off goes on with the header Last-Event-ID and misses nothing. A key may follow so many logs at
+    a time (429), and a server has so many live ones (503).
     """
-    if api.log_feeds.followers >= api.options.max_followers:
-        raise Refusal(503, "too many live logs are followed on this server; try again later", {"Retry-After": "5"})
     job = await api.in_thread(api.engine.jobs.find, call.path["uuid"])
     after = _last_event_id(call) or call.query.after
-    return StreamingResponse(_events(api, job.id, after, call), media_type=EVENT_STREAM)
+    return LiveAnswer(_events(api, job.id, after, call), EVENT_STREAM, api.seats, call.caller.name)
 
 
 def _last_event_id(call: Call[None, LogQuery]) -> int:

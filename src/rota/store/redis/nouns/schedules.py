@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from msgspec import structs
 
@@ -21,8 +22,8 @@ from rota.store.contract.schedules import (
 from rota.store.records.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.link.commands import Value
+from rota.store.redis.nouns.events.awaited import RedisAwaited
 from rota.store.redis.nouns.jobs.entries import new_entry
-from rota.store.redis.nouns.queues.queues import RedisQueues
 from rota.store.redis.nouns.queues.signals import tell_to_cancel
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
@@ -37,7 +38,7 @@ _TRIM_SLACK = 100
 """Old rows are forgotten with every hundredth version of a schedule, not one by one."""
 
 
-class RedisSchedules(RedisQueues):
+class RedisSchedules(RedisAwaited):
     """See `rota.store.contract.schedules.ScheduleStore` for what each method promises."""
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
@@ -219,14 +220,18 @@ class RedisSchedules(RedisQueues):
         k = self._keys_of(queue)
         keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
         keys += [*stats_keys(k, now), k.running, k.ended, k.locks, k.held, k.cancelled, k.cancelling, k.series]
-        keys += [k.ticks(firing.schedule.uuid) for firing in firings]
+        keys += [k.outbox, k.awaited_since, *(k.ticks(firing.schedule.uuid) for firing in firings)]
         cancels = [(number, job_id) for number, firing in enumerate(firings, 1) for job_id in firing.cancels]
-        ending = encode(cancelled_before_run(now)) if cancels else b""
-        args: list[Value] = [*stats_args(now), MAX_TICKS, now, ending, len(cancels)]
-        args += [part for cancel in cancels for part in cancel]
-        for firing in firings:
-            args += _firing_entry(firing, now)
-        answer = self._link.run("fire_schedules", keys, args)
+        ending = cancelled_before_run(now)
+        entries: list[Value] = [part for cancel in cancels for part in cancel]
+        entries += [part for firing in firings for part in _firing_entry(firing, now)]
+
+        def fire() -> Any:
+            events = self._events_if_ended(queue, [job_id for _, job_id in cancels], ending)
+            args: list[Value] = [*stats_args(now), MAX_TICKS, now, encode(ending), len(cancels), *events]
+            return self._link.run("fire_schedules", keys, [*args, *entries])
+
+        answer = self._until_known(fire)
         running = answer[len(firings) :]
         for job_id, token in zip(running[::2], running[1::2], strict=True):
             tell_to_cancel(self._link, k, job_id.decode(), token.decode())

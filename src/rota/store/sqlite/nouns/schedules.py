@@ -18,8 +18,8 @@ from rota.store.contract.schedules import (
 )
 from rota.store.records.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
 from rota.store.sqlite.database.inserts import insert_rows
-from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL, json_array
+from rota.store.sqlite.nouns.events.awaited import SqliteAwaited
 from rota.store.sqlite.nouns.jobs.admission import insert_job, insert_jobs
 from rota.store.sqlite.nouns.jobs.changes import cancel_job
 from rota.store.sqlite.nouns.jobs.lookup import states_of_jobs
@@ -30,7 +30,7 @@ _TRIM_SLACK = 100
 """Ticks are trimmed when this many are over the limit, not one by one."""
 
 
-class SqliteSchedules(SqliteNoun):
+class SqliteSchedules(SqliteAwaited):
     """See `rota.store.contract.schedules.ScheduleStore` for what each method promises."""
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
@@ -98,7 +98,7 @@ class SqliteSchedules(SqliteNoun):
             answers = [_move_on(db, firing) for firing in firings]
             fired = [firing for firing, done in zip(firings, answers, strict=True) if done]
             for job_id in (job_id for firing in fired for job_id in firing.cancels):
-                cancel_job(db, job_id, now)
+                cancel_job(db, job_id, self._awaited_ends(db), now)
             specs = [spec for firing in fired for spec in firing.specs]
             refused = _make_jobs(db, specs, now)
             insert_rows(db, SQL["put_tick"], [_tick_row(one, tick, refused) for one in fired for tick in one.ticks])

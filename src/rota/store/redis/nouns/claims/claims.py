@@ -2,24 +2,24 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from msgspec.structs import replace
 
 from rota.model.job import Claim, node_of_token, serial_of_token
 from rota.model.runs.settlement import Settlement, was_carried_out
 from rota.store.contract.claims import MAX_PROMOTED, MAX_SCANNED, Claims
-from rota.store.records.codec import encode
 from rota.store.records.unreadable import UNREADABLE_ERRORS
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import MOST_PER_CALL, parts_of
-from rota.store.redis.nouns.claims.awaited import RedisAwaited
 from rota.store.redis.nouns.claims.entries import claims, settled_entry
 from rota.store.redis.nouns.claims.holds import RedisHolds
+from rota.store.redis.nouns.events.awaited import event_args
 from rota.store.redis.nouns.jobs.marks import claim_of
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
 
-class RedisClaims(RedisHolds, RedisAwaited):
+class RedisClaims(RedisHolds):
     """See `rota.store.contract.claims.ClaimStore` for what each method promises."""
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, now: int, begin: int | None = None) -> Claims:
@@ -82,22 +82,20 @@ class RedisClaims(RedisHolds, RedisAwaited):
     def _finish_part(
         self, queue: str, settlements: Sequence[Settlement], now: int, *, node: str = "", pulse: str = ""
     ) -> list[bytes]:
-        """The ids that were not carried out. If other ends are waited for than this process knows, it looks again."""
-        while True:
-            answer = self._link.run("finish_jobs", *self._finish_call(queue, settlements, now, node=node, pulse=pulse))
-            if not isinstance(answer, int):
-                return list(answer)
-            self._read_awaited(answer)
+        """The ids that were not carried out."""
+
+        def finish() -> Any:
+            return self._link.run("finish_jobs", *self._finish_call(queue, settlements, now, node=node, pulse=pulse))
+
+        return list(self._until_known(finish))
 
     def _finish_call(
         self, queue: str, settlements: Sequence[Settlement], now: int, *, node: str = "", pulse: str = ""
     ) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._keys_of(queue)
         awaited = self._awaited_ends()
-        waited = settlements if awaited.waits_for_any(settlements) else ()
-        events = [(one, event) for one in waited if (event := awaited.event_of(one))]
-        args: list[Value] = [now, node, pulse, *stats_args(now), len(events), awaited.version]
-        args += [part for one, event in events for part in (one.claim.spec.id, event.time, encode(event))]
+        events = awaited.events_of(settlements, now)
+        args: list[Value] = [now, node, pulse, *stats_args(now), *event_args(awaited, events.items())]
         for one in settlements:
             args += settled_entry(one, now)
         ended = [k.ended, k.succeeded, k.failed, k.cancelled]

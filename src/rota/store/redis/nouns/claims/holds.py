@@ -1,6 +1,7 @@
 """What nodes hold in the Redis store, and how it comes back from those that do not know of it or are dead."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import structs
 
@@ -11,12 +12,13 @@ from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_spec
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import MOST_PER_CALL, parts_of
 from rota.store.redis.nouns.claims.lifeline import RedisLifeline
+from rota.store.redis.nouns.events.awaited import RedisAwaited
 from rota.store.redis.nouns.jobs.marks import Hold, claim_of, hold_of, whole_rank
 from rota.store.redis.nouns.jobs.reading import RedisJobReading
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
 
-class RedisHolds(RedisJobReading):
+class RedisHolds(RedisJobReading, RedisAwaited):
     """See `rota.store.contract.claims.ClaimStore` for what each method promises."""
 
     def lifeline(self, *, timeout_s: float) -> RedisLifeline:
@@ -44,14 +46,20 @@ class RedisHolds(RedisJobReading):
         )
 
     def _put_back(self, queue: str, claims: Sequence[tuple[str, str]], now: int) -> int:
+        return sum(self._put_back_part(queue, some, now) for some in parts_of(claims))
+
+    def _put_back_part(self, queue: str, claims: Sequence[tuple[str, str]], now: int) -> int:
         k = self._keys_of(queue)
         keys = [k.running, k.ready, k.held, k.locks, k.marks, k.cancelling, k.wake, k.ended, k.cancelled, k.unique]
-        recovered = 0
-        for some in parts_of(claims):
-            args: list[Value] = [now, encode(cancelled_before_run(now)), *stats_args(now)]
-            args += [part for claim in some for part in claim]
-            recovered += int(self._link.run("recover_claims", [*keys, *stats_keys(k, now)], args))
-        return recovered
+        keys += [*stats_keys(k, now), k.outbox, k.awaited_since]
+        ending = cancelled_before_run(now)
+
+        def put_back() -> Any:
+            events = self._events_if_ended(queue, [job_id for job_id, _ in claims], ending)
+            args: list[Value] = [now, encode(ending), *stats_args(now), *events]
+            return self._link.run("recover_claims", keys, [*args, *(part for claim in claims for part in claim)])
+
+        return len(self._until_known(put_back))
 
     def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
         self.recover_claims(queue, node, {}, floor=floor, now=now)

@@ -15,6 +15,7 @@ from rota.store.records.codec import encode
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import parts_of
+from rota.store.redis.nouns.events.awaited import RedisAwaited
 from rota.store.redis.nouns.jobs.entries import is_retried, new_entry, retried_entry
 from rota.store.redis.nouns.jobs.reading import RedisJobReading
 from rota.store.redis.nouns.queues.signals import tell_to_cancel
@@ -26,7 +27,7 @@ _MOST_ENQUEUED = 100_000
 """Jobs of one queue in one call. They are one step, and a command has a million arguments at most."""
 
 
-class RedisJobs(RedisJobReading):
+class RedisJobs(RedisJobReading, RedisAwaited):
     """See `rota.store.contract.jobs.JobStore` for what each method promises."""
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
@@ -94,12 +95,18 @@ class RedisJobs(RedisJobReading):
     def _cancel_in(self, queue: str, job_ids: Sequence[str], now: int) -> Iterable[tuple[str, CancelAnswer]]:
         k = self._keys_of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
-        ending = encode(cancelled_before_run(now))
-        args = [now, ending, *stats_args(now), *job_ids]
-        words, was_repeated = self._link.run_and_tell(
-            "cancel_jobs", [*keys, k.cancelling, k.wake, *stats_keys(k, now)], args
-        )
-        own = self._cancelled_before(k, job_ids, ending) if was_repeated else set()
+        keys += [k.cancelling, k.wake, *stats_keys(k, now), k.outbox, k.awaited_since]
+        ending, was_repeated = cancelled_before_run(now), False
+
+        def cancel() -> Any:
+            nonlocal was_repeated
+            events = self._events_if_ended(queue, job_ids, ending)
+            args = [now, encode(ending), *stats_args(now), *events, *job_ids]
+            words, was_repeated = self._link.run_and_tell("cancel_jobs", keys, args)
+            return words
+
+        words = self._until_known(cancel)
+        own = self._cancelled_before(k, job_ids, encode(ending)) if was_repeated else set()
         for job_id, word in zip(job_ids, (raw.decode() for raw in words), strict=True):
             if "/" in word:
                 tell_to_cancel(self._link, k, job_id, word)

@@ -23,7 +23,7 @@
 -- ARGV[3] pulse       that was seen of that node
 -- ARGV[4] minute      epoch milliseconds
 -- ARGV[5] expiry      of the stats, in seconds
--- ARGV[6] event_count  how many of the ends are events
+-- ARGV[6] event_count  how many of the ends are events; those of returning jobs are if these are to be cancelled
 -- ARGV[7] known       the version of the definitions by which the events were chosen
 -- ARGV[8...] entries  per such end: job id, time, event;
 --   per job: id, token, new state, its score (end time, due time or rank), ending (final) or mark (returning),
@@ -34,19 +34,20 @@
 -- include: locks
 -- include: wake
 -- include: stats
+-- include: ends
 local running, ended, ready, delayed, blocked = KEYS[1], KEYS[2], KEYS[6], KEYS[7], KEYS[8]
 local locks, unique, marks, cancelling = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local pulses, wake = KEYS[13], KEYS[14]
 local succeeded, failed, cancelled = KEYS[3], KEYS[4], KEYS[5]
 local stats, totals, outbox, awaited_since = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 local now, node, pulse, minute, expiry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local event_count, known = tonumber(ARGV[6]), tonumber(ARGV[7])
+local event_count, known = tonumber(ARGV[6]), ARGV[7]
 local WIDTH = 6
 local first = 8 + event_count * 3
 local is_allowed = node == '' or redis.call('HGET', pulses, node) == pulse
 
-local since = redis.call('GET', awaited_since)
-if since and tonumber(since) > known then return tonumber(since) end
+local newer = version_to_learn(awaited_since, known)
+if newer then return newer end
 
 write_although_full(running)
 local ids = {}
@@ -112,9 +113,10 @@ for n, id in ipairs(ids) do
   end
 end
 
-for i = 8, first - 1, 3 do
-  local id, time, event = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  if done[id] then redis.call('ZADD', outbox, time, event) end
+if event_count > 0 then
+  local is_over = {}
+  for i = 1, #over, 2 do is_over[over[i]] = true end
+  tell_ends(outbox, ARGV, 8, first - 1, is_over)
 end
 if #left > 0 then redis.call('HDEL', running, unpack(left)) end
 if #over > 0 then redis.call('HSET', ended, unpack(over)) end

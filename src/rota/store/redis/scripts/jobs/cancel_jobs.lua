@@ -14,12 +14,17 @@
 -- KEYS[12] wake        list: signal for a waiting node
 -- KEYS[13] stats       hash: minute and word -> how many jobs, of an hour
 -- KEYS[14] totals      hash: word -> how many jobs in all
+-- KEYS[15] outbox      sorted set: ends of jobs that are yet to be taken as events, by time
+-- KEYS[16] awaited_since  string: the version of the definitions that the caller must know
 -- ARGV[1] now     epoch milliseconds
 -- ARGV[2] ending  for a job that was waiting
 -- ARGV[3] minute  epoch milliseconds
 -- ARGV[4] expiry  of the stats, in seconds
--- ARGV[5...] ids
--- Returns per id: 'unknown', 'final', 'cancelled', or the token that holds the running job.
+-- ARGV[5] event_count  how many of the ends are events, should these jobs be waiting
+-- ARGV[6] known   the version of the definitions by which the events were chosen
+-- ARGV[7...] entries  per such end: job id, time, event; then the ids
+-- Returns per id: 'unknown', 'final', 'cancelled', or the token that holds the running job; or, and nothing happened, the
+--   version that must be known.
 -- include: although_full
 -- include: records
 -- include: locks
@@ -27,20 +32,30 @@
 -- include: wake
 -- include: stats
 -- include: cancel
+-- include: ends
 local jobs, ready, delayed, blocked, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local locks, unique, marks, ended = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local cancelled, cancelling, wake = KEYS[10], KEYS[11], KEYS[12]
-local stats, totals = KEYS[13], KEYS[14]
-local now, ending, minute, expiry = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local stats, totals, outbox, awaited_since = KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local now, ending, minute, expiry, known = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
+local first = 7 + ARGV[5] * 3
+
+local newer = version_to_learn(awaited_since, known)
+if newer then return newer end
 
 write_although_full(running)
-local answer, count = {}, 0
-for i = 5, #ARGV do
+local answer, count, is_over = {}, 0, {}
+for i = first, #ARGV do
+  local id = ARGV[i]
   local word = cancel(
-    jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, wake, ARGV[i], now, ending
+    jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, wake, id, now, ending
   )
   answer[#answer + 1] = word
-  if word == 'cancelled' then count = count + 1 end
+  if word == 'cancelled' then
+    count = count + 1
+    is_over[id] = true
+  end
 end
+tell_ends(outbox, ARGV, 7, first - 1, is_over)
 count_up(stats, totals, minute, expiry, 'cancelled', count)
 return answer

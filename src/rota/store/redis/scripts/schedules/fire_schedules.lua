@@ -18,18 +18,23 @@
 -- KEYS[15] cancelled  sorted set: ended jobs by end time
 -- KEYS[16] cancelling  hash: running jobs that are to be cancelled
 -- KEYS[17] series     sorted set, by name: series, time and id of each job that is in one
--- KEYS[18...] ticks  one sorted set per firing
+-- KEYS[18] outbox     sorted set: ends of jobs that are yet to be taken as events, by time
+-- KEYS[19] awaited_since  string: the version of the definitions that the caller must know if jobs give way
+-- KEYS[20...] ticks  one sorted set per firing
 -- ARGV[1] minute   epoch milliseconds
 -- ARGV[2] expiry   of the stats, in seconds
 -- ARGV[3] most_ticks  rows kept for each schedule
 -- ARGV[4] now      epoch milliseconds
 -- ARGV[5] ending   for a waiting job that gives way
 -- ARGV[6] cancel_count  how many jobs give way
--- ARGV[7...] firings  per job that gives way: number of the firing (from 1), id; per firing: uuid, expected version, version and state, due time or '', number of rows, number of
+-- ARGV[7] event_count  how many of their ends are events, should these jobs be waiting
+-- ARGV[8] known    the version of the definitions by which the events were chosen
+-- ARGV[9...] firings  per such end: job id, time, event; per job that gives way: number of the firing (from 1), id; per firing: uuid, expected version, version and state, due time or '', number of rows, number of
 --   jobs, whether to forget old rows (1 or ''),
 --   per row: nominal instant, row, row in case its job was not made or '', id of its job or '',
 --   per job: id, spec, rank, due time or '', mark or '', unique key or ''
--- Returns per firing 1 or 0, then per running job that gives way: id, token that holds it.
+-- Returns per firing 1 or 0, then per running job that gives way: id, token that holds it; or, and nothing happened, the
+--   version that must be known.
 -- include: wake
 -- include: chunks
 -- include: series
@@ -39,13 +44,19 @@
 -- include: rates
 -- include: records
 -- include: cancel
+-- include: ends
 local states, schedule_due, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local unique, marks, wake, stats, totals = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local running, ended, locks, blocked, cancelled, cancelling = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local series = KEYS[17]
+local series, outbox, awaited_since = KEYS[17], KEYS[18], KEYS[19]
 local minute, expiry, oldest_kept = ARGV[1], ARGV[2], -1 - tonumber(ARGV[3])
-local now, ending, cancels_end = ARGV[4], ARGV[5], 6 + ARGV[6] * 2
-local FIXED, HEAD, ROW, JOB = 17, 7, 4, 6
+local now, ending, known = ARGV[4], ARGV[5], ARGV[8]
+local first_cancel = 9 + ARGV[7] * 3
+local cancels_end = first_cancel - 1 + ARGV[6] * 2
+local FIXED, HEAD, ROW, JOB = 19, 7, 4, 6
+
+local newer = ARGV[6] ~= '0' and version_to_learn(awaited_since, known)
+if newer then return newer end
 
 -- Where each firing begins, and the state of its schedule.
 local starts, uuids = {}, {}
@@ -76,20 +87,22 @@ for n, uuid in ipairs(uuids) do
   end
 end
 
-local told, cancelled_count = {}, 0
-for i = 7, cancels_end, 2 do
+local told, cancelled_count, is_over = {}, 0, {}
+for i = first_cancel, cancels_end, 2 do
   local number, id = tonumber(ARGV[i]), ARGV[i + 1]
   local word = answer[number] == 1 and cancel(
     jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, wake, id, now, ending
   ) or ''
   if word == 'cancelled' then
     cancelled_count = cancelled_count + 1
+    is_over[id] = true
   elseif string.find(word, '/', 1, true) then
     told[#told + 1] = id
     told[#told + 1] = word
   end
 end
 count_up(stats, totals, minute, expiry, 'cancelled', cancelled_count)
+tell_ends(outbox, ARGV, 9, first_cancel - 1, is_over)
 
 local refused, is_refused = admit(jobs, ready, delayed, unique, marks, wake, series, entries, 1, #entries), {}
 count_up(stats, totals, minute, expiry, 'enqueued', #entries / JOB - #refused / 2)

@@ -8,8 +8,6 @@ from msgspec import structs
 from rota.model.job import Claim
 from rota.model.runs.settlement import Settlement, was_carried_out
 from rota.store.contract.claims import Claims
-from rota.store.contract.events import Awaited
-from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL
 from rota.store.sqlite.nouns.claims import pulses
 from rota.store.sqlite.nouns.claims.claiming import claim, nothing_but
@@ -17,17 +15,14 @@ from rota.store.sqlite.nouns.claims.finishing import finish
 from rota.store.sqlite.nouns.claims.lifeline import SqliteLifeline
 from rota.store.sqlite.nouns.claims.lookup import claims_of_node
 from rota.store.sqlite.nouns.claims.recovery import recover
-from rota.store.sqlite.nouns.events.awaited import awaited_in
+from rota.store.sqlite.nouns.events.awaited import SqliteAwaited
 from rota.store.sqlite.nouns.jobs.lookup import find_jobs
 from rota.store.sqlite.nouns.jobs.rows import readable_claim
 from rota.store.sqlite.nouns.queues.lookup import has_ready_jobs, next_due
 
 
-class SqliteClaims(SqliteNoun):
+class SqliteClaims(SqliteAwaited):
     """See `rota.store.contract.claims.ClaimStore` for what each method promises."""
-
-    _awaited = Awaited(-1)
-    """Which ends were to be told in the last step that ended jobs."""
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, now: int, begin: int | None = None) -> Claims:
         with self._database.read() as db:
@@ -69,8 +64,7 @@ class SqliteClaims(SqliteNoun):
 
     def _finish(self, db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], now: int) -> bool:
         """Carry out what may be; tells whether that was everything."""
-        self._awaited = awaited_in(db, self._awaited, self._unreadable)
-        return finish(db, queue, settlements, awaited=self._awaited, now=now)
+        return finish(db, queue, settlements, awaited=self._awaited_ends(db), now=now)
 
     def _refused(self, settlements: Sequence[Settlement]) -> frozenset[str]:
         """Those that were not carried out, now or earlier."""
@@ -87,15 +81,20 @@ class SqliteClaims(SqliteNoun):
 
     def recover_claims(self, queue: str, node: str, held: dict[str, str], *, floor: int, now: int) -> int:
         with self._database.write() as db:
-            recovered = recover(db, queue, node, known=held, floor=floor, now=now)
+            recovered = self._recover(db, queue, node, held, floor=floor, now=now)
         self._changes.announce()
         return recovered
 
     def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
         with self._database.write() as db:
-            recover(db, queue, node, known={}, floor=floor, now=now)
+            self._recover(db, queue, node, {}, floor=floor, now=now)
             db.execute(SQL["forget_node"], {"queue": queue, "node": node})
         self._changes.announce()
+
+    def _recover(
+        self, db: sqlite3.Connection, queue: str, node: str, known: dict[str, str], *, floor: int, now: int
+    ) -> int:
+        return recover(db, queue, node, known=known, floor=floor, awaited=self._awaited_ends(db), now=now)
 
     def read_pulses(self, queue: str) -> dict[str, str]:
         with self._database.read() as db:

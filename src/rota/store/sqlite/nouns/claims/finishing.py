@@ -22,13 +22,11 @@ def finish(
     db: sqlite3.Connection, queue: str, settlements: Sequence[Settlement], *, awaited: Awaited, now: int
 ) -> bool:
     """Carry out what may be; tells whether that was everything."""
-    told: dict[str, Event] = {}
-    if awaited.waits_for_any(settlements):
-        told = {one.claim.spec.id: event for one in settlements if (event := awaited.event_of(one))}
+    told = awaited.events_of(settlements, now)
     ended = [ended_row(queue, one, one.ending) for one in settlements if one.ending and one.claim.spec.id not in told]
     returned = [returned_row(queue, one, now) for one in settlements if not one.ending]
     done = _end(db, queue, ended, now) if ended else 0
-    done += _return(db, queue, returned, now) if returned else 0
+    done += _return(db, queue, returned, told, now) if returned else 0
     done += _end_and_tell(db, queue, settlements, told, now) if told else 0
     for lock_key in {one.claim.spec.lock_key for one in settlements} - {None}:
         free_lock(db, queue, lock_key)
@@ -58,10 +56,13 @@ def _end(db: sqlite3.Connection, queue: str, rows: list[Row], now: int) -> int:
     return done
 
 
-def _return(db: sqlite3.Connection, queue: str, rows: list[Row], now: int) -> int:
+def _return(db: sqlite3.Connection, queue: str, rows: list[Row], told: dict[str, Event], now: int) -> int:
     """Give jobs back; those that were to be cancelled end now. Returns how many there were."""
     tokens = {str(row["id"]): (queue, row["token"]) for row in rows}
-    held = held_claims(db, list(tokens))
-    cancelled = sum(row["cancel_requested"] and tokens[row["id"]] == (row["queue"], row["token"]) for row in held)
-    count_up(db, queue, JobState.CANCELLED, cancelled, now)
+    held = [row for row in held_claims(db, list(tokens)) if tokens[row["id"]] == (row["queue"], row["token"])]
+    cancelled = [str(row["id"]) for row in held if row["cancel_requested"]]
+    count_up(db, queue, JobState.CANCELLED, len(cancelled), now)
+    for job_id in cancelled:
+        if job_id in told:
+            put_outbox(db, queue, told[job_id])
     return db.executemany(SQL["finish_returned"], rows).rowcount

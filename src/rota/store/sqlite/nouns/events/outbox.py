@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from rota.model.events.event import Event
+from rota.model.job import Ending, JobSpec
+from rota.store.contract.events import Awaited
 from rota.store.records.codec import decode_event, encode
 from rota.store.records.unreadable import SET_ASIDE_EVENT, UNREADABLE_ERRORS, set_aside_text
 from rota.store.sqlite.database.noun import SqliteNoun
@@ -39,6 +41,12 @@ class SqliteOutbox(SqliteNoun):
     def clear_outbox(self, queue: str, events: Sequence[Event]) -> None:
         with self._database.write() as db:
             db.execute(SQL["clear_outbox"], {"events": json_array([event.id for event in events])})
+
+
+def tell_end(db: sqlite3.Connection, spec: JobSpec, ending: Ending, awaited: Awaited) -> None:
+    """Within the step that ends a job."""
+    if event := awaited.event_of(spec, ending):
+        put_outbox(db, spec.queue, event)
 
 
 def put_outbox(db: sqlite3.Connection, queue: str, event: Event) -> None:

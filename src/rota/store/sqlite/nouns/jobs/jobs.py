@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from rota.model.job import Job, JobSpec
 from rota.store.contract.jobs import MOST_AHEAD, Admission, CancelAnswer, JobPage, JobQuery, Wait
 from rota.store.records import listing
-from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL
+from rota.store.sqlite.nouns.events.awaited import SqliteAwaited
 from rota.store.sqlite.nouns.history import forget_jobs
 from rota.store.sqlite.nouns.jobs.admission import admit, insert_jobs
 from rota.store.sqlite.nouns.jobs.changes import cancel_job, retry_job
@@ -19,7 +19,7 @@ from rota.store.sqlite.nouns.queues.stats import count_up
 _EVER = 1 << 62
 
 
-class SqliteJobs(SqliteNoun):
+class SqliteJobs(SqliteAwaited):
     """See `rota.store.contract.jobs.JobStore` for what each method promises."""
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
@@ -74,7 +74,8 @@ class SqliteJobs(SqliteNoun):
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         with self._database.write() as db:
-            answers = [cancel_job(db, job_id, now) for job_id in job_ids]
+            awaited = self._awaited_ends(db)
+            answers = [cancel_job(db, job_id, awaited, now) for job_id in job_ids]
         self._changes.announce()
         return answers
 

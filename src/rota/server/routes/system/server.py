@@ -28,6 +28,8 @@ class About(Struct, frozen=True):
     version: str
     time: int
     """By the clock that the installation goes by."""
+    event_types: tuple[str, ...]
+    """Those that a setting adds to the ones that every installation knows; `*` is any."""
 
 
 @routes.get("/", needs=OPEN, media=HTML)
@@ -48,7 +50,7 @@ async def show_health(api: Api, call: Call[None, None]) -> Response:
 @routes.get("/api", needs=Scope.JOBS_READ, answer=About)
 async def show_about(api: Api, call: Call[None, None]) -> About:
     """Which server this is; a way to try a key."""
-    return About("rota", __version__, api.engine.clock.now())
+    return About("rota", __version__, api.engine.clock.now(), api.engine.event_types)
 
 
 @routes.get("/openapi.json", needs=OPEN)

@@ -3,8 +3,8 @@
 import pytest
 
 from rota.errors import InvalidInput
-from rota.server.bodies import values as body_values
-from rota.server.bodies.values import count_values
+from rota.shapes import values as body_values
+from rota.shapes.values import count_values
 
 
 @pytest.fixture(autouse=True)

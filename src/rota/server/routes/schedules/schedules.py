@@ -17,7 +17,7 @@ from rota.model.triggers.zones.dates import parse_instant
 from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
-from rota.server.routes.schedule_bodies import (
+from rota.server.routes.schedules.bodies import (
     DaysWord,
     DialectWord,
     DstWord,
@@ -108,6 +108,12 @@ class BackfillProgress(Struct, frozen=True):
 
     backfill: BackfillShape
     jobs: dict[str, int]
+
+
+class CancelledBackfill(BackfillProgress, frozen=True):
+    """The same, and how many jobs had not ended when they were cancelled."""
+
+    cancelled: int
 
 
 @routes.get("/api/schedules", needs=_READ, query=ScheduleQuery, answer=ScheduleList, errors=(404,))
@@ -239,12 +245,13 @@ def show_backfill(api: Api, call: Call[None, None]) -> BackfillProgress:
 
 
 @routes.post(
-    "/api/schedules/{schedule}/backfills/{id}/cancel", needs=_WRITE, answer=BackfillProgress, errors=(404, 409)
+    "/api/schedules/{schedule}/backfills/{id}/cancel", needs=_WRITE, answer=CancelledBackfill, errors=(404, 409)
 )
-def cancel_backfill(api: Api, call: Call[None, None]) -> BackfillProgress:
+def cancel_backfill(api: Api, call: Call[None, None]) -> CancelledBackfill:
     """Cancel what has not ended of a backfill."""
-    api.engine.backfills.cancel(_find(api, call).schedule.uuid, call.path["id"])
-    return show_backfill(api, call)
+    count = api.engine.backfills.cancel(_find(api, call).schedule.uuid, call.path["id"])
+    now = show_backfill(api, call)
+    return CancelledBackfill(now.backfill, now.jobs, count)
 
 
 def _find(api: Api, call: Call[Any, Any]) -> ScheduleEntry:

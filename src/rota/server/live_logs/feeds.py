@@ -5,35 +5,20 @@ because it came late or reads slowly, reads the store until it has caught up. So
 """
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
-
-from msgspec import Struct
 
 from rota.errors import StoreError
 from rota.model.job import Job, JobState
-from rota.model.runs.log import LogEntry
-from rota.store.contract.logs import LogPage
+from rota.model.runs.log_pages import LETTERS_PER_PAGE, PageSize
+from rota.server.live_logs.latest import Latest, Line, letters_per_feed, lines_of
 from rota.store.contract.store import Store
 
 FIRST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 0.5
-_KEPT = 2_000
-_KEPT_SIZE = 2 * 1024 * 1024
-"""Letters of the messages that a feed keeps."""
-_GIVEN_SIZE = 64 * 1024
-"""Letters that a follower is given at a time: no more waits in memory for one who does not read."""
 _PAGE = 200
 
 InThread = Callable[..., Awaitable[Any]]
-
-
-class Line(Struct, frozen=True):
-    """One line, and the position behind it, from which a reader goes on."""
-
-    next: int
-    entry: LogEntry
 
 
 class LogFeeds:
@@ -43,23 +28,26 @@ class LogFeeds:
         self._store = store
         self._in_thread = in_thread
         self._feeds: dict[str, _Feed] = {}
+        """By job."""
+        self._followed: set[_Feed] = set()
+        """Also those of jobs that have ended, which nobody joins any more."""
         self._is_closed = False
 
     async def follow(self, job_id: str, *, after: int, idle_s: float) -> AsyncIterator[list[Line] | None]:
         """Lines behind `after` as they come, until the job has ended and all were given. None when nothing came for
         `idle_s` seconds."""
-        feed = self._join(job_id)
+        feed, size = self._join(job_id), PageSize(_PAGE)
         try:
             while True:
                 changed = feed.changed
                 is_last = feed.is_over
                 lines = feed.lines_behind(after)
                 if lines is None:
-                    lines = await feed.read(after)
+                    lines = await feed.read(after, size)
                 if lines:
-                    given = _beginning(lines)
-                    after = given[-1].next
-                    yield given
+                    lines = _beginning(lines)  # what is not given is not held for one who does not read
+                    after = lines[-1].next
+                    yield lines
                 elif is_last or self._is_closed:
                     return
                 elif not await _within(changed.wait(), idle_s):
@@ -69,7 +57,7 @@ class LogFeeds:
 
     @property
     def followers(self) -> int:
-        return sum(feed.followers for feed in self._feeds.values())
+        return sum(feed.followers for feed in self._followed)
 
     async def final_state(self, job_id: str) -> JobState | None:
         """How the job ended; None if it did not, or is forgotten."""
@@ -79,20 +67,30 @@ class LogFeeds:
     def close(self) -> None:
         """Let all followers go."""
         self._is_closed = True
-        for feed in self._feeds.values():
+        for feed in self._followed:
             feed.announce()
 
     def _join(self, job_id: str) -> "_Feed":
         feed = self._feeds.get(job_id)
         if feed is None or feed.is_over:
             feed = self._feeds[job_id] = _Feed(self._store, self._in_thread, job_id)
+            self._followed.add(feed)
+            self._share_room()
         feed.followers += 1
         return feed
+
+    def _share_room(self) -> None:
+        most = letters_per_feed(len(self._followed))
+        for feed in self._followed:
+            feed.most_letters = most
+            feed.latest.shrink(most)
 
     def _leave(self, job_id: str, feed: "_Feed") -> None:
         feed.followers -= 1
         if not feed.followers:
             feed.stop()
+            self._followed.discard(feed)
+            self._share_room()
             if self._feeds.get(job_id) is feed:
                 del self._feeds[job_id]
 
@@ -104,8 +102,9 @@ class _Feed:
         self._store = store
         self._in_thread = in_thread
         self._job_id = job_id
-        self._kept: deque[Line] = deque()
-        self._kept_size = 0
+        self.latest = Latest()
+        self.most_letters = 0
+        """That it may keep."""
         self._position = 0
         self.followers = 0
         self.is_over = False
@@ -116,15 +115,16 @@ class _Feed:
         """Lines from a position on; None if they are no longer, or not yet, kept here."""
         if after >= self._position:
             return [] if after == self._position or not self.is_over else None
-        first = self._position - len(self._kept)
+        kept = self.latest.lines
+        first = self._position - len(kept)
         if after < first:
             return None
-        return [self._kept[index] for index in range(after - first, len(self._kept))]
+        return [kept[index] for index in range(after - first, len(kept))]
 
-    async def read(self, after: int) -> list[Line]:
+    async def read(self, after: int, size: PageSize) -> list[Line]:
         """A page of lines from the store, for a follower who is behind."""
-        page: LogPage = await self._in_thread(self._read, after)
-        return _lines(page)
+        lines: list[Line] = await self._in_thread(self._read, after, size)
+        return lines
 
     def announce(self) -> None:
         """Wake all followers; those who wait from now on wait for the next time."""
@@ -141,8 +141,8 @@ class _Feed:
                 is_final, lines = await self._in_thread(self._look)
             except StoreError:
                 # It may come back; followers keep their places meanwhile.
-                is_final, lines = False, deque()
-            self._keep(lines)
+                is_final, lines = False, ()
+            self.latest.add(lines, self.most_letters)
             self._position = lines[-1].next if lines else self._position
             self.is_over = is_final
             if lines or is_final:
@@ -151,32 +151,23 @@ class _Feed:
             if not self.is_over:
                 await asyncio.sleep(pause_s)
 
-    def _keep(self, lines: Iterable[Line]) -> None:
-        """The latest ones, as many as there is room for; the last one in any case."""
-        for line in lines:
-            self._kept.append(line)
-            self._kept_size += len(line.entry.message)
-            while len(self._kept) > _KEPT or (self._kept_size > _KEPT_SIZE and len(self._kept) > 1):
-                self._kept_size -= len(self._kept.popleft().entry.message)
-
-    def _look(self) -> tuple[bool, deque[Line]]:
-        """Whether the job is over, and new lines. The state is read first: what a job logged is there when it ended."""
+    def _look(self) -> tuple[bool, Sequence[Line]]:
+        """Whether the job is over, and new lines. The state is read first: what a job logged is there when it ended. A
+        long log is passed over: who wants its beginning reads the store."""
         job = self._store.find_jobs([self._job_id])[0]
-        lines: deque[Line] = deque(maxlen=_KEPT)  # a long log is passed over: who wants its beginning reads the store
+        new, size = Latest(), PageSize(_PAGE)
         while True:
-            page = self._read(lines[-1].next if lines else self._position)
-            lines += _lines(page)
-            if len(page.entries) < _PAGE:
-                break
-        return job is None or job.state.is_final, lines
+            asked = size.lines
+            lines = self._read(new.lines[-1].next if new.lines else self._position, size)
+            new.add(lines, self.most_letters)
+            if len(lines) < asked:  # whoever still writes is not chased
+                return job is None or job.state.is_final, new.lines
 
-    def _read(self, after: int) -> LogPage:
-        return self._store.read_logs(self._job_id, after=after, limit=_PAGE)
-
-
-def _lines(page: LogPage) -> list[Line]:
-    first = page.next - len(page.entries)
-    return [Line(first + number + 1, entry) for number, entry in enumerate(page.entries)]
+    def _read(self, after: int, size: PageSize) -> list[Line]:
+        page = self._store.read_logs(self._job_id, after=after, limit=size.lines)
+        if page.entries:
+            size.learn(page.entries)
+        return lines_of(page)
 
 
 def _beginning(lines: list[Line]) -> list[Line]:
@@ -184,7 +175,7 @@ def _beginning(lines: list[Line]) -> list[Line]:
     size = 0
     for number, line in enumerate(lines):
         size += len(line.entry.message)
-        if size > _GIVEN_SIZE and number:
+        if size > LETTERS_PER_PAGE and number:
             return lines[:number]
     return lines
 

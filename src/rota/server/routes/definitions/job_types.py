@@ -13,7 +13,7 @@ from rota.server.api import Api
 from rota.server.bodies.decoding import check_path_uuid
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
-from rota.shapes.jobs import JobTypeShape, UniqueWord, job_type_shape
+from rota.shapes.definitions import JobTypeShape, UniqueWord, job_type_shape
 
 routes = Routes("job types")
 

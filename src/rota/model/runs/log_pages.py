@@ -1,0 +1,23 @@
+"""How many lines of a log are read at a time: about as many letters each time, whatever the lines are like."""
+
+from collections.abc import Sequence
+
+from rota.model.runs.log import LogEntry
+
+LETTERS_PER_PAGE = 64 * 1024
+_FIRST = 64
+"""Lines, of which nothing is known yet: a line may have 16 KiB."""
+
+
+class PageSize:
+    """For one reader, from page to page."""
+
+    def __init__(self, most: int) -> None:
+        """`most` lines, if they are short."""
+        self._most = most
+        self.lines = min(_FIRST, most)
+
+    def learn(self, entries: Sequence[LogEntry]) -> None:
+        """The next lines are taken to be like these."""
+        letters = sum(len(one.message) for one in entries)
+        self.lines = max(1, min(self._most, LETTERS_PER_PAGE * len(entries) // max(letters, 1)))

@@ -1,0 +1,1 @@
+"""Operations on schedules, their ticks and backfills."""

@@ -1,0 +1,39 @@
+"""Programs that were written for another library, with nothing but their imports changed."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.calling import DEADLINE_S, environment
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def move(program: str, library: str, folder: Path, name: str) -> str:
+    """Put a program into a folder, and change what it imports of the library."""
+    text = (PROGRAMS / program).read_text()
+    moved = re.sub(rf"^(from|import) {library}\b", rf"\1 rota.moving.{library}", text, flags=re.MULTILINE)
+    (folder / name).write_text(moved)
+    return moved
+
+
+def changed_lines(program: str, moved: str) -> list[str]:
+    """Lines of a program that are not as they were."""
+    before, after = (PROGRAMS / program).read_text().splitlines(), moved.splitlines()
+    assert len(before) == len(after)
+    return [new for old, new in zip(before, after, strict=True) if old != new]
+
+
+def run(folder: Path, *words: str, **variables: str) -> str:
+    """What a program prints that must end well."""
+    ended = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**environment(), **variables},
+        timeout=DEADLINE_S,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout

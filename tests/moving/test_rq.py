@@ -1,0 +1,195 @@
+"""What RQ's programs say, one thing at a time."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rota import InvalidInput
+from rota.moving.rq import Job, JobStatus, Queue, Retry, get_current_job
+from rota.moving.rq.decorators import job
+from rota.moving.rq.exceptions import DuplicateJobError, NoSuchJobError
+from tests.servers import RedisServer
+
+
+@pytest.fixture
+def queue(folder: Path) -> Iterator[Queue]:
+    made = Queue(connection=f"sqlite:///{folder}/rota.db")
+    yield made
+    made.__rota_app__.close()
+
+
+def work(queue: Queue) -> None:
+    queue.__rota_app__.run_worker(burst=True, queue=queue.name)
+
+
+def add(a: int, b: int = 1) -> int:
+    return a + b
+
+
+def who() -> str | None:
+    found = get_current_job()
+    return None if found is None else f"{found.get_status().value} {found.origin}"
+
+
+def fail() -> None:
+    raise LookupError("no")
+
+
+def take(args: object = None, timeout: int = 0) -> object:
+    return args
+
+
+class Thing:
+    def method(self) -> None:
+        """Nothing that a worker could find."""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depends_on": "a"}, "depends_on: of enqueue is not carried by Rota; make a flow"),
+        ({"meta": {"a": 1}}, "meta: of enqueue is not carried"),
+        ({"on_success": add}, "on_success: of enqueue is not carried by Rota; a configuration can wait"),
+        ({"repeat": 3}, "repeat: of enqueue is not carried"),
+        ({"retry": "often"}, "retry: must be a Retry"),
+        ({"job_timeout": "soon"}, 'timeout: "soon" is not a duration'),
+        ({"job_id": ""}, "job_id: must be text"),
+        ({"colour": 1}, "arguments: .*unexpected keyword argument 'colour'"),
+    ],
+)
+def test_an_option_that_is_not_carried_is_refused(queue: Queue, options: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{message}"):
+        queue.enqueue(add, 1, **options)
+
+    assert len(queue) == 0
+
+
+@pytest.mark.parametrize("function", ["nowhere.add", "tests.moving.test_rq.nothing", Thing().method, Thing, 17])
+def test_what_a_worker_could_not_find_is_refused(queue: Queue, function: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^f: "):
+        queue.enqueue(function)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"), [({"is_async": False}, "is_async"), ({"serializer": 1}, "serializer"), ({"x": 1}, "x")]
+)
+def test_an_option_of_a_queue_that_is_not_carried_is_refused(folder: Path, options: Any, field: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{field}: "):
+        Queue(connection="sqlite:///rota.db", **options)
+
+
+def test_a_job_tells_where_it_is(queue: Queue) -> None:
+    job, late = queue.enqueue(add, 1, b=4), queue.enqueue_in(timedelta(hours=1), add, 1)
+
+    assert (job.get_status(), late.get_status(), job.result) == (JobStatus.QUEUED, JobStatus.SCHEDULED, None)
+    assert (job.is_queued, late.is_scheduled, queue.job_ids, len(queue)) == (True, True, [job.id], 1)
+    late.cancel()
+    work(queue)
+
+    assert (job.get_status(), job.return_value(), late.get_status()) == ("finished", 5, "canceled")
+    assert (job.func_name, job.kwargs, job.origin) == ("tests.moving.test_rq.add", {"a": 1, "b": 4}, "default")
+    assert job.started_at is not None
+    assert job.ended_at is not None
+
+
+def test_a_failed_job_can_be_requeued_and_deleted(queue: Queue) -> None:
+    job = queue.enqueue(fail)
+    work(queue)
+    assert (job.is_failed, "LookupError: no" in str(job.exc_info)) == (True, True)
+
+    job.requeue()
+    assert job.is_queued
+    job.delete()
+
+    with pytest.raises(NoSuchJobError):
+        Job.fetch(job.id)
+    assert queue.fetch_job(job.id) is None
+
+
+def test_an_id_is_there_once_until_its_job_has_ended(queue: Queue) -> None:
+    queue.enqueue(add, 1, job_id="monday")
+    queue.enqueue(add, 5, job_id="monday")
+    assert len(queue) == 1
+    with pytest.raises(DuplicateJobError):
+        queue.enqueue(add, 5, job_id="monday", unique=True)
+    work(queue)
+    assert Job.fetch("monday").return_value() == 2
+
+    queue.enqueue(add, 5, job_id="monday")
+    work(queue)
+
+    assert Job.fetch("monday").return_value() == 6
+
+
+def test_times_and_limits_of_a_job_are_carried(queue: Queue) -> None:
+    plain, own = queue.enqueue(add, 1), queue.enqueue(add, 1, job_timeout=5, ttl=60, at_front=True)
+    endless = queue.enqueue(add, 1, job_timeout=-1)
+    at = queue.enqueue_at(datetime(2030, 1, 1, tzinfo=UTC), add, 1)
+
+    specs = [one.handle.job.spec for one in (plain, own, endless, at)]
+    assert [one.timeout_ms for one in specs] == [180_000, 5_000, None, 180_000]
+    assert specs[1].expires_at == specs[1].enqueued_at + 60_000
+    assert specs[3].run_at == 1_893_456_000_000
+    assert queue.job_ids == [own.id, plain.id, endless.id]
+
+
+@pytest.mark.parametrize(
+    ("retry", "waits"),
+    [
+        (Retry(3), [0, 0, 0]),
+        (Retry(max=3, interval=10), [10_000, 10_000, 10_000]),
+        (Retry(max=3, interval=[5, 10]), [5_000, 10_000, 10_000]),
+    ],
+)
+def test_waits_between_tries_are_carried(retry: Retry, waits: list[int]) -> None:
+    assert retry.policy.attempts == 4
+    assert [retry.policy.delay_after(number, 0.5) for number in (1, 2, 3)] == waits
+
+
+@pytest.mark.parametrize("interval", [[10, 30, 60], [10, 5], []])
+def test_waits_that_no_policy_has_are_refused(interval: list[int]) -> None:
+    with pytest.raises(InvalidInput):
+        Retry(max=3, interval=interval)
+
+
+def test_arguments_that_have_the_names_of_options_go_in_explicitly(queue: Queue) -> None:
+    explicit = queue.enqueue(take, args=("a",), kwargs={"timeout": 5})
+    called = queue.enqueue_call(take, args=("b",), kwargs={"timeout": 5}, timeout=60)
+    work(queue)
+
+    assert (explicit.return_value(), called.return_value()) == ("a", "b")
+    assert explicit.kwargs == called.kwargs | {"args": "a"}
+
+
+def test_the_code_of_a_job_knows_its_job(queue: Queue) -> None:
+    job = queue.enqueue(who)
+    work(queue)
+
+    assert (job.return_value(), get_current_job()) == ("started default", None)
+
+
+def test_a_decorated_function_can_be_called_and_enqueued(queue: Queue) -> None:
+    made = job(queue, timeout=5, retry=Retry(1))(add)
+    enqueued = made.delay(1, b=2)
+    work(queue)
+
+    assert (made(1, b=2), enqueued.return_value()) == (3, 3)
+    spec = enqueued.handle.job.spec
+    assert (spec.timeout_ms, spec.retry and spec.retry.attempts) == (5_000, 2)
+
+
+def test_a_connection_of_redis_py_names_the_store(folder: Path, redis_server: RedisServer) -> None:
+    from redis import Redis
+
+    redis_server.flush()
+    with Redis.from_url(redis_server.url) as connection:
+        queue = Queue("mails", connection=connection)
+    enqueued = queue.enqueue(add, 1)
+    work(queue)
+
+    assert (enqueued.return_value(), enqueued.origin) == (2, "mails")
+    assert queue.__rota_app__.url == redis_server.url
+    queue.__rota_app__.close()

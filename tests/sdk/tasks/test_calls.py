@@ -1,0 +1,75 @@
+"""Jobs that differ from others of their task, and what their code says about another try."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rota import InvalidInput, JobFailed, RetryPolicy, Rota
+from rota.model.ids import new_id
+from tests.sdk.tasks import functions
+
+pytestmark = pytest.mark.stores("sqlite-file", "redis")  # the engine answers; one store of each kind shows it
+SLOW = RetryPolicy(attempts=3, delay_ms=3_600_000)
+
+
+def test_a_job_that_asks_to_be_tried_again_says_when(app: Rota) -> None:
+    handle = app.task(retries=SLOW)(functions.try_again).enqueue(3, delay_ms=0)
+
+    app.run_worker(burst=True)
+
+    assert handle.get(timeout=60) == 3
+
+
+def test_a_job_that_asks_to_be_tried_again_has_no_more_attempts_than_its_policy_says(app: Rota) -> None:
+    handle = app.task(retries=SLOW)(functions.try_again).enqueue(4, delay_ms=0)
+
+    app.run_worker(burst=True)
+
+    with pytest.raises(JobFailed, match="ValueError: not yet"):
+        handle.get(timeout=60)
+    assert handle.job.attempts == 3
+
+
+def test_a_job_that_gives_up_is_not_tried_again(app: Rota) -> None:
+    handle = app.task(retries=5)(functions.give_up).enqueue()
+
+    app.run_worker(burst=True)
+
+    with pytest.raises(JobFailed, match="LookupError: never") as caught:
+        handle.get(timeout=60)
+    assert handle.job.attempts == 1
+    assert "functions.py" in caught.value.errors["traceback"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("expires", [0.001, datetime(2020, 1, 1, tzinfo=UTC)])
+def test_a_job_that_is_not_begun_in_time_is_cancelled(app: Rota, expires: float | datetime) -> None:
+    task = app.task(functions.add)
+    late = task.options(expires=expires).enqueue(1)
+    in_time = task.options(expires=datetime.now(UTC) + timedelta(days=1)).enqueue(1)
+    while app.engine.clock.now() <= late.job.spec.enqueued_at + 1:
+        pass
+
+    app.run_worker(burst=True)
+
+    assert in_time.get(timeout=60) == 2
+    with pytest.raises(JobFailed, match="cancelled: expired: it was not begun before it expired"):
+        late.get(timeout=60)
+
+
+def test_a_job_may_wait_in_another_queue_than_its_task_s(app: Rota) -> None:
+    task = app.task(functions.add)
+    here, there = task.enqueue(1), task.options(queue="mail").enqueue(1)
+
+    app.run_worker(burst=True, queue="mail")
+
+    assert there.get(timeout=60) == 2
+    assert here.status == "queued"
+
+
+def test_a_job_may_have_an_id_of_ones_own_and_is_there_once(app: Rota) -> None:
+    task, id = app.task(functions.add), new_id(1)
+    first, second = task.options(id=id).enqueue(1), task.options(id=id).enqueue(5)
+
+    assert (first.id, first.is_new, second.id, second.is_new) == (id, True, id, False)
+    with pytest.raises(InvalidInput, match="id: 'monday' is not a UUID"):
+        task.options(id="monday").enqueue(1)
