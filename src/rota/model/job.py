@@ -84,6 +84,8 @@ class JobSpec(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The flow that it is part of, and what comes after it there."""
     series: tuple[str, ...] = ()
     """Lists of its queue in which it is found, by the time of its making, for as long as it is remembered."""
+    has_own_id: bool = False
+    """Whether whoever asked for it chose its id, and may have handed it in before."""
 
     @property
     def available_at(self) -> int:

@@ -17,6 +17,7 @@ from rota.sdk.shapes import (
     Job,
     JobPage,
     JobType,
+    JobTypePage,
     LogPage,
     Node,
     NodeType,
@@ -32,9 +33,9 @@ Arguments = Mapping[str, object]
 # -- job types -----------------------------------------------------------------------------------------------------
 
 
-def list_job_types() -> Call[list[JobType]]:
-    """All job types, by name."""
-    return Call(method="GET", path=path_to("job_types"), answer=list[JobType], within="job_types")
+def list_job_types(*, cursor: str | None = None) -> Call[JobTypePage]:
+    """Job types, by name; all of them, unless they are too long for one answer."""
+    return Call(method="GET", path=path_to("job_types"), query=present({"cursor": cursor}), answer=JobTypePage)
 
 
 def get_job_type(uuid: str) -> Call[JobType]:

@@ -120,7 +120,7 @@ def _sole(make: Callable[P, Paging[T]]) -> Verb[P, T]:
 class Verbs:
     """All verbs of the API."""
 
-    list_job_types = _one(calls.list_job_types)
+    list_job_types = _sole(paging.list_job_types)
     get_job_type = _one(calls.get_job_type)
     create_job_type = _one(calls.create_job_type)
     change_job_type = _one(calls.change_job_type)

@@ -12,7 +12,7 @@ from rota.errors import Conflict
 from rota.sdk import calls, event_calls
 from rota.sdk.call import Call
 from rota.sdk.inputs import Which
-from rota.sdk.shapes import Configuration, ConfigurationPage, Job, JobPage, Schedule, SchedulePage
+from rota.sdk.shapes import Configuration, ConfigurationPage, Job, JobPage, JobType, JobTypePage, Schedule, SchedulePage
 
 T = TypeVar("T")
 _FIRST_PAUSE_S = 0.05
@@ -48,6 +48,19 @@ def jobs(which: Which | None = None, *, page: int = 500) -> Paging[Job]:
             yield Found(job)
         cursor = found.cursor
         if cursor is None:
+            return
+
+
+def list_job_types() -> Paging[list[JobType]]:
+    """All job types, by name."""
+    found: list[JobType] = []
+    cursor: str | None = None
+    while True:
+        page: JobTypePage = yield calls.list_job_types(cursor=cursor)
+        found += page.job_types
+        cursor = page.cursor
+        if cursor is None:
+            yield Found(found)
             return
 
 

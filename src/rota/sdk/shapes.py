@@ -195,6 +195,11 @@ class Schedule(Struct, frozen=True, kw_only=True):
     managed_by: str | None = None
 
 
+class JobTypePage(Struct, frozen=True):
+    job_types: list[JobType]
+    cursor: str | None = None
+
+
 class SchedulePage(Struct, frozen=True):
     schedules: list[Schedule]
     cursor: str | None = None

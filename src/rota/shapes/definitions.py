@@ -10,7 +10,7 @@ from msgspec import Struct
 from rota.model.access.masking import mask_metadata
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import NodeType
-from rota.model.rate import parse_rate
+from rota.model.rate import Rate, parse_rate
 from rota.model.runs.retry import RetryPolicy
 from rota.shapes.codec import As, Codec, or_null
 
@@ -68,6 +68,14 @@ def _unique_of(shape: bool | UniqueWord) -> Unique:
     return Unique(shape)
 
 
+def _rate_shape(rate: Rate | None) -> str | None:
+    return None if rate is None else rate.text
+
+
+def _rate_of(shape: str | None) -> Rate | None:
+    return None if shape is None else parse_rate("rate", shape)
+
+
 _RETRY = Codec(RetryPolicy, RetryShape)
 RETRIES = As("retry", _RETRY.shape, _RETRY.value)
 """How a retry policy is told in whatever has one."""
@@ -78,7 +86,7 @@ _JOB_TYPE = Codec(
     unique=As("unique", _unique_shape, _unique_of),
     timeout=As("timeout_ms"),
     retries=RETRIES,
-    rate=As("rate", lambda rate: rate and rate.text, lambda text: parse_rate("rate", text) if text else None),
+    rate=As("rate", _rate_shape, _rate_of),
     rate_key=or_null("rate_key"),
     managed_by=or_null("managed_by"),
 )

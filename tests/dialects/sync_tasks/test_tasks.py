@@ -26,8 +26,10 @@ def test_a_page_of_tasks_is_whole_whatever_their_times(
     found = shop.tasks.list(TaskQuery(source="shop", since=second - 1, until=second))
 
     assert [job.id for job in found] == made
-    latest = shop.tasks.list(TaskQuery(source="shop", since=0, until=second, limit=2))
-    assert [job.id for job in latest] == made[-2:]
+    for limit in (1, 2, 3, 5, 7, 8):
+        latest = list(shop.tasks.pages(TaskQuery(source="shop", since=0, until=second, limit=limit)))
+        assert [job.id for page in latest for job in page] == made[-limit:]
+        assert max(map(len, latest)) <= 2
 
 
 @pytest.mark.parametrize("few", [0, 1_000_000])
@@ -35,6 +37,7 @@ def test_tasks_of_a_status_are_the_same_on_either_way_to_them(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     monkeypatch.setattr(module, "_PAGE", 2)
+    monkeypatch.setattr(module, "_ALWAYS_FEW", 2)
     monkeypatch.setattr(module, "_FEW", few)
     shop = Shop(store, tmp_path)
     made = {"orders": [shop.run("orders").id for _ in range(5)], "users": [shop.run("users").id for _ in range(3)]}

@@ -45,6 +45,11 @@ class LogList(Struct, frozen=True):
     more: bool = False
 
 
+class JobTypeList(Struct, frozen=True):
+    job_types: list[JobTypeShape]
+    cursor: str | None = None
+
+
 class ScheduleList(Struct, frozen=True):
     schedules: list[ScheduleShape]
     cursor: str | None = None
@@ -101,8 +106,14 @@ class RemoteStore:
         return [node_type_of(one) for one in found]
 
     def list_job_types(self) -> list[JobType]:
-        found = self.get("job_types", answer=list[JobTypeShape], within="job_types")
-        return [job_type_of(one) for one in found]
+        found: list[JobTypeShape] = []
+        cursor: str | None = None
+        while True:
+            page: JobTypeList = self.get("job_types", answer=JobTypeList, cursor=cursor)
+            found += page.job_types
+            cursor = page.cursor
+            if cursor is None:
+                return [job_type_of(one) for one in found]
 
     def listening_configurations(self) -> list[Any]:
         return []
@@ -172,10 +183,16 @@ class RemoteStore:
     # -- schedules -------------------------------------------------------------------------------------------------
 
     def list_schedules(self, *, limit: int, cursor: str | None = None, job_type: str | None = None) -> SchedulePage:
-        page: ScheduleList = self.get(
-            "schedules", answer=ScheduleList, limit=min(limit, _MOST_ROWS), cursor=cursor, job_type=job_type
-        )
-        return SchedulePage([schedule_entry_of(one) for one in page.schedules], page.cursor)
+        found: list[ScheduleShape] = []
+        while True:
+            rest = min(limit - len(found), _MOST_ROWS)
+            page: ScheduleList = self.get(
+                "schedules", answer=ScheduleList, limit=rest, cursor=cursor, job_type=job_type
+            )
+            found += page.schedules
+            cursor = page.cursor
+            if cursor is None or len(found) >= limit:
+                return SchedulePage([schedule_entry_of(one) for one in found], cursor)
 
     def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
         rows = self.get(

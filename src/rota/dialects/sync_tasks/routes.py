@@ -1,6 +1,6 @@
 """The HTTP API of tasks: with and without a slash at the end, and also under `/api/v1`; never a redirect."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -15,6 +15,7 @@ from rota.dialects.sync_tasks.tasks import TaskQuery, Tasks
 from rota.dialects.sync_tasks.times import read_micros
 from rota.engine.access.keys.access import Scope
 from rota.errors import InvalidInput
+from rota.model.job import Job
 from rota.model.limits import check_range
 from rota.server.answers import Done, Json
 from rota.server.api import Api
@@ -89,11 +90,10 @@ def make_operations(settings: Settings, store: Store) -> list[Operation]:
 
 def _declare(routes: Routes, shown: Shown) -> None:
     @routes.get("/tasks", needs=Scope.JOBS_READ, query=TaskListQuery, answer=TaskList)
-    def list_tasks(api: Api, call: Call[None, TaskListQuery]) -> TaskList:
+    async def list_tasks(api: Api, call: Call[None, TaskListQuery]) -> Response:
         """Tasks of a source, oldest first."""
-        jobs = Tasks(api.engine).list(_task_query(call.query))
-        live = iter(shown.show([job for job in jobs if not job.state.is_final]))
-        return TaskList([task_of(job if job.state.is_final else next(live)) for job in jobs])
+        pages = await api.in_thread(Tasks(api.engine).pages, _task_query(call.query))
+        return await _streamed(api, "tasks", (_tasks_of(shown, page) for page in pages))
 
     @routes.post("/tasks", needs=Scope.JOBS_WRITE, query=CollectionQuery, answer=TaskCreated, may_make=True)
     def create_task(api: Api, call: Call[None, CollectionQuery]) -> Response:
@@ -117,9 +117,7 @@ def _declare(routes: Routes, shown: Shown) -> None:
     async def read_task_log(api: Api, call: Call[None, PeriodQuery]) -> Response:
         """What a task has written so far, or within a period."""
         pages = await api.in_thread(_open_log, api, shown, call.path["task_id"], _period(call.query))
-        # Read before the answer begins: what is wrong with the store is still told by its status.
-        first = await api.in_thread(_next_part, pages)
-        return StreamingResponse(_log_body(api, first, pages), media_type=JSON)
+        return await _streamed(api, "logs", pages)
 
     @routes.post("/tasks/{task_id}/cancel", needs=Scope.JOBS_WRITE, query=TokenQuery, answer=Done, errors=(404, 409))
     def cancel_task(api: Api, call: Call[None, TokenQuery]) -> Done:
@@ -139,19 +137,31 @@ def _open_log(api: Api, shown: Shown, task_id: str, period: Period) -> Iterator[
     return read_log(store, job, until, period)
 
 
-def _next_part(pages: Iterator[list[LogLine]]) -> bytes | None:
-    page = next(pages, None)
-    return None if page is None else encode(page)[1:-1]
+def _tasks_of(shown: Shown, jobs: Sequence[Job]) -> list[Task]:
+    live = iter(shown.show([job for job in jobs if not job.state.is_final]))
+    return [task_of(job if job.state.is_final else next(live)) for job in jobs]
 
 
-async def _log_body(api: Api, part: bytes | None, pages: Iterator[list[LogLine]]) -> AsyncIterator[bytes]:
-    """A log may be long: no more than a page of it is in memory, and only as bytes while its client reads."""
-    before = b'{"logs":['
+async def _streamed(api: Api, name: str, pages: Iterator[Sequence[Struct]]) -> Response:
+    """An object with one list, which may be long: no more than a page of it is in memory, and only as bytes while its
+    client reads."""
+    # Read before the answer begins: what is wrong with the store is still told by its status.
+    first = await api.in_thread(_next_part, pages)
+    return StreamingResponse(_body_of(api, name, first, pages), media_type=JSON)
+
+
+async def _body_of(api: Api, name: str, part: bytes | None, pages: Iterator[Sequence[Struct]]) -> AsyncIterator[bytes]:
+    before = b'{"%s":[' % name.encode()
     while part is not None:
         yield before + part
         before = b","
         part = await api.in_thread(_next_part, pages)
     yield b"]}" if before == b"," else before + b"]}"
+
+
+def _next_part(pages: Iterator[Sequence[Struct]]) -> bytes | None:
+    page = next(pages, None)
+    return None if page is None else encode(page)[1:-1]
 
 
 def _task_query(query: TaskListQuery) -> TaskQuery:

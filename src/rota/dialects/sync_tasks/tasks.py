@@ -2,9 +2,10 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import dropwhile, islice
+from typing import TypeGuard
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rota.dialects.sync_tasks.names import NODE_TYPE, Collection, collection_of, source_series
 from rota.dialects.sync_tasks.task import (
@@ -24,7 +25,9 @@ from rota.model.job import Cause, Job
 from rota.model.job_type import JobType
 from rota.store.contract.jobs import JobQuery
 
-_PAGE = 1_000
+_PAGE = 100
+"""Tasks that are in memory at a time: each may have a megabyte of results."""
+_ALWAYS_FEW = 1_000
 _FEW = 20
 """Of so many tasks one or none."""
 
@@ -76,14 +79,14 @@ class Tasks:
 
     def list(self, query: TaskQuery) -> list[Job]:
         """Oldest first, those of collections that are no longer defined too."""
+        return [job for page in self.pages(query) for job in page]
+
+    def pages(self, query: TaskQuery) -> Iterator[Sequence[Job]]:
+        """The same, a page at a time: there may be very many, and no more than a page of them is in memory."""
         self._check(query)
         queue = queue_of_tasks(self._engine)
-        if queue is None:
-            return []
-        if query.status is not None and self._are_few(queue, query.status):
-            return list(self._pick(queue, query))
-        wanted = (job for job in self._walk(queue, query) if query.status in (None, status_of(job)))
-        return list(islice(wanted, query.limit or None))[::-1]
+        jobs = iter(()) if queue is None else self._find(queue, query)
+        return iter(lambda: list(islice(jobs, _PAGE)), [])
 
     def latest(self, collection: Collection) -> Job | None:
         """The task that was created last."""
@@ -136,25 +139,47 @@ class Tasks:
         """Whether few tasks of all have a status, so that these are the shortest way to those that are wanted."""
         counts = self._store.count_jobs(queue)
         few = sum(counts[state] for state in states_of(status))
-        return few * _FEW < sum(counts.values()) or few <= _PAGE
+        return few * _FEW < sum(counts.values()) or few <= _ALWAYS_FEW
 
-    def _pick(self, queue: str, query: TaskQuery) -> Sequence[Job]:
-        """Those that are wanted of all that have their status."""
+    def _find(self, queue: str, query: TaskQuery) -> Iterator[Job]:
+        """Oldest first."""
+        if query.status is not None and self._are_few(queue, query.status):
+            return self._pick(queue, query)
+        if 0 < query.limit <= _PAGE:
+            return reversed(list(islice(self._walk(queue, query), query.limit)))
+        if not query.limit:
+            return self._walk(queue, query, latest_first=False)
+        return islice(self._walk_latest(queue, query), query.limit)
+
+    def _walk_latest(self, queue: str, query: TaskQuery) -> Iterator[Job]:
+        """From the oldest of the latest so many on: found from the end, and then read in the other direction."""
+        first = deque(islice(self._walk(queue, query), query.limit), maxlen=1)
+        if not first:
+            return iter(())
+        from_there = structs.replace(query, since=first[0].spec.enqueued_at // 1000)
+        later = self._walk(queue, from_there, latest_first=False)
+        return dropwhile(lambda job: _place(job) < _place(first[0]), later)
+
+    def _pick(self, queue: str, query: TaskQuery) -> Iterator[Job]:
+        """Those that are wanted of all that have their status. Only their ids are kept meanwhile."""
         conditions = JobQuery(
             queue=queue, states=states_of(str(query.status)), since=query.since * 1000, until=(query.until + 1) * 1000
         )
         series = _series(query.source, query.collection)
-        found: deque[Job] = deque()
+        found: list[tuple[int, str]] = []
         cursor: str | None = None
         while True:
             page = self._store.list_jobs(conditions, limit=_PAGE, cursor=cursor)
-            found += [job for job in page.jobs if series in collection_of_job(job).series]
+            found += [_place(job) for job in page.jobs if series in collection_of_job(job).series]
             cursor = page.cursor
             if cursor is None:
-                return sorted(found, key=lambda job: (job.spec.enqueued_at, job.id))[-query.limit or None :]
+                break
+        ids = [id for _, id in sorted(set(found))][-query.limit or None :]
+        for at in range(0, len(ids), _PAGE):
+            yield from (job for job in self._store.find_jobs(ids[at : at + _PAGE]) if _has(job, query.status))
 
-    def _walk(self, queue: str, query: TaskQuery) -> Iterator[Job]:
-        """The latest first, so that a page costs as much as it shows."""
+    def _walk(self, queue: str, query: TaskQuery, *, latest_first: bool = True) -> Iterator[Job]:
+        """The latest first, so that a few cost as much as they show."""
         series = _series(query.source, query.collection)
         limit = min(query.limit or _PAGE, _PAGE)
         last: Job | None = None
@@ -166,12 +191,21 @@ class Tasks:
                 until=(query.until + 1) * 1000,
                 limit=limit,
                 after=last,
-                latest_first=True,
+                latest_first=latest_first,
             )
-            yield from page
+            yield from (job for job in page if query.status is None or _has(job, query.status))
             if not page:
                 return
             last, limit = page[-1], min(limit * 2, _PAGE)
+
+
+def _place(job: Job) -> tuple[int, str]:
+    """Among others, by the time of their making."""
+    return job.spec.enqueued_at, job.id
+
+
+def _has(job: Job | None, status: str | None) -> TypeGuard[Job]:
+    return job is not None and status_of(job) == status
 
 
 def _series(source: str, collection: str | None) -> str:

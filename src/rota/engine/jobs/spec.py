@@ -22,6 +22,7 @@ def make_spec(
     retry: RetryPolicy | None = None,
     expires_at: int | None = None,
     flow: Flow | None = None,
+    has_own_id: bool = False,
 ) -> JobSpec:
     """A job of a type. Its unique key is the caller's own before the one of the type's rule; its lock is that of the
     type's rule before the caller's own."""
@@ -42,4 +43,5 @@ def make_spec(
         cause=cause,
         flow=flow,
         series=job_type.series,
+        has_own_id=has_own_id,
     )

@@ -13,6 +13,7 @@ from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.server.routes.events import NewEvent, Outcome, Text
+from rota.server.routes.pages import read_page
 from rota.shapes import fields
 from rota.shapes.configurations import ConfigurationShape, configuration_shape
 from rota.shapes.evaluations import (
@@ -73,7 +74,7 @@ class LimitQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class ConfigurationList(Struct, frozen=True):
-    """A page of configurations, by name."""
+    """A page of configurations, by name. It may be short and still have a cursor."""
 
     configurations: list[ConfigurationShape]
     cursor: str | None
@@ -94,8 +95,12 @@ class ValidationList(Struct, frozen=True):
 @routes.get("/api/configurations", needs=Scope.EVENTS_READ, query=PageQuery, answer=ConfigurationList)
 def list_configurations(api: Api, call: Call[None, PageQuery]) -> ConfigurationList:
     """A page of configurations, by name."""
-    page = api.engine.store.list_configurations(limit=call.query.limit, cursor=call.query.cursor)
-    return ConfigurationList([_shape(api, entry) for entry in page.entries], page.cursor)
+
+    def read(step: int, cursor: str | None) -> tuple[list[ConfigurationShape], str | None]:
+        page = api.engine.store.list_configurations(limit=step, cursor=cursor)
+        return [_shape(api, entry) for entry in page.entries], page.cursor
+
+    return ConfigurationList(*read_page(read, limit=call.query.limit, cursor=call.query.cursor))
 
 
 @routes.post(

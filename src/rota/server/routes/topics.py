@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 from rota.engine.access.keys.access import Scope
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
+from rota.server.routes.pages import cut
 from rota.shapes.topics import RecordShape, TopicShape, record_shape, topic_shape
 from rota.store.contract.topics import MAX_TOPICS
 
@@ -52,4 +53,6 @@ def list_topics(api: Api, call: Call[None, TopicQuery]) -> TopicList:
 def read_topic(api: Api, call: Call[None, RecordQuery]) -> RecordList:
     """Records of a topic, from an offset on."""
     page = api.engine.topics.read(call.path["topic"], offset=call.query.offset, limit=call.query.limit)
-    return RecordList(topic_shape(page.topic), [record_shape(row) for row in page.rows], page.following)
+    records = cut(record_shape(row) for row in page.rows)
+    is_whole = len(records) == len(page.rows)
+    return RecordList(topic_shape(page.topic), records, page.following if is_whole else page.rows[len(records)].offset)

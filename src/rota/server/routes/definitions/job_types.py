@@ -12,6 +12,7 @@ from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.bodies.decoding import check_path_uuid
 from rota.server.operations import Call, Routes
+from rota.server.routes.pages import cut
 from rota.shapes import fields
 from rota.shapes.definitions import JobTypeShape, UniqueWord, job_type_shape
 
@@ -73,20 +74,28 @@ class JobTypeChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     rate_key: str | UnsetType | None = UNSET
 
 
+class JobTypeQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    cursor: fields.Cursor | None = None
+
+
 class JobTypeList(Struct, frozen=True):
-    """All job types, by name."""
+    """Job types, by name. There is a cursor only if they are too long for one answer."""
 
     job_types: list[JobTypeShape]
+    cursor: str | UnsetType = UNSET
 
 
-@routes.get("/api/job_types", needs=Scope.TYPES_READ, answer=JobTypeList)
-def list_job_types(api: Api, call: Call[None, None]) -> JobTypeList:
+@routes.get("/api/job_types", needs=Scope.TYPES_READ, query=JobTypeQuery, answer=JobTypeList)
+def list_job_types(api: Api, call: Call[None, JobTypeQuery]) -> JobTypeList:
     """All job types.
 
     Keys without the scope `types:w` see `***` in the place of what may be a secret.
     """
-    masked = not may_define(call.caller)
-    return JobTypeList([job_type_shape(one, masked=masked) for one in api.engine.definitions.job_types()])
+    masked, behind = not may_define(call.caller), call.query.cursor or ""
+    # A name is one or more characters, so all are behind none.
+    rest = sorted((one for one in api.engine.definitions.job_types() if one.name > behind), key=lambda one: one.name)
+    shown = cut(job_type_shape(one, masked=masked) for one in rest)
+    return JobTypeList(shown, UNSET if len(shown) == len(rest) else rest[len(shown) - 1].name)
 
 
 @routes.post("/api/job_types", needs=Scope.TYPES_WRITE, body=NewJobType, answer=DoneTo, errors=(409,))

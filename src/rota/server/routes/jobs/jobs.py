@@ -11,7 +11,7 @@ from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.server.routes.jobs.filters import JobFilter, job_query
-from rota.server.routes.jobs.pages import JobList, job_page
+from rota.server.routes.pages import JobList, job_page
 from rota.shapes import fields
 from rota.shapes.jobs import JobShape
 from rota.shapes.why import WhyShape, why_shape

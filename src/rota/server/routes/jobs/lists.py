@@ -11,7 +11,7 @@ from rota.model.ids import is_id
 from rota.model.job import FINAL_STATES, JobState
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
-from rota.server.routes.jobs.pages import JobList, job_page
+from rota.server.routes.pages import JobList, job_page
 from rota.shapes import fields
 from rota.shapes.jobs import JobShape
 from rota.store.contract.jobs import JobQuery

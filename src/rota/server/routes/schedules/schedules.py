@@ -17,6 +17,7 @@ from rota.model.triggers.zones.dates import parse_instant
 from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
+from rota.server.routes.pages import read_page
 from rota.server.routes.schedules.bodies import (
     DaysWord,
     DialectWord,
@@ -58,7 +59,7 @@ class ScheduleQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class ScheduleList(Struct, frozen=True):
-    """Schedules, by name."""
+    """Schedules, by name. A page may be short and still have a cursor."""
 
     schedules: list[ScheduleShape]
     cursor: str | None = None
@@ -121,8 +122,12 @@ def list_schedules(api: Api, call: Call[None, ScheduleQuery]) -> ScheduleList:
     """Schedules, by name."""
     query = call.query
     job_type = api.engine.definitions.job_type(query.job_type).uuid if query.job_type else None
-    page = api.engine.store.list_schedules(limit=query.limit, cursor=query.cursor or None, job_type=job_type)
-    return ScheduleList([_shape(api, entry) for entry in page.entries], page.cursor)
+
+    def read(step: int, cursor: str | None) -> tuple[list[ScheduleShape], str | None]:
+        page = api.engine.store.list_schedules(limit=step, cursor=cursor, job_type=job_type)
+        return [_shape(api, entry) for entry in page.entries], page.cursor
+
+    return ScheduleList(*read_page(read, limit=query.limit, cursor=query.cursor or None))
 
 
 @routes.post("/api/schedules", needs=_WRITE, body=NewSchedule, answer=DoneTo, errors=(404, 409))

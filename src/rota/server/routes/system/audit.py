@@ -8,6 +8,7 @@ from rota.engine.access.audit.reading import AuditQuery, read_audit
 from rota.engine.access.keys.access import Scope
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
+from rota.server.routes.pages import cut
 from rota.shapes import fields
 from rota.shapes.audit import AuditShape, audit_shape
 
@@ -42,4 +43,5 @@ def list_audit(api: Api, call: Call[None, AuditFilter]) -> AuditList:
     one = call.query
     query = AuditQuery(one.who, one.action, one.kind, one.name, one.since)
     page = read_audit(api.engine.store, query, limit=one.limit, cursor=one.cursor)
-    return AuditList([audit_shape(entry) for entry in page.entries], page.cursor)
+    shown = cut(audit_shape(entry) for entry in page.entries)
+    return AuditList(shown, page.cursor if len(shown) == len(page.entries) else page.entries[len(shown) - 1].id)

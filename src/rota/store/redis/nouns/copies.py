@@ -80,7 +80,7 @@ class RedisCopies(RedisQueues):
         hours = sorted({one.minute // HOUR_MS for one in minutes})
         args: list[Value] = [EXPIRY_S, copy.fence, len(copy.outbox)]
         for event in copy.outbox:
-            args += [event.received_at, encode(event)]
+            args += [event.time, encode(event)]
         for word, jobs in _counts(copy.totals):
             args += [0, word, jobs]
         for one in minutes:
