@@ -114,7 +114,7 @@ def test_each_record_that_a_job_publishes_has_its_own_fate(kafka: Kafka) -> None
     fates = KafkaPublisher(kafka.options).publish(kafka.due, records)
 
     assert [type(fate) for fate in fates] == [int, int, int, InvalidInput, int, int]
-    assert [fate for fate in fates if not isinstance(fate, RotaError)] == list(range(5))
+    assert sorted(fate for fate in fates if not isinstance(fate, RotaError)) == list(range(5))
 
 
 def test_the_doctor_finds_brokers_instances_and_dead_letters(

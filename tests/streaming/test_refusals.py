@@ -54,6 +54,14 @@ def test_a_record_is_too_large_if_it_was_alone_and_neighbours_of_a_batch_are_sen
     assert not refusals.is_closed("due", 2)
 
 
+def test_several_tasks_of_one_definition_that_are_too_large_together_are_sent_alone_too() -> None:
+    large = (KafkaError.MSG_SIZE_TOO_LARGE, "due", b"k")
+
+    found = failures(large, large)
+
+    assert (found.too_large(), found.large_batches()) == ({}, {"due"})
+
+
 def test_what_was_refused_is_tried_again_after_a_minute() -> None:
     refusals = Refusals()
     refusals.learn(

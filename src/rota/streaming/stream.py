@@ -195,8 +195,8 @@ class Stream:
             return partition is not None
         if error.code() == KafkaError._PARTITION_EOF and partition is not None:
             self._ends[partition.number] = message.offset() or 0
-        elif error.fatal():
-            raise KafkaException(error)
+        elif error.fatal() or error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise KafkaException(error)  # somebody removed the command topic: it is made again
         elif error.code() > 0:  # of the brokers, not of librdkafka, which goes on by itself
             self._complaints.add(error)
         return False

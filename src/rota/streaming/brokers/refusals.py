@@ -47,12 +47,12 @@ class Failures:
         self.refused: dict[Refused, str] = {}
         self.late: dict[str, str] = {}
         """Topics that took nothing in time, or have another trouble that may pass."""
-        self._large: dict[tuple[str, int], dict[bytes | None, str]] = {}
+        self._large: dict[tuple[str, int], list[tuple[bytes | None, str]]] = {}
 
     def add(self, error: KafkaError, topic: str, key: bytes | None, partition: int = -1) -> None:
         """The error of one record."""
         if error.code() in TOO_LARGE:
-            self._large.setdefault((topic, partition), {})[key] = error.str()
+            self._large.setdefault((topic, partition), []).append((key, error.str()))
         elif error.code() in _CONDEMNS:
             self.refused[Refused(topic)] = error.str()
         elif error.code() not in _ONLY_ABORTED:
@@ -69,14 +69,14 @@ class Failures:
         """Records that are too large by themselves. Of a batch of several nobody knows which one it is, if any."""
         return {
             Refused(topic, key): reason
-            for (topic, _), reasons in self._large.items()
-            if len(reasons) == 1
-            for key, reason in reasons.items()
+            for (topic, _), records in self._large.items()
+            if len(records) == 1
+            for key, reason in records
         }
 
     def large_batches(self) -> set[str]:
         """Topics for which several records were too large together."""
-        return {topic for (topic, _), reasons in self._large.items() if len(reasons) > 1}
+        return {topic for (topic, _), records in self._large.items() if len(records) > 1}
 
 
 class Refusals:

@@ -24,7 +24,9 @@ class Topics:
     def prepare(self) -> int:
         """Make the topics of the scheduler itself, and return how many partitions they have."""
         options = self._options
-        count = self._check(self._partition_counts())
+        found = self._partition_counts()
+        count = self._check(found)
+        self._known.update(found)
         self._make([options.input_topic], count, {})
         self._make(options.changelogs, count, _COMPACTED)
         self._make([options.dead_letter_topic], 1, {})
