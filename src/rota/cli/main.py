@@ -74,7 +74,7 @@ _OWN_SECTIONS = {
         "top": Verb("rota.cli.operations.top:top", "Watch queues, nodes and running jobs."),
         "audit": Verb("rota.cli.operations.audit:audit", "Show who changed what."),
         "key": Verb("rota.cli.operations.key:key", "Make, list and revoke API keys."),
-        "doctor": Verb("rota.cli.operations.doctor.doctor:doctor", "Look for problems and say how to fix them."),
+        "doctor": Verb("rota.cli.operations.doctor:doctor", "Look for problems and say how to fix them."),
         "backup": Verb("rota.cli.operations.copies:backup", "Copy everything into a file, also while nodes run."),
         "restore": Verb("rota.cli.operations.copies:restore", "Bring a backup into an empty store."),
         "migrate": Verb("rota.cli.operations.copies:migrate", "Bring everything to another store."),

@@ -44,7 +44,12 @@ class Target:
     @property
     def is_named(self) -> bool:
         """Whether the command line or the environment says which installation is meant."""
-        return self._store is not None or self._chosen_server() is not None
+        return self._store is not None or self.is_remote
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is behind a server."""
+        return self._chosen_server() is not None
 
     @property
     def named_store(self) -> str | None:
@@ -61,10 +66,16 @@ class Target:
         given = (self._store, self._config, self._server, self._key)
         return self.as_json or any(one is not None for one in given)
 
-    def settings(self, flags: Mapping[str, object] | None = None) -> Settings:
-        """The settings in force, with the verb's own flags. They are of a store."""
+    def refuse_server(self, because: str) -> None:
+        """For verbs that no server can do for them."""
         if self._server is not None:
-            raise click.UsageError("this verb works on a store, not with a server; leave --server out")
+            raise click.UsageError(f"{because}; leave --server out, and call it where the store can be reached")
+
+    def settings(
+        self, flags: Mapping[str, object] | None = None, *, because: str = "this verb works on the store itself"
+    ) -> Settings:
+        """The settings in force, with the verb's own flags. They are of a store; `because` is why it must be one."""
+        self.refuse_server(because)
         found = {"store": self._store, **(flags or {})}
         return load_settings(found, os.environ, self._config, Path.cwd(), registry.sections())
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rota.clock import Clock, NodeClock, SystemClock
+from rota.engine.access.keys.keys import Keys
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.file import FileDefinitions
 from rota.engine.events.configurations import Configurations
@@ -62,6 +63,7 @@ class Engine:
         self.queues = Queues(store, self.definitions, clock, take_flows=self.outbox.take_flows)
         self.configurations = Configurations(store, self.definitions, clock)
         self.file = FileDefinitions(store, self.definitions, self.schedules, self.configurations)
+        self.keys = Keys(store, clock)
         self.topics = Topics(store)
         self.light: SharedScheduler | None = None
         """Who keeps the light scheduler's definitions where the store does not: Kafka. The host sets it."""

@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -78,6 +78,7 @@ class Host:
         self.stops_when_empty = False
         self.may_end_process = True
         """Whether the process is the node's own, and ends when a job's code would hold it."""
+        self.hears_signals = True
         self._loop: asyncio.AbstractEventLoop | None = None
         self._signals = 0
         self._last_resort = LastResort()
@@ -121,12 +122,18 @@ class Host:
             runner.close()
             self._last_resort.cancel()
 
+    async def serve(self) -> None:
+        """The same within a program that has a loop, and its own way with signals."""
+        self.hears_signals = self.may_end_process = False
+        await self._live(lambda: None)
+
     async def _live(self, announce: Callable[[], None]) -> None:
         stopping = asyncio.Event()
         # First of all: a request to stop is heard only by a node that has begun.
         node = asyncio.create_task(self.node.run())
         self._loop = loop = asyncio.get_running_loop()
-        with heard_signals(lambda number: self._on_signal(number, loop)):
+        heard = heard_signals(lambda number: self._on_signal(number, loop)) if self.hears_signals else nullcontext()
+        with heard:
             announce()
             beside = self._beside(stopping)
             for task in beside:
@@ -202,7 +209,14 @@ class Host:
             max_followers=max(1, most_connections(self.settings.max_connections) // 2),
         )
         keys = KeyRing(self.engine.store, plan, self.engine.clock)
-        return Api(self.engine, keys=keys, health=self.health, options=options, sections=registry.sections())
+        return Api(
+            self.engine,
+            keys=keys,
+            health=self.health,
+            options=options,
+            sections=registry.sections(),
+            settings=self.settings,
+        )
 
     def _advertised_names(self) -> list[str]:
         """The name under which other instances ask this one."""

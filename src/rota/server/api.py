@@ -25,6 +25,7 @@ from rota.server.gate.proxies import Proxies
 from rota.server.live_logs.feeds import LogFeeds
 from rota.server.live_logs.seats import Seats
 from rota.server.operations import Operation
+from rota.settings import Settings
 from rota.settings.section import Section
 from rota.shapes.jobs import JobShape, job_shape, progress_of_jobs
 
@@ -77,8 +78,11 @@ class Api:
         health: HealthCheck,
         options: ServerOptions | None = None,
         sections: Sequence[Section] = (),
+        settings: Settings | None = None,
     ) -> None:
         self.engine = engine
+        self.settings = settings or Settings()
+        """Those of the process, for whoever examines it."""
         self.sections = sections
         """What dialects read of a file of definitions."""
         self.options = options or ServerOptions()

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from rota.engine.housekeeping.copies.copying import Copying
+from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job import JobState, make_token
 from rota.store import Store, open_store
+from rota.testing import Faults
+from rota.testing.faults import away
 from tests.cli.calling import Answer, RotaProcess, done, rota
 from tests.servers import RedisServer
 
@@ -213,6 +217,8 @@ def test_nothing_is_migrated_from_under_a_living_node(folder: Path) -> None:
 
     assert refused.exit_code == 4
     assert "stop them first" in refused.stderr
+    with closing(open_store("sqlite:///new.db")) as untouched:
+        assert untouched.list_settings("") == {}
 
 
 @pytest.mark.parametrize(
@@ -254,8 +260,10 @@ def test_a_backup_takes_the_place_of_another_only_when_it_is_whole(opened: Store
 def test_a_copy_that_broke_off_is_not_used_and_goes_on_when_it_is_done_again(opened: Store) -> None:
     done("node-type", "create", "big")
     with closing(open_store("sqlite:///new.db")) as part:
-        part.put_setting("unfinished copy", "sqlite:///rota.db")
-        part.put_node_types(opened.list_node_types())
+        faults = Faults(part)
+        faults.before("put_job_types", away)
+        with pytest.raises(StoreUnavailable):
+            Copying(opened, faults.store).run("sqlite:///rota.db")
 
     refused: list[Answer] = [
         rota("queues", "--store", "sqlite:///new.db"),

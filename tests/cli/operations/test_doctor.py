@@ -76,6 +76,7 @@ def test_a_store_that_forgets_is_found() -> None:
     assert "in memory" in found[0]["message"]
 
 
+@pytest.mark.usefixtures("place")
 def test_waiting_jobs_that_nobody_serves_are_found(queue: str, opened: Store) -> None:
     found = findings()
 
@@ -86,6 +87,7 @@ def test_waiting_jobs_that_nobody_serves_are_found(queue: str, opened: Store) ->
     assert findings(exit_code=0) == []
 
 
+@pytest.mark.usefixtures("place")
 def test_a_paused_queue_with_waiting_jobs_is_worth_a_word(queue: str, opened: Store) -> None:
     beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
     done("queues", "pause", "default")
@@ -93,6 +95,7 @@ def test_a_paused_queue_with_waiting_jobs_is_worth_a_word(queue: str, opened: St
     assert [one["fix"] for one in findings(exit_code=0)] == ["rota queues resume default"]
 
 
+@pytest.mark.usefixtures("place")
 def test_jobs_in_dead_hands_and_dead_nodes_are_found(queue: str, opened: Store) -> None:
     past = opened.now() - 60_000
     node = Node(uuid=new_id(past), node_type=queue, last_ping=past, slots=1, host="there", pid=7)
@@ -105,6 +108,7 @@ def test_jobs_in_dead_hands_and_dead_nodes_are_found(queue: str, opened: Store) 
     assert "dead nodes" in found[1]["message"]
 
 
+@pytest.mark.usefixtures("place")
 def test_job_types_that_cannot_run_are_found(opened: Store) -> None:
     done("job-type", "create", "hello", "--", "true")
     opened.put_job_types(
@@ -129,6 +133,7 @@ def test_the_well_known_key_is_a_problem_where_others_can_connect() -> None:
     assert call_process("doctor", HTTP_API_KEY="dev_key").exit_code == 0
 
 
+@pytest.mark.usefixtures("place")
 def test_records_that_cannot_be_read_are_named_listed_and_forgotten(opened: Store) -> None:
     done("job-type", "create", "hello", "--", "true")
     done("schedule", "create", "nightly", "--job-type", "hello", "--cron", "0 2 * * *")
@@ -156,6 +161,7 @@ def test_records_that_cannot_be_read_are_named_listed_and_forgotten(opened: Stor
     assert done("jobs", "--json").json == []
 
 
+@pytest.mark.usefixtures("place")
 def test_a_schedule_that_a_wrong_clock_sent_into_the_future_is_found_and_set_back(folder: Path) -> None:
     done("job-type", "create", "hello", "--", "true")
     done("schedule", "create", "nightly", "-t", "hello", "--cron", "30 2 * * *", "--tz", "Europe/Berlin")

@@ -9,6 +9,8 @@ from rota.engine.access.keys.key_ring import KeyRing
 from rota.store import Store
 from tests.cli.calling import done, rota
 
+pytestmark = pytest.mark.usefixtures("place")
+
 
 def ring(store: Store) -> KeyRing:
     return KeyRing(store, prepare_key(store, configured=None, is_loopback=False), SystemClock())
@@ -25,7 +27,7 @@ def test_a_key_is_shown_once_and_works(opened: Store) -> None:
 
 
 def test_keys_are_listed_without_the_keys(opened: Store) -> None:
-    done("key", "create")
+    done("key", "create", "--store", "sqlite:///rota.db")
     key = done("key", "create", "grafana", "--scope", "metrics:r", "--expires", "90d", "--json").json["api_key"]
 
     answer = done("key", "list", "--json")
@@ -49,11 +51,18 @@ def test_a_revoked_key_is_refused(opened: Store) -> None:
 
 
 def test_the_admin_key_is_revoked_too() -> None:
-    done("key", "create")
+    done("key", "create", "--store", "sqlite:///rota.db")
 
     done("key", "revoke", "admin")
 
     assert done("key", "list", "--json").json == []
+
+
+def test_the_admin_key_is_made_anew_where_the_store_is(place: str) -> None:
+    answer = rota("key", "create")
+
+    assert answer.exit_code == (2 if place == "server" else 0)
+    assert ("rota key create NAME --role admin" in answer.stderr) == (place == "server")
 
 
 @pytest.mark.parametrize(

@@ -231,9 +231,10 @@ def test_the_environment_names_server_and_key(server: Server, monkeypatch: pytes
         (["enqueue", "unknown"], "operator", 3, "no job type 'unknown'"),
         (["job", "0190b0c0-0000-7000-8000-000000000001"], "viewer", 3, "no job"),
         (["backup", "copy.db"], "admin", 2, "where the store is"),
-        (["configuration", "list"], "admin", 2, "where the store is"),
-        (["doctor"], "admin", 2, "leave --server out"),
-        (["up"], "admin", 2, "leave --server out"),
+        (["bench"], "admin", 2, "it measures a store"),
+        (["restore", "copy.db"], "admin", 2, "a copy writes a whole store"),
+        (["config"], "admin", 2, "the settings of this machine"),
+        (["up"], "admin", 2, "a node works on the store itself; leave --server out"),
         (["nodes", "--store", "sqlite:///rota.db"], "admin", 2, "not both"),
     ],
 )

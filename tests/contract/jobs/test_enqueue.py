@@ -2,6 +2,8 @@
 
 from uuid import uuid4
 
+from msgspec import structs
+
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec, JobState
 from rota.model.runs.retry import RetryPolicy
@@ -164,6 +166,16 @@ def test_an_id_that_another_queue_has_is_not_stored_again(store: Store) -> None:
     assert answer[1].job_id == job.id
     assert find(store, job.id).spec.queue == job.queue
     assert counts(store, other.queue) == {JobState.QUEUED: 1}
+
+
+def test_an_id_that_was_just_made_and_given_to_another_queue_is_not_stored_again(store: Store) -> None:
+    job = structs.replace(spec(new_queue()), has_own_id=True)
+    enqueue(store, job)
+    other = structs.replace(job, queue=new_queue())
+
+    assert store.enqueue_jobs([other], now=NOW) == [Admission(job.id, False)]
+
+    assert counts(store, other.queue) == {}
 
 
 def test_an_id_that_another_queue_had_is_accepted_after_its_job_was_deleted(store: Store) -> None:

@@ -69,6 +69,11 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "GET /api/nodes/{uuid}": ("nodes:r", ALL),
     "POST /api/nodes/{uuid}/drain": ("nodes:w", CHANGE),
     "GET /api/audit": ("audit:r", DEFINE),
+    "GET /api/doctor": ("audit:r", DEFINE),
+    "POST /api/doctor": ("types:w", DEFINE),
+    "GET /api/keys": ("keys:w", DEFINE),
+    "POST /api/keys": ("keys:w", DEFINE),
+    "DELETE /api/keys/{key}": ("keys:w", DEFINE),
     "GET /api/topics": ("sched:r", ALL),
     "GET /api/topics/{topic}": ("sched:r", ALL),
     "GET /api/cron": ("sched:r", ALL),
@@ -102,7 +107,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
 """Operation to the scope that it needs, and the roles that have it."""
 SCOPES = [
     *("jobs:r", "jobs:w", "types:r", "types:w", "queues:r", "queues:w", "nodes:r", "nodes:w"),
-    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r", "audit:r"),
+    *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r", "audit:r", "keys:w"),
 ]
 ROLES = ["viewer", "operator", "admin"]
 

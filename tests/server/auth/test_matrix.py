@@ -45,6 +45,9 @@ MAKES_JOBS = {
     *("create_configuration", "replace_configuration"),
 }
 """Operations that need the right to enqueue beside their own scope."""
+APPLIES_FILES = {"diff_definitions", "apply_definitions"}
+"""Operations that need the right to define all that a file can have."""
+OF_A_FILE = {Scope.TYPES_WRITE, Scope.SCHEDULES_WRITE, Scope.CONFIGURATIONS_WRITE, Scope.JOBS_WRITE, Scope.EVENTS_WRITE}
 DIALECT_RIGHTS = {
     "list_tasks": Scope.JOBS_READ,
     "show_task": Scope.JOBS_READ,
@@ -117,6 +120,9 @@ class House:
     def task(self) -> str:
         return task_id(Tasks(self.engine).create("shop", "orders")[0])
 
+    def key(self) -> str:
+        return self.engine.keys.create(self.name(), role=Role.ADMIN, scopes=["keys:w"])[1].name
+
     def node(self) -> str:
         made = Node(uuid=new_id(self.now), node_type=self.queue, last_ping=self.now, started_at=self.now)
         with closing(self.engine.store.lifeline(timeout_s=60)) as lifeline:
@@ -134,6 +140,14 @@ def schedule_body(house: House) -> dict[str, object]:
 
 def configuration_body(house: House) -> dict[str, object]:
     return {"name": house.name(), "dependencies": WAITS, "job": {"job_type": "used"}}
+
+
+def key_body(house: House) -> dict[str, object]:
+    return {"name": house.name(), "role": "admin", "scopes": ["keys:w"]}
+
+
+def file_body(house: House) -> dict[str, object]:
+    return {"owner": house.name(), "file": {"job_types": [job_type_body(house)]}}
 
 
 def node_type_request(house: House) -> Asked:
@@ -183,6 +197,10 @@ REQUESTS: dict[str, Request] = {
     "change_job_type": about("job_type", House.job_type, {"timeout": 5}),
     **dict.fromkeys(["show_node_type", "delete_node_type", "pause_queue", "resume_queue"], NODE_TYPE),
     "put_node_type": node_type_request,
+    **dict.fromkeys(["diff_definitions", "apply_definitions"], lambda house: Asked(body=file_body(house))),
+    **dict.fromkeys(["list_keys", "examine_installation", "repair_installation"], nothing),
+    "create_key": lambda house: Asked(body=key_body(house)),
+    "revoke_key": about("key", House.key),
     **dict.fromkeys(
         ["show_schedule", "delete_schedule", "pause_schedule", "resume_schedule", "run_schedule"], SCHEDULE
     ),
@@ -194,7 +212,7 @@ REQUESTS: dict[str, Request] = {
     "create_backfill": about("schedule", House.schedule, PAST),
     **dict.fromkeys(["show_backfill", "cancel_backfill"], lambda house: Asked(house.backfill())),
     **dict.fromkeys(["show_node", "drain_node"], NODE),
-    **dict.fromkeys(["post_events", "preview_event"], lambda house: Asked(body=EVENT)),
+    **dict.fromkeys(["post_events", "report_events", "preview_event"], lambda house: Asked(body=EVENT)),
     "create_configuration": lambda house: Asked(body=configuration_body(house)),
     "replace_configuration": replaced_configuration,
     "preview_configuration": about("name", House.configuration, EVENT),
@@ -252,6 +270,8 @@ def api(kept: Store, tmp_path: Path) -> Iterator[Api]:
 
 
 def may(caller: Caller, operation: Operation) -> bool:
+    if operation.name in APPLIES_FILES:
+        return caller.scopes >= OF_A_FILE
     return caller.may(operation.needs) and (operation.name not in MAKES_JOBS or caller.may(Scope.JOBS_WRITE))
 
 

@@ -232,7 +232,7 @@ def test_an_admins_key_that_is_narrowed_runs_what_is_defined(acting_as: As, admi
 
 
 def test_a_key_that_had_all_of_its_role_has_what_the_role_got_since(kept: Store) -> None:
-    before = frozenset(Scope) - {Scope.TYPES_WRITE, Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ}
+    before = frozenset(Scope) - {Scope.TYPES_WRITE, Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ, Scope.KEYS_WRITE}
     some = frozenset({Scope.JOBS_READ})
 
     def of_older_version(scopes: frozenset[Scope]) -> NamedKey:
@@ -245,6 +245,7 @@ def test_a_key_that_had_all_of_its_role_has_what_the_role_got_since(kept: Store)
     assert operator.caller.may(Scope.CONFIGURATIONS_WRITE)
     assert not operator.caller.may(Scope.TYPES_WRITE)
     assert not operator.caller.may(Scope.AUDIT_READ)
+    assert not operator.caller.may(Scope.KEYS_WRITE)
     assert narrow.caller.scopes == some
     assert exact.caller.scopes == before, "it was made with these names, and there were more"
     assert whole.caller.scopes == SCOPES_OF[Role.OPERATOR]

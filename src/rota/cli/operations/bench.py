@@ -58,6 +58,7 @@ def bench(target: Target, *, count: int, threads: int) -> None:
 
     Without --store this happens on a temporary SQLite file.
     """
+    target.refuse_server("it measures a store, and fills it with jobs")
     with _store(target) as store:
         course = Course.open(store, threads)
         try:

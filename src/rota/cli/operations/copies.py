@@ -18,7 +18,6 @@ from rota.engine.housekeeping.copies.copying import Copied, Copying, count_all_j
 from rota.engine.housekeeping.copies.unfinished import is_empty, refuse_unfinished
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.access.masking import mask_url
-from rota.model.node import DEAD_AFTER_MS
 from rota.store import Store, open_store
 
 
@@ -32,6 +31,10 @@ def backup(target: Target, *, file: Path, replace: bool) -> None:
     FILE is a SQLite store, which can be looked at with --store sqlite:///FILE. What runs at the moment waits there to
     be run again.
     """
+    if target.is_remote:
+        raise click.UsageError(
+            "a copy reads a whole store; call it where the store is, with --store or without ROTA_SERVER"
+        )
     _check_name(file)
     if file.exists() and not replace:
         raise Conflict(f"{file} is there already; name another, or give --replace")
@@ -39,7 +42,7 @@ def backup(target: Target, *, file: Path, replace: bool) -> None:
     part.unlink(missing_ok=True)
     with target.open() as rota:
         with closing(open_store(_file_url(part))) as copy:
-            copied = _copy(rota.store, copy, "Backup")
+            copied = _copy(rota.store, copy, "Backup", is_live=True)
         for left in ("-wal", "-shm"):  # of whoever looked into the old file: they would be taken for the new one's
             file.with_name(f"{file.name}{left}").unlink(missing_ok=True)
         part.replace(file)
@@ -53,9 +56,9 @@ def restore(target: Target, *, file: Path) -> None:
     """Bring everything of the backup FILE into the store, which must be empty. What ran when the backup was made is run
     again as soon as nodes are started."""
     _check_name(file)
-    url = store_url(target.settings())
+    url = store_url(target.settings(because="a copy writes a whole store"))
     with _opened_backup(file) as source, closing(open_store(url)) as store:
-        copied = _copy(source, store, "Restore", f"backup {file.name}")
+        copied = _copy(source, store, "Restore", f"backup {file.absolute()}")
     _answer(target.as_json, copied, mask_url(url))
 
 
@@ -74,18 +77,17 @@ def migrate(*, source: str, goal: str, as_json: bool) -> None:
     require_store_file(source)
     with closing(open_store(source)) as old, closing(open_store(goal)) as new:
         refuse_unfinished(old)
-        _refuse_live_nodes(old)
         copied = _copy(old, new, "Migrate", mask_url(source))
     _answer(as_json, copied, mask_url(goal))
 
 
-def _copy(source: Store, target: Store, title: str, name: str | None = None) -> Copied:
-    """Copy with a bar. `name` is absent for a backup: nobody acts on it."""
+def _copy(source: Store, target: Store, title: str, name: str = "", *, is_live: bool = False) -> Copied:
+    """Copy with a bar. From a live store it is a backup, which has no entry in its audit log: nobody acts on it."""
     if is_empty(source):
         raise InvalidInput(mask_url(source.url), "there is nothing in it to copy")
     with progress_bar(title, count_all_jobs(source)) as tell, acting_here("command line"):
-        copied = Copying(source, target, tell=tell).run(name or source.url)
-        if name is not None:
+        copied = Copying(source, target, tell=tell).run(name or source.url, is_live=is_live)
+        if not is_live:
             # Only now: a copy goes into an empty store, and one that was cut short says so itself.
             with recorded(target, Change(action="restore", kind="store", name=name)):
                 pass
@@ -102,13 +104,6 @@ def _opened_backup(file: Path) -> Iterator[Store]:
         with closing(open_store(_file_url(Path(path)))) as store:
             refuse_unfinished(store)
             yield store
-
-
-def _refuse_live_nodes(store: Store) -> None:
-    nodes = store.list_nodes(since=store.now() - DEAD_AFTER_MS)
-    if nodes:
-        named = ", ".join(f"{one.host}:{one.pid}" for one in nodes)
-        raise Conflict(f"{len(nodes)} nodes work on {store.url} ({named}); stop them first, and what they run ends")
 
 
 def _check_name(file: Path) -> None:

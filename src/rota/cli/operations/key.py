@@ -7,11 +7,10 @@ import click
 from rota.cli import parameters
 from rota.cli.show import answer, moment, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
-from rota.engine.access.keys.access import Role, Scope, read_scopes
-from rota.engine.access.keys.admin_key import ADMIN_KEY, has_admin_key, replace_key, revoke_admin_key
-from rota.engine.access.keys.named_keys import NamedKey, list_keys, make_key, revoke_key
+from rota.engine.access.keys.access import Role, Scope
 from rota.engine.engine import Engine
 from rota.errors import InvalidInput
+from rota.shapes.keys import KeyShape, key_shape, new_key_shape
 
 _SHOWN_ONCE = "Keep it: only its hash is stored, so it cannot be shown again."
 
@@ -42,32 +41,16 @@ def create(target: Target, *, name: str | None, role: str | None, scopes: Sequen
                 raise InvalidInput("NAME", "is needed for a key with a role, scopes or an end")
             _create_admin(target, rota)
         else:
-            _create_named(target, rota, name, Role(role or Role.VIEWER), scopes, expires)
+            made, entry = rota.keys.create(name, role=Role(role or Role.VIEWER), scopes=scopes, lives_ms=expires)
+            answer(new_key_shape(made, entry), as_json=target.as_json, show=lambda: click.echo(made))
     talk(_SHOWN_ONCE)
 
 
 def _create_admin(target: Target, rota: Engine) -> None:
-    made = replace_key(rota.store)
+    made = rota.keys.replace_admin()
     answer({"api_key": made}, as_json=target.as_json, show=lambda: click.echo(made))
     if target.settings().api_key is not None:
         talk("Servers with a key in their settings (HTTP_API_KEY, ROTA_API_KEY or the file) take that one instead.")
-
-
-def _create_named(
-    target: Target, rota: Engine, name: str, role: Role, scopes: Sequence[str], expires: int | None
-) -> None:
-    if name == ADMIN_KEY:
-        raise InvalidInput("NAME", f"{ADMIN_KEY!r} is the first key; `rota key create` without a name makes it anew")
-    now = rota.clock.now()
-    made, record = make_key(
-        rota.store,
-        name,
-        role=role,
-        scopes=read_scopes(scopes, role),
-        expires_at=None if expires is None else now + expires,
-        now=now,
-    )
-    answer({"api_key": made, **_shape(record, now)}, as_json=target.as_json, show=lambda: click.echo(made))
 
 
 @key.command(name="list")
@@ -75,51 +58,17 @@ def _create_named(
 def list_all(target: Target) -> None:
     """All keys, by name. Nobody can see the keys themselves."""
     with target.open() as rota:
-        now = rota.clock.now()
-        shapes = [_shape(one, now) for one in list_keys(rota.store)]
-        if has_admin_key(rota.store):
-            shapes.insert(0, _ADMIN_SHAPE)
+        shapes = [key_shape(one) for one in rota.keys.list()]
     answer(shapes, as_json=target.as_json, show=lambda: _show(shapes))
 
 
-_ADMIN_SHAPE: dict[str, object] = {
-    "id": ADMIN_KEY,
-    "name": ADMIN_KEY,
-    "role": Role.ADMIN.value,
-    "scopes": sorted(Scope),
-    "made_at": None,
-    "expires_at": None,
-    "expired": False,
-}
-
-
-def _shape(one: NamedKey, now: int) -> dict[str, object]:
-    return {
-        "id": one.id,
-        "name": one.name,
-        "role": one.role.value,
-        "scopes": sorted(one.scopes),
-        "made_at": one.made_at,
-        "expires_at": one.expires_at,
-        "expired": not one.is_good(now),
-    }
-
-
-def _show(shapes: list[dict[str, object]]) -> None:
-    rows = [
-        (one["name"], one["role"], _words(one["scopes"]), _time(one["made_at"]), _time(one["expires_at"]))
-        for one in shapes
-    ]
+def _show(shapes: Sequence[KeyShape]) -> None:
+    rows = [(one.name, one.role, _words(one.scopes), moment(one.made_at), moment(one.expires_at)) for one in shapes]
     print_table(("NAME", "ROLE", "SCOPES", "MADE", "EXPIRES"), rows, nothing="No keys; a server makes the first one.")
 
 
-def _words(scopes: object) -> str:
-    named = scopes if isinstance(scopes, list) else []
-    return "all" if len(named) == len(Scope) else ",".join(named)
-
-
-def _time(ms: object) -> str:
-    return moment(ms if isinstance(ms, int) else None)
+def _words(scopes: Sequence[Scope]) -> str:
+    return "all" if len(scopes) == len(Scope) else ",".join(scopes)
 
 
 @key.command()
@@ -129,15 +78,8 @@ def revoke(target: Target, *, names: Sequence[str]) -> None:
     """Forget keys, by name or id. Servers refuse them within seconds."""
     with target.open() as rota:
         for name in names:
-            _revoke(rota, name)
+            rota.keys.revoke(name)
     if target.as_json:
         print_json([{"name": name} for name in names])
     else:
         talk(f"Revoked {', '.join(names)}.")
-
-
-def _revoke(rota: Engine, name: str) -> None:
-    if name == ADMIN_KEY:
-        revoke_admin_key(rota.store)
-    else:
-        revoke_key(rota.store, name)

@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 
 from rota.cli.remote.events import RemoteConfigurations, RemoteEvents
 from rota.cli.remote.files import RemoteFile
+from rota.cli.remote.keys import RemoteKeys
 from rota.cli.remote.schedules import RemoteBackfills, RemoteSchedules
 from rota.cli.remote.server import Server
 from rota.cli.remote.store import RemoteStore
@@ -59,7 +60,7 @@ class RemoteEngine(Engine):
 
     def __init__(self, client: Client, store: RemoteStore, clock: SystemClock, event_types: tuple[str, ...]) -> None:
         super().__init__(cast(Store, store), clock, event_types=event_types)
-        server = Server(client, store)
+        self.server = server = Server(client, store)
         self.definitions = RemoteDefinitions(self, server)
         self.intake = RemoteIntake(self, server)
         self.jobs = RemoteJobs(self, server)
@@ -69,6 +70,7 @@ class RemoteEngine(Engine):
         self.events = RemoteEvents(self, server)
         self.configurations = RemoteConfigurations(self, server)
         self.file = RemoteFile(self, server)
+        self.keys = RemoteKeys(self, server)
         self.why = RemoteWhy(self, server)
 
 

@@ -82,7 +82,7 @@ def worker(
 
 def node_settings(target: Target, flags: Mapping[str, object]) -> Settings:
     """The settings of a node that has this process to itself, and whose log goes to standard error."""
-    settings = target.settings(flags)
+    settings = target.settings(flags, because="a node works on the store itself")
     set_up_logging(settings.log_level)
     return settings
 

@@ -125,6 +125,7 @@ class Intake:
             expires_at=_expires_at(request, now),
             cause=_cause(request),
             flow=None if request.flow is None else self._checked_flow(request.flow, job_type, queue),
+            has_own_id=request.id is not None,
         )
 
     def _refuse_shared_jobs(self, name: str) -> None:

@@ -22,6 +22,7 @@ def make_spec(
     retry: RetryPolicy | None = None,
     expires_at: int | None = None,
     flow: Flow | None = None,
+    has_own_id: bool = False,
 ) -> JobSpec:
     """A job of a type. Its unique key is the caller's own before the one of the type's rule; its lock is that of the
     type's rule before the caller's own."""
@@ -35,10 +36,12 @@ def make_spec(
         run_at=run_at,
         unique_key=unique_key or job_type.unique_key_for(arguments),
         lock_key=job_type.lock_key or lock_key,
+        rate_key=job_type.rate_key_for(arguments),
         timeout_ms=timeout_ms,
         retry=retry,
         expires_at=expires_at,
         cause=cause,
         flow=flow,
         series=job_type.series,
+        has_own_id=has_own_id,
     )

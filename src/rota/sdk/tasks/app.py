@@ -114,6 +114,10 @@ class Rota:
         self._registry.ensure_declared()
         self._registry.provide_functions(executors)
 
+    def provide_definitions(self) -> None:
+        """Bring the tasks into the store: for whoever makes schedules of them."""
+        self._registry.ensure_declared()
+
     def close(self) -> None:
         """Give up the connections to the store; the next use opens them again."""
         self._connection.close()
@@ -126,16 +130,36 @@ class Rota:
     ) -> None:
         self.close()
 
-    def run_worker(self, *, burst: bool = False, queue: str | None = None, threads: int | None = None) -> None:
+    def run_worker(
+        self, *, burst: bool = False, queue: str | None = None, threads: int | None = None, echo: bool = False
+    ) -> None:
         """Run jobs of a queue in this process, and fire schedules, until a signal or `stop_worker` ends it; with
-        `burst` only jobs, until none is left. `threads` says how many run at a time."""
+        `burst` only jobs, until none is left. `threads` says how many run at a time. What they print is in their logs;
+        with `echo` it is printed too."""
         with self.worker(self._connection.settings({"node_type": queue, "thread_count": threads}), burst=burst) as host:
             host.may_end_process = False
+            _echo(echo)
             self._host = host
             try:
                 host.run(lambda: None)
             finally:
                 self._host = None
+
+    async def serve_worker(self, *, queue: str | None = None, threads: int | None = None, echo: bool = False) -> None:
+        """The same as `run_worker` within a program that has a loop, on which `async def` tasks run. Signals are the
+        program's own matter; `stop_worker` ends it."""
+        import asyncio
+        from contextlib import ExitStack
+
+        settings = self._connection.settings({"node_type": queue, "thread_count": threads})
+        with ExitStack() as stack:
+            self._host = await asyncio.to_thread(stack.enter_context, self.worker(settings, burst=False))
+            _echo(echo)
+            try:
+                await self._host.serve()
+            finally:
+                self._host = None
+                await asyncio.to_thread(stack.close)
 
     def stop_worker(self) -> None:
         """Let `run_worker` come to its end, which may be in another thread. Running jobs may end."""
@@ -149,3 +173,9 @@ class Rota:
 
         self._connection.use(settings)
         return hosted_tasks(self._registry, settings, burst=burst)
+
+
+def _echo(echoes: bool) -> None:
+    from rota.engine.executors.python.job_context import echo_prints
+
+    echo_prints(echoes)

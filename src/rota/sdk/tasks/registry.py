@@ -1,7 +1,7 @@
 """The tasks of an app by name. They are brought into the store, where the app owns them, before jobs of them are."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -39,13 +39,18 @@ class TaskRegistry:
         self._lock = threading.Lock()
         self._declared: tuple[Engine | None, int] = (None, 0)
         """The engine that was told of so many tasks."""
+        self._executors: ExecutorRegistry | None = None
+        """Of a worker in this process."""
 
     def add(self, plan: Plan, function: Callable[..., object]) -> None:
         """A module may be loaded again, but two functions cannot have one name."""
         there = self.tasks.get(plan.name)
         if there is not None and there.plan.function != plan.function:
             raise InvalidInput("name", f"{plan.function} and {there.plan.function} are both tasks named {plan.name!r}")
-        self.tasks[plan.name] = Registered(plan, function)
+        with self._lock:
+            self.tasks[plan.name] = Registered(plan, function)
+            if self._executors is not None:
+                _provide(self._executors, [self.tasks[plan.name]])
 
     def submit(self, requests: "Sequence[JobRequest]", named: str | None = None) -> "list[Admission]":
         """Hand jobs in. What the tasks are is brought into the store before the first of them."""
@@ -64,13 +69,11 @@ class TaskRegistry:
             self.declare(removes=False)
 
     def provide_functions(self, executors: "ExecutorRegistry") -> None:
-        """Have a process call the functions of this program, instead of importing them by name."""
-        from rota.engine.executors.python.python import PythonExecutor
-
-        executor = executors.get("python")
-        assert isinstance(executor, PythonExecutor)
-        for task in self.tasks.values():
-            executor.provide(task.plan.function, task.function)
+        """Have a process call the functions of this program, instead of importing them by name; those of tasks that are
+        added later too."""
+        with self._lock:
+            self._executors = executors
+            _provide(executors, self.tasks.values())
 
     def declare(self, *, removes: bool) -> None:
         """Bring job types and schedules of the tasks into the store. With `removes`, what the app has there and no
@@ -82,3 +85,12 @@ class TaskRegistry:
             schedules = [request for source in self.schedule_sources for request in source()]
             declare(engine, self._app, plans, schedules, removes=removes and not self.keeps)
             self._declared = (engine, len(plans))
+
+
+def _provide(executors: "ExecutorRegistry", tasks: Iterable[Registered]) -> None:
+    from rota.engine.executors.python.python import PythonExecutor
+
+    executor = executors.get("python")
+    assert isinstance(executor, PythonExecutor)
+    for task in tasks:
+        executor.provide(task.plan.function, task.function)

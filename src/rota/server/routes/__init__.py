@@ -5,7 +5,7 @@ from rota.server.routes import configurations, events, nodes, partitions, queues
 from rota.server.routes.definitions import files, job_types, node_types
 from rota.server.routes.jobs import bulk, jobs, lists, logs
 from rota.server.routes.schedules import schedules
-from rota.server.routes.system import audit, server
+from rota.server.routes.system import audit, doctor, keys, server
 
 ALL: tuple[Operation, ...] = tuple(
     operation
@@ -24,6 +24,8 @@ ALL: tuple[Operation, ...] = tuple(
         configurations.routes,
         topics.routes,
         audit.routes,
+        keys.routes,
+        doctor.routes,
         partitions.routes,
         server.routes,
     )

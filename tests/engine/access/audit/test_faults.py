@@ -38,6 +38,7 @@ AUDITED = {
     *("put_node_type", "delete_node_type", "pause_queue", "resume_queue"),
     *("create_schedule", "replace_schedule", "change_schedule", "delete_schedule"),
     *("pause_schedule", "resume_schedule", "run_schedule", "create_backfill", "cancel_backfill"),
+    *("apply_definitions", "create_key", "revoke_key"),
     *("create_configuration", "replace_configuration", "delete_configuration"),
     *("cancel_job", "retry_job", "delete_job", "cancel_jobs", "retry_jobs", "delete_jobs", "drain_node"),
 }

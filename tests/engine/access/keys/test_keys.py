@@ -452,7 +452,7 @@ def test_keys_have_the_scopes_of_their_role_or_those_that_are_named() -> None:
 
     assert read_scopes([], Role.VIEWER) == reads
     assert read_scopes([], Role.OPERATOR) == reads | writes
-    assert read_scopes([], Role.ADMIN) == reads | writes | {"types:w", "audit:r"}
+    assert read_scopes([], Role.ADMIN) == reads | writes | {"types:w", "audit:r", "keys:w"}
     assert read_scopes(["jobs:w", "jobs:r", "jobs:r"], Role.OPERATOR) == {"jobs:r", "jobs:w"}
 
 

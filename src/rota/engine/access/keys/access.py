@@ -35,6 +35,8 @@ class Scope(StrEnum):
     METRICS_READ = "metrics:r"
     AUDIT_READ = "audit:r"
     """Who changed what."""
+    KEYS_WRITE = "keys:w"
+    """Make, list and revoke keys; no key makes one that may do more than itself."""
 
 
 class Role(StrEnum):
@@ -49,10 +51,10 @@ class Role(StrEnum):
 _READ = frozenset(scope for scope in Scope if scope.endswith(":r")) - {Scope.AUDIT_READ}
 SCOPES_OF: dict[Role, frozenset[Scope]] = {
     Role.VIEWER: _READ,
-    Role.OPERATOR: frozenset(Scope) - {Scope.TYPES_WRITE, Scope.AUDIT_READ},
+    Role.OPERATOR: frozenset(Scope) - {Scope.TYPES_WRITE, Scope.AUDIT_READ, Scope.KEYS_WRITE},
     Role.ADMIN: frozenset(Scope),
 }
-_ADDED = frozenset({Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ})
+_ADDED = frozenset({Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ, Scope.KEYS_WRITE})
 """Scopes that are younger than the keys which do not say whether they have a whole role."""
 OPEN = None
 """The need of a route that answers everybody."""

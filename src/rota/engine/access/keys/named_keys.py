@@ -84,15 +84,21 @@ def list_keys(store: Store) -> list[NamedKey]:
     return sorted(found, key=lambda one: one.name)
 
 
-def revoke_key(store: Store, name: str) -> NamedKey:
-    """Forget a key, by name or id. Servers refuse it within seconds."""
+def find_record(store: Store, name: str) -> NamedKey:
+    """A key, by name or id."""
     for one in list_keys(store):
         if name in (one.name, one.id):
-            before = {"role": one.role, "scopes": sorted(one.scopes)}
-            with recorded(store, Change(action="revoke", kind=KIND, name=one.name, uuid=one.id, before=before)):
-                store.delete_setting(_SETTING + one.id)
             return one
     raise NotFound("key", name, "`rota key list` shows them")
+
+
+def revoke_key(store: Store, name: str) -> NamedKey:
+    """Forget a key, by name or id. Servers refuse it within seconds."""
+    one = find_record(store, name)
+    before = {"role": one.role, "scopes": sorted(one.scopes)}
+    with recorded(store, Change(action="revoke", kind=KIND, name=one.name, uuid=one.id, before=before)):
+        store.delete_setting(_SETTING + one.id)
+    return one
 
 
 def find_key(keys: dict[str, NamedKey], key: str) -> NamedKey | None:

@@ -11,7 +11,7 @@ from contextvars import Context, ContextVar, copy_context
 
 from rota.engine.executors.executor import Run
 from rota.engine.executors.output import capped_log
-from rota.engine.executors.python.printing import stand_before_streams
+from rota.engine.executors.python.printing import echo_to_streams, stand_before_streams
 
 _current: ContextVar[Run] = ContextVar("rota_current_run")
 
@@ -90,8 +90,14 @@ def copy_logging_to_jobs() -> None:
 
 
 def lead_prints_to_jobs() -> None:
-    """From now on what code of jobs prints is in their logs, and nowhere else."""
+    """From now on what code of jobs prints is in their logs, and nowhere else, unless it is echoed."""
     stand_before_streams(_current)
+
+
+def echo_prints(echoes: bool) -> None:
+    """Whether it is shown by this process too."""
+    lead_prints_to_jobs()
+    echo_to_streams(echoes)
 
 
 def _level_of(record: logging.LogRecord) -> str:

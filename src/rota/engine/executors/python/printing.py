@@ -42,11 +42,15 @@ class JobOutput:
         self._stream = stream
         self._level = level
         self._current = current
+        self.echoes = False
+        """Whether it goes to the stream too."""
 
     def write(self, text: str) -> int:
         run = self._current.get(None)
+        if run is None or self.echoes:
+            self._stream.write(text)
         if run is None:
-            return self._stream.write(text)
+            return len(text)
         _lines_of(capped_log(run), self._level).add(text)
         return len(text)
 
@@ -64,6 +68,13 @@ def stand_before_streams(current: ContextVar[Run]) -> None:
         sys.stdout = JobOutput(sys.stdout, "info", current)
     if not isinstance(sys.stderr, JobOutput):
         sys.stderr = JobOutput(sys.stderr, "error", current)
+
+
+def echo_to_streams(echoes: bool) -> None:
+    """Have what jobs print shown by the process too, or not."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, JobOutput):
+            stream.echoes = echoes
 
 
 def finish_prints(run: Run) -> None:

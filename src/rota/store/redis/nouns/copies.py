@@ -80,7 +80,7 @@ class RedisCopies(RedisQueues):
         hours = sorted({one.minute // HOUR_MS for one in minutes})
         args: list[Value] = [EXPIRY_S, copy.fence, len(copy.outbox)]
         for event in copy.outbox:
-            args += [event.received_at, encode(event)]
+            args += [event.time, encode(event)]
         for word, jobs in _counts(copy.totals):
             args += [0, word, jobs]
         for one in minutes:
@@ -117,7 +117,8 @@ def _restored_entry(job: Job) -> tuple[Value, ...]:
     if ending:
         return spec.id, encode(spec), _PLACES[job.state], ending.ended_at, "", encode(ending), ""
     rank = rank_of(spec.priority, job.available_at)
-    mark = Mark(str(rank), job.attempts, job.deaths, spec.lock_key, spec.unique_key, job.token, job.past)
+    keys = spec.lock_key, spec.unique_key
+    mark = Mark(str(rank), job.attempts, job.deaths, *keys, job.token, job.past, spec.rate_key)
     waits = job.state is JobState.DELAYED
     needs_mark = waits or spec.series or mark != Mark(str(rank))
     score = job.available_at if waits else rank

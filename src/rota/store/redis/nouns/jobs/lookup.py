@@ -6,7 +6,8 @@ again only when a job was not found in those that were known.
 
 For the same reason an id is looked for in other queues before its job is accepted only if it was not made together with
 the job, as ours are. Such an enqueue costs two round trips more. What this leaves open: the same id given to two queues
-at the same moment, or both times within milliseconds of its making.
+at the same moment, so that both are looked for before either is there. On a cluster queues are in different places, and
+no step reaches two of them; a place for the ids alone would cost one more write, and hold what nobody came to use.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -65,12 +66,13 @@ class Lookup:
 
 
 def _not_made_with_their_id(specs: Iterable[JobSpec]) -> list[str]:
-    """Ids that are older than their job, so that they may have been used, or that do not tell their age."""
+    """Ids that were chosen by whoever asked for the job, or that are older than it, so that they may have been used, or
+    that do not tell their age."""
     doubtful, made_at, first, last = [], -1, "", ""
     for spec in specs:
         if spec.enqueued_at != made_at:
             made_at = spec.enqueued_at
             first, last = ids_between(made_at, made_at + _AHEAD_MS)
-        if not first <= spec.id < last:
+        if spec.has_own_id or not first <= spec.id < last:
             doubtful.append(spec.id)
     return doubtful

@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from rota.cli.operations.doctor.finding import Finding, ok, problem, warning
 from rota.engine.access.keys.dev_key import is_dev_key
+from rota.engine.doctor.finding import Finding, ok, problem, warning
 from rota.engine.engine import store_file
 from rota.settings import Settings
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rota.cli.operations.doctor.finding import Finding, ok, problem
+from rota.engine.doctor.finding import Finding, ok, problem
 from rota.engine.engine import Engine
 from rota.engine.housekeeping.unreadable import forget_unreadable
 from rota.model.job import LIVE_STATES, Job, JobState

@@ -7,19 +7,15 @@ from collections.abc import Iterator, Sequence
 import click
 import msgspec
 
-from rota.cli.operations.doctor.finding import Finding, Level, ok, problem, warning
-from rota.cli.operations.doctor.key_checks import check_keys
-from rota.cli.operations.doctor.machine_checks import check_machine
-from rota.cli.operations.doctor.record_checks import check_records
-from rota.cli.operations.doctor.schedule_checks import check_schedules
-from rota.cli.operations.doctor.store_checks import check_store
 from rota.cli.show import print_json, talk
 from rota.cli.target import Target, takes_target
+from rota.engine.doctor.examine import examine
+from rota.engine.doctor.finding import Finding, Level, problem, warning
+from rota.engine.doctor.machine_checks import check_machine
 from rota.engine.engine import store_file
 from rota.errors import StoreError
 from rota.host.terminal import coloured, visible
 from rota.model.access.masking import mask_url
-from rota.settings import Settings
 
 FOUND_PROBLEMS = 7
 
@@ -31,9 +27,11 @@ FOUND_PROBLEMS = 7
 @click.option("--set-back", is_flag=True, help="Let schedules that a wrong clock sent into the future go on from now.")
 @takes_target
 def doctor(target: Target, *, forget_unreadable: bool, set_back: bool) -> int:
-    """Check this machine, the store and what is in it. Exit code 7 if something is wrong."""
+    """Check this machine, the store and what is in it. Exit code 7 if something is wrong.
+
+    With --server it is the machine of the server."""
     findings: list[Finding] = []
-    for finding in _examine(target, target.settings(), forgets=forget_unreadable, sets_back=set_back):
+    for finding in _examine(target, forgets=forget_unreadable, sets_back=set_back):
         findings.append(finding)
         if not target.as_json:
             _show(finding)
@@ -53,7 +51,11 @@ def _summary(findings: Sequence[Finding]) -> str:
     return warnings or "No problems."
 
 
-def _examine(target: Target, settings: Settings, *, forgets: bool, sets_back: bool) -> Iterator[Finding]:
+def _examine(target: Target, *, forgets: bool, sets_back: bool) -> Iterator[Finding]:
+    if target.is_remote:
+        yield from _examine_remote(target, forgets=forgets, sets_back=sets_back)
+        return
+    settings = target.settings()
     yield from check_machine(settings)
     path = store_file(settings.store)
     if path is not None and not path.exists():
@@ -61,13 +63,19 @@ def _examine(target: Target, settings: Settings, *, forgets: bool, sets_back: bo
         return
     try:
         with target.open() as rota:
-            yield ok("store", f"{mask_url(settings.store)} answers")
-            yield from check_keys(rota, settings)
-            yield from check_store(rota)
-            yield from check_records(rota, forgets=forgets)
-            yield from check_schedules(rota, sets_back=sets_back)
+            yield from examine(rota, settings, forgets=forgets, sets_back=sets_back)
     except StoreError as error:
         yield problem("store", str(error), f"see that {mask_url(settings.store)} is right and running, or use --store")
+
+
+def _examine_remote(target: Target, *, forgets: bool, sets_back: bool) -> Iterator[Finding]:
+    from rota.cli.remote.doctor import examine_remote
+
+    try:
+        with target.open() as rota:
+            yield from examine_remote(rota, forgets=forgets, sets_back=sets_back)
+    except StoreError as error:
+        yield problem("server", str(error), "see that the address is right, and that a server and its store run there")
 
 
 def _show(finding: Finding) -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from rota.cli.operations.doctor.finding import Finding, warning
-from rota.cli.operations.doctor.machine_checks import is_loopback_name
 from rota.engine.access.keys.dev_key import has_ended, is_dev_key
 from rota.engine.access.keys.named_keys import list_keys
+from rota.engine.doctor.finding import Finding, warning
+from rota.engine.doctor.machine_checks import is_loopback_name
 from rota.engine.engine import Engine
 from rota.settings import Settings
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from rota.cli.operations.doctor.finding import Finding, ok, problem, warning
-from rota.cli.show import span
 from rota.clock import SystemClock
+from rota.engine.doctor.finding import Finding, ok, problem, warning
 from rota.engine.engine import Engine
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.housekeeping.write_probe import keeps_a_value
 from rota.errors import InvalidInput, StoreError
 from rota.model.job import JobState
 from rota.model.node import NodeType
+from rota.model.triggers.durations import duration_words
 
 MOST_SKEW_MS = 1_000
 _LOST_LIMIT = 1_000
@@ -44,7 +44,7 @@ def _clock(rota: Engine) -> Finding:
     if abs(skew_ms) <= MOST_SKEW_MS:
         return ok("clock", "this machine's clock agrees with the store's")
     ahead = "ahead of" if skew_ms < 0 else "behind"
-    message = f"this machine's clock is {span(abs(skew_ms))} {ahead} the store's"
+    message = f"this machine's clock is {_span(abs(skew_ms))} {ahead} the store's"
     return warning("clock", f"{message}; nodes follow the store's", "let NTP set both clocks")
 
 
@@ -53,7 +53,7 @@ def _nodes(rota: Engine) -> Iterator[Finding]:
     found = rota.store.list_nodes(since=0)
     dead = [node for node in found if not node.is_alive(now)]
     for node in dead:
-        message = f"node {node.uuid} ({node.host}:{node.pid}) was last heard of {span(now - node.last_ping)} ago"
+        message = f"node {node.uuid} ({node.host}:{node.pid}) was last heard of {_span(now - node.last_ping)} ago"
         yield warning("nodes", message, "find out why it died; others take over its jobs, and it is forgotten soon")
     if len(found) > len(dead):
         yield ok("nodes", f"alive: {len(found) - len(dead)}")
@@ -99,3 +99,8 @@ def _count_lost(rota: Engine, node_type: NodeType, now: int) -> int:
 def _has_worker(rota: Engine, node_type: NodeType, now: int) -> bool:
     nodes = rota.store.list_nodes(since=0)
     return any(node.node_type == node_type.uuid and node.slots > 0 and node.is_alive(now) for node in nodes)
+
+
+def _span(ms: int) -> str:
+    """To the second; less than that in full."""
+    return duration_words(ms // 1_000 * 1_000 or ms)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from rota.cli.operations.doctor.finding import Finding, ok, problem
-from rota.cli.show import moment_in
+from rota.engine.doctor.finding import Finding, ok, problem
 from rota.engine.engine import Engine
 from rota.model.schedules.ticking import is_ahead
+from rota.model.triggers.zones.moments import moment
 from rota.store.contract.schedules import ScheduleEntry
 
 _PAGE = 500
@@ -22,7 +22,7 @@ def check_schedules(rota: Engine, *, sets_back: bool) -> Iterator[Finding]:
             rota.schedules.set_back(entry.schedule.uuid)
             yield ok("schedules", f"{name} was in the future and goes on from now")
         elif found <= _MOST_NAMED:
-            until = moment_in(entry.state.nominal, zone) or "for ever"
+            until = "for ever" if entry.state.nominal is None else moment(entry.state.nominal, zone)
             told = f"a clock that was ahead has decided about {name}, which waits until {until}"
             yield problem("schedules", told, f"rota schedule resume {name!r}, or all of them: rota doctor --set-back")
     if found > _MOST_NAMED and not sets_back:

@@ -1,1 +1,0 @@
-"""`rota doctor`: what it checks, one file per kind of thing."""

@@ -1,0 +1,119 @@
+"""What is said about a scheduler, and about each of its jobs."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from rota.errors import InvalidInput
+from rota.model.schedules.request import CatchUpRequest
+from rota.moving.apscheduler.executors.pool import ThreadPoolExecutor
+from rota.moving.apscheduler.jobstores.base import JobStore
+from rota.moving.apscheduler.jobstores.memory import MemoryJobStore
+from rota.moving.apscheduler.triggers.base import Trigger, date_field
+from rota.moving.apscheduler.triggers.cron import CronTrigger
+from rota.moving.apscheduler.triggers.date import DateTrigger
+from rota.moving.apscheduler.triggers.interval import IntervalTrigger
+from rota.moving.common.refusing import Options
+from rota.moving.common.stores import store_url
+from rota.sdk.tasks.options import read_zone
+from rota.settings.machine_zone import machine_zone
+
+_SCHEDULER = Options(
+    of="the scheduler",
+    carried=("jobstores", "executors", "job_defaults", "timezone"),
+    harmless=("daemon", "jobstore_retry_interval"),
+    instead={"event_loop": "start it on the loop"},
+)
+_DEFAULTS = Options(of="job_defaults", carried=("coalesce", "max_instances", "misfire_grace_time"))
+_TRIGGERS: dict[str, type[Trigger]] = {"cron": CronTrigger, "interval": IntervalTrigger, "date": DateTrigger}
+
+
+class SchedulerOptions(Struct, frozen=True, kw_only=True):
+    """Of one scheduler."""
+
+    url: str
+    threads: int
+    zone: str
+    defaults: dict[str, Any]
+
+
+def read_options(given: Mapping[str, Any]) -> SchedulerOptions:
+    _SCHEDULER.check(given)
+    defaults = dict(given.get("job_defaults") or {})
+    _DEFAULTS.check(defaults)
+    zone = given.get("timezone")
+    return SchedulerOptions(
+        url=_url(given.get("jobstores") or {}),
+        threads=_threads(given.get("executors") or {}),
+        zone=machine_zone() if zone is None else read_zone("timezone", zone),
+        defaults=defaults,
+    )
+
+
+def _url(stores: Mapping[str, Any]) -> str:
+    for name in stores:
+        if name != "default":
+            raise InvalidInput("jobstores", f"{name!r}: a scheduler has one store, 'default'; make another scheduler")
+    found = stores.get("default", MemoryJobStore())
+    if isinstance(found, Mapping):
+        found = MemoryJobStore() if found.get("type") == "memory" else found.get("url")
+    return found.url if isinstance(found, JobStore) else store_url("jobstores", found) or ""
+
+
+def _threads(executors: Mapping[str, Any]) -> int:
+    found = executors.get("default", ThreadPoolExecutor())
+    if isinstance(found, Mapping) and found.get("type", "threadpool") == "threadpool":
+        found = ThreadPoolExecutor(int(found.get("max_workers", 10)))
+    if set(executors) - {"default"} or not isinstance(found, ThreadPoolExecutor):
+        raise InvalidInput("executors", "is carried with one pool of threads, 'default'; leave the others out")
+    return found.max_workers
+
+
+def trigger_of(trigger: Trigger | str | None, given: Mapping[str, Any]) -> Trigger:
+    """The trigger itself, or one by its name and fields; without any, once and now."""
+    if isinstance(trigger, Trigger):
+        for name in given:
+            raise InvalidInput(name, "belongs into the trigger that was given")
+        return trigger
+    kind = _TRIGGERS.get("date" if trigger is None else trigger)
+    if kind is None:
+        known = ", ".join(_TRIGGERS)
+        raise InvalidInput("trigger", f"{trigger!r:.100} is not carried by Rota; known are {known}, and their classes")
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise InvalidInput("trigger", f"{trigger or 'date'}: {error}") from None
+
+
+class JobOptions(Struct, frozen=True, kw_only=True):
+    """Of one job."""
+
+    coalesce: bool = True
+    max_instances: int = 1
+    misfire_grace_time: float | UnsetType | None = UNSET
+    next_run_time: datetime | UnsetType | None = UNSET
+
+    def fields(self) -> dict[str, object]:
+        """Of a request for a schedule."""
+        if self.max_instances != 1:
+            raise InvalidInput(
+                "max_instances", f"{self.max_instances} is not carried by Rota; leave it out: one runs at a time"
+            )
+        return {"overlap": "skip", "catch_up": self._catch_up(), "paused": self.next_run_time is None}
+
+    def _catch_up(self) -> CatchUpRequest:
+        mode = "last" if self.coalesce else "all"
+        if self.misfire_grace_time is UNSET:
+            return CatchUpRequest(mode=mode)
+        window = "none" if self.misfire_grace_time is None else round(self.misfire_grace_time * 1000)
+        return CatchUpRequest(mode=mode, window=window)
+
+    def first_run(self, trigger: Trigger) -> dict[str, object]:
+        """When `next_run_time` names the first run."""
+        if not isinstance(self.next_run_time, datetime):
+            return {}
+        if not isinstance(trigger, IntervalTrigger):
+            raise InvalidInput("next_run_time", "is carried for intervals only; give the trigger another start")
+        return {"start": date_field("next_run_time", self.next_run_time)}

@@ -1,0 +1,1 @@
+"""The schedulers: in a thread, in this thread, on a loop."""

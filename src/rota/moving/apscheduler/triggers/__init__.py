@@ -1,0 +1,1 @@
+"""When jobs run: by the clock, every so often, once."""

@@ -1,0 +1,53 @@
+"""The examination of an installation."""
+
+from contextlib import closing
+
+from msgspec import Struct
+
+from rota.engine.access.keys.access import Scope
+from rota.engine.doctor.examine import examine
+from rota.engine.doctor.finding import Finding, Level
+from rota.engine.doctor.machine_checks import check_machine
+from rota.engine.engine import Engine
+from rota.server.api import Api
+from rota.server.operations import Call, Routes
+from rota.store.open import open_store
+
+routes = Routes("doctor")
+
+
+class Repairs(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to mend on the way."""
+
+    forget_unreadable: bool = False
+    """Delete jobs, schedules, configurations and events that cannot be read."""
+    set_back: bool = False
+    """Let schedules that a wrong clock sent into the future go on from now."""
+
+
+class Examination(Struct, frozen=True):
+    """What was found, and what to do about it."""
+
+    healthy: bool
+    findings: list[Finding]
+
+
+@routes.get("/api/doctor", needs=Scope.AUDIT_READ, answer=Examination)
+def examine_installation(api: Api, call: Call[None, None]) -> Examination:
+    """Look for problems of the server's machine, the store and what is in it."""
+    return _examined(api, Repairs())
+
+
+@routes.post("/api/doctor", needs=Scope.TYPES_WRITE, body=Repairs, answer=Examination)
+def repair_installation(api: Api, call: Call[Repairs, None]) -> Examination:
+    """The same, and mend what is asked for."""
+    return _examined(api, call.body)
+
+
+def _examined(api: Api, repairs: Repairs) -> Examination:
+    """By a handle of its own on the store: one that has been open for long remembers records that were mended since."""
+    found = list(check_machine(api.settings))
+    with closing(open_store(api.engine.store.url)) as store:
+        rota = Engine.open(store, event_types=api.engine.event_types)
+        found += examine(rota, api.settings, forgets=repairs.forget_unreadable, sets_back=repairs.set_back)
+    return Examination(all(one.level is not Level.PROBLEM for one in found), found)
