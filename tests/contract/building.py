@@ -48,6 +48,7 @@ def spec(
     run_at: int | None = None,
     unique_key: str | None = None,
     lock_key: str | None = None,
+    rate_key: str | None = None,
     cause: Cause | None = None,
     series: tuple[str, ...] = (),
 ) -> JobSpec:
@@ -62,6 +63,7 @@ def spec(
         run_at=run_at,
         unique_key=unique_key,
         lock_key=lock_key,
+        rate_key=rate_key,
         cause=cause,
         series=series,
     )

@@ -10,6 +10,7 @@ from rota.engine.schedules.backfill import BackfillPlan
 from rota.model.job import Cause, Job, JobSpec, JobState, PastAttempt
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import Node, NodeType
+from rota.model.rate import Rate
 from rota.model.runs.log import LogEntry
 from rota.model.runs.progress import Progress
 from rota.model.runs.retry import RetryPolicy
@@ -124,6 +125,8 @@ def test_a_job_type() -> None:
         timeout_ms=5,
         retry=RETRY,
         on_node_death=OnNodeDeath.FAIL,
+        rate=Rate(10, 60_000),
+        rate_key="{host}",
         managed_by="file",
     )
 
@@ -137,6 +140,8 @@ def test_a_job_type() -> None:
         "timeout": 5,
         "retries": RETRIES,
         "on_node_death": "fail",
+        "rate": "10/m",
+        "rate_key": "{host}",
         "managed_by": "file",
     }
     for unique, word in ((Unique.NONE, False), (Unique.WHILE_RUNNING, True)):

@@ -11,6 +11,7 @@ import pytest
 from rota.errors import InvalidInput
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import NodeType
+from rota.model.rate import Rate
 from rota.model.runs.retry import RetryPolicy
 from rota.settings import Settings, load_settings
 
@@ -387,6 +388,8 @@ def test_definitions_become_values_of_the_model(tmp_path: Path) -> None:
             unique: while_pending
             retries: {{attempts: 3, delay_ms: 10, factor: 3, max_delay_ms: 100, jitter: 0}}
             on_node_death: fail
+            rate: 10/m
+            rate_key: "{{host}}"
         """,
     )
 
@@ -402,6 +405,8 @@ def test_definitions_become_values_of_the_model(tmp_path: Path) -> None:
             unique=Unique.WHILE_PENDING,
             retry=RetryPolicy(attempts=3, delay_ms=10, factor=3.0, max_delay_ms=100, jitter=0.0),
             on_node_death=OnNodeDeath.FAIL,
+            rate=Rate(10, 60_000),
+            rate_key="{host}",
             managed_by="file",
         ),
     )

@@ -71,6 +71,8 @@ class JobSpec(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """While a live job has this key in this queue, another one with the key is not accepted."""
     lock_key: str | None = None
     """At most one job with this key runs at a time in this queue; the others wait in order."""
+    rate_key: str | None = None
+    """No more jobs with this key start within a period in this queue than it says itself; the others wait in order."""
     timeout_ms: int | None = None
     """Overrides the job type's."""
     retry: RetryPolicy | None = None

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from rota.errors import InvalidInput
 from rota.model.limits import check_name, check_payload
+from rota.model.rate import Rate, check_key_template, rate_key
 from rota.model.runs.retry import RetryPolicy
 from rota.model.triggers.durations import check_duration
 
@@ -44,6 +45,11 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
     timeout_ms: int | None = None
     retry: RetryPolicy = RetryPolicy()
     on_node_death: OnNodeDeath = OnNodeDeath.REQUEUE
+    rate: Rate | None = None
+    """How many of its jobs may start within a period, in the whole network; the others wait in order."""
+    rate_key: str = ""
+    """What its rate is for, with arguments in braces: `{customer}` has a rate for each customer. Job types with the
+    same key and the same rate share it. Without it, the rate is for all jobs of the type."""
     managed_by: str = ""
     """`file` when it is defined in a configuration file, which then owns it."""
     series: tuple[str, ...] = ()
@@ -65,12 +71,24 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
         if self.timeout_ms is not None:
             check_duration("timeout", self.timeout_ms, 1, MAX_TIMEOUT_MS)
         self.retry.check("retry")
+        self._check_rate()
+
+    def _check_rate(self) -> None:
+        check_key_template("rate_key", self.rate_key)
+        if self.rate is not None:
+            self.rate.check("rate")
+        elif self.rate_key:
+            raise InvalidInput("rate_key", "says what a rate is for; give rate too, such as 10/m")
 
     def unique_key_for(self, arguments: dict[str, object]) -> str | None:
         """The key that admits one live job at a time, if this type has such a rule."""
         if self.unique is not Unique.WHILE_PENDING:
             return None
         return f"{self.uuid}:{msgspec.json.encode(arguments, order='sorted').decode()}"
+
+    def rate_key_for(self, arguments: dict[str, object]) -> str | None:
+        """The key by which starts are counted, if this type has a rate."""
+        return rate_key(self.rate, self.rate_key or self.uuid, arguments) if self.rate else None
 
     def keeps_log(self, ended_at: int | None, now: int) -> bool:
         """Whether the log of a job that ended then, or has not ended, is still kept."""

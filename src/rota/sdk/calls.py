@@ -53,10 +53,16 @@ def create_job_type(
     timeout: int | str | None = None,
     retries: Mapping[str, int | float] | None = None,
     on_node_death: str | None = None,
+    rate: str | None = None,
+    rate_key: str | None = None,
 ) -> Call[str]:
     """Create a job type; gives its uuid."""
     fields = {"name": name, "executor": executor, "metadata": metadata or {}, "unique": unique, "node_type": node_type}
-    body = fields | {"timeout": timeout} | present({"retries": retries, "on_node_death": on_node_death})
+    body = (
+        fields
+        | {"timeout": timeout}
+        | present({"retries": retries, "on_node_death": on_node_death, "rate": rate, "rate_key": rate_key})
+    )
     return Call(method="POST", path=path_to("job_types"), answer=str, within="uuid", body=body)
 
 

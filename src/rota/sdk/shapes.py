@@ -40,6 +40,8 @@ class JobType(Struct, frozen=True, kw_only=True):
     timeout: int | None = None
     retries: dict[str, int | float] | None = None
     on_node_death: str | None = None
+    rate: str | None = None
+    rate_key: str | None = None
     managed_by: str | None = None
 
 

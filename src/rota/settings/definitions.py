@@ -10,6 +10,7 @@ from rota.model.ids import check_id
 from rota.model.job_type import MAX_TIMEOUT_MS, JobType, OnNodeDeath, Unique
 from rota.model.limits import check_payload
 from rota.model.node import MAX_THREADS, NodeType
+from rota.model.rate import check_key_template, parse_rate
 from rota.model.runs.retry import MAX_ATTEMPTS, MAX_DELAY_MS
 from rota.settings import values
 from rota.settings.definition_ids import definition_uuid
@@ -41,6 +42,12 @@ def _on_node_death(where: str, value: object) -> OnNodeDeath:
     return OnNodeDeath(values.one_of(OnNodeDeath)(where, value))
 
 
+def _rate_key(where: str, value: object) -> str:
+    found = values.text(where, value)
+    check_key_template(where, found)
+    return found
+
+
 class _Shape(Struct, frozen=True):
     """The keys that a mapping may have. A check that is itself a shape is for a mapping within."""
 
@@ -69,6 +76,8 @@ _JOB_TYPE = _Shape(
         "unique": _unique,
         "retries": _RETRIES,
         "on_node_death": _on_node_death,
+        "rate": parse_rate,
+        "rate_key": _rate_key,
     },
     ("name", "executor"),
 )

@@ -10,6 +10,7 @@ from msgspec import Struct
 from rota.model.access.masking import mask_metadata
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import NodeType
+from rota.model.rate import Rate, parse_rate
 from rota.model.runs.retry import RetryPolicy
 from rota.shapes.codec import As, Codec, or_null
 
@@ -38,6 +39,10 @@ class JobTypeShape(Struct, frozen=True, kw_only=True):
     timeout: int | None
     retries: RetryShape
     on_node_death: OnNodeDeath
+    rate: str | None
+    """How many of its jobs may start within a period: `10/m`."""
+    rate_key: str | None
+    """What the rate is for, with arguments in braces."""
     managed_by: str | None
 
 
@@ -63,6 +68,14 @@ def _unique_of(shape: bool | UniqueWord) -> Unique:
     return Unique(shape)
 
 
+def _rate_shape(rate: Rate | None) -> str | None:
+    return None if rate is None else rate.text
+
+
+def _rate_of(shape: str | None) -> Rate | None:
+    return None if shape is None else parse_rate("rate", shape)
+
+
 _RETRY = Codec(RetryPolicy, RetryShape)
 RETRIES = As("retry", _RETRY.shape, _RETRY.value)
 """How a retry policy is told in whatever has one."""
@@ -73,6 +86,8 @@ _JOB_TYPE = Codec(
     unique=As("unique", _unique_shape, _unique_of),
     timeout=As("timeout_ms"),
     retries=RETRIES,
+    rate=As("rate", _rate_shape, _rate_of),
+    rate_key=or_null("rate_key"),
     managed_by=or_null("managed_by"),
 )
 

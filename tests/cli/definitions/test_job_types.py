@@ -33,6 +33,7 @@ def test_a_function_is_run_by_python() -> None:
 def test_every_rule_of_a_job_type_can_be_given() -> None:
     done("node-type", "create", "fast", "--threads", "4")
     rules = ["--node-type", "fast", "--timeout", "1.5m", "--unique", "while_pending", "--attempts", "3"]
+    rules += ["--rate", "100/90s", "--rate-key", "mail:{host}"]
 
     done("job-type", "create", "a", *rules, "--retry-delay", "2s", "--on-node-death", "fail", "--", "true")
 
@@ -42,6 +43,8 @@ def test_every_rule_of_a_job_type_can_be_given() -> None:
     assert shown["unique"] == "while_pending"
     assert (shown["retries"]["attempts"], shown["retries"]["delay_ms"]) == (3, 2_000)
     assert shown["on_node_death"] == "fail"
+    assert (shown["rate"], shown["rate_key"]) == ("100/90s", "mail:{host}")
+    assert "100/90s for mail:{host}" in done("job-type", "show", "a").stdout
 
 
 def test_replacing_a_job_type_keeps_its_uuid() -> None:
@@ -57,6 +60,8 @@ def test_replacing_a_job_type_keeps_its_uuid() -> None:
     ("words", "said"),
     [
         (["a"], "say what to run"),
+        (["a", "--rate", "fast", "--", "true"], "such as 10/m"),
+        (["a", "--rate-key", "{host}", "--", "true"], "give rate too"),
         (["a", "--command", "x", "--function", "m:f"], "one of"),
         (["a", "--executor", "pyton", "--metadata", "{}"], "did you mean 'python'?"),
         (["a", "--executor", "python", "--command", "x"], "takes no command"),

@@ -15,11 +15,13 @@ from rota.model.events.event import shown_time
 from rota.model.job import Claim
 from rota.model.job_type import Unique
 from rota.model.node import Node
+from rota.model.rate import Rate
 from rota.model.runs.outcome import failed
 from rota.model.runs.retry import RetryPolicy
 from rota.model.runs.settlement import settle
 from rota.model.schedules.schedule import Overlap
 from rota.model.why.answer import Answer, Code
+from rota.model.why.words import until
 from rota.store import Store
 from tests.contract.building import beat, new_node
 from tests.engine.events.installation import needs
@@ -185,6 +187,26 @@ def test_a_job_that_waits_for_another_one_of_its_type_names_it(installation: Why
     installation.claim()
     last = installation.engine.why.job(third).lead
     assert (last.code, last.job, last.ahead) == (Code.LOCK_HELD, holder, 1)
+
+
+@situation(28, Code.RATE_LIMITED)
+def test_a_job_whose_rate_is_used_up_says_until_when(installation: WhyInstallation) -> None:
+    installation.define("mail", rate=Rate(1, MINUTE))
+    installation.define("sms", rate=Rate(1, MINUTE), rate_key="{host}")
+    installation.show_node(slots=9)
+    _, job, last = (installation.enqueue("mail") for _ in range(3))
+    _, other = (installation.enqueue("sms", {"host": "acme"}) for _ in range(2))
+    installation.claim()
+
+    found = installation.engine.why.job(job)
+
+    assert codes(found) == [Code.RATE_LIMITED]
+    assert found.lead.until == START + MINUTE
+    assert found.lead.sentence == (
+        f"It waits {until(START + MINUTE, START, 'UTC')}: at most 1 within 1 minute may start of 'mail'."
+    )
+    assert installation.engine.why.job(last).lead.sentence.endswith(" of 'mail', and 1 other waits before it.")
+    assert installation.engine.why.job(other).lead.sentence.endswith(" of 'sms' for 'acme'.")
 
 
 @situation(9, Code.PREVIOUS_RUNNING)

@@ -34,6 +34,12 @@ app = Rota("sqlite://:memory:")
         ({"cron": "0 2 * * *", "every": 5}, "cron: give exactly one of"),
         ({"tz": "Europe/Berlin"}, "tz: is the zone of a cron line"),
         ({"every": timedelta(0)}, "every: must be seconds"),
+        ({"rate": 10}, "rate: must be a number of starts and a period, such as 10/m"),
+        ({"rate": "10/500ms"}, "rate: must have a period of whole seconds"),
+        ({"rate": "0/m"}, "rate: must allow 1 to 1000000 starts"),
+        ({"rate_key": "{day}"}, "rate_key: says what a rate is for; give rate too"),
+        ({"rate": "10/m", "rate_key": "{city}"}, "rate_key: names the argument 'city', which"),
+        ({"rate": "10/m", "rate_key": "{day"}, "rate_key: has a brace that names no argument"),
     ],
 )
 def test_options_that_cannot_be_meant_are_refused(options: dict[str, Any], message: str) -> None:

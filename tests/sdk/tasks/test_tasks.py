@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -224,3 +226,38 @@ def test_of_many_calls_none_is_made_if_one_is_bad(app: Rota, bad: tuple[object, 
 def count_jobs(app: Rota) -> int:
     engine = app.engine
     return sum(engine.store.count_jobs(engine.definitions.node_type("default").uuid).values())
+
+
+@contextmanager
+def running_worker(app: Rota) -> Iterator[None]:
+    worker = threading.Thread(target=app.run_worker)
+    worker.start()
+    try:
+        yield
+    finally:
+        app.stop_worker()
+        worker.join()
+
+
+@ON_EACH_KIND
+def test_a_task_starts_no_more_often_than_its_rate_says(app: Rota) -> None:
+    double = app.task(rate="1/s")(functions.add)
+    handles = [double.enqueue(number) for number in range(3)]
+
+    with running_worker(app):
+        assert [handle.get(timeout=60) for handle in handles] == [1, 2, 3]
+
+    first, *_, last = (handle.job for handle in handles)
+    # The first was taken after it was enqueued, the last two seconds later; clocks may differ a little.
+    assert (last.started_at or 0) - first.spec.enqueued_at >= 1_900
+
+
+@ON_EACH_KIND
+def test_a_rate_can_be_for_each_value_of_an_argument(app: Rota) -> None:
+    add = app.task(rate="1/h", rate_key="{a}")(functions.add)
+    first, second, other = add.enqueue(1), add.enqueue(1, b=5), add.enqueue(2)
+
+    with running_worker(app):
+        assert [first.get(timeout=60), other.get(timeout=60)] == [2, 3]
+
+    assert second.status == "queued"

@@ -270,6 +270,8 @@ JOB_TYPE: dict[str, object] = {
     "timeout": 5_000,
     "retries": {"attempts": 4, "delay_ms": 50, "factor": 1.5, "max_delay_ms": 500, "jitter": 0.25},
     "on_node_death": "fail",
+    "rate": "10/m",
+    "rate_key": "{host}",
 }
 JOB_TYPE_CHANGES: list[tuple[str, object, dict[str, object]]] = [
     ("name", "new", {".name": "new"}),
@@ -287,6 +289,9 @@ JOB_TYPE_CHANGES: list[tuple[str, object, dict[str, object]]] = [
     ("retries", {"jitter": 0}, {".retry.jitter": 0}),
     ("retries", {}, {}),
     ("on_node_death", "requeue", {".on_node_death": "requeue"}),
+    ("rate", "5/90s", {".rate.limit": 5, ".rate.period_ms": 90_000}),
+    ("rate_key", "{customer}", {".rate_key": "{customer}"}),
+    ("rate_key", None, {".rate_key": ""}),
 ]
 
 

@@ -14,6 +14,7 @@ from rota.engine.engine import Engine
 from rota.errors import InvalidInput
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
+from rota.model.rate import parse_rate
 from rota.model.runs.retry import RetryPolicy
 from rota.shapes.definitions import JobTypeShape, job_type_shape
 
@@ -38,6 +39,8 @@ def job_type() -> None:
 @click.option("--attempts", type=int, default=1, show_default=True, help="Attempts in all, the first one included.")
 @click.option("--retry-delay", metavar="DURATION", callback=parameters.duration, help="Wait before the second attempt.")
 @click.option("--on-node-death", type=click.Choice([one.value for one in OnNodeDeath]), default="requeue")
+@click.option("--rate", metavar="N/PERIOD", help="So many starts within a period at most: 10/m, 100/90s.")
+@click.option("--rate-key", metavar="TEXT", default="", help="What the rate is for: {customer} is each customer.")
 @click.option("--replace", is_flag=True, help="Change the job type if it exists.")
 @takes_target
 def create(
@@ -55,6 +58,8 @@ def create(
     attempts: int,
     retry_delay: int | None,
     on_node_death: str,
+    rate: str | None,
+    rate_key: str,
     replace: bool,
 ) -> None:
     """Define what jobs of type NAME run.
@@ -79,6 +84,8 @@ def create(
             timeout_ms=timeout,
             retry=retry,
             on_node_death=OnNodeDeath(on_node_death),
+            rate=parse_rate("rate", rate) if rate is not None else None,
+            rate_key=rate_key,
         )
         kept = _define(rota, made, replace=replace)
     answer(job_type_shape(kept), as_json=target.as_json, show=lambda: click.echo(kept.uuid))
@@ -150,9 +157,16 @@ def _show_one(one: JobType) -> None:
             ("unique", one.unique.value),
             ("attempts", one.retry.attempts),
             ("on node death", one.on_node_death.value),
+            ("rate", _rate_words(one)),
             ("owned by", one.managed_by or None),
         ]
     )
+
+
+def _rate_words(one: JobType) -> str | None:
+    if one.rate is None:
+        return None
+    return f"{one.rate.text} for {one.rate_key}" if one.rate_key else one.rate.text
 
 
 @job_type.command()

@@ -176,9 +176,9 @@ def _entry(key: str, one: Verdict, now: int) -> tuple[Value, ...]:
     spec = one.spec
     if spec is None:
         return one.entry, "", dead_letter(key, one.entry, one.reason, now), "", "", *_record(one, now)
-    has_mark = spec.lock_key is not None or spec.unique_key is not None or spec.series
-    mark = encode(Mark(_RANK_HERE, lock=spec.lock_key, unique=spec.unique_key)) if has_mark else b""
-    return one.entry, spec.id, encode(spec), mark, spec.unique_key or "", "", "", ""
+    mark = Mark(_RANK_HERE, lock=spec.lock_key, unique=spec.unique_key, rate=spec.rate_key)
+    has_mark = spec.series or mark != Mark(_RANK_HERE)
+    return one.entry, spec.id, encode(spec), encode(mark) if has_mark else b"", spec.unique_key or "", "", "", ""
 
 
 def _record(one: Verdict, now: int) -> tuple[Value, Value, Value]:

@@ -36,6 +36,7 @@ def make_spec(
         run_at=run_at,
         unique_key=unique_key or job_type.unique_key_for(arguments),
         lock_key=job_type.lock_key or lock_key,
+        rate_key=job_type.rate_key_for(arguments),
         timeout_ms=timeout_ms,
         retry=retry,
         expires_at=expires_at,

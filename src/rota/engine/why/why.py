@@ -55,6 +55,7 @@ class Why:
             node=next((node for node in nodes if node.uuid == job.node), None),
             ahead=wait.ahead if wait else 0,
             lock_holder=wait.lock_holder if wait else None,
+            limited_until=wait.limited_until if wait else None,
             zone=zone,
         )
         return why_job(facts)

@@ -24,6 +24,7 @@ class Code(StrEnum):
     # Jobs.
     BACKING_OFF = "backing_off"
     LOCK_HELD = "lock_held"
+    RATE_LIMITED = "rate_limited"
     AT_CAPACITY = "at_capacity"
     BEHIND = "behind"
     RUNNING = "running"

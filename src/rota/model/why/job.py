@@ -5,6 +5,7 @@ from msgspec import Struct
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
 from rota.model.node import Node
+from rota.model.rate import name_of_key, rate_of_key
 from rota.model.runs.failure import cut, failure_words
 from rota.model.schedules.schedule import LOCK_PREFIX
 from rota.model.triggers.zones.moments import moment
@@ -25,6 +26,8 @@ class JobFacts(Struct, frozen=True, kw_only=True):
     ahead: int = 0
     """Jobs that are given out before it."""
     lock_holder: str | None = None
+    limited_until: int | None = None
+    """If its rate is used up: when the next job with its rate key may start."""
     zone: str = "UTC"
     """In which the sentence tells times."""
 
@@ -122,9 +125,28 @@ def _waits_for_its_time(facts: JobFacts) -> Reason:
 
 def _in_the_way(facts: JobFacts) -> list[Reason]:
     """What keeps a ready job of an open queue from a slot."""
-    held = [_lock_held(facts)] if facts.lock_holder else []
-    behind = [_behind(facts)] if facts.ahead and not held else []
-    return [*held, *why_full(facts.queue), *behind]
+    held = [_lock_held(facts)] if facts.lock_holder and facts.limited_until is None else []
+    limited = [] if facts.limited_until is None else [_rate_limited(facts, facts.limited_until)]
+    behind = [_behind(facts)] if facts.ahead and not held and not limited else []
+    return [*held, *limited, *why_full(facts.queue), *behind]
+
+
+def _rate_limited(facts: JobFacts, at: int) -> Reason:
+    key = facts.job.spec.rate_key or ""
+    told, line = until(at, facts.now, facts.zone), ""
+    if facts.ahead:
+        line = f", and {count_of(facts.ahead, 'other waits', 'others wait')} before it"
+    of = f"{facts.type_name!r}{_sharing(facts, key)}"
+    sentence = f"It waits {told}: at most {rate_of_key(key).words} may start of {of}{line}."
+    return Reason(
+        code=Code.RATE_LIMITED, sentence=sentence, until=at, ahead=facts.ahead or None, job_type=facts.type_name
+    )
+
+
+def _sharing(facts: JobFacts, key: str) -> str:
+    """Whom the rate is for, if not for the job type."""
+    name = name_of_key(key)
+    return "" if name == facts.job.spec.job_type else f" for {cut(name)!r}"
 
 
 def _lock_held(facts: JobFacts) -> Reason:

@@ -34,6 +34,10 @@ class TaskOptions(TypedDict, total=False):
     """How often it runs by itself, instead of `cron`."""
     tz: str | tzinfo
     """The zone of `cron`."""
+    rate: str
+    """How many may start within a period, whatever the worker: `10/m`, `100/90s`."""
+    rate_key: str
+    """What the rate is for: `{customer}` has a rate for each value of that argument; a plain name is shared."""
     process: bool
     """Run it in a process of its own, where it can be killed."""
 

@@ -46,6 +46,9 @@ class Parameters:
         rest = found.pop(self._rest, {}) if self._rest else {}
         return {**found, **rest}
 
+    def takes(self, name: str) -> bool:
+        return name in self._names or self._rest is not None
+
     def first_free(self, given: Mapping[str, object]) -> str | None:
         """The first parameter that is not given yet."""
         return next((name for name in self._positional if name not in given), None)

@@ -12,6 +12,7 @@ from rota.errors import InvalidInput
 from rota.model.job import MAX_PRIORITY
 from rota.model.job_type import JobType, Unique
 from rota.model.limits import check_name, check_range
+from rota.model.rate import Rate, arguments_of_key, parse_rate
 from rota.model.runs.retry import RetryPolicy
 from rota.sdk.tasks.options import (
     TaskOptions,
@@ -41,6 +42,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     timeout_ms: int | None = None
     unique: Unique = Unique.NONE
     priority: int = 0
+    rate: Rate | None = None
+    rate_key: str = ""
     process: bool = False
     cron: str | None = None
     every_ms: int | None = None
@@ -59,6 +62,8 @@ class Plan(Struct, frozen=True, kw_only=True):
             node_type=self.queue,
             timeout_ms=self.timeout_ms,
             retry=self.retry,
+            rate=self.rate,
+            rate_key=self.rate_key,
         )
 
     def schedule(self) -> "ScheduleRequest | None":
@@ -93,11 +98,17 @@ def make_plan(function: Callable[..., object], options: TaskOptions) -> tuple[Pl
         timeout_ms=read_duration("timeout", options["timeout"]) if "timeout" in options else None,
         unique=read_unique("unique", options.get("unique", "none")),
         priority=check_range("priority", options.get("priority", 0), -MAX_PRIORITY, MAX_PRIORITY),
+        rate=parse_rate("rate", options["rate"]) if "rate" in options else None,
+        rate_key=options.get("rate_key", ""),
         process=bool(options.get("process", False)),
         cron=options.get("cron"),
         every_ms=read_duration("every", options["every"]) if "every" in options else None,
         tz=read_zone("tz", options["tz"]) if "tz" in options else None,
     )
+    plan.job_type().check()
+    for argument in arguments_of_key(plan.rate_key):
+        if not parameters.takes(argument):
+            raise InvalidInput("rate_key", f"names the argument {argument!r}, which {name} does not take")
     _check_schedule(plan, parameters)
     return plan, parameters
 

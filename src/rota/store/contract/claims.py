@@ -16,7 +16,8 @@ from rota.model.runs.settlement import Settlement
 MAX_PROMOTED = 1_000
 """Delayed jobs that one claim makes ready at most, so that no single step takes long."""
 MAX_SCANNED = 1_000
-"""Ready jobs that one claim looks at at most, for the same reason: those whose lock is taken are blocked."""
+"""Ready jobs that one claim looks at at most, for the same reason: those whose lock is taken are blocked, those whose
+rate is used up are limited."""
 
 
 class Claims(Struct, frozen=True):
@@ -25,7 +26,8 @@ class Claims(Struct, frozen=True):
     claims: list[Claim]
     """In the order in which they are to run."""
     next_due: int | None = None
-    """When the next delayed job of the queue becomes ready, if one is known; `now` if more may be ready already."""
+    """When the next delayed job of the queue becomes ready, or the next limited one may, if one is known; `now` if more
+    may be ready already."""
     refused: frozenset[str] = frozenset()
     """Ids from `finish_and_claim_jobs` whose settlement was refused, because their token no longer holds the job."""
 
@@ -62,12 +64,19 @@ class ClaimStore(Protocol):
     def claim_jobs(self, queue: str, *, token: str, limit: int, now: int, begin: int | None = None) -> Claims:
         """Hand up to `limit` ready jobs to the node of `token`: pop, token and pulse in one atomic step. Fewer may come
         than there are; only none means that there is none, unless `next_due` is not after `now`: then `MAX_SCANNED`
-        jobs were looked at, all of them waiting for a lock, and the caller asks again at once.
+        jobs were looked at, all of them waiting for a lock or a rate, and the caller asks again at once.
 
         First makes delayed jobs ready whose time has come (up to `MAX_PROMOTED` in one call). Jobs come by rank, then
         id, and each is given to one node only. A job whose lock is taken by a running job is blocked until that lock
         is free, and another is given instead; it keeps its place among those that wait for the lock. A job with a lock
-        is given with a fencing number that is greater than any before in its queue. A paused queue gives nothing,
+        is given with a fencing number that is greater than any before in its queue.
+
+        A job whose rate is used up is limited: no job of its rate key is given until the rate allows it, by the clock
+        of the store, and another is given instead; those that are limited come back in order. Each job that is given
+        counts as a start of its key for the whole period, whatever becomes of it. What waits for a rate costs other
+        claims nothing.
+
+        A paused queue gives nothing,
         and names no time that has passed. When jobs are handed out, the node has a new pulse on the queue; a claim of
         nothing writes nothing.
 

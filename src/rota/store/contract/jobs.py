@@ -60,9 +60,11 @@ class Wait(Struct, frozen=True):
     """What a queued job waits behind."""
 
     ahead: int
-    """Jobs that are given out before it: ready ones, or, if it is blocked, those that wait for the same lock."""
+    """Jobs that are given out before it: ready ones, or those that wait for the same lock or rate."""
     lock_holder: str | None = None
     """The running job that holds its lock."""
+    limited_until: int | None = None
+    """If its rate is used up: when the next job with its rate key may start. Those ahead wait for the same rate."""
 
 
 MOST_AHEAD = 100_000

@@ -31,6 +31,9 @@ class QueueKeys:
         "paused",
         "progress",
         "pulses",
+        "rates",
+        "rates_due",
+        "rates_spent",
         "ready",
         "running",
         "schedule_due",
@@ -56,13 +59,20 @@ class QueueKeys:
         self.delayed = self._base + "delayed"
         """sorted set: id of delayed jobs by due time."""
         self.held = self._base + "held"
-        """sorted set, by name: lock, rank and id of queued jobs that wait for a lock."""
+        """sorted set, by name: lock, rank and id of queued jobs that wait for a lock; the same with a rate key, of
+        those that wait for a rate."""
         self.running = self._base + "running"
         """hash: job id -> token, rank, when it began (0: it waits in its node's buffer)."""
         self.cancelling = self._base + "cancelling"
         """hash: id of running jobs that are to be cancelled -> 1."""
         self.locks = self._base + "locks"
         """hash: lock key -> id of the running job that holds it."""
+        self.rates = self._base + "rates"
+        """hash: rate key -> the starts that count, as groups: an instant and how many, with spaces between them."""
+        self.rates_due = self._base + "rates_due"
+        """sorted set: rate keys for which jobs wait, by when these are looked at again."""
+        self.rates_spent = self._base + "rates_spent"
+        """sorted set: rate keys by when nothing of their starts counts any more."""
         self.unique = self._base + "unique"
         """hash: unique key -> id of the live job that has it."""
         self.ended = self._base + "ended"

@@ -7,6 +7,7 @@ from rota.engine.access.keys.rights import may_define
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
+from rota.model.rate import Rate, parse_rate
 from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.bodies.decoding import check_path_uuid
@@ -29,6 +30,10 @@ class NewJobType(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     timeout: fields.Timeout | None = None
     retries: fields.Retries = fields.Retries()
     on_node_death: OnNodeDeath = OnNodeDeath.REQUEUE
+    rate: str | None = None
+    """How many of its jobs may start within a period: `10/m`, `100/90s`."""
+    rate_key: str | None = None
+    """What the rate is for, with arguments in braces: `{customer}`. Job types with the same key and rate share it."""
 
     def job_type(self, uuid: str) -> JobType:
         return JobType(
@@ -41,6 +46,8 @@ class NewJobType(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             timeout_ms=fields.timeout_ms(self.timeout),
             retry=self.retries.policy(),
             on_node_death=self.on_node_death,
+            rate=_rate(self.rate),
+            rate_key=self.rate_key or "",
         )
 
 
@@ -63,6 +70,8 @@ class JobTypeChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     timeout: fields.Timeout | UnsetType | None = UNSET
     retries: fields.RetriesChange | UnsetType = UNSET
     on_node_death: OnNodeDeath | UnsetType = UNSET
+    rate: str | UnsetType | None = UNSET
+    rate_key: str | UnsetType | None = UNSET
 
 
 class JobTypeQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -128,6 +137,10 @@ def change_job_type(api: Api, call: Call[JobTypeChange, None]) -> JobTypeShape:
     changes = {names.get(key, key): value for key, value in given.items()}
     if call.body.timeout is not UNSET:
         changes["timeout_ms"] = fields.timeout_ms(call.body.timeout)
+    if not isinstance(call.body.rate, UnsetType):
+        changes["rate"] = _rate(call.body.rate)
+    if "rate_key" in changes:
+        changes["rate_key"] = changes["rate_key"] or ""
     if "unique" in changes:
         changes["unique"] = _unique(changes["unique"])
     if isinstance(call.body.retries, fields.RetriesChange):
@@ -145,6 +158,10 @@ def delete_job_type(api: Api, call: Call[None, None]) -> DoneTo:
 
 def _changed(api: Api, job_type: JobType) -> JobTypeShape:
     return job_type_shape(api.engine.definitions.change_job_type(job_type))
+
+
+def _rate(given: str | None) -> Rate | None:
+    return None if given is None else parse_rate("rate", given)
 
 
 def _unique(given: bool | str) -> Unique:

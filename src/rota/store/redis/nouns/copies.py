@@ -117,7 +117,8 @@ def _restored_entry(job: Job) -> tuple[Value, ...]:
     if ending:
         return spec.id, encode(spec), _PLACES[job.state], ending.ended_at, "", encode(ending), ""
     rank = rank_of(spec.priority, job.available_at)
-    mark = Mark(str(rank), job.attempts, job.deaths, spec.lock_key, spec.unique_key, job.token, job.past)
+    keys = spec.lock_key, spec.unique_key
+    mark = Mark(str(rank), job.attempts, job.deaths, *keys, job.token, job.past, spec.rate_key)
     waits = job.state is JobState.DELAYED
     needs_mark = waits or spec.series or mark != Mark(str(rank))
     score = job.available_at if waits else rank

@@ -1,5 +1,5 @@
 -- Jobs in the hands of nodes, their locks, and the pulses of nodes. `:ids` and `:seqs` are JSON arrays. The column `held`
--- says that a job is blocked: it waits for a lock. A `claimed_at` of 0 says that a job waits in its node's buffer.
+-- says that a job is blocked: it waits for a lock; `limited`, that its rate is used up. A `claimed_at` of 0 says that a job waits in its node's buffer.
 
 -- name: promote_due_jobs
 -- Make delayed jobs ready whose time has come.
@@ -8,8 +8,8 @@ UPDATE jobs SET state = 'queued', due = NULL WHERE seq IN (
 
 -- name: claim_candidates
 -- The next ready jobs of a queue, in order.
-SELECT seq, spec, rank, attempts, deaths, lock_key, past FROM jobs
-WHERE queue = :queue AND state = 'queued' AND held = 0 ORDER BY rank, id LIMIT :limit;
+SELECT seq, spec, rank, attempts, deaths, lock_key, rate_key, past FROM jobs
+WHERE queue = :queue AND state = 'queued' AND held = 0 AND limited = 0 ORDER BY rank, id LIMIT :limit;
 
 -- name: claim_jobs
 -- Hand candidates to a node. They begin now, or wait in its buffer: then the time is 0.
@@ -35,6 +35,37 @@ UPDATE jobs SET held = 1 WHERE seq IN (SELECT value FROM json_each(:seqs));
 -- Make the first job ready that waits for a lock.
 UPDATE jobs SET held = 0 WHERE seq = (
   SELECT seq FROM jobs WHERE queue = :queue AND lock_key = :lock_key AND held = 1 ORDER BY rank, id LIMIT 1);
+
+-- name: limit_jobs
+-- Keep jobs back until their rate allows them.
+UPDATE jobs SET limited = 1 WHERE seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: due_rates
+-- Rates whose limited jobs are to be looked at.
+SELECT rate_key, starts FROM rates WHERE queue = :queue AND due <= :now ORDER BY due LIMIT :limit;
+
+-- name: read_starts
+-- What was started under a rate.
+SELECT starts FROM rates WHERE queue = :queue AND rate_key = :rate_key;
+
+-- name: free_limited
+-- Make the first limited jobs of a rate ready.
+UPDATE jobs SET limited = 0 WHERE seq IN (
+  SELECT seq FROM jobs WHERE queue = :queue AND rate_key = :rate_key AND limited = 1 ORDER BY rank, id LIMIT :limit);
+
+-- name: has_limited
+-- Whether jobs wait for a rate.
+SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND rate_key = :rate_key AND limited = 1);
+
+-- name: put_rate
+-- What was started under a rate, and when its limited jobs are looked at again.
+INSERT INTO rates (queue, rate_key, starts, due, forgotten_at) VALUES (:queue, :rate_key, :starts, :due, :forgotten_at)
+ON CONFLICT (queue, rate_key) DO UPDATE SET starts = excluded.starts, due = excluded.due, forgotten_at = excluded.forgotten_at;
+
+-- name: forget_rates
+-- Forget rates of which nothing counts any more and for which nobody waits.
+DELETE FROM rates WHERE queue = :queue AND rate_key IN (
+  SELECT rate_key FROM rates WHERE queue = :queue AND forgotten_at <= :now AND due IS NULL LIMIT :limit);
 
 -- name: next_fence
 -- The last fencing number of a queue, raised by so many. It never falls behind the time, so that it goes on growing in a

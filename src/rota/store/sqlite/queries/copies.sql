@@ -2,8 +2,9 @@
 
 -- name: copy_jobs
 -- Jobs that have not ended.
-SELECT * FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0
+SELECT * FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0 AND limited = 0
 UNION ALL SELECT * FROM jobs WHERE queue = :queue AND held = 1
+UNION ALL SELECT * FROM jobs WHERE queue = :queue AND limited = 1
 UNION ALL SELECT * FROM jobs WHERE queue = :queue AND state = 'delayed'
 UNION ALL SELECT * FROM jobs WHERE queue = :queue AND state = 'running';
 
@@ -29,8 +30,8 @@ SELECT number FROM fences WHERE queue = :queue;
 
 -- name: restore_job
 -- A job as it was elsewhere.
-INSERT INTO jobs (id, queue, state, rank, due, spec, attempts, deaths, lock_key, unique_key, token, ended_at, ending, past)
-VALUES (:id, :queue, :state, :rank, :due, :spec, :attempts, :deaths, :lock_key, :unique_key, :token, :ended_at, :ending, :past)
+INSERT INTO jobs (id, queue, state, rank, due, spec, attempts, deaths, lock_key, unique_key, rate_key, token, ended_at, ending, past)
+VALUES (:id, :queue, :state, :rank, :due, :spec, :attempts, :deaths, :lock_key, :unique_key, :rate_key, :token, :ended_at, :ending, :past)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: restore_count

@@ -1,10 +1,10 @@
 -- Jobs as they are handed in, looked for and changed. `:ids` is a JSON array. The column `held` says
--- that a job is blocked: it waits for a lock.
+-- that a job is blocked: it waits for a lock; `limited`, that its rate is used up.
 
 -- name: enqueue_jobs
 -- Accept a job. A known id and a taken unique key both leave it out.
-INSERT INTO jobs (id, queue, state, rank, due, spec, lock_key, unique_key)
-VALUES (:id, :queue, :state, :rank, :due, :spec, :lock_key, :unique_key)
+INSERT INTO jobs (id, queue, state, rank, due, spec, lock_key, unique_key, rate_key)
+VALUES (:id, :queue, :state, :rank, :due, :spec, :lock_key, :unique_key, :rate_key)
 ON CONFLICT DO NOTHING;
 
 -- name: holder_of_unique_key
@@ -21,24 +21,31 @@ SELECT * FROM jobs WHERE id = :id;
 SELECT id, state FROM jobs WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: read_wait
--- What a queued job waits behind: how many are given out before it, and who holds its lock.
+-- What a queued job waits behind: how many are given out before it, who holds its lock, until when its rate is used up.
 SELECT
-  CASE held WHEN 0
+  CASE WHEN limited = 1
     THEN (SELECT count(*) FROM (
-      SELECT 1 FROM jobs WHERE queue = job.queue AND state = 'queued' AND held = 0 AND (rank, id) < (job.rank, job.id)
+      SELECT 1 FROM jobs
+      WHERE queue = job.queue AND rate_key = job.rate_key AND limited = 1 AND (rank, id) < (job.rank, job.id)
+      LIMIT :most))
+    WHEN held = 0
+    THEN (SELECT count(*) FROM (
+      SELECT 1 FROM jobs
+      WHERE queue = job.queue AND state = 'queued' AND held = 0 AND limited = 0 AND (rank, id) < (job.rank, job.id)
       LIMIT :most))
     ELSE (SELECT count(*) FROM (
       SELECT 1 FROM jobs
       WHERE queue = job.queue AND lock_key = job.lock_key AND held = 1 AND (rank, id) < (job.rank, job.id)
       LIMIT :most))
   END AS ahead,
-  (SELECT id FROM jobs WHERE queue = job.queue AND lock_key = job.lock_key AND state = 'running') AS lock_holder
+  (SELECT id FROM jobs WHERE queue = job.queue AND lock_key = job.lock_key AND state = 'running') AS lock_holder,
+  CASE limited WHEN 1 THEN (SELECT due FROM rates WHERE queue = job.queue AND rate_key = job.rate_key) END AS limited_until
 FROM jobs AS job
 WHERE id = :id AND queue = :queue AND state = 'queued';
 
 -- name: cancel_waiting
 -- End a job that nobody runs.
-UPDATE jobs SET state = 'cancelled', due = NULL, held = 0, ended_at = :now, ending = :ending
+UPDATE jobs SET state = 'cancelled', due = NULL, held = 0, limited = 0, ended_at = :now, ending = :ending
 WHERE id = :id AND state IN ('delayed', 'queued');
 
 -- name: cancel_running
@@ -65,12 +72,16 @@ ORDER BY rank, id LIMIT :limit;
 -- name: page_queued
 -- Ready jobs in the order of their claim.
 SELECT rank AS place, * FROM jobs
-WHERE queue = :queue AND state = 'queued' AND held = 0 AND (rank, id) > (:place, :id) ORDER BY rank, id LIMIT :limit;
+WHERE queue = :queue AND state = 'queued' AND held = 0 AND limited = 0 AND (rank, id) > (:place, :id) ORDER BY rank, id LIMIT :limit;
 
 -- name: page_blocked
--- Jobs that wait for a lock; few enough to be sorted.
-SELECT rank AS place, * FROM jobs
-WHERE queue = :queue AND held = 1 AND (rank, id) > (:place, :id) ORDER BY rank, id LIMIT :limit;
+-- Jobs that wait for a lock, few enough to be sorted, or for a rate.
+SELECT rank AS place, * FROM (
+  SELECT * FROM (
+    SELECT * FROM jobs WHERE queue = :queue AND held = 1 AND (rank, id) > (:place, :id) ORDER BY rank, id LIMIT :limit)
+  UNION ALL SELECT * FROM (
+    SELECT * FROM jobs WHERE queue = :queue AND limited = 1 AND (rank, id) > (:place, :id) ORDER BY rank, id LIMIT :limit))
+ORDER BY rank, id LIMIT :limit;
 
 -- name: page_running
 -- Running jobs by the time at which they began; few enough to be sorted.

@@ -1,19 +1,23 @@
 -- What queues give out, what is in them, what happened in them. The column `held` says that a job is blocked: it waits for
--- a lock.
+-- a lock; `limited`, that its rate is used up.
 
 -- name: next_due
--- When the first delayed job of a queue becomes ready.
-SELECT due FROM jobs WHERE queue = :queue AND state = 'delayed' ORDER BY due LIMIT 1;
+-- When the first delayed job of a queue becomes ready, or the first limited one may.
+SELECT MIN(due) AS due FROM (
+  SELECT MIN(due) AS due FROM jobs WHERE queue = :queue AND state = 'delayed'
+  UNION ALL SELECT MIN(due) FROM rates WHERE queue = :queue AND due IS NOT NULL);
 
 -- name: has_ready_jobs
 -- Whether a claim would find something, now or after making due jobs ready.
-SELECT (EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0)
-     OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'delayed' AND due <= :now))
+SELECT (EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0 AND limited = 0)
+     OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'delayed' AND due <= :now)
+     OR EXISTS (SELECT 1 FROM rates WHERE queue = :queue AND due <= :now))
    AND NOT EXISTS (SELECT 1 FROM paused_queues WHERE queue = :queue);
 
 -- name: has_live_jobs
 -- Whether a queue holds jobs that are not over.
-SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0)
+SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0 AND limited = 0)
+    OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND limited = 1)
     OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND held = 1)
     OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'delayed')
     OR EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND state = 'running');
@@ -36,11 +40,15 @@ SELECT queue FROM paused_queues;
 
 -- name: count_ready
 -- Jobs that a claim could take.
-SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0;
+SELECT COUNT(*) FROM jobs WHERE queue = :queue AND state = 'queued' AND held = 0 AND limited = 0;
 
 -- name: count_blocked
 -- Jobs that wait for a lock.
 SELECT COUNT(*) FROM jobs WHERE queue = :queue AND held = 1;
+
+-- name: count_limited
+-- Jobs whose rate is used up.
+SELECT COUNT(*) FROM jobs WHERE queue = :queue AND limited = 1;
 
 -- name: count_delayed
 -- Jobs that wait for their time.
@@ -73,11 +81,14 @@ WITH RECURSIVE
     SELECT MIN(queue) FROM jobs WHERE ended_at IS NOT NULL
     UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE ended_at IS NOT NULL AND queue > ended.queue) FROM ended WHERE queue IS NOT NULL),
   ready (queue) AS (
-    SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0
-    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0 AND queue > ready.queue) FROM ready WHERE queue IS NOT NULL),
+    SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0 AND limited = 0
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'queued' AND held = 0 AND limited = 0 AND queue > ready.queue) FROM ready WHERE queue IS NOT NULL),
   blocked (queue) AS (
     SELECT MIN(queue) FROM jobs WHERE held = 1
     UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE held = 1 AND queue > blocked.queue) FROM blocked WHERE queue IS NOT NULL),
+  limited (queue) AS (
+    SELECT MIN(queue) FROM jobs WHERE limited = 1
+    UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE limited = 1 AND queue > limited.queue) FROM limited WHERE queue IS NOT NULL),
   delayed (queue) AS (
     SELECT MIN(queue) FROM jobs WHERE state = 'delayed'
     UNION ALL SELECT (SELECT MIN(queue) FROM jobs WHERE state = 'delayed' AND queue > delayed.queue) FROM delayed WHERE queue IS NOT NULL),
@@ -90,7 +101,7 @@ WITH RECURSIVE
 SELECT uuid FROM node_types
 UNION SELECT queue FROM (
   SELECT queue FROM ended UNION SELECT queue FROM ready UNION SELECT queue FROM blocked
-  UNION SELECT queue FROM delayed UNION SELECT queue FROM running UNION SELECT queue FROM counted)
+  UNION SELECT queue FROM limited UNION SELECT queue FROM delayed UNION SELECT queue FROM running UNION SELECT queue FROM counted)
 WHERE queue IS NOT NULL;
 
 -- name: is_queue_used
@@ -111,6 +122,10 @@ DELETE FROM forgotten WHERE queue = :queue;
 -- name: forget_pulses
 -- Forget what nodes said on a queue.
 DELETE FROM pulses WHERE queue = :queue;
+
+-- name: forget_queue_rates
+-- Forget what was started in a queue under rates.
+DELETE FROM rates WHERE queue = :queue;
 
 -- name: forget_fence
 -- Forget the last number that a run under a lock was given.

@@ -39,7 +39,8 @@ class RedisClaims(RedisHolds):
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.pulses, k.paused, k.wake]
         most = min(limit, MOST_PER_CALL)
         node, serial = node_of_token(token), serial_of_token(token)
-        return [*keys, k.floors, k.fence], [now, token, node, serial, most, MAX_PROMOTED, MAX_SCANNED, begin]
+        keys += [k.floors, k.fence, k.rates, k.rates_due, k.rates_spent]
+        return keys, [now, token, node, serial, most, MAX_PROMOTED, MAX_SCANNED, begin]
 
     def _claims(self, queue: str, raw: list[bytes], token: str, begin: int) -> Claims:
         try:

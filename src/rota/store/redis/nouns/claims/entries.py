@@ -15,7 +15,8 @@ def settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:
     if ending:
         return claim.spec.id, claim.token, ending.state, ending.ended_at, encode(ending), ""
     spec = claim.spec
-    mark = Mark(str(one.rank), one.attempts, one.deaths, spec.lock_key, spec.unique_key, claim.token, one.past)
+    keys = spec.lock_key, spec.unique_key
+    mark = Mark(str(one.rank), one.attempts, one.deaths, *keys, claim.token, one.past, spec.rate_key)
     score = one.rank if one.run_at is None else one.run_at
     return spec.id, claim.token, one.state, score, encode(mark), encode(cancelled_ending(one, now))
 

@@ -21,6 +21,7 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     token: str = ""
     """Of the attempt that brought it back, so that repeating that settlement is recognised."""
     past: tuple[PastAttempt, ...] = ()
+    rate: str | None = None
 
 
 decode_mark = msgspec.json.Decoder(Mark).decode
@@ -29,9 +30,10 @@ NO_MARK = Mark("")
 
 def mark_of(spec: JobSpec, rank: int, *, waits: bool) -> bytes:
     """The mark of a new job, or nothing if it needs none."""
-    if not waits and spec.lock_key is None and spec.unique_key is None and not spec.series:
+    has_keys = spec.lock_key is not None or spec.unique_key is not None or spec.rate_key is not None
+    if not waits and not has_keys and not spec.series:
         return b""
-    return encode(Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key))
+    return encode(Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key, rate=spec.rate_key))
 
 
 def whole_rank(rank: bytes) -> int:

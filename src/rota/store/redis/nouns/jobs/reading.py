@@ -36,8 +36,11 @@ class RedisJobReading(RedisQueues):
 
     def read_wait(self, queue: str, job_id: str) -> Wait | None:
         k = self._keys_of(queue)
-        found = self._link.run("read_wait", [k.ready, k.held, k.locks, k.marks], [job_id])
-        return Wait(int(found[0]), found[1].decode() or None) if found else None
+        found = self._link.run("read_wait", [k.ready, k.held, k.locks, k.marks, k.rates_due], [job_id])
+        if not found:
+            return None
+        ahead, lock_holder, limited_until = found
+        return Wait(int(ahead), lock_holder.decode() or None, int(limited_until) if limited_until else None)
 
     def list_jobs(self, query: JobQuery, *, limit: int, cursor: str | None = None) -> JobPage:
         return listing.list_jobs(self, query, limit, cursor)

@@ -3,7 +3,7 @@
 -- KEYS[1]  jobs     hash: job id -> spec
 -- KEYS[2]  ready    sorted set: queued jobs by rank
 -- KEYS[3]  delayed  sorted set: delayed jobs by due time
--- KEYS[4]  held     sorted set: blocked jobs, which wait for a lock
+-- KEYS[4]  held     sorted set: blocked jobs, which wait for a lock, and limited ones, which wait for a rate
 -- KEYS[5]  running  hash: job id -> token, rank, when it began (0: it waits in its node's buffer)
 -- KEYS[6]  locks    hash: lock key -> id of the running job that holds it
 -- KEYS[7]  marks    hash: job id -> mark
@@ -12,6 +12,9 @@
 -- KEYS[10] wake     list: signal for a waiting node
 -- KEYS[11] floors   hash: node -> serial up to which its claims come too late
 -- KEYS[12] fence    string: the last fencing number
+-- KEYS[13] rates    hash: rate key -> starts that count
+-- KEYS[14] rates_due    sorted set: rate keys with limited jobs, by when these are looked at again
+-- KEYS[15] rates_spent  sorted set: rate keys by when nothing of them counts any more
 -- ARGV[1] now       epoch milliseconds
 -- ARGV[2] token     attempt token of this claim, which is also the node's new pulse
 -- ARGV[3] node
@@ -25,16 +28,20 @@
 -- include: although_full
 -- include: records
 -- include: locks
+-- include: rates
 -- include: wake
 -- include: time
 local jobs, ready, delayed, blocked, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local locks, marks, pulses, paused, wake = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local floors, fence = KEYS[11], KEYS[12]
+local rates, rates_due, rates_spent = KEYS[13], KEYS[14], KEYS[15]
 local now, token, node, serial = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local limit, most_due, most_scanned, begin = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 
+local clock = not_ahead(now)
+
 local function promote_due_jobs()
-  local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', not_ahead(now), 'LIMIT', 0, most_due)
+  local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', clock, 'LIMIT', 0, most_due)
   if #due == 0 then return end
   local places = {}
   for n, mark in ipairs(redis.call('HMGET', marks, unpack(due))) do
@@ -72,11 +79,41 @@ local function take(id, rank, mark, lock)
   new_running[#new_running + 1] = token .. ' ' .. rank .. ' ' .. ((#taken <= begin or was_at_a_death(mark)) and now or '0')
 end
 
--- A job whose lock is taken is set aside; whoever frees the lock brings it back.
+-- The rates that this claim comes across: each is read once, and written at the end.
+local counts = {}
+
+local function rate_count(rate_key)
+  if counts[rate_key] == nil then counts[rate_key] = count_of(rates, rate_key, tonumber(clock)) or false end
+  return counts[rate_key]
+end
+
+local function free_due_rates()
+  local room = tonumber(most_due)
+  for _, rate_key in ipairs(redis.call('ZRANGEBYSCORE', rates_due, '-inf', clock, 'LIMIT', 0, most_due)) do
+    local count = room > 0 and rate_count(rate_key)
+    if count then room = room - free_limited(blocked, ready, rate_key, count, room) end
+  end
+end
+
+local function may_start(rate_key)
+  local count = rate_count(rate_key)
+  return not count or start(count, tonumber(clock))
+end
+
+-- A job whose lock is taken is set aside; whoever frees the lock brings it back. So is one whose rate is used up, until the
+-- rate allows it; a lock that it could have had is for the next.
 local function take_or_block(id, rank, mark)
-  local lock = mark and mark_of(mark).lock
+  if not mark then return take(id, rank) end
+  local known = mark_of(mark)
+  local lock = known.lock
   if lock and redis.call('HSETNX', locks, lock, id) == 0 then
     redis.call('ZADD', blocked, 0, blocked_member(lock, rank, id))
+  elseif known.rate and not may_start(known.rate) then
+    redis.call('ZADD', blocked, 0, waiting_member(limited_prefix(known.rate), rank, id))
+    if lock then
+      redis.call('HDEL', locks, lock)
+      free_lock(locks, blocked, ready, lock)
+    end
   else
     take(id, rank, mark, lock)
   end
@@ -88,6 +125,8 @@ local next_due = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or ''
 if redis.call('EXISTS', paused) == 1 then return {next_due} end
 local floor = redis.call('HGET', floors, node)
 if floor and serial <= tonumber(floor) then return {next_due} end
+local first_rate = redis.call('ZRANGE', rates_due, 0, 0, 'WITHSCORES')[2]
+if limit > 0 and first_rate and tonumber(first_rate) <= tonumber(clock) then free_due_rates() end
 
 -- Most jobs have no mark, and often no job of a queue has one.
 local has_marks = redis.call('EXISTS', marks) == 1
@@ -101,6 +140,19 @@ while #taken < limit and scanned < most_scanned do
   for n, id in ipairs(ids) do take_or_block(id, popped[n * 2], found[n]) end
   scanned = scanned + #ids
 end
+
+if next(counts) then
+  local at = tonumber(clock)
+  for rate_key, count in pairs(counts) do
+    if count then put_count(rates, rates_due, rates_spent, blocked, rate_key, count, at) end
+  end
+  forget_rates(rates, rates_due, rates_spent, at, 10)
+  local before = first_rate
+  first_rate = redis.call('ZRANGE', rates_due, 0, 0, 'WITHSCORES')[2]
+  -- A waiting node may have planned to sleep past it.
+  if first_rate and (not before or tonumber(first_rate) < tonumber(before)) then signal(wake) end
+end
+if first_rate and (next_due == '' or tonumber(first_rate) < tonumber(next_due)) then next_due = first_rate end
 
 local answer = {next_due}
 if #taken > 0 then

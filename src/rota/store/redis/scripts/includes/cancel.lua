@@ -1,5 +1,5 @@
 -- Cancel one job of a queue. Returns 'unknown', 'final', 'cancelled', or the token that holds the running job, which is
--- only marked. The caller counts those that were cancelled. Needs records, locks and wake.
+-- only marked. The caller counts those that were cancelled. Needs records, locks, rates and wake.
 local function cancel_waiting(ready, delayed, blocked, locks, unique, marks, ended, cancelled, wake, id, now, ending)
   redis.call('ZREM', ready, id)
   redis.call('ZREM', delayed, id)
@@ -14,6 +14,7 @@ local function cancel_waiting(ready, delayed, blocked, locks, unique, marks, end
     -- It may have been the one that was made ready when the lock became free.
     if free_lock(locks, blocked, ready, mark.lock) then signal(wake) end
   end
+  if mark.rate and mark.rank then redis.call('ZREM', blocked, waiting_member(limited_prefix(mark.rate), mark.rank, id)) end
   -- A mark with a past tells how often the job was tried; it stays as long as the job.
   if not mark.attempts and not mark.deaths then redis.call('HDEL', marks, id) end
 end

@@ -1,27 +1,41 @@
 -- Jobs that wait for a lock. A member of `blocked` is the lock with its length, the rank and the id, so that members of one
 -- lock, and of no other, lie together in the order in which they are to run. Ranks may be negative: shifted by 2^52 and
 -- padded they sort as text, and stay exact. Those of jobs that a dialect adopted may have a part behind the point.
+-- Jobs that wait for a rate are there too, under a prefix that no lock has.
 local SHIFT, PARTS = 4503599627370496, 32768
 
 local function blocked_prefix(lock)
   return #lock .. ':' .. lock
 end
 
-local function blocked_member(lock, rank, id)
+local function waiting_member(prefix, rank, id)
   local whole = math.floor(tonumber(rank))
   local part = tonumber(rank) - whole
   local text = string.format('%020.0f', whole + SHIFT) .. (part > 0 and string.format('.%05.0f', part * PARTS) or '')
-  return blocked_prefix(lock) .. '\0' .. text .. '\0' .. id
+  return prefix .. '\0' .. text .. '\0' .. id
+end
+
+local function blocked_member(lock, rank, id)
+  return waiting_member(blocked_prefix(lock), rank, id)
+end
+
+local function first_waiting(blocked, prefix, most)
+  return redis.call('ZRANGEBYLEX', blocked, '[' .. prefix .. '\0', '(' .. prefix .. '\1', 'LIMIT', 0, most)
+end
+
+-- Make the first jobs ready that wait under a prefix; returns how many there were.
+local function free_first(blocked, ready, prefix, most)
+  local members = first_waiting(blocked, prefix, most)
+  for _, member in ipairs(members) do
+    local whole, part, id = string.match(member, '^.*%z(%d+)%.?(%d*)%z([^%z]*)$')
+    redis.call('ZREM', blocked, member)
+    redis.call('ZADD', ready, whole - SHIFT + (tonumber(part) or 0) / PARTS, id)
+  end
+  return #members
 end
 
 -- Make the first job ready that waits for a lock nobody holds. Returns whether there was one.
 local function free_lock(locks, blocked, ready, lock)
   if redis.call('HEXISTS', locks, lock) == 1 then return false end
-  local prefix = blocked_prefix(lock)
-  local first = redis.call('ZRANGEBYLEX', blocked, '[' .. prefix .. '\0', '(' .. prefix .. '\1', 'LIMIT', 0, 1)[1]
-  if not first then return false end
-  local whole, part, id = string.match(first, '^.*%z(%d+)%.?(%d*)%z([^%z]*)$')
-  redis.call('ZREM', blocked, first)
-  redis.call('ZADD', ready, whole - SHIFT + (tonumber(part) or 0) / PARTS, id)
-  return true
+  return free_first(blocked, ready, blocked_prefix(lock), 1) > 0
 end

@@ -28,6 +28,7 @@
 -- include: although_full
 -- include: records
 -- include: locks
+-- include: rates
 -- include: wake
 -- include: stats
 -- include: cancel

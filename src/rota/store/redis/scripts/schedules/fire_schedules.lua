@@ -41,6 +41,7 @@
 -- include: admit
 -- include: stats
 -- include: locks
+-- include: rates
 -- include: records
 -- include: cancel
 -- include: ends

@@ -8,7 +8,8 @@ from rota.store.records.codec import decode_past
 from rota.store.records.unreadable import UNREADABLE_ERRORS
 from rota.store.sqlite.database.queries import SQL, json_array
 from rota.store.sqlite.nouns.claims import pulses
-from rota.store.sqlite.nouns.claims.locks import block_jobs, fences_of, split_by_lock
+from rota.store.sqlite.nouns.claims.locks import block_jobs, fences_of, free_lock, split_by_lock
+from rota.store.sqlite.nouns.claims.rates import RateRound
 from rota.store.sqlite.nouns.jobs.rows import claim_of, readable_claim
 from rota.store.sqlite.nouns.queues.lookup import is_paused, next_due
 
@@ -23,27 +24,42 @@ def claim(db: sqlite3.Connection, queue: str, *, token: str, limit: int, now: in
         return nothing_but(due, now)
     if pulses.is_late(db, queue, token):
         return Claims([], due)
+    rates = RateRound(db, queue, now)
+    if due is not None and due <= now:
+        rates.free_due()
     claims: list[Claim] = []
     scanned, locks = 0, set[str]()
-    while len(claims) < limit:
-        if scanned >= MAX_SCANNED:
-            due = due if claims else now
-            break
+    while len(claims) < limit and scanned < MAX_SCANNED:
         wanted = min(limit - len(claims), MAX_SCANNED - scanned)
         candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": wanted}).fetchall()
         scanned += len(candidates)
-        free, blocked = split_by_lock(db, queue, candidates, locks)
+        unlocked, blocked = split_by_lock(db, queue, candidates, locks)
+        free, limited = rates.split(unlocked)
         to_begin = max(begin - len(claims), 0)
         at_once, ahead = _split_by_begin(free, to_begin)
         taken = _take(db, queue, at_once, token, now, is_begun=True)
         taken += _take(db, queue, ahead, token, now, is_begun=False)
         claims += sorted(taken, key=_place) if len(at_once) > to_begin else taken
-        if not blocked:
+        if not blocked and not limited:
             break
         block_jobs(db, blocked)
+        _limit_jobs(db, queue, limited, locks)
+    if rates.is_touched:
+        rates.write()
+        due = next_due(db, queue)
     if claims:
         pulses.set_pulse(db, queue, node_of_token(token), token)
-    return Claims(claims, due)
+    return Claims(claims, due if claims or scanned < MAX_SCANNED else now)
+
+
+def _limit_jobs(db: sqlite3.Connection, queue: str, rows: list[sqlite3.Row], locks: set[str]) -> None:
+    """Keep jobs back until their rate allows them. A lock that one of them could have had is for the next."""
+    if not rows:
+        return
+    db.execute(SQL["limit_jobs"], {"seqs": json_array([row["seq"] for row in rows])})
+    for lock_key in {row["lock_key"] for row in rows} - {None}:
+        locks.discard(lock_key)
+        free_lock(db, queue, lock_key)
 
 
 def nothing_but(due: int | None, now: int) -> Claims:

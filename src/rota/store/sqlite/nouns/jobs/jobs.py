@@ -70,7 +70,7 @@ class SqliteJobs(SqliteAwaited):
     def read_wait(self, queue: str, job_id: str) -> Wait | None:
         with self._database.read() as db:
             row = db.execute(SQL["read_wait"], {"queue": queue, "id": job_id, "most": MOST_AHEAD}).fetchone()
-        return Wait(row["ahead"], row["lock_holder"]) if row else None
+        return Wait(row["ahead"], row["lock_holder"], row["limited_until"]) if row else None
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         with self._database.write() as db:

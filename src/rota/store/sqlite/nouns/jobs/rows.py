@@ -19,6 +19,7 @@ def new_row(spec: JobSpec, now: int) -> dict[str, object]:
         "spec": encode(spec),
         "lock_key": spec.lock_key,
         "unique_key": spec.unique_key,
+        "rate_key": spec.rate_key,
     }
 
 
@@ -36,6 +37,7 @@ def restored_row(job: Job) -> dict[str, object]:
         "deaths": job.deaths,
         "lock_key": spec.lock_key,
         "unique_key": spec.unique_key,
+        "rate_key": spec.rate_key,
         "token": job.token,
         "ended_at": job.ended_at,
         "ending": encode(ending) if ending else None,

@@ -21,9 +21,9 @@ def has_ready_jobs(db: sqlite3.Connection, queue: str, now: int) -> bool:
 
 
 def next_due(db: sqlite3.Connection, queue: str) -> int | None:
-    """When its first delayed job becomes ready."""
+    """When its first delayed job becomes ready, or its first limited one may."""
     row = db.execute(SQL["next_due"], {"queue": queue}).fetchone()
-    return int(row["due"]) if row else None
+    return None if row["due"] is None else int(row["due"])
 
 
 def is_paused(db: sqlite3.Connection, queue: str) -> bool:

@@ -15,6 +15,7 @@ _FORGET_QUEUE = (
     "forget_forgotten",
     "forget_pulses",
     "forget_fence",
+    "forget_queue_rates",
     "forget_outbox",
     "resume_queue",
 )
@@ -57,7 +58,7 @@ class SqliteQueues(SqliteNoun):
             held, buffered = db.execute(SQL["count_running"], {"queue": queue}).fetchone()
             return {
                 JobState.DELAYED: count("count_delayed"),
-                JobState.QUEUED: count("count_ready") + count("count_blocked") + buffered,
+                JobState.QUEUED: count("count_ready") + count("count_blocked") + count("count_limited") + buffered,
                 JobState.RUNNING: held - buffered,
                 **count_ended(db, queue),
             }

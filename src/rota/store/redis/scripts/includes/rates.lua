@@ -1,0 +1,69 @@
+-- Rates: of the jobs with the same rate key so many start within a period, the others are limited until it allows them. A rate
+-- key begins with its rate: `10/60000/name` allows 10 within a minute. Starts are groups, oldest first: an instant and how
+-- many; those of more than 64 share groups of a 64th of the period. `rota/model/rate.py` has the same rule in words.
+local EXACT = 64
+
+-- Limited jobs are among the blocked ones, under a name that no lock has.
+local function limited_prefix(rate_key)
+  return 'rate ' .. blocked_prefix(rate_key)
+end
+
+-- What counts of a rate key at an instant; nothing if the key is none that can be read, which limits nobody.
+local function count_of(rates, rate_key, at)
+  local limit, period = string.match(rate_key, '^(%d+)/(%d+)/')
+  if not limit then return nil end
+  local count = {limit = tonumber(limit), period = tonumber(period), used = 0, groups = {}, is_cut = false}
+  for last, number in string.gmatch(redis.call('HGET', rates, rate_key) or '', '(%d+) (%d+)') do
+    last, number = tonumber(last), tonumber(number)
+    if last > at - count.period and last < at + count.period then
+      count.groups[#count.groups + 1] = {last, number}
+      count.used = count.used + number
+    end
+  end
+  return count
+end
+
+-- Count a start, unless the rate is used up; tells whether it is counted.
+local function start(count, at)
+  if count.used >= count.limit then return false end
+  local span = count.limit <= EXACT and 1 or math.max(math.floor(count.period / EXACT), 1)
+  local last, groups = (math.floor(at / span) + 1) * span - 1, count.groups
+  if #groups > 0 and groups[#groups][1] >= last then
+    groups[#groups][2] = groups[#groups][2] + 1
+  else
+    groups[#groups + 1] = {last, 1}
+  end
+  count.used = count.used + 1
+  return true
+end
+
+-- Make the first limited jobs of a rate ready, as many as it allows, at most so many; returns how many.
+local function free_limited(blocked, ready, rate_key, count, most)
+  local wanted = math.min(count.limit - count.used, most)
+  count.is_cut = wanted < count.limit - count.used
+  if wanted < 1 then return 0 end
+  return free_first(blocked, ready, limited_prefix(rate_key), wanted)
+end
+
+-- Keep what counts of a rate, and when its limited jobs are looked at again. Nothing counts from the time in `spent` on.
+local function put_count(rates, rates_due, rates_spent, blocked, rate_key, count, at)
+  local groups, texts = count.groups, {}
+  for n, group in ipairs(groups) do texts[n] = string.format('%.0f %.0f', group[1], group[2]) end
+  redis.call('HSET', rates, rate_key, table.concat(texts, ' '))
+  redis.call('ZADD', rates_spent, (#groups > 0 and groups[#groups][1] or at) + count.period, rate_key)
+  if first_waiting(blocked, limited_prefix(rate_key), 1)[1] then
+    redis.call('ZADD', rates_due, count.is_cut and at or (#groups > 0 and groups[1][1] or at) + count.period, rate_key)
+  else
+    redis.call('ZREM', rates_due, rate_key)
+  end
+end
+
+-- Forget some rates of which nothing counts any more and for which nobody waits.
+local function forget_rates(rates, rates_due, rates_spent, at, most)
+  for _, rate_key in ipairs(redis.call('ZRANGEBYSCORE', rates_spent, '-inf', at, 'LIMIT', 0, most)) do
+    if not redis.call('ZSCORE', rates_due, rate_key) then
+      redis.call('HDEL', rates, rate_key)
+      redis.call('ZREM', rates_spent, rate_key)
+    end
+  end
+end

@@ -1,0 +1,105 @@
+"""Rates: of the jobs with the same rate key so many start within a period, the others are limited until it allows them.
+All of it is part of the transaction that gives jobs out.
+"""
+
+import sqlite3
+
+import msgspec
+
+from rota.model.rate import Rate, Starts, counted, left_of, next_start_at, rate_of_key, with_start
+from rota.store.contract.claims import MAX_PROMOTED
+from rota.store.records.unreadable import UNREADABLE_ERRORS
+from rota.store.sqlite.database.queries import SQL
+
+_FORGOTTEN_AT_A_TIME = 10
+"""Each claim that counts starts forgets so many rates that count nothing any more: more than it can add."""
+_decode_starts = msgspec.json.Decoder(Starts).decode
+
+
+class _Count:
+    """What was started under one rate key."""
+
+    def __init__(self, rate: Rate, starts: Starts) -> None:
+        self.rate = rate
+        self.starts = starts
+        self.is_cut = False
+        """Whether more limited jobs may come back than were brought back at a time."""
+
+    @property
+    def left(self) -> int:
+        return left_of(self.starts, self.rate)
+
+
+class RateRound:
+    """The rates that one claim comes across: each is read once, and written at the end."""
+
+    def __init__(self, db: sqlite3.Connection, queue: str, now: int) -> None:
+        self._db = db
+        self._queue = queue
+        self._now = now
+        self._counts: dict[str, _Count | None] = {}
+
+    @property
+    def is_touched(self) -> bool:
+        return bool(self._counts)
+
+    def free_due(self) -> None:
+        """Make those limited jobs ready that their rates allow now."""
+        room = MAX_PROMOTED
+        due = {"queue": self._queue, "now": self._now, "limit": MAX_PROMOTED}
+        for row in self._db.execute(SQL["due_rates"], due).fetchall():
+            count = self._count(row["rate_key"])
+            if count is None or room < 1:
+                continue
+            wanted = min(count.left, room)
+            freed = {"queue": self._queue, "rate_key": row["rate_key"], "limit": wanted}
+            room -= self._db.execute(SQL["free_limited"], freed).rowcount
+            count.is_cut = wanted < count.left
+
+    def split(self, rows: list[sqlite3.Row]) -> tuple[list[sqlite3.Row], list[sqlite3.Row]]:
+        """Rows of jobs that start now, and of those whose rate is used up."""
+        free: list[sqlite3.Row] = []
+        limited: list[sqlite3.Row] = []
+        for row in rows:
+            rate_key = row["rate_key"]
+            (free if rate_key is None or self._start(rate_key) else limited).append(row)
+        return free, limited
+
+    def write(self) -> None:
+        for rate_key, count in self._counts.items():
+            if count is not None:
+                self._put(rate_key, count)
+        forgotten = {"queue": self._queue, "now": self._now, "limit": _FORGOTTEN_AT_A_TIME + len(self._counts)}
+        self._db.execute(SQL["forget_rates"], forgotten)
+
+    def _start(self, rate_key: str) -> bool:
+        count = self._count(rate_key)
+        if count is None:
+            return True
+        if count.left < 1:
+            return False
+        count.starts = with_start(count.starts, count.rate, self._now)
+        return True
+
+    def _count(self, rate_key: str) -> _Count | None:
+        """None, if the key says nothing that can be read: then it limits nobody."""
+        if rate_key not in self._counts:
+            try:
+                rate = rate_of_key(rate_key)
+                self._counts[rate_key] = _Count(rate, counted(self._read_starts(rate_key), rate, self._now))
+            except UNREADABLE_ERRORS:
+                self._counts[rate_key] = None
+        return self._counts[rate_key]
+
+    def _read_starts(self, rate_key: str) -> Starts:
+        row = self._db.execute(SQL["read_starts"], {"queue": self._queue, "rate_key": rate_key}).fetchone()
+        return _decode_starts(row["starts"]) if row else []
+
+    def _put(self, rate_key: str, count: _Count) -> None:
+        key = {"queue": self._queue, "rate_key": rate_key}
+        due: int | None = None
+        if self._db.execute(SQL["has_limited"], key).fetchone()[0]:
+            due = self._now if count.is_cut else next_start_at(count.starts, count.rate, self._now)
+        forgotten_at = count.starts[-1][0] + count.rate.period_ms if count.starts else self._now
+        starts = msgspec.json.encode(count.starts).decode()
+        self._db.execute(SQL["put_rate"], {**key, "starts": starts, "due": due, "forgotten_at": forgotten_at})

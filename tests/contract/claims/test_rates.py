@@ -1,0 +1,294 @@
+"""Rates: so many jobs with a rate key start within a period in their queue, the others wait in order."""
+
+import pytest
+
+from rota.model.job import JobSpec, JobState
+from rota.model.rate import Rate, rate_key
+from rota.store import Store
+from rota.store.contract.claims import MAX_SCANNED
+from rota.store.contract.jobs import JobQuery, Wait
+from tests.contract.building import (
+    NOW,
+    claim,
+    claim_one,
+    counts,
+    die,
+    enqueue,
+    fail_and_retry,
+    finish,
+    given,
+    listed,
+    new_node,
+    new_queue,
+    reclaim,
+    spec,
+    state_of,
+    states_of,
+    succeed,
+    token_of,
+)
+
+MINUTE = 60_000
+TWO_A_MINUTE = rate_key(Rate(2, MINUTE), "k", {})
+
+
+def limited(queue: str, key: str = TWO_A_MINUTE, **fields: object) -> JobSpec:
+    return spec(queue, rate_key=key, **fields)  # type: ignore[arg-type]
+
+
+def next_due(store: Store, queue: str, *, now: int = NOW) -> int | None:
+    """What a claim that wants one job says of the time to come; there is nothing to be had."""
+    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=1, now=now)
+    assert answer.claims == []
+    return answer.next_due
+
+
+def test_no_more_jobs_of_a_key_start_within_the_period_than_its_rate_says(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *(limited(queue) for _ in range(5)))
+
+    assert given(store, queue) == ids[:2]
+    assert given(store, queue, now=NOW + MINUTE - 1) == []
+    assert given(store, queue, now=NOW + MINUTE) == ids[2:4]
+    assert given(store, queue, now=NOW + 2 * MINUTE) == ids[4:]
+
+
+def test_the_period_goes_with_the_time(store: Store) -> None:
+    """There is no stretch of a period in which more start, whereever it begins."""
+    queue, half = new_queue(), MINUTE // 2
+    ids = enqueue(store, *(limited(queue) for _ in range(5)))
+
+    assert given(store, queue, limit=1) == ids[:1]
+    assert given(store, queue, limit=1, now=NOW + half) == ids[1:2]
+    assert given(store, queue, now=NOW + MINUTE) == ids[2:3]
+    assert given(store, queue, now=NOW + MINUTE + half - 1) == []
+    assert given(store, queue, now=NOW + MINUTE + half) == ids[3:4]
+
+
+def test_a_rate_of_many_is_kept_too(store: Store) -> None:
+    queue, key = new_queue(), rate_key(Rate(200, MINUTE), "k", {})
+    ids = enqueue(store, *(limited(queue, key) for _ in range(500)))
+
+    first = [one for part in range(4) for one in given(store, queue, limit=50, now=NOW + part * 1_000)]
+    assert first == ids[:200]
+    assert given(store, queue, limit=500, now=NOW + MINUTE - 1) == []
+    later = [one for part in range(6) for one in given(store, queue, limit=500, now=NOW + MINUTE + part * 1_000)]
+    assert later == ids[200:400], "each is free again at most a 64th of the period late"
+
+
+def test_other_keys_and_jobs_without_one_are_not_concerned(store: Store) -> None:
+    queue, other = new_queue(), rate_key(Rate(2, MINUTE), "other", {})
+    enqueue(store, *(limited(queue) for _ in range(3)))
+    assert len(given(store, queue)) == 2
+
+    ids = enqueue(store, limited(queue), limited(queue, other), spec(queue), limited(new_queue()))
+
+    assert given(store, queue) == ids[1:3]
+
+
+def test_the_same_key_in_another_queue_counts_apart(store: Store) -> None:
+    first, second = new_queue(), new_queue()
+    enqueue(store, *(limited(queue) for queue in (first, second) for _ in range(3)))
+
+    assert len(given(store, first)) == 2
+    assert len(given(store, second)) == 2
+
+
+def test_limited_jobs_come_back_by_rank(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, limited(queue), limited(queue))
+    claim(store, queue)
+    late, early = enqueue(store, limited(queue, priority=-1), limited(queue))
+    assert claim(store, queue) == []
+    (urgent,) = enqueue(store, limited(queue, priority=5))
+
+    assert given(store, queue, limit=2, now=NOW + MINUTE) == [urgent, early]
+    assert given(store, queue, now=NOW + 2 * MINUTE) == [late]
+
+
+def test_what_is_given_says_when_the_next_may_start(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, *(limited(queue) for _ in range(3)))
+
+    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=3, now=NOW)
+
+    assert (len(answer.claims), answer.next_due) == (2, NOW + MINUTE)
+    assert next_due(store, queue, now=NOW + 1) == NOW + MINUTE
+    assert given(store, queue, now=NOW + MINUTE) != []
+    assert next_due(store, queue, now=NOW + MINUTE) is None, "nobody waits any more"
+
+
+def test_a_delayed_job_that_is_due_earlier_is_told_instead(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, *(limited(queue) for _ in range(3)), spec(queue, run_at=NOW + 1_000))
+    assert len(given(store, queue)) == 2
+
+    assert next_due(store, queue) == NOW + 1_000
+
+
+def test_many_limited_jobs_hold_up_others_for_some_claims_at_most(store: Store) -> None:
+    queue, many = new_queue(), 2_500
+    enqueue(store, limited(queue), limited(queue))
+    claim(store, queue)
+    enqueue(store, *(limited(queue) for _ in range(many)))
+    (free,) = enqueue(store, spec(queue))
+
+    claims = -(-many // MAX_SCANNED) + 1
+    found = [one for _ in range(claims) for one in given(store, queue, limit=1)]
+
+    assert found == [free]
+    assert counts(store, queue) == {JobState.QUEUED: many, JobState.RUNNING: 3}
+    (another,) = enqueue(store, spec(queue))
+    assert given(store, queue, limit=1) == [another], "what waits is not looked at again"
+
+
+def test_a_claim_that_only_set_jobs_aside_says_that_there_may_be_more(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, limited(queue), limited(queue))
+    claim(store, queue)
+    enqueue(store, *(limited(queue) for _ in range(MAX_SCANNED)), spec(queue))
+
+    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=1, now=NOW)
+
+    assert (answer.claims, answer.next_due) == ([], NOW)
+
+
+@pytest.mark.parametrize("back", [die, fail_and_retry])
+def test_a_start_counts_whatever_becomes_of_it(store: Store, back: object) -> None:
+    queue = new_queue()
+    (job,) = enqueue(store, limited(queue, rate_key(Rate(1, MINUTE), "k", {})))
+    claimed = claim_one(store, queue)
+    if back is die:
+        reclaim(store, die(claimed, now=NOW + 2_000), now=NOW + 2_000)
+    else:
+        finish(store, fail_and_retry(claimed))
+
+    assert given(store, queue, now=NOW + 5_000) == []
+    assert state_of(store, job) is JobState.QUEUED
+    assert given(store, queue, now=NOW + MINUTE) == [job]
+
+
+def test_an_answer_that_was_lost_takes_no_more_than_its_starts(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    ids = enqueue(store, *(limited(queue) for _ in range(3)))
+    claim(store, queue, node=node)
+
+    store.recover_claims(queue, node, {}, floor=1 << 60, now=NOW + 1)
+
+    assert given(store, queue, now=NOW + 1) == []
+    assert given(store, queue, now=NOW + MINUTE) == ids[:2]
+
+
+def test_a_limited_job_can_be_cancelled(store: Store) -> None:
+    queue = new_queue()
+    *_, third, fourth = enqueue(store, *(limited(queue) for _ in range(4)))
+    claim(store, queue)
+
+    store.cancel_jobs([third], now=NOW)
+
+    assert states_of(store, [third, fourth]) == [JobState.CANCELLED, JobState.QUEUED]
+    assert given(store, queue, now=NOW + MINUTE) == [fourth]
+
+
+def test_jobs_that_came_back_and_were_cancelled_leave_nobody_waiting_for_ever(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *(limited(queue) for _ in range(6)))
+    claim(store, queue)
+    (urgent,) = enqueue(store, spec(queue, priority=9))
+    assert given(store, queue, limit=1, now=NOW + MINUTE) == [urgent]
+
+    store.cancel_jobs(ids[2:4], now=NOW + MINUTE)
+
+    assert given(store, queue, now=NOW + 2 * MINUTE) == ids[4:]
+
+
+def test_a_limited_job_is_counted_and_listed_as_queued(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *(limited(queue) for _ in range(5)))
+    claim(store, queue)
+
+    assert counts(store, queue) == {JobState.QUEUED: 3, JobState.RUNNING: 2}
+    assert listed(store, JobQuery(queue=queue, states=frozenset({JobState.QUEUED})), limit=2) == ids[2:]
+
+
+def test_a_limited_job_says_until_when_and_behind_how_many(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *(limited(queue) for _ in range(4)))
+    claim(store, queue)
+
+    assert [store.read_wait(queue, one) for one in ids[2:]] == [
+        Wait(0, None, NOW + MINUTE),
+        Wait(1, None, NOW + MINUTE),
+    ]
+
+
+def test_a_job_with_a_lock_and_a_rate_waits_for_both(store: Store) -> None:
+    queue = new_queue()
+    first, second, third = enqueue(store, *(limited(queue, lock_key="l") for _ in range(3)))
+
+    for expected in (first, second):
+        (holder,) = claim(store, queue)
+        assert holder.spec.id == expected
+        finish(store, succeed(holder))
+
+    assert given(store, queue, now=NOW + MINUTE - 1) == []
+    assert store.read_wait(queue, third) == Wait(0, None, NOW + MINUTE)
+    assert given(store, queue, now=NOW + MINUTE) == [third]
+
+
+def test_a_limited_job_leaves_its_lock_to_the_next(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, limited(queue), limited(queue))
+    claim(store, queue)
+    _, free = enqueue(store, limited(queue, lock_key="l"), spec(queue, lock_key="l"))
+
+    assert given(store, queue) == [free]
+
+
+def test_a_paused_queue_names_no_time_that_has_passed(store: Store) -> None:
+    queue = new_queue()
+    enqueue(store, *(limited(queue) for _ in range(3)))
+    claim(store, queue)
+
+    store.pause_queue(queue)
+    due = next_due(store, queue, now=NOW + MINUTE)
+    assert due is None or due > NOW + MINUTE
+    store.resume_queue(queue)
+
+    assert len(given(store, queue, now=NOW + MINUTE)) == 1
+
+
+def test_keys_that_count_nothing_any_more_are_forgotten(store: Store) -> None:
+    """More keys than one claim forgets: each that counts a start forgets some."""
+    queue = new_queue()
+    for number in range(30):
+        enqueue(store, limited(queue, rate_key(Rate(1, MINUTE), str(number), {})))
+        claim(store, queue)
+    later = NOW + 2 * MINUTE
+    for number in range(3):
+        enqueue(store, limited(queue, rate_key(Rate(1, MINUTE), f"later {number}", {})), now=later)
+        claim(store, queue, now=later)
+
+    enqueue(store, limited(queue, rate_key(Rate(1, MINUTE), "7", {})), now=later)
+    assert len(given(store, queue, now=later)) == 1
+    assert rates_in(store, queue) == 4
+
+
+def rates_in(store: Store, queue: str) -> int:
+    """How many rates the store remembers of a queue."""
+    from rota.store.redis.keys import QueueKeys
+    from rota.store.redis.store import RedisStore
+    from rota.store.sqlite.store import SqliteStore
+
+    if isinstance(store, RedisStore):
+        return int(store._link.client.hlen(QueueKeys(queue).rates))
+    assert isinstance(store, SqliteStore)
+    with store._database.read() as db:
+        return int(db.execute("SELECT COUNT(*) FROM rates WHERE queue = ?", [queue]).fetchone()[0])
+
+
+def test_a_job_with_a_key_that_says_no_rate_runs(store: Store) -> None:
+    queue = new_queue()
+    (job,) = enqueue(store, limited(queue, "broken"))
+
+    assert given(store, queue) == [job]
