@@ -13,7 +13,8 @@ PROGRAMS = Path(__file__).parent / "programs"
 def move(program: str, library: str, folder: Path, name: str) -> str:
     """Put a program into a folder, and change what it imports of the library."""
     text = (PROGRAMS / program).read_text()
-    moved = re.sub(rf"^(from|import) {library}\b", rf"\1 rota.moving.{library}", text, flags=re.MULTILINE)
+    named = re.sub(rf"^import {library}$", f"import rota.moving.{library} as {library}", text, flags=re.MULTILINE)
+    moved = re.sub(rf"^from {library}\b", f"from rota.moving.{library}", named, flags=re.MULTILINE)
     (folder / name).write_text(moved)
     return moved
 
