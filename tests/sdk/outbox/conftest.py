@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from rota.sdk.outbox import create_outbox
+from rota import create_outbox
 from tests.postgres import PostgresServer, postgres_programs
 from tests.sdk.tasks.conftest import app, folder, make_app
 

@@ -8,8 +8,7 @@ import signal
 import sys
 from typing import Any
 
-from rota import Rota
-from rota.sdk.outbox import relay_outbox
+from rota import Rota, relay_outbox
 from tests.sdk.outbox.conftest import connect_to
 from tests.sdk.tasks import functions
 

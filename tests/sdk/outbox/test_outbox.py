@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from rota import InvalidInput, Rota
+from rota import InvalidInput, Rota, relay_outbox
 from rota.errors import NotFound
 from rota.model.job import JobState
-from rota.sdk.outbox import relay_outbox
 from tests.sdk.outbox.conftest import Connect
 from tests.sdk.tasks import functions
 

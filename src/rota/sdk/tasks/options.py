@@ -14,7 +14,7 @@ from rota.model.triggers.durations import parse_duration
 if TYPE_CHECKING:
     import sqlite3
 
-    from rota.sdk.outbox import DatabaseConnection
+    from rota.sdk.outbox.database import DatabaseConnection
 
 Duration = float | str | timedelta
 """Seconds, a text such as `90s` or `1h30m`, or a timedelta."""

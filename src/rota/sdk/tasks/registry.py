@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rota.engine.executors.registry import ExecutorRegistry
     from rota.engine.jobs.intake import JobRequest
     from rota.model.schedules.request import ScheduleRequest
-    from rota.sdk.outbox import DatabaseConnection
+    from rota.sdk.outbox.database import DatabaseConnection
     from rota.store.contract.jobs import Admission
 
 
@@ -75,7 +75,7 @@ class TaskRegistry:
     ) -> "list[Admission]":
         """Write jobs into the outbox of the program's own database. The store is not asked; a relay hands them in."""
         from rota.clock import SystemClock
-        from rota.sdk.outbox import write_outbox
+        from rota.sdk.outbox.outbox import write_outbox
         from rota.store.contract.jobs import Admission
 
         return [Admission(job_id, True) for job_id in write_outbox(connection, requests, SystemClock().now())]
