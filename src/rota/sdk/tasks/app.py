@@ -99,6 +99,11 @@ class Rota:
         """The handle of a job that was enqueued before, perhaps by another process."""
         return Handle(self._connection, job_id)
 
+    def declare(self) -> None:
+        """Bring the tasks into the store now. The first enqueue does it too, unless it is part of a transaction of the
+        program's own."""
+        self._registry.ensure_declared()
+
     @property
     def engine(self) -> "Engine":
         """The installation, for what an app has no word of its own for. It is opened when it is first used."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from rota.errors import InvalidInput
+from rota.errors import Conflict, InvalidInput
 from rota.sdk.tasks.connection import Connection
 from rota.sdk.tasks.plan import Plan
 
@@ -59,6 +59,18 @@ class TaskRegistry:
         self.ensure_declared()
         return self.connection.engine.intake.enqueue(requests, named=named)
 
+    def submit_within(
+        self, connection: object, requests: "Sequence[JobRequest]", named: str | None = None
+    ) -> "list[Admission]":
+        """Hand jobs in as part of a transaction of the program's own, in which nobody else can write to the store."""
+        if not self.is_declared and getattr(connection, "in_transaction", False):
+            raise Conflict(
+                f"the tasks of {self._app!r} are not in the store yet, and nobody can write there during this "
+                "transaction; call app.declare() before it begins"
+            )
+        self.ensure_declared()
+        return self.connection.engine.intake.enqueue_within(connection, requests, named=named)
+
     def ensure_queue(self, name: str) -> None:
         """Have a queue that no task names; it is nobody's."""
         from rota.sdk.tasks.declaring import ensure_queues
@@ -67,8 +79,13 @@ class TaskRegistry:
 
     def ensure_declared(self) -> None:
         """Bring what the tasks are into the store, unless this engine was told of all of them."""
-        if self._declared != (self.connection.engine, len(self.tasks)):
+        if not self.is_declared:
             self.declare(removes=False)
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether this engine was told of all tasks. None is opened for that: who asks may be writing to the file."""
+        return self.connection.is_open and self._declared == (self.connection.engine, len(self.tasks))
 
     def provide_functions(self, executors: "ExecutorRegistry") -> None:
         """Have a process call the functions of this program, instead of importing them by name; those of tasks that are

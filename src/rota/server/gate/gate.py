@@ -52,7 +52,7 @@ class Gate:
         return None
 
     def _tell_sender(self, scope: Scope, pairs: list[tuple[bytes, bytes]]) -> None:
-        is_direct = all(name not in FORWARDING for name, _ in pairs)
+        is_direct = FORWARDING.isdisjoint([name for name, _ in pairs])
         scope[IS_DIRECT] = is_direct
         if not is_direct and self._proxies and scope.get("client"):
             several: dict[bytes, bytes] = {}
