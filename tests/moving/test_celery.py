@@ -218,10 +218,12 @@ def test_the_result_comes_first_in_a_chain_unless_the_signature_is_immutable(app
     task = app.task(join)
     chained = (task.s("1", "2", "3") | task.s("x", "y") | task.si("z")).delay()
     keyed = chain(task.s("1"), task.s(third="t")).apply_async()
+    placed = chain(task.s("1"), task.s("x")).apply_async()
     work(app)
 
     assert chained.get(timeout=60) == "zbc"
     assert keyed.get(timeout=60) == "1bcbt"
+    assert placed.get(timeout=60) == "1bcxc"
 
 
 def test_a_group_is_known_by_its_results(app: Celery) -> None:
