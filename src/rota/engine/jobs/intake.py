@@ -76,11 +76,22 @@ class Intake:
         asks, and gets only what they may have made. With `named`, an error says which request it is about:
         `jobs[17].priority`."""
         now = self._clock.now()
+        return self._store.enqueue_jobs(self._make_specs(requests, now, by, named), now=now)
+
+    def enqueue_within(
+        self, connection: object, requests: Sequence[JobRequest], *, named: str | None = None
+    ) -> list[Admission]:
+        """The same, as part of a transaction of the caller's own connection to the database that holds the store."""
+        now = self._clock.now()
+        specs = self._make_specs(requests, now, None, named)
+        return self._store.enqueue_jobs_within(connection, specs, now=now)
+
+    def _make_specs(
+        self, requests: Sequence[JobRequest], now: int, by: Caller | None, named: str | None
+    ) -> list[JobSpec]:
         if named is None:
-            specs = [self.make_spec(request, now, by) for request in requests]
-        else:
-            specs = self._make_specs_named(requests, now, by, named)
-        return self._store.enqueue_jobs(specs, now=now)
+            return [self.make_spec(request, now, by) for request in requests]
+        return self._make_specs_named(requests, now, by, named)
 
     def _make_specs_named(
         self, requests: Sequence[JobRequest], now: int, by: Caller | None, named: str
