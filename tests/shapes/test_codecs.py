@@ -316,3 +316,5 @@ def test_a_name_that_means_something_else_in_the_value_is_not_copied() -> None:
 
     assert codec.shape(Kind("u"), kind="its name") == KindShape("u", "its name")
     assert codec.value(KindShape("u", "its name")) == Kind("u")
+    with pytest.raises(TypeError):
+        codec.shape(Kind("u"))  # nobody said its name
