@@ -34,7 +34,7 @@ def run(folder: Path, *words: str, **variables: str) -> str:
         capture_output=True,
         text=True,
         env={**environment(), **variables},
-        timeout=DEADLINE_S,
+        timeout=4 * DEADLINE_S,  # a program waits for many jobs, one after the other
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

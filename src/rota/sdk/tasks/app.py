@@ -13,7 +13,7 @@ gone.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
@@ -90,6 +90,10 @@ class Rota:
         """Schedules of tasks that say more than `cron` and `every` can. The source is asked whenever the tasks are
         brought into the store."""
         self._registry.schedule_sources.append(source)
+
+    def add_lifespan(self, make: "Callable[[], AbstractAsyncContextManager[object]]") -> None:
+        """What workers of the app need: entered on the loop of each before it takes jobs, left when it has ended."""
+        self._registry.lifespans.append(make)
 
     def handle(self, job_id: str) -> Handle[Any]:
         """The handle of a job that was enqueued before, perhaps by another process."""

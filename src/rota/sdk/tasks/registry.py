@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -34,6 +35,7 @@ class TaskRegistry:
         self.connection = connection
         self.keeps = keeps
         """Whether tasks stay in the store when they are gone from the code."""
+        self.lifespans: list[Callable[[], AbstractAsyncContextManager[object]]] = []
         self.schedule_sources: list[Callable[[], Sequence[ScheduleRequest]]] = []
         self.tasks: dict[str, Registered] = {}
         """By name."""
