@@ -1,8 +1,10 @@
 """The table: a row is written in the program's transaction, so it is there if that is committed.
 
-create_outbox(db)                                        # once
-report.options(outbox=db).enqueue(day="monday")          # in a transaction of db
-relay_outbox(db, app)                                    # again and again, by as many processes as there are
+    create_outbox(db)                                        # once
+    report.options(outbox=db).enqueue(day="monday")          # in a transaction of db
+    relay_outbox(db, app)                                    # again and again, by as many processes as there are
+
+A job has its id before its row is written, so whoever enqueued it can wait for it.
 """
 
 from collections.abc import Sequence
