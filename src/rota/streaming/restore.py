@@ -1,8 +1,9 @@
 """Rebuilds partitions from the changelogs, before they serve.
 
-The order is what makes a take-over safe. First a dead owner's open transaction is ended. Then come the offsets, which
-the brokers tell only when no transaction of the former owner is open; whatever that one still tries is refused, because
-the group has another generation. Then the ends of the changelogs, with all that is in them; then all up to there.
+The order is what makes a take-over safe. First a dead owner's open transaction is ended, while the reading begins. Then
+come the offsets, which the brokers tell only when no transaction of the former owner is open; whatever that one still
+tries is refused, because the group has another generation. Then the ends of the changelogs, with all that is in them;
+then all up to there.
 """
 
 import logging
@@ -41,7 +42,6 @@ def restore_partitions(
     options: StreamOptions, admin: AdminClient, numbers: list[int], is_wanted: Callable[[], bool]
 ) -> list[Partition]:
     """The partitions as the changelogs have them, ready to fire. `Cancelled` when they are not wanted any more."""
-    fence_former_owners(options, admin, numbers)
     consumer = Consumer(
         options.client(
             {
@@ -56,8 +56,10 @@ def restore_partitions(
         )
     )
     try:
-        committed = _committed(options, consumer, numbers)
         reading = _Reading(consumer, numbers)
+        reading.begin(options.changelogs)
+        fence_former_owners(options, admin, numbers)
+        committed = _committed(options, consumer, numbers)
         reading.read(_ends(options, admin, numbers), is_wanted)
     finally:
         consumer.close()
@@ -130,10 +132,15 @@ class _Reading:
         """By partitions. The next instant of each is the time since when it is in force."""
         self.positions: dict[int, Position] = {}
 
+    def begin(self, topics: Iterable[str]) -> None:
+        """What is committed already may come while the rest is found out."""
+        self._consumer.list_topics(timeout=_TIMEOUT_S)  # otherwise it asks for one topic after the other, later
+        places = [(topic, number) for topic in topics for number in self.definitions]
+        self._kept = {place: {} for place in places}
+        self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
+
     def read(self, ends: dict[tuple[str, int], int], is_wanted: Callable[[], bool]) -> None:
         left = {place: end for place, end in ends.items() if end > 0}
-        self._kept = {place: {} for place in left}
-        self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in left])
         while left:
             if not is_wanted():
                 raise Cancelled

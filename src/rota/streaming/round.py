@@ -11,15 +11,15 @@ from confluent_kafka import KafkaException, Message, TopicPartition
 
 from rota.errors import InvalidInput
 from rota.model.topics.light.definition import Action, TaskDefinition
-from rota.model.topics.light.fires import message_id, settled
+from rota.model.topics.light.fires import settled
 from rota.model.topics.topic import MESSAGE_ID
 from rota.streaming.brokers.refusals import Failures, Refusals
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.brokers.transactions import RoundAborted, Transactions
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Fire, Partition, first_fire_of
-from rota.streaming.records.codec import decode_definition, decode_key, deletion_of, encode_key
-from rota.streaming.records.entry import Entry, entry_of
+from rota.streaming.records.codec import decode_definition, deletion_of, encode_key
+from rota.streaming.records.entry import Entry, entry_of, message_id_of
 from rota.streaming.records.keys import partition_of
 from rota.streaming.records.position import POSITION_KEY, Position, encode_position
 
@@ -128,9 +128,10 @@ class Rounds:
     def _send_due(self, work: Work, fire: Fire, now: int) -> None:
         key, entry, instant = fire
         topic, value = entry.topic, entry.due_value(instant)
-        headers = [(MESSAGE_ID, message_id(decode_key(key), instant).encode())]
-        reason = self._refusals.reason(topic, key, now)
-        if reason is not None:
+        headers = [(MESSAGE_ID, message_id_of(key, instant))]
+        if not self._refusals.has_any:
+            self._transactions.send(topic, key, value, headers=headers)
+        elif reason := self._refusals.reason(topic, key, now):
             self._send_dead_letter(key, value, headers, f"topic {topic} did not take it: {reason}", now)
         elif self._refusals.is_alone(topic, now):
             self._transactions.send_alone(topic, key, value, headers=headers)

@@ -26,6 +26,10 @@ from rota.streaming.round import MAX_COMMANDS, Rounds
 
 _LONGEST_WAIT_S = 0.1
 """How long a restored partition, or a request to stop, may go unnoticed."""
+_RESTORING_WAIT_S = 0.02
+"""The same, while partitions are being restored: nothing of them is sent before they are adopted."""
+_MOST_BEAT_MS = 300
+"""By the answer to its heartbeat a member learns that another one died, so a longer one makes the gap longer."""
 _AFTER_ERROR_S = 1.0
 _RESTORE_AGAIN_S = 0.2
 """Of topics that were just made, the brokers do not know everything yet."""
@@ -131,7 +135,7 @@ class Stream:
                 "client.id": self._options.client_id(name),
                 "partition.assignment.strategy": "cooperative-sticky",
                 "session.timeout.ms": round(self._options.session_timeout_s * 1000),
-                "heartbeat.interval.ms": round(self._options.session_timeout_s * 1000 / 5),
+                "heartbeat.interval.ms": min(_MOST_BEAT_MS, round(self._options.session_timeout_s * 1000 / 5)),
                 "error_cb": self._complaints.take,
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
@@ -178,9 +182,9 @@ class Stream:
         return [one for one in (first, *consumer.consume(MAX_COMMANDS, 0)) if self._is_command(one)]
 
     def _wait_s(self) -> float:
+        longest = _LONGEST_WAIT_S if len(self.partitions) == len(self._turns) else _RESTORING_WAIT_S
         due = [one.next_due for one in self.partitions.values() if one.next_due is not None]
-        wait_ms = min(due) - self._clock.now() if due else _LONGEST_WAIT_S * 1000
-        return min(_LONGEST_WAIT_S, max(0, wait_ms) / 1000)
+        return min(longest, max(0, min(due) - self._clock.now()) / 1000) if due else longest
 
     def _is_command(self, message: Message) -> bool:
         error, number = message.error(), message.partition()

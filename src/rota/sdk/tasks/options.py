@@ -14,6 +14,8 @@ from rota.model.triggers.durations import parse_duration
 if TYPE_CHECKING:
     import sqlite3
 
+    from rota.sdk.outbox.database import DatabaseConnection
+
 Duration = float | str | timedelta
 """Seconds, a text such as `90s` or `1h30m`, or a timedelta."""
 
@@ -65,6 +67,9 @@ class CallOptions(TypedDict, total=False):
     """A UUID of your own for the job: enqueueing it again makes no second one."""
     connection: "sqlite3.Connection"
     """The program's own connection to the file that is the store: the job is made by its transaction."""
+    outbox: "DatabaseConnection"
+    """The program's own connection to any database with an outbox: a relay makes the job when its transaction is
+    committed."""
 
 
 def refuse_unknown(given: Mapping[str, object], known: type) -> None:

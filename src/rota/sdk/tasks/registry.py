@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rota.engine.executors.registry import ExecutorRegistry
     from rota.engine.jobs.intake import JobRequest
     from rota.model.schedules.request import ScheduleRequest
+    from rota.sdk.outbox.database import DatabaseConnection
     from rota.store.contract.jobs import Admission
 
 
@@ -70,6 +71,16 @@ class TaskRegistry:
             )
         self.ensure_declared()
         return self.connection.engine.intake.enqueue_within(connection, requests, named=named)
+
+    def submit_to_outbox(
+        self, connection: "DatabaseConnection", requests: "Sequence[JobRequest]", named: str | None = None
+    ) -> "list[Admission]":
+        """Write jobs into the outbox of the program's own database. The store is not asked; a relay hands them in."""
+        from rota.clock import SystemClock
+        from rota.sdk.outbox.outbox import write_outbox
+        from rota.store.contract.jobs import Admission
+
+        return [Admission(job_id, True) for job_id in write_outbox(connection, requests, SystemClock().now())]
 
     def ensure_queue(self, name: str) -> None:
         """Have a queue that no task names; it is nobody's."""

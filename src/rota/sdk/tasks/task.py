@@ -159,6 +159,8 @@ def _within(registry: TaskRegistry, options: CallOptions) -> Submit | None:
     """How jobs with these options are handed in, if not as always."""
     if "connection" in options:
         return partial(registry.submit_within, options["connection"])
+    if "outbox" in options:
+        return partial(registry.submit_to_outbox, options["outbox"])
     return None
 
 

@@ -122,12 +122,15 @@ class Refusals:
 
     def is_alone(self, topic: str, now: int) -> bool:
         """Whether each record for a topic is to be a batch of its own, so that it is known which one is too large."""
-        return bool(self._alone) and self._alone.get(topic, 0) > now
+        return self._alone.get(topic, 0) > now
+
+    @property
+    def has_any(self) -> bool:
+        """Whether anything may be refused, or is to be sent alone."""
+        return bool(self._reasons or self._alone)
 
     def reason(self, topic: str, key: bytes, now: int) -> str | None:
         """Why something is not tried now; None if it is."""
-        if not self._reasons:
-            return None
         return self._reason(Refused(topic), now) or self._reason(Refused(topic, key), now)
 
     def is_closed(self, topic: str, now: int) -> bool:
