@@ -106,13 +106,15 @@ def test_a_task_that_is_added_while_a_worker_of_the_program_runs_is_run_by_it(ap
     app.add_lifespan(lambda: entered)
     working = threading.Thread(target=app.run_worker)
     working.start()
-    assert entered.begun.wait(DEADLINE_S)
+    try:
+        assert entered.begun.wait(DEADLINE_S)
 
-    handle = app.task(own).enqueue()
+        handle = app.task(own).enqueue()
 
-    assert handle.get(timeout=DEADLINE_S) == "the program's own"
-    app.stop_worker()
-    working.join(DEADLINE_S)
+        assert handle.get(timeout=DEADLINE_S) == "the program's own"
+    finally:
+        app.stop_worker()
+        working.join(DEADLINE_S)
     assert not working.is_alive()
     assert entered.ended.is_set()
 
@@ -120,9 +122,10 @@ def test_a_task_that_is_added_while_a_worker_of_the_program_runs_is_run_by_it(ap
 def test_a_worker_can_be_part_of_a_program_with_a_loop(app: Rota) -> None:
     async def main() -> int:
         serving = asyncio.create_task(app.serve_worker())
-        answer = await (await app.task(functions.add).aenqueue(1)).aget(timeout=DEADLINE_S)
-        app.stop_worker()
-        await asyncio.wait_for(serving, DEADLINE_S)
-        return answer
+        try:
+            return await (await app.task(functions.add).aenqueue(1)).aget(timeout=DEADLINE_S)
+        finally:
+            app.stop_worker()
+            await asyncio.wait_for(serving, DEADLINE_S)
 
     assert asyncio.run(main()) == 2

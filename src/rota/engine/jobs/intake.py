@@ -133,7 +133,7 @@ class Intake:
             unique_key=_unique_key(request),
             timeout_ms=_timeout(request),
             retry=_retry(request),
-            expires_at=_expires_at(request, now),
+            expires_at=None if request.expires_ms is request.expires_at is None else _expires_at(request, now),
             cause=_cause(request),
             flow=None if request.flow is None else self._checked_flow(request.flow, job_type, queue),
             has_own_id=request.id is not None,
