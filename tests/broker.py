@@ -22,6 +22,9 @@ from tests.servers import HOST, ServerError, free_port, wait_until
 # Java on a loaded machine takes its time to start.
 _START_S = 180.0
 _HEAP = "512m"
+ACCOUNT = ("rota", "only-for-tests")
+"""Name and password."""
+_LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 
 
@@ -32,17 +35,29 @@ def kafka_home() -> Path | None:
 
 
 class KafkaBroker:
-    """One process that is broker and controller."""
+    """One process that is broker and controller; or another broker beside the one that it is told to join."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, joins: "KafkaBroker | None" = None) -> None:
         self._home = home
         self._folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._joins = joins
         self.port = 0
+        self.controller_port = 0
+        self._guarded_port = 0
+
+    def beside(self) -> "KafkaBroker":
+        """A second broker of the same cluster, for whoever enters it. Its id is 2."""
+        return KafkaBroker(self._home, joins=self)
 
     @property
     def bootstrap(self) -> str:
         return f"{HOST}:{self.port}"
+
+    @property
+    def guarded(self) -> str:
+        """Where it asks for an account; there is one, `ACCOUNT`. Elsewhere nobody is asked, and all is allowed."""
+        return f"{HOST}:{self._guarded_port}"
 
     @property
     def pid(self) -> int:
@@ -53,7 +68,9 @@ class KafkaBroker:
     def __enter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix="rota-test-kafka-"))
         self.port = free_port()
-        self._configuration.write_text("".join(f"{line}\n" for line in self._config_lines(free_port())))
+        self._guarded_port = free_port()
+        self.controller_port = self._joins.controller_port if self._joins else free_port()
+        self._configuration.write_text("".join(f"{line}\n" for line in self._config_lines()))
         subprocess.run(
             [*self._java(), "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._configuration)],
             check=True,
@@ -79,6 +96,13 @@ class KafkaBroker:
             )
         wait_until(self._is_ready, f"Kafka on port {self.port} to answer", deadline_s=_START_S)
 
+    def stop(self) -> None:
+        """Let it leave its cluster, which knows at once then."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
     def kill9(self) -> None:
         """Kill it without warning; its files and its port stay for `start`."""
         process, self._process = self._process, None
@@ -99,15 +123,23 @@ class KafkaBroker:
             raise ServerError("this broker is not running")
         return self._folder / name
 
-    def _config_lines(self, controller_port: int) -> list[str]:
+    def _config_lines(self) -> list[str]:
+        mine = f"PLAINTEXT://{HOST}:{self.port},GUARDED://{HOST}:{self._guarded_port}"
+        controller = "" if self._joins else f",CONTROLLER://{HOST}:{self.controller_port}"
         return [
-            "process.roles=broker,controller",
-            "node.id=1",
-            f"controller.quorum.voters=1@{HOST}:{controller_port}",
-            f"listeners=PLAINTEXT://{HOST}:{self.port},CONTROLLER://{HOST}:{controller_port}",
-            f"advertised.listeners=PLAINTEXT://{HOST}:{self.port}",
+            f"process.roles=broker{'' if self._joins else ',controller'}",
+            f"node.id={2 if self._joins else 1}",
+            f"controller.quorum.voters=1@{HOST}:{self.controller_port}",
+            f"listeners={mine}{controller}",
+            f"advertised.listeners={mine}",
             "controller.listener.names=CONTROLLER",
-            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,GUARDED:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listener.name.guarded.sasl.enabled.mechanisms=PLAIN",
+            f'listener.name.guarded.plain.sasl.jaas.config={_LOGIN_MODULE} required user_{ACCOUNT[0]}="{ACCOUNT[1]}";',
+            # The account may do what no rule forbids.
+            "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users=User:ANONYMOUS",
+            "allow.everyone.if.no.acl.found=true",
             f"log.dirs={self._in_folder('logs')}",
             "offsets.topic.num.partitions=4",
             "offsets.topic.replication.factor=1",

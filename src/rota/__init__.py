@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rota.dialects.tasks.worker import Worker
     from rota.errors import GiveUp, InvalidInput, JobFailed, RotaError, TryAgain
     from rota.model.runs.retry import RetryPolicy
+    from rota.sdk.outbox.outbox import create_outbox
+    from rota.sdk.outbox.relay import relay_outbox
     from rota.sdk.tasks.app import Rota
     from rota.sdk.tasks.current_job import current_job
     from rota.sdk.tasks.flow import Flow, group
@@ -35,8 +37,10 @@ __all__ = [
     "TryAgain",
     "Worker",
     "__version__",
+    "create_outbox",
     "current_job",
     "group",
+    "relay_outbox",
 ]
 
 _HOMES = {
@@ -53,8 +57,10 @@ _HOMES = {
     "Task": "rota.dialects.tasks.entity.task",
     "TryAgain": "rota.errors",
     "Worker": "rota.dialects.tasks.worker",
+    "create_outbox": "rota.sdk.outbox.outbox",
     "current_job": "rota.sdk.tasks.current_job",
     "group": "rota.sdk.tasks.flow",
+    "relay_outbox": "rota.sdk.outbox.relay",
 }
 
 

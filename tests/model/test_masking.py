@@ -30,6 +30,28 @@ def test_no_shape_of_a_url_shows_its_password(url: str) -> None:
     assert "***" in mask_url(url)
 
 
+@pytest.mark.parametrize("part", ["x", "a://", "?", "&", "a@", "x.", "://", ":", "a://b?", "password"])
+def test_a_long_text_is_looked_at_once_and_not_from_each_of_its_letters(part: str) -> None:
+    mask_metadata({"command": ["echo", part * (1_000_000 // len(part)) + " https://u:hunter2@host"]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "curl https://u:hunter2@host/x -o y",
+        "A=b;curl 'https://u:hunter2@host/x'",
+        "see http://a/b and http://c/d?token=hunter2",
+        "x=postgres://u:hunter2@h/db",
+        "a://b://u:hunter2@h",
+    ],
+)
+def test_passwords_of_urls_in_a_text_are_masked(text: str) -> None:
+    (shown,) = mask_metadata({"command": text}).values()
+
+    assert CANARY not in str(shown)
+    assert str(shown).split()[0] == text.split()[0] or "***" in str(shown).split()[0]
+
+
 @pytest.mark.parametrize(
     "url", ["redis://host:6379/0", "sqlite:///dir@home/rota.db", "sqlite://:memory:", "https://a/b"]
 )

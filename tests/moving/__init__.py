@@ -1,0 +1,1 @@
+"""Programs of other task queues, and what their shims carry and refuse."""

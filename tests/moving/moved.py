@@ -13,7 +13,8 @@ PROGRAMS = Path(__file__).parent / "programs"
 def move(program: str, library: str, folder: Path, name: str) -> str:
     """Put a program into a folder, and change what it imports of the library."""
     text = (PROGRAMS / program).read_text()
-    moved = re.sub(rf"^(from|import) {library}\b", rf"\1 rota.moving.{library}", text, flags=re.MULTILINE)
+    named = re.sub(rf"^import {library}$", f"import rota.moving.{library} as {library}", text, flags=re.MULTILINE)
+    moved = re.sub(rf"^from {library}\b", f"from rota.moving.{library}", named, flags=re.MULTILINE)
     (folder / name).write_text(moved)
     return moved
 
@@ -33,7 +34,7 @@ def run(folder: Path, *words: str, **variables: str) -> str:
         capture_output=True,
         text=True,
         env={**environment(), **variables},
-        timeout=DEADLINE_S,
+        timeout=4 * DEADLINE_S,  # a program waits for many jobs, one after the other
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

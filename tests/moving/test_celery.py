@@ -50,7 +50,7 @@ def ask(self: Task[..., Any], most: int | None = None) -> int:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rate_limit": "10/m"}, "rate_limit: of @app.task is not carried by Rota; let fewer run"),
+        ({"rate_limit": "often"}, "rate: must be a number of starts and a period"),
         ({"soft_time_limit": 5}, "soft_time_limit: of @app.task is not carried by Rota; give time_limit"),
         ({"base": object}, "base: of @app.task is not carried"),
         ({"serializer": "pickle"}, "serializer: 'pickle' is not carried by Rota; arguments and results are JSON"),
@@ -181,6 +181,15 @@ def test_the_waits_of_a_task_are_those_of_celery(app: Celery) -> None:
     assert (policies["longer"].delay_ms, policies["longer"].attempts) == (5_000, 1_000)
 
 
+@pytest.mark.parametrize(("limit", "rate"), [("10/m", (10, 60_000)), (5, (5, 1_000)), ("7", (7, 1_000)), (None, None)])
+def test_a_rate_limit_holds_for_all_workers_together(app: Celery, limit: Any, rate: object) -> None:
+    result = app.task(rate_limit=limit)(add).delay(1)
+
+    engine = app.__rota_app__.engine
+    found = engine.definitions.job_type(app.__rota_app__.handle(result.id).job.spec.job_type).rate
+    assert (None if found is None else (found.limit, found.period_ms)) == rate
+
+
 def test_an_id_of_ones_own_is_any_text_and_there_once(app: Celery) -> None:
     task = app.task(add)
     first, second = task.apply_async((1,), task_id="monday"), task.apply_async((5,), task_id="monday")
@@ -209,10 +218,12 @@ def test_the_result_comes_first_in_a_chain_unless_the_signature_is_immutable(app
     task = app.task(join)
     chained = (task.s("1", "2", "3") | task.s("x", "y") | task.si("z")).delay()
     keyed = chain(task.s("1"), task.s(third="t")).apply_async()
+    placed = chain(task.s("1"), task.s("x")).apply_async()
     work(app)
 
     assert chained.get(timeout=60) == "zbc"
     assert keyed.get(timeout=60) == "1bcbt"
+    assert placed.get(timeout=60) == "1bcxc"
 
 
 def test_a_group_is_known_by_its_results(app: Celery) -> None:

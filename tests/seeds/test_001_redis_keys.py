@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rota.model.job import Job
+from rota.model.job import Job, JobState
 from rota.store import Store, open_store
 from tests.cli.calling import RotaProcess, call_process
 from tests.seeds.redis_cli import RedisCli, as_json
@@ -215,7 +215,10 @@ def test_broken_entries_are_laid_aside_and_stop_nobody(
     for letter, reason in zip(letters, broken.values(), strict=True):
         assert letter["list"] == f"jobs_waiting_{DEFAULT}"
         assert reason in letter["reason"]
-    assert store.find_jobs([OTHER]) == [None]
+    refused = store.find_jobs([OTHER])[0]
+    assert refused is not None
+    assert refused.state is JobState.FAILED
+    assert "arguments" in str(refused.errors), "of the first entry that named it"
 
 
 def test_a_job_that_is_pushed_twice_runs_once(redis: RedisServer, cli: RedisCli, store: Store, tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 
 from rota.clock import Clock, SystemClock
 from rota.dialects import registry
@@ -43,7 +43,7 @@ def make_api(
 
 
 @contextmanager
-def served(api: Api, app: Starlette | None = None, key: str | None = KEY) -> Iterator[TestClient]:
+def served(api: Api, app: ASGIApp | None = None, key: str | None = KEY) -> Iterator[TestClient]:
     """A client that shows a key."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     with TestClient(app or make_app(api), BASE, raise_server_exceptions=False, headers=headers) as client:

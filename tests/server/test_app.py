@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 
 import rota as package
 from rota.engine.access.keys.access import OPEN
 from rota.errors import Conflict, InvalidInput, NotFound, StoreFull, StoreUnavailable
 from rota.server import routes
+from rota.server.answers import FAULT
 from rota.server.api import Api
 from rota.server.app import make_app
+from rota.server.gate.safe_headers import SafeHeaders
 from rota.server.operations import Call, Routes
 from rota.store import open_store
 from tests.server.serving import KEY, make_api, served
@@ -131,3 +134,13 @@ def test_errors_become_statuses_and_say_no_more_than_they_should(client: TestCli
     assert answer.status_code == status
     assert answer.json()["status"] == "error"
     assert (str(error) in answer.json()["error"]) is (kind != "fault")
+
+
+def test_a_fault_outside_of_any_operation_is_answered_without_its_details() -> None:
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        raise RuntimeError("a detail")
+
+    answer = TestClient(SafeHeaders(broken), raise_server_exceptions=False).get("/")
+
+    assert (answer.status_code, answer.json()) == (500, {"status": "error", "error": FAULT})
+    assert answer.headers["x-content-type-options"] == "nosniff"

@@ -80,6 +80,7 @@ def test_a_job() -> None:
         "executing_node": "node",
         "enqueued_at": 1,
         "run_at": 4,
+        "expires_at": None,
         "available_at": 9,
         "started_at": 10,
         "ended_at": 11,
@@ -108,7 +109,7 @@ def test_a_bare_job() -> None:
 
     assert {name for name, value in found.items() if value is None} == {
         *("job_type", "node_type", "executing_node", "started_at", "ended_at", "timeout", "retries", "unique_key"),
-        *("cause", "progress", "results", "errors", "error"),
+        *("expires_at", "cause", "progress", "results", "errors", "error"),
     }
     assert (found["attempt"], found["attempts"]) == (0, [])
     assert (found["available_at"], found["cancel_requested"], found["arguments"]) == (9, False, {})

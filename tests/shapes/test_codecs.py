@@ -33,7 +33,6 @@ from rota.model.triggers.make_trigger import make_cron, read_bounds
 from rota.model.why.answer import Answer, Code, Reason
 from rota.shapes.audit import AuditShape, audit_entry_of, audit_shape
 from rota.shapes.codec import As, Codec, as_list, or_null
-from rota.shapes.configurations import ConfigurationShape, configuration_entry_of, configuration_shape
 from rota.shapes.definitions import (
     JobTypeShape,
     NodeTypeShape,
@@ -42,7 +41,8 @@ from rota.shapes.definitions import (
     node_type_of,
     node_type_shape,
 )
-from rota.shapes.evaluations import (
+from rota.shapes.events.configurations import ConfigurationShape, configuration_entry_of, configuration_shape
+from rota.shapes.events.evaluations import (
     EvaluationShape,
     ExplanationShape,
     explanation_of_shape,
@@ -50,8 +50,8 @@ from rota.shapes.evaluations import (
     preview_of,
     preview_shape,
 )
-from rota.shapes.events import EventReportShape, ValidationShape, report_shape, validation_of, validation_shape
-from rota.shapes.events import answer_of as answer_of_events
+from rota.shapes.events.events import EventReportShape, ValidationShape, report_shape, validation_of, validation_shape
+from rota.shapes.events.events import answer_of as answer_of_events
 from rota.shapes.jobs import JobShape, LogShape, job_of, job_shape, log_of, log_shape
 from rota.shapes.nodes import NodeShape, node_of, node_shape
 from rota.shapes.schedules import ScheduleShape, TickShape, schedule_entry_of, schedule_shape, tick_of, tick_shape
@@ -316,3 +316,5 @@ def test_a_name_that_means_something_else_in_the_value_is_not_copied() -> None:
 
     assert codec.shape(Kind("u"), kind="its name") == KindShape("u", "its name")
     assert codec.value(KindShape("u", "its name")) == Kind("u")
+    with pytest.raises(TypeError):
+        codec.shape(Kind("u"))  # nobody said its name

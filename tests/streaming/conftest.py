@@ -4,22 +4,35 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import Producer
+from msgspec import structs
 
-from tests.broker import KafkaBroker, kafka_home
+from tests.broker import ACCOUNT, KafkaBroker, kafka_home
 from tests.streaming.kafka import Kafka
 
 _MISSING = "no Kafka: run the tests with `make test`, or name one with KAFKA_HOME or KAFKA_BOOTSTRAP"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "mock_will_do: where there is no Kafka, librdkafka's mock cluster serves the test"
+    )
+
+
 @pytest.fixture(scope="session")
-def bootstrap() -> Iterator[str]:
-    """Where the broker is that all tests share."""
-    running = os.environ.get("KAFKA_BOOTSTRAP")
-    if running:
-        yield running
+def shared_broker() -> Iterator[KafkaBroker | None]:
+    """The broker that all tests share; None where brokers run already."""
+    if os.environ.get("KAFKA_BOOTSTRAP"):
+        yield None
         return
     with own_broker() as broker:
-        yield broker.bootstrap
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def bootstrap(shared_broker: KafkaBroker | None) -> str:
+    """Where it is."""
+    return shared_broker.bootstrap if shared_broker else os.environ["KAFKA_BOOTSTRAP"]
 
 
 def own_broker() -> KafkaBroker:
@@ -32,8 +45,46 @@ def own_broker() -> KafkaBroker:
     return KafkaBroker(home)
 
 
+@pytest.fixture(scope="session")
+def mock_bootstrap() -> Iterator[str]:
+    """The cluster that librdkafka has built in. It makes topics by itself, and knows no compaction, no transactions and
+    no offsets in them."""
+    host = Producer({"bootstrap.servers": "nobody", "test.mock.num.brokers": 1, "log_level": 0})
+    brokers = host.list_topics(timeout=10).brokers.values()
+    yield ",".join(f"{one.host}:{one.port}" for one in brokers)
+    host.flush()
+
+
 @pytest.fixture
-def kafka(bootstrap: str) -> Iterator[Kafka]:
-    """A light scheduler of its own on the shared broker: other topics, another group."""
-    with Kafka(bootstrap) as made:
+def kafka(request: pytest.FixtureRequest) -> Iterator[Kafka]:
+    """A light scheduler of its own on the shared broker: other topics, another group. Without a broker, the tests for
+    which it will do have a mock."""
+    is_mock = needs_mock() and request.node.get_closest_marker("mock_will_do") is not None
+    with Kafka(request.getfixturevalue("mock_bootstrap" if is_mock else "bootstrap")) as made:
+        if is_mock:
+            made.ask_for_topics()
         yield made
+
+
+def needs_mock() -> bool:
+    return kafka_home() is None and not os.environ.get("KAFKA_BOOTSTRAP") and os.environ.get("CI") != "true"
+
+
+@pytest.fixture
+def guarded(kafka: Kafka, shared_broker: KafkaBroker | None) -> Kafka:
+    """The same, but its instances have to say who they are."""
+    if shared_broker is None:
+        pytest.skip("the brokers of KAFKA_BOOTSTRAP have no account for tests")
+    kafka.options = structs.replace(
+        kafka.options, brokers=(shared_broker.guarded,), client_options=account_options(*ACCOUNT)
+    )
+    return kafka
+
+
+def account_options(name: str, password: str) -> dict[str, str]:
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": name,
+        "sasl.password": password,
+    }

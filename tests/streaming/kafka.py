@@ -46,7 +46,7 @@ class Kafka:
         """A topic for due tasks."""
         self._open = ExitStack()
         self._producer = Producer({"bootstrap.servers": bootstrap})
-        self._admin = AdminClient({"bootstrap.servers": bootstrap})
+        self.admin = AdminClient({"bootstrap.servers": bootstrap})
 
     def __enter__(self) -> Self:
         return self
@@ -83,12 +83,18 @@ class Kafka:
         self._producer.produce(topic or self.options.input_topic, key=key, value=value, partition=partition)
         assert self._producer.flush(DEADLINE_S) == 0
 
-    def make_topic(self, name: str, config: dict[str, str]) -> None:
-        new = NewTopic(name, PARTITIONS, 1, config=config)
-        self._admin.create_topics([new])[name].result()
+    def make_topic(self, name: str, config: dict[str, str], partitions: int = PARTITIONS) -> None:
+        new = NewTopic(name, partitions, 1, config=config)
+        self.admin.create_topics([new])[name].result()
+
+    def ask_for_topics(self) -> None:
+        """A mock makes a topic that somebody asks for, and in no other way."""
+        options = self.options
+        for name in (options.input_topic, *options.changelogs, options.dead_letter_topic, self.due):
+            self.admin.list_topics(name, timeout=DEADLINE_S)
 
     def remove_topic(self, name: str) -> None:
-        self._admin.delete_topics([name])[name].result()
+        self.admin.delete_topics([name])[name].result()
 
     def found(self, instance: KafkaScheduler, name: str) -> list[TaskDefinition]:
         """What an instance finds by name, when it can answer."""

@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
+from rota.clock import SystemClock
 from rota.engine.topics.light.scheduler import DefinitionQuery
 from rota.errors import StoreUnavailable
 from rota.streaming.scheduler import KafkaScheduler
 from tests.broker import KafkaBroker
 from tests.servers import wait_until
 from tests.streaming.conftest import own_broker
-from tests.streaming.kafka import DEADLINE_S, Kafka
+from tests.streaming.kafka import DEADLINE_S, Kafka, Reader, Task, task_of
 
 OFTEN = {"timeUnit": "MILLISECONDS", "time": 200}
 EVERY_HOUR = {"timeUnit": "HOURS", "time": 1}
@@ -54,6 +57,66 @@ def applies(kafka: Kafka, instance: KafkaScheduler, name: str) -> bool:
     except StoreUnavailable:
         return False
     return True
+
+
+def test_tasks_for_a_topic_whose_broker_is_away_wait_and_the_others_go_on(broker: KafkaBroker) -> None:
+    with Kafka(broker.bootstrap) as kafka:
+        first = kafka.started()
+        for number in range(12):  # in every partition
+            first.apply(kafka.command(f"free-{number}", frequency=OFTEN))
+        kafka.tasks(1)
+        held_up = f"{kafka.due}-held-up"
+        with broker.beside() as second_broker:
+            wait_until(lambda: makes_topic_on(2, kafka, held_up), "the second broker", deadline_s=DEADLINE_S)
+            first.apply(kafka.command("waits", topic=held_up, frequency=OFTEN))
+            with Reader(broker.bootstrap, held_up) as reader:
+                reader.read(1)
+
+            second_broker.kill9()
+            first.apply(kafka.command("waits-once", topic=held_up))
+            wait_until(lambda: is_behind(first, held_up), "the topic to be set aside", deadline_s=DEADLINE_S)
+            wait_for_later(kafka, kafka.due)
+            # Whoever takes over knows what waits.
+            first.close()
+            heir = kafka.started()
+            wait_for_later(kafka, kafka.due)
+            second_broker.start()
+            tasks = wait_for_later(kafka, held_up)
+
+            instants = sorted(one.definition.start or 0 for one in tasks if one.definition.name == "waits")
+            assert instants == list(range(instants[0], instants[-1] + 1, 200))
+            assert [one.definition.name for one in tasks].count("waits-once") == 1
+            assert kafka.changelog(kafka.options.dead_letter_topic) == {}
+            wait_until(lambda: not is_behind(heir, held_up), "the topic to catch up", deadline_s=DEADLINE_S)
+            # No topic of another test is to be made on a broker that is gone.
+            second_broker.stop()
+            wait_until(lambda: len(kafka.admin.list_topics(timeout=10).brokers) == 1, "it to go", deadline_s=DEADLINE_S)
+
+
+def makes_topic_on(broker_id: int, kafka: Kafka, name: str) -> bool:
+    """Whether a topic of one partition is on one broker. That is not possible before it is known to the other."""
+    new = NewTopic(name, 1, replica_assignment=[[broker_id]])
+    try:
+        kafka.admin.create_topics([new])[name].result()
+    except KafkaException as error:
+        return bool(error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS)
+    return True
+
+
+def is_behind(instance: KafkaScheduler, topic: str) -> bool:
+    return any(topic in one.position.behind for one in [*instance.stream.partitions.values()])
+
+
+def wait_for_later(kafka: Kafka, topic: str) -> list[Task]:
+    """What a topic has when there is a task for an instant that lies ahead now."""
+    now = SystemClock().now()
+    with Reader(kafka.bootstrap, topic) as reader:
+
+        def tasks() -> list[Task]:
+            return [task_of(one) for one in reader.read(0)]
+
+        wait_until(lambda: any((one.definition.start or 0) > now for one in tasks()), topic, deadline_s=DEADLINE_S)
+        return tasks()
 
 
 def test_an_instance_may_start_before_its_brokers(broker: KafkaBroker) -> None:

@@ -7,9 +7,9 @@ from msgspec import structs
 
 from rota.errors import InvalidInput
 from rota.model.topics.light.definition import Action, TaskDefinition, TaskKey, read_definition
-from rota.model.topics.light.fires import due_task
+from rota.model.topics.light.fires import due_task, message_id
 from rota.streaming.records.codec import decode_definition, decode_key, deletion_of, encode_definition, encode_key
-from rota.streaming.records.entry import entry_of
+from rota.streaming.records.entry import entry_of, message_id_of
 from rota.streaming.records.keys import _murmur2, partition_of
 
 DEFINITIONS: list[dict[str, Any]] = [
@@ -83,6 +83,13 @@ def test_a_due_task_is_the_definition_with_its_instant_as_start(fields: dict[str
 
     assert entry.due_value(instant) == encode_definition(due_task(definition, instant))
     assert entry.definition == definition
+
+
+@pytest.mark.parametrize(
+    "key", [TaskKey("networknt.com", "market-report"), TaskKey("a/b", "c d"), TaskKey("büro", "x" * 200)]
+)
+def test_the_message_id_of_an_encoded_key_is_that_of_the_key(key: TaskKey) -> None:
+    assert message_id_of(encode_key(key), 1_700_000_000_000).decode() == message_id(key, 1_700_000_000_000)
 
 
 def test_an_entry_knows_when_its_definition_fires() -> None:

@@ -23,6 +23,7 @@ def reason_of(message: Message) -> str:
     return header_of(message, REASON)
 
 
+@pytest.mark.mock_will_do
 def test_a_definition_that_another_program_produces_fires_at_its_instants_each_once(kafka: Kafka) -> None:
     kafka.started()
     start = 1_700_000_000_000
@@ -39,6 +40,7 @@ def test_a_definition_that_another_program_produces_fires_at_its_instants_each_o
         assert task.message.key() == encode_key(task.definition.key)
 
 
+@pytest.mark.mock_will_do
 def test_a_command_is_kept_in_the_changelog_of_its_unit_and_moves_to_another_in_one_step(kafka: Kafka) -> None:
     instance = kafka.started()
     seconds, hours = kafka.options.changelog(TimeUnit.SECONDS), kafka.options.changelog(TimeUnit.HOURS)
@@ -59,6 +61,7 @@ def test_a_command_is_kept_in_the_changelog_of_its_unit_and_moves_to_another_in_
     assert kafka.changelog(hours)[key] is None
 
 
+@pytest.mark.mock_will_do
 def test_a_record_without_a_value_deletes_the_definition_of_its_key(kafka: Kafka) -> None:
     instance = kafka.started()
     command = kafka.command("gone", frequency=EVERY_HOUR)
@@ -69,6 +72,7 @@ def test_a_record_without_a_value_deletes_the_definition_of_its_key(kafka: Kafka
     wait_until(lambda: kafka.found(instance, "gone") == [], "the definition to go")
 
 
+@pytest.mark.mock_will_do
 def test_a_definition_that_is_changed_again_and_again_fires_at_each_instant_once(kafka: Kafka) -> None:
     instance = kafka.started()
     each_ms = {"timeUnit": "MILLISECONDS", "time": 1}
@@ -85,6 +89,7 @@ def test_a_definition_that_is_changed_again_and_again_fires_at_each_instant_once
     assert set(ids.values()) == {1}
 
 
+@pytest.mark.mock_will_do
 @pytest.mark.parametrize("own", ["{0}", "{0}-dead-letter", "{0}-hours-changelog"])
 def test_the_schedulers_own_topics_are_no_target(kafka: Kafka, own: str) -> None:
     instance = kafka.started()
@@ -99,6 +104,7 @@ def test_the_schedulers_own_topics_are_no_target(kafka: Kafka, own: str) -> None
     assert kafka.found(instance, "loop") == []
 
 
+@pytest.mark.mock_will_do
 def test_a_task_without_a_frequency_is_sent_once_and_is_gone(kafka: Kafka) -> None:
     instance = kafka.started()
 
@@ -110,6 +116,7 @@ def test_a_task_without_a_frequency_is_sent_once_and_is_gone(kafka: Kafka) -> No
     assert kafka.changelog(kafka.options.changelog(None))[encode_key(task.definition.key)] is None
 
 
+@pytest.mark.mock_will_do
 def test_commands_in_the_wrong_partition_with_other_keys_or_in_frames_work_alike(kafka: Kafka) -> None:
     instance = kafka.started()
 
@@ -121,6 +128,7 @@ def test_commands_in_the_wrong_partition_with_other_keys_or_in_frames_work_alike
         wait_until(lambda one=partition: len(kafka.found(instance, f"any-{one}")) == 1, "the command to arrive")  # type: ignore[misc]
 
 
+@pytest.mark.mock_will_do
 def test_broken_records_go_to_the_dead_letters_with_the_reason_and_stop_nobody(kafka: Kafka) -> None:
     instance = kafka.started()
     nothing = kafka.command("nothing", action="UPDATE", frequency=EVERY_HOUR)
@@ -160,6 +168,7 @@ def test_a_task_that_is_too_large_for_its_topic_does_not_stop_the_others_there(k
     assert (letter.key(), "too large" in reason_of(letter)) == (encode_key(TaskKey("networknt.com", "large")), True)
 
 
+@pytest.mark.mock_will_do
 def test_a_broken_record_of_any_size_is_buried(kafka: Kafka) -> None:
     instance = kafka.started()
 
@@ -181,6 +190,7 @@ def test_a_topic_that_somebody_removes_is_made_again(kafka: Kafka) -> None:
     assert min(task.definition.start or 0 for task in later) > (first.definition.start or 0)
 
 
+@pytest.mark.mock_will_do
 def test_update_and_delete_of_nothing_are_refused_and_produce_nothing(kafka: Kafka) -> None:
     instance = kafka.started()
 
@@ -191,6 +201,7 @@ def test_update_and_delete_of_nothing_are_refused_and_produce_nothing(kafka: Kaf
     assert kafka.changelog(kafka.options.input_topic) == {}
 
 
+@pytest.mark.mock_will_do
 def test_a_command_is_found_as_soon_as_it_was_applied(kafka: Kafka) -> None:
     instance = kafka.started()
 
@@ -211,6 +222,7 @@ def test_a_command_is_found_as_soon_as_it_was_applied(kafka: Kafka) -> None:
     assert (len(hours), len(days)) == (1, 0)
 
 
+@pytest.mark.mock_will_do
 def test_a_record_in_a_changelog_that_is_no_definition_stops_nobody(kafka: Kafka) -> None:
     first = kafka.started()
     first.apply(kafka.command("well", frequency=EVERY_HOUR))
@@ -224,6 +236,7 @@ def test_a_record_in_a_changelog_that_is_no_definition_stops_nobody(kafka: Kafka
     assert sum(len(one.definitions) for one in second.stream.partitions.values()) == 1
 
 
+@pytest.mark.mock_will_do
 def test_an_instance_that_starts_again_has_every_definition_and_goes_on_where_it_was(kafka: Kafka) -> None:
     first = kafka.started()
     for number in range(50):

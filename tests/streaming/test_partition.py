@@ -1,25 +1,46 @@
 """Timers and cursors of one partition, without brokers."""
 
 from rota.model.topics.light.definition import read_definition
-from rota.streaming.partition import BEGINNING, Cursor, Fire, Partition, read_cursor
+from rota.streaming.partition import Fire, Partition, first_fire_of
 from rota.streaming.records.entry import Entry, entry_of
+from rota.streaming.records.position import (
+    BEGINNING,
+    Cursor,
+    Position,
+    encode_position,
+    read_cursor,
+    read_position,
+)
 
 NOW = 1_700_000_000_000
 
 
-def entry(every_ms: int | None, start: int = NOW) -> Entry:
+def entry(every_ms: int | None, start: int = NOW, topic: str = "due") -> Entry:
     frequency = every_ms and {"timeUnit": "MILLISECONDS", "time": every_ms}
     return entry_of(
-        read_definition({"host": "h", "name": "n", "topic": "due", "frequency": frequency or None, "start": start})
+        read_definition({"host": "h", "name": "n", "topic": topic, "frequency": frequency or None, "start": start})
     )
 
 
 def partition_with(entries: dict[bytes, Entry], cursor: Cursor = BEGINNING, *, since: int = NOW) -> Partition:
     """As it is after a take-over."""
-    partition = Partition(0, offset=0, cursor=cursor)
-    partition.definitions = {key: partition.restored(key, one, since) for key, one in entries.items()}
+    return taken_over(entries, Position(0, cursor), since=since)
+
+
+def taken_over(entries: dict[bytes, Entry], position: Position, *, since: int = NOW) -> Partition:
+    partition = Partition(0, position)
+    partition.definitions = entries
+    for one in entries.values():
+        one.next = since
     partition.start()
     return partition
+
+
+def send(partition: Partition, now: int, most: int = 100, aside: frozenset[str] = frozenset()) -> list[Fire]:
+    """What one round sends, and the brokers have it then."""
+    fires = list(partition.take_due(now, most, aside))
+    partition.advance(partition.position_after(fires, 0))
+    return fires
 
 
 def fired(fires: list[Fire]) -> list[tuple[int, bytes]]:
@@ -86,27 +107,65 @@ def test_a_definition_begins_to_count_when_it_came_into_force() -> None:
     assert fired(list(partition.take_due(NOW + 200, 100))) == [(100, b"a"), (200, b"a")]
 
 
-def test_an_instant_that_was_sent_is_not_sent_again_for_a_new_definition() -> None:
-    partition = partition_with({}, Cursor(NOW + 500, b"z"))
-
-    # The clock of this machine is behind that of the one which sent them.
-    assert partition.first_fire(entry(100), NOW + 300, partition.cursor) == NOW + 600
+def test_a_new_definition_fires_from_the_time_on_since_which_it_is_in_force() -> None:
+    assert first_fire_of(entry(100), NOW) == NOW
+    assert first_fire_of(entry(100), NOW + 1) == NOW + 100
 
 
-def test_a_definition_that_is_changed_as_it_fires_does_not_fire_at_that_instant_again() -> None:
-    partition = partition_with({b"a": entry(100)})
-    (sent,) = partition.take_due(NOW, 100)
+def test_what_is_more_than_ten_minutes_late_is_passed_over_but_for_the_latest() -> None:
+    hour = 3_600_000
+    partition = partition_with({b"often": entry(60_000), b"daily": entry(24 * hour), b"once": entry(None)})
 
-    assert partition.first_fire(entry(100), NOW, Cursor(sent.instant, sent.key)) == NOW + 100
+    late = fired(list(partition.take_due(NOW + hour, 100)))
+
+    assert [at for at, key in late if key == b"often"] == list(range(hour - 600_000, hour + 1, 60_000))
+    assert [at for at, key in late if key == b"daily"] == [0]
 
 
-def test_what_is_more_than_a_minute_late_is_passed_over() -> None:
-    partition = partition_with({b"a": entry(10_000), b"once": entry(None)})
-    now = NOW + 600_000
+STUCK = frozenset({"stuck"})
 
-    late = [at for at, key in fired(list(partition.take_due(now, 100))) if key == b"a"]
 
-    assert late == list(range(540_000, 600_001, 10_000))
+def test_tasks_for_a_topic_that_is_set_aside_wait_and_the_others_go_on() -> None:
+    partition = partition_with({b"a": entry(100), b"b": entry(100, topic="stuck")})
+
+    others = fired(send(partition, NOW + 200, aside=STUCK)) + fired(send(partition, NOW + 300, aside=STUCK))
+    assert partition.position.behind == {"stuck": BEGINNING}
+    waited = fired(send(partition, NOW + 300))
+
+    assert others == [(0, b"a"), (100, b"a"), (200, b"a"), (300, b"a")]
+    assert waited == [(0, b"b"), (100, b"b"), (200, b"b"), (300, b"b")]
+    assert partition.position == Position(0, Cursor(NOW + 300, b"b"))
+
+
+def test_whoever_takes_over_while_a_topic_is_behind_neither_loses_nor_repeats_its_tasks() -> None:
+    def entries() -> dict[bytes, Entry]:
+        return {b"a": entry(100), b"b": entry(100, topic="stuck"), b"c": entry(100, topic="stuck")}
+
+    first = partition_with(entries())
+    sent = fired(send(first, NOW + 100))
+    sent += fired(send(first, NOW + 300, aside=STUCK))
+    heir = taken_over(entries(), read_position(encode_position(first.position)) or Position(0))
+    sent += fired(send(heir, NOW + 400, most=1))  # the topic has not caught up after these
+    assert "stuck" in heir.position.behind
+    last = taken_over(entries(), heir.position)
+    sent += fired(send(last, NOW + 400))
+
+    assert sorted(sent) == [(at, key) for at in range(0, 401, 100) for key in (b"a", b"b", b"c")]
+    assert last.position.behind == {}
+
+
+def test_rounds_that_are_aborted_again_and_again_leave_no_heap_of_timers() -> None:
+    partition = partition_with({b"a": entry(1)})
+
+    for _ in range(5_000):
+        partition.take_back(list(partition.take_due(NOW + 5, 100)))
+
+    assert len(partition._timers) < 2_000
+    assert fired(list(partition.take_due(NOW + 5, 100))) == [(at, b"a") for at in range(6)]
+
+
+def test_a_position_that_nobody_here_wrote_counts_as_none() -> None:
+    assert read_position(None) is read_position(b"rubbish") is read_position(b"{}") is None
 
 
 def test_a_task_that_is_sent_once_is_never_too_late_and_needs_no_cursor() -> None:

@@ -7,8 +7,9 @@ import sys
 from collections import Counter
 from contextlib import ExitStack
 
+from rota.clock import SystemClock
 from tests.servers import wait_until
-from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, Reader, task_of
+from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, Reader, Task, task_of
 
 _NAMES = [f"load-{number}" for number in range(40)]
 _EVERY_MS = 100
@@ -73,10 +74,10 @@ def test_instances_that_are_killed_or_stall_lose_and_repeat_nothing(kafka: Kafka
 
         killed.send(signal.SIGKILL)
         stalled.send(signal.SIGSTOP)
-        wait_for_all_names_after(kafka)
+        wait_for_all_names(kafka)
         # It is a zombie now: others have its partitions, and it does not know yet.
         stalled.send(signal.SIGCONT)
-        wait_for_all_names_after(kafka)
+        wait_for_all_names(kafka)
 
         assert_each_instant_once(kafka)
 
@@ -93,30 +94,79 @@ def test_instances_that_come_and_go_again_and_again_lose_and_repeat_nothing(kafk
         other.close()
         wait_until(lambda: len(lasting.stream.partitions) == PARTITIONS, "all again", deadline_s=DEADLINE_S)
 
-    wait_for_all_names_after(kafka)
+    wait_for_all_names(kafka)
     assert_each_instant_once(kafka)
 
 
-def wait_for_all_names_after(kafka: Kafka) -> None:
+def test_a_group_that_was_deleted_replays_no_command_and_loses_no_instant(kafka: Kafka) -> None:
+    first = kafka.started()
+    define_load(kafka)
+    first.apply(kafka.command("once", start=1_700_000_000_000))
+    first.apply(kafka.command("gone", frequency={"timeUnit": "DAYS", "time": 1}))
+    first.apply(kafka.command("gone", action="DELETE"))
+    kafka.tasks(200)
+    assert kafka.found(first, "once") == []
+    first.close()
+    group = kafka.options.group
+    kafka.admin.delete_consumer_groups([group])[group].result()
+
+    second = kafka.started()
+    wait_for_all_names(kafka)
+
+    assert (kafka.found(second, "gone"), kafka.found(second, "once")) == ([], [])
+    assert kafka.changelog(kafka.options.dead_letter_topic) == {}
+    tasks = read_tasks(kafka)
+    assert [task.definition.name for task in tasks].count("once") == 1
+    assert_none_is_missing(tasks)
+
+
+def test_commands_of_a_topic_that_was_made_again_count_from_its_beginning(kafka: Kafka) -> None:
+    first = kafka.started()
+    for number in range(20):
+        first.apply(kafka.command(f"n-{number}", frequency={"timeUnit": "DAYS", "time": 1}))
+    assert len(kafka.found(first, "n-19")) == 1
+    first.close()
+    kafka.remove_topic(kafka.options.input_topic)
+    wait_until(
+        lambda: kafka.options.input_topic not in kafka.admin.list_topics(timeout=10).topics,
+        "the topic to go",
+        deadline_s=DEADLINE_S,
+    )
+
+    second = kafka.started()
+    second.apply(kafka.command("later", frequency={"timeUnit": "DAYS", "time": 1}))
+
+    assert len(kafka.found(second, "later")) == 1
+    assert len(kafka.found(second, "n-19")) == 1
+
+
+def wait_for_all_names(kafka: Kafka) -> None:
     """Until each definition fires at instants that lie ahead now: somebody has every partition."""
+    now = SystemClock().now()
     with Reader(kafka.bootstrap, kafka.due) as reader:
-        latest = max(task_of(message).definition.start or 0 for message in reader.read(1))
 
         def all_go_on() -> bool:
             tasks = map(task_of, reader.read(0))
-            return {task.definition.name for task in tasks if (task.definition.start or 0) > latest + 5_000} == {
-                *_NAMES
-            }
+            return {task.definition.name for task in tasks if (task.definition.start or 0) > now} >= {*_NAMES}
 
         wait_until(all_go_on, "every definition to fire again", deadline_s=DEADLINE_S)
 
 
-def assert_each_instant_once(kafka: Kafka) -> None:
-    """For each definition all instants from its first to its last, each once, as a plain consumer sees them."""
+def read_tasks(kafka: Kafka) -> list[Task]:
+    """As a plain consumer sees them."""
     with Reader(kafka.bootstrap, kafka.due) as reader:
-        tasks = [task_of(message) for message in reader.read_all()]
+        return [task_of(message) for message in reader.read_all()]
+
+
+def assert_each_instant_once(kafka: Kafka) -> None:
+    """For each definition all instants from its first to its last, each once."""
+    tasks = read_tasks(kafka)
     counts = Counter(task.id for task in tasks)
     assert {name: count for name, count in counts.items() if count > 1} == {}
+    assert_none_is_missing(tasks)
+
+
+def assert_none_is_missing(tasks: list[Task]) -> None:
     for name in _NAMES:
-        instants = sorted(task.definition.start or 0 for task in tasks if task.definition.name == name)
+        instants = sorted({task.definition.start or 0 for task in tasks if task.definition.name == name})
         assert instants == list(range(instants[0], instants[-1] + 1, _EVERY_MS))

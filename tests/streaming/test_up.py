@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -22,14 +23,25 @@ ROOT = Path(__file__).parents[2]
 KEY = "only-for-this-test-0123456789abcdef"
 
 
-@pytest.fixture
-def two(kafka: Kafka, tmp_path: Path) -> Iterator[list[Up]]:
+class Two(NamedTuple):
     """Two instances that share the partitions."""
-    with ExitStack() as opened:
-        processes = [opened.enter_context(start(kafka, tmp_path)) for _ in range(2)]
-        ups = [Up(process, key=KEY) for process in processes]
-        wait_until(lambda: all(map(has_half, ups)), "both to have their share", deadline_s=DEADLINE_S)
-        yield ups
+
+    kafka: Kafka
+    folder: Path
+    ups: list[Up]
+
+
+@pytest.fixture(scope="module")
+def two(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
+    """For all tests that leave them alive."""
+    with Kafka(bootstrap) as kafka, ExitStack() as opened:
+        yield started(kafka, tmp_path_factory.mktemp("two"), opened)
+
+
+def started(kafka: Kafka, folder: Path, opened: ExitStack) -> Two:
+    ups = [Up(opened.enter_context(start(kafka, folder)), key=KEY) for _ in range(2)]
+    wait_until(lambda: all(map(has_half, ups)), "both to have their share", deadline_s=DEADLINE_S)
+    return Two(kafka, folder, ups)
 
 
 def start(kafka: Kafka, folder: Path) -> RotaProcess:
@@ -52,7 +64,8 @@ def names_of(answer: str) -> list[str]:
     return [one["name"] for one in msgspec.json.decode(answer)]
 
 
-def test_any_instance_answers_and_nothing_is_left_on_the_disk(kafka: Kafka, two: list[Up], tmp_path: Path) -> None:
+def test_any_instance_answers_and_nothing_is_left_on_the_disk(two: Two) -> None:
+    kafka, folder, ups = two
     places = {partition_of(encode_key(TaskKey("networknt.com", f"n-{number}")), PARTITIONS) for number in range(12)}
     assert places == set(range(PARTITIONS)), "the names below are to be in all partitions"
 
@@ -63,32 +76,32 @@ def test_any_instance_answers_and_nothing_is_left_on_the_disk(kafka: Kafka, two:
             "topic": kafka.due,
             "frequency": {"timeUnit": "SECONDS", "time": 1},
         }
-        assert two[number % 2].ask("/schedulers", msgspec.json.encode(body))[0] == 200
-        for up in two:
+        assert ups[number % 2].ask("/schedulers", msgspec.json.encode(body))[0] == 200
+        for up in ups:
             status, text = up.ask(f"/schedulers?host=networknt.com&name=n-{number}&unit=SECONDS")
             assert (status, names_of(text)) == (200, [f"n-{number}"])
 
     assert {task.definition.name for task in kafka.tasks(40)} == {f"n-{number}" for number in range(12)}
-    assert list(tmp_path.iterdir()) == []
-    assert two[0].ask("/health") == (200, "ok")
+    assert list(folder.iterdir()) == []
+    assert ups[0].ask("/health") == (200, "ok")
 
 
-def test_what_was_defined_by_rest_is_consumed_by_a_program_that_knows_only_the_schemas(
-    kafka: Kafka, two: list[Up]
-) -> None:
+def test_what_was_defined_by_rest_is_consumed_by_a_program_that_knows_only_the_schemas(two: Two) -> None:
+    topic = f"{two.kafka.due}-reports"
     body = {
         "host": "networknt.com",
         "name": "report",
-        "topic": kafka.due,
+        "topic": topic,
         "frequency": {"timeUnit": "MILLISECONDS", "time": 500},
         "start": 1_700_000_000_123,
         "data": {"city": "Paris"},
     }
-    assert two[0].ask("/schedulers", msgspec.json.encode(body))[0] == 200
-    kafka.tasks(1)
+    assert two.ups[0].ask("/schedulers", msgspec.json.encode(body))[0] == 200
+    with Reader(two.kafka.bootstrap, topic) as reader:
+        reader.read(1)
 
     folder = ROOT / "src/rota/model/topics/light/avro"
-    words = [ROOT / "examples/light/kafka_consumer.py", kafka.bootstrap, kafka.due, folder, "--count", "4"]
+    words = [ROOT / "examples/light/kafka_consumer.py", two.kafka.bootstrap, topic, folder, "--count", "4"]
     ended = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=DEADLINE_S)
 
     assert ended.returncode == 0, ended.stderr
@@ -101,29 +114,35 @@ def test_what_was_defined_by_rest_is_consumed_by_a_program_that_knows_only_the_s
     ]
 
 
-def test_the_key_with_which_instances_ask_each_other_is_good_for_nothing_else(two: list[Up]) -> None:
+def test_the_key_with_which_instances_ask_each_other_is_good_for_nothing_else(two: Two) -> None:
     """It goes to whoever the group says has a partition, and that may be anybody who can join the group."""
     peer_key = hmac.new(KEY.encode(), b"rota light scheduler", "sha256").hexdigest()
-    peers = [Up(up.process, key=peer_key) for up in two]
+    peers = [Up(up.process, key=peer_key) for up in two.ups]
 
     assert {peer.ask("/api/schedulers/partitions/0")[0] for peer in peers} == {200, 503}
     for path in ("/api", "/api/jobs", "/schedulers?host=a&name=b&unit=DAYS", "/api/schedules"):
         assert peers[0].ask(path)[0] == 401
 
 
-def test_update_and_delete_of_nothing_are_not_found_and_leave_nothing_on_the_topic(kafka: Kafka, two: list[Up]) -> None:
+def test_update_and_delete_of_nothing_are_not_found_and_leave_nothing_on_the_topic(two: Two) -> None:
     for action in ("UPDATE", "DELETE"):
-        body = {"host": "networknt.com", "name": "nobody", "topic": kafka.due, "action": action}
-        status, text = two[0].ask("/schedulers", msgspec.json.encode(body))
+        body = {"host": "networknt.com", "name": "nobody", "topic": two.kafka.due, "action": action}
+        status, text = two.ups[0].ask("/schedulers", msgspec.json.encode(body))
         assert (status, msgspec.json.decode(text)["code"]) == (404, "ERR11637")
 
-    with Reader(kafka.bootstrap, kafka.options.input_topic) as reader:
-        assert reader.read_all() == []
+    with Reader(two.kafka.bootstrap, two.kafka.options.input_topic) as reader:
+        keys = {message.key() for message in reader.read_all()}
+    assert encode_key(TaskKey("networknt.com", "nobody")) not in keys
 
 
 def test_while_the_owner_of_a_key_is_dead_the_answer_is_try_again_and_then_its_heir_answers(
-    kafka: Kafka, two: list[Up]
+    kafka: Kafka, tmp_path: Path
 ) -> None:
+    with ExitStack() as opened:
+        check_take_over(kafka, started(kafka, tmp_path, opened).ups)
+
+
+def check_take_over(kafka: Kafka, two: list[Up]) -> None:
     names = [f"n-{number}" for number in range(12)]
     for name in names:
         body = {"host": "networknt.com", "name": name, "topic": kafka.due, "frequency": {"timeUnit": "DAYS", "time": 1}}

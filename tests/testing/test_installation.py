@@ -132,10 +132,14 @@ def test_a_run_whose_end_cannot_be_stored_is_tried_again(rota_installation: Inst
     def be_full() -> None:
         raise StoreFull("no room")
 
+    def handler(task: Task) -> None:
+        runs.append(task.attempt)
+        if task.attempt == 1:
+            rota_faults.before("find_schedules", be_full)  # by which the end is found to be the last one
+
     runs: list[int] = []
-    scheduler = rota_installation.handle_tasks(lambda task: runs.append(task.attempt))
+    scheduler = rota_installation.handle_tasks(handler)
     scheduler.add_task({"id": "a"})
-    rota_faults.before("delete_schedules", be_full)
 
     rota_installation.advance("1m")
 

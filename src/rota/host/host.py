@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -79,6 +79,8 @@ class Host:
         self.may_end_process = True
         """Whether the process is the node's own, and ends when a job's code would hold it."""
         self.hears_signals = True
+        self.lifespans: list[Callable[[], AbstractAsyncContextManager[object]]] = []
+        """Entered before the node begins, and left when it has ended."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._signals = 0
         self._last_resort = LastResort()
@@ -128,6 +130,12 @@ class Host:
         await self._live(lambda: None)
 
     async def _live(self, announce: Callable[[], None]) -> None:
+        async with AsyncExitStack() as around:
+            for lifespan in self.lifespans:
+                await around.enter_async_context(lifespan())
+            await self._live_within(announce)
+
+    async def _live_within(self, announce: Callable[[], None]) -> None:
         stopping = asyncio.Event()
         # First of all: a request to stop is heard only by a node that has begun.
         node = asyncio.create_task(self.node.run())

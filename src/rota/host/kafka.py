@@ -19,6 +19,7 @@ from rota.settings import Settings
 
 if TYPE_CHECKING:
     from rota.streaming.options import StreamOptions
+    from rota.streaming.survey import Survey
 
 _PEER = b"rota light scheduler"
 _ANYWHERE = ("0.0.0.0", "::")
@@ -43,7 +44,9 @@ def kafka_scheduler(settings: Settings, node: Node, *, address: str, key_plan: K
         from rota.streaming.scheduler import KafkaScheduler
     except ImportError as error:
         raise MissingExtra("Kafka", "kafka") from error
-    options = _stream_options(settings, address, key_plan)
+    options = structs.replace(
+        _stream_options(settings), address=advertised(settings, address), peer_key=_peer_key(settings, key_plan)
+    )
     scheduler = KafkaScheduler(options, node.engine.clock)
     node.engine.light = scheduler
     node.provide("topic", TopicExecutor(KafkaPublisher(options), node.engine.clock))
@@ -54,7 +57,16 @@ def kafka_scheduler(settings: Settings, node: Node, *, address: str, key_plan: K
         scheduler.close()
 
 
-def _stream_options(settings: Settings, address: str, key_plan: KeyPlan) -> "StreamOptions":
+def survey_of(settings: Settings) -> "Survey":
+    """What the brokers say of the scheduler. See `rota.streaming.survey.survey` for the errors."""
+    try:
+        from rota.streaming.survey import survey
+    except ImportError as error:
+        raise MissingExtra("Kafka", "kafka") from error
+    return survey(_stream_options(settings))
+
+
+def _stream_options(settings: Settings) -> "StreamOptions":
     from rota.streaming.options import StreamOptions
 
     return StreamOptions(
@@ -64,8 +76,6 @@ def _stream_options(settings: Settings, address: str, key_plan: KeyPlan) -> "Str
         replication=settings.kafka_replication,
         session_timeout_s=settings.kafka_session_timeout_s,
         client_options=dict(option.partition("=")[::2] for option in settings.kafka_options),
-        address=advertised(settings, address),
-        peer_key=_peer_key(settings, key_plan),
     )
 
 

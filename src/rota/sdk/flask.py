@@ -22,7 +22,7 @@ from rota.host.log_format import set_up_logging
 from rota.sdk.flask_keys import FlaskKeys, Refused
 from rota.settings import Settings, load_settings
 from rota.shapes.errors import status_of
-from rota.shapes.events import MAX_EVENTS_BYTES, answer_shape, answers_shape
+from rota.shapes.events.events import MAX_EVENTS_BYTES, answer_shape, answers_shape
 from rota.shapes.values import count_values
 from rota.store import Store
 

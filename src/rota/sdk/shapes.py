@@ -108,6 +108,7 @@ class Job(Struct, frozen=True, kw_only=True):
     executing_node: str | None = None
     enqueued_at: int | None = None
     run_at: int | None = None
+    expires_at: int | None = None
     available_at: int | None = None
     started_at: int | None = None
     ended_at: int | None = None

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct
-from starlette.requests import Request
 from starlette.responses import Response
 
 from rota.shapes.errors import ErrorShape
 
 FAULT = "something went wrong in the server; its log says what"
 _ENCODER = msgspec.json.Encoder()
+_JSON_TYPE = (b"content-type", b"application/json")
 
 
 class Refusal(Exception):
@@ -43,11 +43,12 @@ class Json(Response):
     def render(self, content: object) -> bytes:
         return _ENCODER.encode(content)
 
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        if headers is None:  # as of nearly all answers: nothing to look for
+            self.raw_headers = [(b"content-length", b"%d" % len(self.body)), _JSON_TYPE]
+        else:
+            super().init_headers(headers)
+
 
 def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     return Json(ErrorShape("error", message), status_code=status, headers=headers)
-
-
-async def answer_fault(request: Request, error: Exception) -> Response:
-    """A fault of ours outside of any operation: the log has the details, the client does not."""
-    return error_answer(500, FAULT)

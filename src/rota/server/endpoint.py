@@ -85,7 +85,7 @@ class Endpoint:
             call: Call[Any, Any] = Call(
                 decoding.decode_path(scope["path_params"]),
                 decoding.decode_query(scope["query_string"], operation.query) if operation.query else None,
-                await self._decoded(operation, body, place),
+                _decoded(operation, body) if len(body) <= _BIG else await self._decoded_big(operation, body, place),
                 caller,
                 headers,
             )
@@ -109,14 +109,17 @@ class Endpoint:
         except Refusal:
             return NOBODY
 
-    async def _decoded(self, operation: Operation, body: bytes | bytearray, place: Place) -> Any:
-        """The body as its type. A big one in a thread, so that the loop goes on for others."""
-        if operation.body is None or (operation.body is NoBody and not body):
-            return None
-        if len(body) <= _BIG:
-            return decoding.decode_body(body, operation.body)
+    async def _decoded_big(self, operation: Operation, body: bytes | bytearray, place: Place) -> Any:
+        """In a thread, so that the loop goes on for others."""
         place.need_values(await self._api.in_thread(count_values, body))
-        return await self._api.in_thread(decoding.decode_body, body, operation.body)
+        return await self._api.in_thread(_decoded, operation, body)
+
+
+def _decoded(operation: Operation, body: bytes | bytearray) -> Any:
+    """The body as its type."""
+    if operation.body is None or (operation.body is NoBody and not body):
+        return None
+    return decoding.decode_body(body, operation.body)
 
 
 def check_may(caller: Caller, operation: Operation) -> None:

@@ -54,6 +54,8 @@ class JobShape(Struct, frozen=True, kw_only=True):
     executing_node: str | None
     enqueued_at: int
     run_at: int | None
+    expires_at: int | None
+    """A job that has not begun by then is cancelled instead."""
     available_at: int
     started_at: int | None
     ended_at: int | None

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from rota.model.why.answer import Answer, Code, Reason, facts_of
-from rota.shapes.events import DependencyShape, dependency_of, dependency_shape
+from rota.shapes.events.events import DependencyShape, dependency_of, dependency_shape
 
 
 class ReasonShape(Struct, frozen=True, kw_only=True):

@@ -5,24 +5,31 @@ offsets from being told, until the brokers give it up: its time-out, and up to t
 partition ends it at once, by taking the name under which it was begun; a zombie that wakes up is refused.
 """
 
+import logging
+
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from rota.streaming.options import StreamOptions, instance_of
-from rota.streaming.partition import read_cursor
+from rota.streaming.records.position import read_cursor
 
 _TIMEOUT_S = 20.0
+_FENCE_S = 5.0
+_logger = logging.getLogger("rota.streaming")
 
 
 def fence_former_owners(options: StreamOptions, admin: AdminClient, numbers: list[int]) -> None:
     """Of the instances that fired these partitions last, end the transactions of those that are no longer members."""
     former = _last_owners(options, numbers)
-    for name in former - (_members(options, admin) if former else set()):
-        _fence(options, name)
+    members = _members(options, admin) if former else set()
+    for owner in former:
+        if owner.partition(".")[0] not in members:
+            _fence(options, owner)
 
 
 def _last_owners(options: StreamOptions, numbers: list[int]) -> set[str]:
-    """As the offsets tell that count already; those of an open transaction are not asked for."""
+    """As the offsets tell that count already; those of an open transaction are not asked for. Each is the name of an
+    instance, and behind a dot the number of its producer."""
     consumer = Consumer(
         options.client({"group.id": options.group, "isolation.level": "read_uncommitted", "enable.auto.commit": False})
     )
@@ -38,11 +45,12 @@ def _members(options: StreamOptions, admin: AdminClient) -> set[str]:
     return {instance_of(member.client_id)[0] for member in found.members}
 
 
-def _fence(options: StreamOptions, name: str) -> None:
-    producer = Producer(options.client({"transactional.id": options.transactional_id(name)}))
+def _fence(options: StreamOptions, owner: str) -> None:
+    producer = Producer(options.client({"transactional.id": options.transactional_id(owner)}))
     try:
-        producer.init_transactions(_TIMEOUT_S)
+        producer.init_transactions(_FENCE_S)
     except KafkaException as error:
-        if error.args[0].retriable():
-            raise
-        # Another one does the same at this moment, and was later; that is as good.
+        # Another one does the same at this moment, and was later; that is as good. Or the transaction does not end yet,
+        # because a topic in it cannot be reached: the owner is fenced all the same, and whoever reads the offsets waits
+        # until they are settled.
+        _logger.info("an owner is being fenced", extra={"owner": owner, "error": str(error)})

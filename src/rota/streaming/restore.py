@@ -1,8 +1,9 @@
 """Rebuilds partitions from the changelogs, before they serve.
 
-The order is what makes a take-over safe. First a dead owner's open transaction is ended. Then come the offsets, which
-the brokers tell only when no transaction of the former owner is open; whatever that one still tries is refused, because
-the group has another generation. Then the ends of the changelogs, with all that is in them; then all up to there.
+The order is what makes a take-over safe. First a dead owner's open transaction is ended, while the reading begins. Then
+come the offsets, which the brokers tell only when no transaction of the former owner is open; whatever that one still
+tries is refused, because the group has another generation. Then the ends of the changelogs, with all that is in them;
+then all up to there.
 """
 
 import logging
@@ -21,10 +22,11 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from rota.streaming.fencing import fence_former_owners
 from rota.streaming.options import StreamOptions
-from rota.streaming.partition import Partition, read_cursor
+from rota.streaming.partition import Partition
 from rota.streaming.records.entry import Entry, read_entry
+from rota.streaming.records.position import POSITION_KEY, Position, read_cursor, read_position
 
-_EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _BATCH = 10_000
 _WAIT_S = 0.2
@@ -40,7 +42,6 @@ def restore_partitions(
     options: StreamOptions, admin: AdminClient, numbers: list[int], is_wanted: Callable[[], bool]
 ) -> list[Partition]:
     """The partitions as the changelogs have them, ready to fire. `Cancelled` when they are not wanted any more."""
-    fence_former_owners(options, admin, numbers)
     consumer = Consumer(
         options.client(
             {
@@ -48,31 +49,54 @@ def restore_partitions(
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
+                # The end of a changelog is told when nothing more came for so long.
+                "fetch.wait.max.ms": 10,
                 "queued.max.messages.kbytes": 65_536,
             }
         )
     )
     try:
-        partitions = {one.number: one for one in _begin(options, consumer, admin, numbers)}
-        _Reading(consumer, partitions).read(_ends(options, admin, numbers), is_wanted)
+        reading = _Reading(consumer, numbers)
+        reading.begin(options.changelogs)
+        fence_former_owners(options, admin, numbers)
+        committed = _committed(options, consumer, numbers)
+        reading.read(_ends(options, admin, numbers), is_wanted)
     finally:
         consumer.close()
-    for one in partitions.values():
-        one.start()
-    return list(partitions.values())
+    positions = _positions(options, admin, committed, reading.positions)
+    return [_made(positions[number], reading, number) for number in numbers]
 
 
-def _begin(options: StreamOptions, consumer: Consumer, admin: AdminClient, numbers: list[int]) -> list[Partition]:
-    """Empty partitions, each with its offset and its cursor."""
-    places = [TopicPartition(options.input_topic, number) for number in numbers]
-    firsts = offsets_of(admin, places, _EARLIEST)
-    begun = []
-    for place in consumer.committed(places, _TIMEOUT_S):
+def _made(position: Position, reading: "_Reading", number: int) -> Partition:
+    partition = Partition(number, position)
+    partition.definitions = reading.definitions[number]
+    partition.start()
+    return partition
+
+
+def _committed(options: StreamOptions, consumer: Consumer, numbers: list[int]) -> dict[int, Position]:
+    """How far the partitions are, as the group has it."""
+    places = consumer.committed([TopicPartition(options.input_topic, number) for number in numbers], _TIMEOUT_S)
+    for place in places:
         if place.error is not None:
             raise KafkaException(place.error)
-        first = firsts[place.topic, place.partition]
-        begun.append(Partition(place.partition, offset=max(first, place.offset), cursor=read_cursor(place.metadata)))
-    return begun
+    return {place.partition: Position(place.offset, read_cursor(place.metadata)) for place in places}
+
+
+def _positions(
+    options: StreamOptions, admin: AdminClient, committed: dict[int, Position], recorded: dict[int, Position]
+) -> dict[int, Position]:
+    """How far the partitions are: as the group has it, and where that has forgotten, as the changelog does."""
+    places = [TopicPartition(options.input_topic, number) for number in committed]
+    firsts, ends = offsets_of(admin, places, EARLIEST), offsets_of(admin, places, LATEST)
+    found = {}
+    for number, position in committed.items():
+        place = (options.input_topic, number)
+        other = recorded.get(number, position)
+        # A topic that was removed and made again begins anew, whatever is recorded of the old one.
+        offsets = [one for one in (position.offset, other.offset) if firsts[place] <= one <= ends[place]]
+        found[number] = Position(max([firsts[place], *offsets]), max(position.cursor, other.cursor), dict(other.behind))
+    return found
 
 
 def _ends(options: StreamOptions, admin: AdminClient, numbers: list[int]) -> dict[tuple[str, int], int]:
@@ -101,19 +125,26 @@ class _Reading:
     in the other, and nobody knows which is read first.
     """
 
-    def __init__(self, consumer: Consumer, partitions: dict[int, Partition]) -> None:
+    def __init__(self, consumer: Consumer, numbers: list[int]) -> None:
         self._consumer = consumer
-        self._partitions = partitions
         self._kept: dict[tuple[str, int], dict[bytes, Entry]] = {}
+        self.definitions: dict[int, dict[bytes, Entry]] = {number: {} for number in numbers}
+        """By partitions. The next instant of each is the time since when it is in force."""
+        self.positions: dict[int, Position] = {}
+
+    def begin(self, topics: Iterable[str]) -> None:
+        """What is committed already may come while the rest is found out."""
+        self._consumer.list_topics(timeout=_TIMEOUT_S)  # otherwise it asks for one topic after the other, later
+        places = [(topic, number) for topic in topics for number in self.definitions]
+        self._kept = {place: {} for place in places}
+        self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
 
     def read(self, ends: dict[tuple[str, int], int], is_wanted: Callable[[], bool]) -> None:
         left = {place: end for place, end in ends.items() if end > 0}
-        self._kept = {place: {} for place in left}
-        self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in left])
         while left:
             if not is_wanted():
                 raise Cancelled
-            for message in self._consumer.consume(_BATCH, _WAIT_S):
+            for message in self._poll():
                 error = message.error()
                 if error is None:
                     self._take(message)
@@ -122,15 +153,30 @@ class _Reading:
                 elif (message.offset() or 0) >= left.get(_place(message), 0):
                     left.pop(_place(message), None)
         for (_, number), kept in self._kept.items():
-            self._partitions[number].definitions |= kept
+            self.definitions[number] |= kept
+
+    def _poll(self) -> list[Message]:
+        """What is there, without waiting for a whole batch."""
+        first = self._consumer.poll(_WAIT_S)
+        return [] if first is None else [first, *self._consumer.consume(_BATCH, 0)]
 
     def _take(self, message: Message) -> None:
         place, key, value = _place(message), message.key(), message.value()
         if key is None:
             return
-        if value is None:
+        if key == POSITION_KEY:
+            self._take_position(place[1], value)
+        elif value is None:
             self._kept[place].pop(key, None)
-            return
+        else:
+            self._take_definition(place, key, value, since=message.timestamp()[1])
+
+    def _take_position(self, number: int, value: bytes | None) -> None:
+        position = read_position(value)
+        if position is not None:
+            self.positions[number] = position
+
+    def _take_definition(self, place: tuple[str, int], key: bytes, value: bytes, since: int) -> None:
         try:
             entry = read_entry(value)
         except (ValueError, IndexError):
@@ -138,7 +184,8 @@ class _Reading:
                 "a changelog has a record that is no definition", extra={"topic": place[0], "key": key.hex()}
             )
             return
-        self._kept[place][key] = self._partitions[place[1]].restored(key, entry, message.timestamp()[1])
+        entry.next = since
+        self._kept[place][key] = entry
 
 
 def _place(message: Message) -> tuple[str, int]:

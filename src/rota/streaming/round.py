@@ -4,22 +4,24 @@ Nothing in memory changes for good before the brokers have it: a round that was 
 """
 
 import logging
+from contextlib import suppress
 from typing import NamedTuple
 
 from confluent_kafka import KafkaException, Message, TopicPartition
 
 from rota.errors import InvalidInput
 from rota.model.topics.light.definition import Action, TaskDefinition
-from rota.model.topics.light.fires import message_id, settled
+from rota.model.topics.light.fires import settled
 from rota.model.topics.topic import MESSAGE_ID
-from rota.streaming.brokers.refusals import Refusals, Refused
+from rota.streaming.brokers.refusals import Failures, Refusals
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.brokers.transactions import RoundAborted, Transactions
 from rota.streaming.options import StreamOptions
-from rota.streaming.partition import Cursor, Fire, Partition
-from rota.streaming.records.codec import decode_definition, decode_key, deletion_of, encode_key
-from rota.streaming.records.entry import Entry, entry_of
+from rota.streaming.partition import Fire, Partition, first_fire_of
+from rota.streaming.records.codec import decode_definition, deletion_of, encode_key
+from rota.streaming.records.entry import Entry, entry_of, message_id_of
 from rota.streaming.records.keys import partition_of
+from rota.streaming.records.position import POSITION_KEY, Position, encode_position
 
 MAX_FIRES = 10_000
 """Due tasks in one transaction, of all partitions together."""
@@ -27,6 +29,7 @@ MAX_COMMANDS = 1_000
 _MOST_BURIED = 900_000
 _MOST_BURIED_KEY = 50_000
 """Bytes of a broken record. With its headers it would be larger than it was, and perhaps too large."""
+_RECORD_MS = 10_000
 REASON = "reason"
 """The header of a dead letter that says what was wrong."""
 _logger = logging.getLogger("rota.streaming")
@@ -38,6 +41,8 @@ class Work(NamedTuple):
     partition: Partition
     fires: list[Fire]
     messages: list[Message]
+    position: Position
+    """Where the partition is when all of it is done."""
     changes: dict[bytes, Entry | None]
     """What becomes of definitions; None for those that go."""
 
@@ -61,14 +66,15 @@ class Rounds:
             self._prepare_topics(work, now)
             sent = self._send(work, now)
             self._transactions.commit([self._offset(one) for one in work], group)
-        except (RoundAborted, KafkaException) as error:
+        except RoundAborted:
             self._take_back(work)
-            if isinstance(error, RoundAborted):
-                self._refusals.add(error.refused, now)
-                raise
-            raise RoundAborted(error.args[0], {}) from error
+            raise
+        except KafkaException as error:
+            self._take_back(work)
+            raise RoundAborted(error.args[0], Failures()) from error
+        self._refusals.took(_topics_of(work))
         for one in work:
-            _settle(one)
+            _settle(one, now)
         return sent
 
     def _plan(self, partitions: list[Partition], messages: list[Message], now: int) -> list[Work]:
@@ -76,26 +82,35 @@ class Rounds:
         for message in messages:
             by_partition.setdefault(message.partition(), []).append(message)
         due = sum(one.next_due is not None and one.next_due <= now for one in partitions)
-        share = MAX_FIRES // max(1, due)
-        planned = [
-            Work(one, list(one.take_due(now, share)), by_partition.get(one.number, []), {}) for one in partitions
-        ]
+        share, aside = MAX_FIRES // max(1, due), self._refusals.aside(now)
+        planned = (
+            _work_of(one, list(one.take_due(now, share, aside)), by_partition.get(one.number, [])) for one in partitions
+        )
         return [one for one in planned if one.fires or one.messages]
 
     def _take_back(self, work: list[Work]) -> None:
         for one in work:
             one.partition.take_back(one.fires)
-        # Perhaps somebody removed one.
-        self._topics.forget(_topics_of(work))
+
+    def learn(self, failures: Failures, now: int) -> None:
+        """What an aborted round could not send, the next ones leave out for a while. It is later now than when that
+        round began."""
+        self._refusals.learn(self._without_gone(failures), now)
+
+    def _without_gone(self, failures: Failures) -> Failures:
+        """A topic that somebody removed is made again, and no tasks wait for it."""
+        if failures.late:
+            with suppress(KafkaException):
+                for name in self._topics.look_again([*failures.late]):
+                    failures.late.pop(name)
+        return failures
 
     def _prepare_topics(self, work: list[Work], now: int) -> None:
-        for name in _topics_of(work):
-            try:
-                self._topics.ensure([name])
-            except KafkaException as error:
-                if error.args[0].retriable() or error.args[0].code() < 0:
-                    raise  # the brokers are away
-                self._refusals.add({Refused(name): error.args[0].str()}, now)
+        names = {*_topics_of(work), self._options.dead_letter_topic}
+        failures = Failures()
+        for name, error in self._topics.ensure(one for one in names if not self._refusals.is_closed(one, now)).items():
+            failures.add_unmade(error, name)
+        self._refusals.learn(failures, now)
 
     def _send(self, work: list[Work], now: int) -> int:
         self._transactions.begin()
@@ -104,22 +119,37 @@ class Rounds:
                 self._send_due(one, fire, now)
             for message in one.messages:
                 self._take(one, message, now)
+            if _is_to_be_recorded(one, now):
+                self._record(one, now)
         return sum(len(one.fires) + len(one.messages) for one in work)
 
     # -- due tasks -------------------------------------------------------------------------------------------------
 
     def _send_due(self, work: Work, fire: Fire, now: int) -> None:
         key, entry, instant = fire
-        headers = [(MESSAGE_ID, message_id(decode_key(key), instant).encode())]
-        reason = self._refusals.reason(entry.topic, key, now)
-        if reason is None:
-            self._transactions.send(entry.topic, key, entry.due_value(instant), headers=headers)
+        topic, value = entry.topic, entry.due_value(instant)
+        headers = [(MESSAGE_ID, message_id_of(key, instant))]
+        if not self._refusals.has_any:
+            self._transactions.send(topic, key, value, headers=headers)
+        elif reason := self._refusals.reason(topic, key, now):
+            self._send_dead_letter(key, value, headers, f"topic {topic} did not take it: {reason}", now)
+        elif self._refusals.is_alone(topic, now):
+            self._transactions.send_alone(topic, key, value, headers=headers)
         else:
-            headers += [(REASON, f"topic {entry.topic} did not take it: {reason}".encode())]
-            self._transactions.send(self._options.dead_letter_topic, key, entry.due_value(instant), headers=headers)
+            self._transactions.send(topic, key, value, headers=headers)
         if not entry.period_ms:
             work.changes[key] = None
             self._forget(work, key, entry)
+
+    def _send_dead_letter(
+        self, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes]], reason: str, now: int
+    ) -> None:
+        """While not even the dead letters can be written, there is only the log."""
+        topic = self._options.dead_letter_topic
+        if self._refusals.is_closed(topic, now):
+            _logger.error("a dead letter is lost", extra={"topic": topic, "reason": reason, "key": repr(key)})
+            return
+        self._transactions.send(topic, key, value, headers=[*headers, (REASON, reason.encode())])
 
     # -- commands --------------------------------------------------------------------------------------------------
 
@@ -134,7 +164,7 @@ class Rounds:
             else:
                 self._carry_out(work, key, command, now)
         except InvalidInput as error:
-            self._bury(message, str(error))
+            self._bury(message, str(error), now)
 
     def _carry_out(self, work: Work, key: bytes, command: TaskDefinition, now: int) -> None:
         old = work.changes[key] if key in work.changes else work.partition.definitions.get(key)
@@ -143,17 +173,19 @@ class Rounds:
         new = None
         if command.action is not Action.DELETE:
             self._options.check_target(command.topic)
+            # No instant that was sent, or is sent with it, counts for the new definition.
+            since = max(now, work.position.cursor.instant + 1)
             new = entry_of(settled(command, now))
-            new.next = work.partition.first_fire(new, now, _cursor_after(work))
-            self._keep(work, key, new, now)
+            new.next = first_fire_of(new, since)
+            self._keep(work, key, new, since)
         if old is not None and (new is None or self._changelog(new) != self._changelog(old)):
             self._forget(work, key, old)
         work.changes[key] = new
 
-    def _keep(self, work: Work, key: bytes, entry: Entry, now: int) -> None:
+    def _keep(self, work: Work, key: bytes, entry: Entry, since: int) -> None:
         """The time of the record says since when the definition is in force."""
         number = work.partition.number
-        self._transactions.send(self._changelog(entry), key, entry.value, partition=number, timestamp=now)
+        self._transactions.send(self._changelog(entry), key, entry.value, partition=number, timestamp=since)
 
     def _forget(self, work: Work, key: bytes, entry: Entry) -> None:
         self._transactions.send(self._changelog(entry), key, None, partition=work.partition.number)
@@ -161,20 +193,41 @@ class Rounds:
     def _changelog(self, entry: Entry) -> str:
         return self._options.changelog(entry.unit)
 
-    def _bury(self, message: Message, reason: str) -> None:
+    def _bury(self, message: Message, reason: str, now: int) -> None:
         place = f"{message.topic()}/{message.partition()}/{message.offset()}"
         _logger.warning("a command cannot be carried out", extra={"record": place, "reason": reason})
-        headers = [(REASON, reason.encode()), ("record", place.encode())]
         value = message.value()
         buried = None if value is None else value[:_MOST_BURIED]
         key = (message.key() or b"")[:_MOST_BURIED_KEY] or None
-        self._transactions.send(self._options.dead_letter_topic, key, buried, headers=headers)
+        self._send_dead_letter(key, buried, [("record", place.encode())], reason, now)
+
+    # -- how far it is ---------------------------------------------------------------------------------------------
 
     def _offset(self, work: Work) -> TopicPartition:
         """Where to go on, and the cursor with it."""
-        offset = _offset_after(work)
-        cursor = _cursor_after(work)._replace(owner=self._transactions.name)
-        return TopicPartition(self._options.input_topic, work.partition.number, offset, metadata=cursor.to_text())
+        cursor = work.position.cursor._replace(owner=self._transactions.owner)
+        number, offset = work.partition.number, work.position.offset
+        return TopicPartition(self._options.input_topic, number, offset, metadata=cursor.to_text())
+
+    def leave(self, partitions: list[Partition], group: object, now: int) -> None:
+        """Record where partitions are, before they are left. `RoundAborted` if it was not recorded."""
+        work = [_work_of(one, [], []) for one in partitions if one.recorded != one.position]
+        if work:
+            self._transactions.begin()
+            for one in work:
+                self._record(one, now)
+            self._transactions.commit([self._offset(one) for one in work], group)
+
+    def _record(self, work: Work, now: int) -> None:
+        """What the offset says is in a changelog as well, because a group can be deleted, and its offsets expire."""
+        topic, value = self._options.changelog(None), encode_position(work.position)
+        self._transactions.send(topic, POSITION_KEY, value, partition=work.partition.number, timestamp=now)
+
+
+def _work_of(partition: Partition, fires: list[Fire], messages: list[Message]) -> Work:
+    last = messages[-1].offset() if messages else None
+    offset = partition.position.offset if last is None else last + 1
+    return Work(partition, fires, messages, partition.position_after(fires, offset), {})
 
 
 def _topics_of(work: list[Work]) -> set[str]:
@@ -186,24 +239,23 @@ def _command(message: Message) -> TaskDefinition:
     return deletion_of(message.key()) if value is None else decode_definition(value)
 
 
-def _offset_after(work: Work) -> int:
-    last = work.messages[-1].offset() if work.messages else None
-    return work.partition.offset if last is None else last + 1
+def _is_to_be_recorded(work: Work, now: int) -> bool:
+    """No command may be taken twice, and no topic's own cursor forgotten; for the others' cursor, now and then will do:
+    the offset has it."""
+    recorded, position = work.partition.recorded, work.position
+    if recorded is None or (recorded.offset, recorded.behind) != (position.offset, position.behind):
+        return True
+    return now - work.partition.recorded_at >= _RECORD_MS
 
 
-def _cursor_after(work: Work) -> Cursor:
-    """Fires come in its order. One that is sent once may lie far behind it, and does not take it back."""
-    sent = [Cursor(fire.instant, fire.key) for fire in work.fires[-1:]]
-    return max([work.partition.cursor, *sent])
-
-
-def _settle(work: Work) -> None:
+def _settle(work: Work, now: int) -> None:
     """The brokers have it: now it is so."""
     partition = work.partition
-    partition.cursor, partition.offset = _cursor_after(work), _offset_after(work)
+    if _is_to_be_recorded(work, now):
+        partition.recorded, partition.recorded_at = work.position, now
+    partition.advance(work.position)
     for key, entry in work.changes.items():
         if entry is None:
             partition.remove(key)
         else:
             partition.put(key, entry)
-    partition.reached = max(partition.reached, partition.offset)

@@ -10,7 +10,7 @@ from rota.clock import Clock
 from rota.engine.topics.light.scheduler import MAX_PAGE, DefinitionPage, DefinitionQuery
 from rota.errors import InvalidInput, NotFound, StoreUnavailable
 from rota.model.topics.light.definition import Action, TaskDefinition
-from rota.streaming.brokers.sender import Sender
+from rota.streaming.brokers.sender import Outgoing, Sender
 from rota.streaming.options import StreamOptions
 from rota.streaming.owners import Owners
 from rota.streaming.partition import Partition
@@ -61,7 +61,7 @@ class KafkaScheduler:
             self._require(command)
         key = encode_key(command.key)
         partition = self._partition_of(key)
-        self._sender.send(self._options.input_topic, key, encode_definition(command), partition=partition)
+        self._sender.send(self._options.input_topic, Outgoing(key, encode_definition(command), partition))
 
     def _require(self, command: TaskDefinition) -> None:
         if not self.find(DefinitionQuery(command.host, command.name)).definitions:

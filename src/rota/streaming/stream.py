@@ -5,6 +5,7 @@ its timers run. One that is taken away stops at once: the group asks between two
 """
 
 import logging
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Condition, Event, Thread
 from typing import Any
@@ -15,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from rota.clock import Clock
 from rota.errors import StoreError
+from rota.streaming.brokers.complaints import Complaints
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.brokers.transactions import ProducerBroken, RoundAborted, Transactions
 from rota.streaming.options import StreamOptions
@@ -24,6 +26,10 @@ from rota.streaming.round import MAX_COMMANDS, Rounds
 
 _LONGEST_WAIT_S = 0.1
 """How long a restored partition, or a request to stop, may go unnoticed."""
+_RESTORING_WAIT_S = 0.02
+"""The same, while partitions are being restored: nothing of them is sent before they are adopted."""
+_MOST_BEAT_MS = 300
+"""By the answer to its heartbeat a member learns that another one died, so a longer one makes the gap longer."""
 _AFTER_ERROR_S = 1.0
 _RESTORE_AGAIN_S = 0.2
 """Of topics that were just made, the brokers do not know everything yet."""
@@ -44,12 +50,18 @@ class Stream:
         """Of the command topic; 0 until the brokers have told."""
         self.moved = Condition()
         """Notified when partitions come, go or have taken commands."""
-        self.trouble: str | None = "it has not reached the brokers yet"
+        self._trouble: str | None = "it has not reached the brokers yet"
+        self._complaints = Complaints(clock)
         self._turns: dict[int, object] = {}
         """The partitions that the group has given, each with its turn: one that comes again has another."""
         self._ends: dict[int, int] = {}
         """Partitions whose end was told, and where it is."""
         self._restored: SimpleQueue[tuple[Partition, object]] = SimpleQueue()
+
+    @property
+    def trouble(self) -> str | None:
+        """What keeps it from its duty; None if nothing does."""
+        return self._complaints.current or self._trouble
 
     def start(self) -> None:
         self._thread.start()
@@ -74,19 +86,22 @@ class Stream:
                 self._pause(f"a fault: {error}")
 
     def _pause(self, trouble: str) -> None:
-        self.trouble = trouble
+        self._trouble = trouble
         self._stopping.wait(_AFTER_ERROR_S)
 
     def _may_wait(self, reason: str) -> bool:
         """The brokers do not answer; a transaction waits for them unless the stream is to stop."""
-        self.trouble = f"the brokers do not answer: {reason}"
+        self._trouble = f"the brokers do not answer: {reason}"
         return not self._stopping.is_set()
 
     def _live(self) -> None:
-        admin = AdminClient(self._options.client())
+        admin = AdminClient(self._options.client({"error_cb": self._complaints.take}))
         topics = Topics(self._options, admin)
-        self.partition_count = topics.prepare()
-        transactions = Transactions(self._options, uuid4().hex, self._may_wait)
+        try:
+            self.partition_count = topics.prepare()
+        finally:
+            admin.poll(0)
+        transactions = Transactions(self._options, uuid4().hex, self._may_wait, self._complaints)
         try:
             transactions.open()
             rounds = Rounds(self._options, transactions, topics, partitions=self.partition_count)
@@ -97,12 +112,21 @@ class Stream:
     def _serve(self, admin: AdminClient, rounds: Rounds, consumer: Consumer) -> None:
         try:
             self._subscribe(consumer, admin)
-            self.trouble = None
+            self._trouble = None
             while not self._stopping.is_set():
                 self._turn(consumer, rounds)
+            self._leave(consumer, rounds)
         finally:
             self._lose(list(self._turns))
             consumer.close()
+
+    def _leave(self, consumer: Consumer, rounds: Rounds) -> None:
+        """Nobody waits for brokers that are away now."""
+        if self.trouble is None:
+            try:
+                rounds.leave([*self.partitions.values()], consumer.consumer_group_metadata(), self._clock.now())
+            except RoundAborted as error:
+                _logger.warning("how far the partitions are is not recorded", extra={"error": str(error)})
 
     def _consumer_options(self, name: str) -> dict[str, Any]:
         return self._options.client(
@@ -111,7 +135,8 @@ class Stream:
                 "client.id": self._options.client_id(name),
                 "partition.assignment.strategy": "cooperative-sticky",
                 "session.timeout.ms": round(self._options.session_timeout_s * 1000),
-                "heartbeat.interval.ms": round(self._options.session_timeout_s * 1000 / 5),
+                "heartbeat.interval.ms": min(_MOST_BEAT_MS, round(self._options.session_timeout_s * 1000 / 5)),
+                "error_cb": self._complaints.take,
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
@@ -128,12 +153,13 @@ class Stream:
         try:
             rounds.run(list(self.partitions.values()), messages, consumer.consumer_group_metadata(), now)
         except RoundAborted as error:
-            self.trouble = f"a transaction was aborted: {error}"
+            rounds.learn(error.failures, self._clock.now())
+            self._trouble = f"a transaction was aborted: {error}"
             _logger.warning("a transaction was aborted and is tried again", extra={"error": str(error)})
             self._seek_back(consumer, messages)
             self._stopping.wait(_LONGEST_WAIT_S)
         else:
-            self.trouble = None
+            self._trouble = None
             self._reach_ends()
         if messages:
             self._tell()
@@ -156,26 +182,31 @@ class Stream:
         return [one for one in (first, *consumer.consume(MAX_COMMANDS, 0)) if self._is_command(one)]
 
     def _wait_s(self) -> float:
+        longest = _LONGEST_WAIT_S if len(self.partitions) == len(self._turns) else _RESTORING_WAIT_S
         due = [one.next_due for one in self.partitions.values() if one.next_due is not None]
-        wait_ms = min(due) - self._clock.now() if due else _LONGEST_WAIT_S * 1000
-        return min(_LONGEST_WAIT_S, max(0, wait_ms) / 1000)
+        return min(longest, max(0, min(due) - self._clock.now()) / 1000) if due else longest
 
     def _is_command(self, message: Message) -> bool:
         error, number = message.error(), message.partition()
         partition = self.partitions.get(-1 if number is None else number)
+        if error is None or error.code() == KafkaError._PARTITION_EOF:
+            self._complaints.end()
         if error is None:
             return partition is not None
         if error.code() == KafkaError._PARTITION_EOF and partition is not None:
             self._ends[partition.number] = message.offset() or 0
-        elif error.fatal():
-            raise KafkaException(error)
+        elif error.fatal() or error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise KafkaException(error)  # somebody removed the command topic: it is made again
+        elif error.code() > 0:  # of the brokers, not of librdkafka, which goes on by itself
+            self._complaints.add(error)
         return False
 
     def _seek_back(self, consumer: Consumer, messages: list[Message]) -> None:
         for number in {message.partition() for message in messages}:
             if number in self.partitions:
                 self._ends.pop(number, None)
-                consumer.seek(TopicPartition(self._options.input_topic, number, self.partitions[number].offset))
+                offset = self.partitions[number].position.offset
+                consumer.seek(TopicPartition(self._options.input_topic, number, offset))
 
     def _tell(self) -> None:
         with self.moved:
@@ -185,6 +216,7 @@ class Stream:
 
     def _subscribe(self, consumer: Consumer, admin: AdminClient) -> None:
         def given(_: Consumer, places: list[TopicPartition]) -> None:
+            self._complaints.end()
             consumer.incremental_assign(places)
             consumer.pause(places)
             self._restore(admin, [place.partition for place in places])
@@ -224,20 +256,25 @@ class Stream:
     def _adopt(self, consumer: Consumer) -> None:
         """Partitions that are restored begin to serve."""
         adopted = []
-        while True:
-            try:
-                partition, turn = self._restored.get_nowait()
-            except Empty:
-                break
-            if self._turns.get(partition.number) is turn:
-                place = TopicPartition(self._options.input_topic, partition.number, partition.offset)
-                consumer.seek(place)
+        for partition, turn in self._take_restored():
+            place = TopicPartition(self._options.input_topic, partition.number, partition.position.offset)
+            if _seeks(consumer, place):
                 self.partitions[partition.number] = partition
                 adopted.append(place)
+            else:
+                self._restored.put((partition, turn))
         if adopted:
             consumer.resume(adopted)
             _logger.info("partitions serve", extra={"partitions": [place.partition for place in adopted]})
             self._tell()
+
+    def _take_restored(self) -> list[tuple[Partition, object]]:
+        """Those that are restored and still ours."""
+        found = []
+        with suppress(Empty):
+            while True:
+                found.append(self._restored.get_nowait())
+        return [(partition, turn) for partition, turn in found if self._turns.get(partition.number) is turn]
 
     def _lose(self, numbers: list[int]) -> None:
         for number in numbers:
@@ -245,3 +282,14 @@ class Stream:
             self._ends.pop(number, None)
             self.partitions.pop(number, None)
         self._tell()
+
+
+def _seeks(consumer: Consumer, place: TopicPartition) -> bool:
+    """Whether the consumer goes on there: not before it has begun to read a partition that it was just given."""
+    try:
+        consumer.seek(place)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError._STATE:
+            raise
+        return False
+    return True

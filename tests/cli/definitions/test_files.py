@@ -40,6 +40,27 @@ def test_a_change_is_told_field_by_field(file: Path) -> None:
     assert done("diff", "-f", "jobs.yaml").stdout == '~ schedule nightly\n    overlap: "skip" -> "allow"\n'
 
 
+def test_times_are_told_with_their_units(file: Path) -> None:
+    every = FILE.replace('cron: "30 2 * * *"', "every: 90s, jitter: 5s").replace(
+        '["true"]}}', '["true"]}, timeout: 60s}'
+    )
+    file.write_text(every)
+    done("apply", "-f", "jobs.yaml")
+    file.write_text(every.replace("90s", "2m").replace("timeout: 60s", "retries: {attempts: 3, delay_ms: 5000}"))
+
+    told = done("diff", "-f", "jobs.yaml").stdout
+
+    assert "    timeout: 1 minute -> none\n" in told
+    assert "delay 5 seconds" in told
+    assert "every 1 minute 30 seconds" in told
+    assert "every 2 minutes" in told
+    assert "000" not in told
+    shown = done("schedule", "show", "nightly").stdout
+    assert "every 1 minute 30 seconds" in shown
+    assert "jitter 5 seconds" in shown
+    assert "catch-up  last, within 1 day, at most 100\n" in shown
+
+
 def test_what_the_file_owns_is_changed_there_only(file: Path) -> None:
     done("apply", "-f", "jobs.yaml")
 

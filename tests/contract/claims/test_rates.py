@@ -7,6 +7,9 @@ from rota.model.rate import Rate, rate_key
 from rota.store import Store
 from rota.store.contract.claims import MAX_SCANNED
 from rota.store.contract.jobs import JobQuery, Wait
+from rota.store.redis.keys import QueueKeys
+from rota.store.redis.store import RedisStore
+from rota.store.sqlite.store import SqliteStore
 from tests.contract.building import (
     NOW,
     claim,
@@ -276,15 +279,31 @@ def test_keys_that_count_nothing_any_more_are_forgotten(store: Store) -> None:
 
 def rates_in(store: Store, queue: str) -> int:
     """How many rates the store remembers of a queue."""
-    from rota.store.redis.keys import QueueKeys
-    from rota.store.redis.store import RedisStore
-    from rota.store.sqlite.store import SqliteStore
-
     if isinstance(store, RedisStore):
         return int(store._link.client.hlen(QueueKeys(queue).rates))
     assert isinstance(store, SqliteStore)
     with store._database.read() as db:
         return int(db.execute("SELECT COUNT(*) FROM rates WHERE queue = ?", [queue]).fetchone()[0])
+
+
+@pytest.mark.stores("sqlite-memory", "redis")
+def test_starts_that_cannot_be_read_hold_up_nobody(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *(limited(queue) for _ in range(3)))
+    claim(store, queue)
+    break_starts(store, queue)
+
+    assert given(store, queue, now=NOW + MINUTE) == ids[2:]
+    assert next_due(store, queue, now=NOW + MINUTE) is None
+
+
+def break_starts(store: Store, queue: str) -> None:
+    if isinstance(store, RedisStore):
+        store._link.client.hset(QueueKeys(queue).rates, TWO_A_MINUTE, "broken")
+        return
+    assert isinstance(store, SqliteStore)
+    with store._database.write() as db:
+        db.execute("UPDATE rates SET starts = 'broken' WHERE queue = ?", [queue])
 
 
 def test_a_job_with_a_key_that_says_no_rate_runs(store: Store) -> None:

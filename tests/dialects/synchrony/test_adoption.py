@@ -286,6 +286,55 @@ def test_a_job_whose_type_cannot_be_used_is_told_why_and_not_that_there_is_none(
     assert reason in str(letter["reason"])
 
 
+def test_a_dead_letter_that_names_its_job_leaves_it_failed_with_the_true_reason(speaker: Speaker) -> None:
+    unknown, wrong = entry_of(job_type_uuid=QUEUE, arguments={"a": 1}), entry_of(arguments=[])
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(unknown), "bad", msgspec.json.encode(wrong))
+
+    adopt_all(speaker)
+
+    jobs = speaker.store.find_jobs([str(unknown["uuid"]), str(wrong["uuid"])])
+    reasons = [job.errors["message"] for job in jobs if job and isinstance(job.errors, dict)]
+    assert reasons == [letter["reason"] for letter in dead_letters(speaker) if letter["entry"] != "bad"]
+    assert [(job.state, job.ended_at, job.attempts) for job in jobs if job] == [
+        (JobState.FAILED, speaker.clock.now(), 0),
+        (JobState.FAILED, speaker.clock.now(), 0),
+    ]
+    assert [(job.spec.job_type, job.spec.arguments) for job in jobs if job] == [(QUEUE, {"a": 1}), (JOB_TYPE, {})]
+    assert speaker.store.count_jobs(QUEUE)[JobState.FAILED] == 2
+    totals = speaker.store.read_totals(QUEUE)
+    assert (totals.enqueued, totals.failed) == (2, 2)
+    assert claim_all(speaker) == []
+
+
+def test_a_job_that_was_a_dead_letter_runs_when_it_is_pushed_anew(speaker: Speaker) -> None:
+    entry = entry_of(job_type_uuid=str(uuid4()))
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(entry), *[msgspec.json.encode(entry_of())])
+    adopt_all(speaker)
+    good = entry | {"job_type_uuid": JOB_TYPE}
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(good), msgspec.json.encode(good))
+
+    adopt_all(speaker)
+
+    assert entry["uuid"] in claim_all(speaker)
+    assert speaker.store.count_jobs(QUEUE)[JobState.FAILED] == 0
+    job = speaker.store.find_jobs([str(entry["uuid"])])[0]
+    assert job is not None
+    assert (job.state, job.errors) == (JobState.RUNNING, None)
+
+
+def test_a_job_that_ended_is_not_undone_by_a_broken_entry_of_its_id(speaker: Speaker) -> None:
+    (uuid,) = push(speaker, 1)
+    adopt_all(speaker)
+    assert claim_all(speaker) == [uuid]
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(entry_of(uuid=uuid, arguments=[])))
+
+    adopt_all(speaker)
+
+    job = speaker.store.find_jobs([uuid])[0]
+    assert job is not None
+    assert job.state is JobState.RUNNING
+
+
 def test_of_very_many_dead_letters_the_latest_ten_thousand_are_kept(speaker: Speaker) -> None:
     speaker.access.ask("rpush", KEY, *(f"bad {n}" for n in range(10_040)))
 

@@ -17,6 +17,10 @@ NOW = 1_700_000_000_000
             {"interval": "10s", "anchor": "epoch", "jitter": "1m"},
             "its jitter of 1 minute is longer than the 10",
         ),
+        (
+            {"interval": "10s", "jitter": "1m"},
+            "its jitter of 1 minute is longer than its interval, so its jobs come 10 seconds to 1 minute 10 seconds",
+        ),
         ({"at": NOW - 1}, "its time is over, so it never fires"),
         ({"cron": "* * * * *", "end": NOW - 1}, "its time is over, so it never fires"),
         ({"cron": "0 * * * *", "catch_up": "all"}, "after downtime catch_up: all fires the first missed time"),
@@ -33,7 +37,7 @@ def test_what_looks_like_a_slip_is_said(wish: dict[str, object], begins: str) ->
     "wish",
     [
         {"cron": "30 2 * * *", "jitter": "5m"},
-        {"interval": "10s", "jitter": "1m"},
+        {"interval": "1m", "jitter": "10s"},
         {"cron": "0 * * * *", "catch_up": "all", "overlap": "buffer_all"},
         {"at": NOW + 5, "jitter": "1m"},
     ],

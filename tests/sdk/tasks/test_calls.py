@@ -1,11 +1,14 @@
 """Jobs that differ from others of their task, and what their code says about another try."""
 
+import asyncio
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from rota import InvalidInput, JobFailed, RetryPolicy, Rota
 from rota.model.ids import new_id
+from tests.engine.working import DEADLINE_S
 from tests.sdk.tasks import functions
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")  # the engine answers; one store of each kind shows it
@@ -76,3 +79,53 @@ def test_a_job_may_have_an_id_of_ones_own_and_is_there_once(app: Rota) -> None:
     assert (first.id, first.is_new, second.id, second.is_new) == (id, True, id, False)
     with pytest.raises(InvalidInput, match="id: 'monday' is not a UUID"):
         task.options(id="monday").enqueue(1)
+
+
+class Entered:
+    """A lifespan."""
+
+    def __init__(self) -> None:
+        self.begun, self.ended = threading.Event(), threading.Event()
+
+    async def __aenter__(self) -> None:
+        self.begun.set()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.ended.set()
+
+
+def own() -> str:
+    return "the program's own"
+
+
+own.__module__ = "a_script_that_nobody_can_import"
+
+
+def test_a_task_that_is_added_while_a_worker_of_the_program_runs_is_run_by_it(app: Rota) -> None:
+    entered = Entered()
+    app.add_lifespan(lambda: entered)
+    working = threading.Thread(target=app.run_worker)
+    working.start()
+    try:
+        assert entered.begun.wait(DEADLINE_S)
+
+        handle = app.task(own).enqueue()
+
+        assert handle.get(timeout=DEADLINE_S) == "the program's own"
+    finally:
+        app.stop_worker()
+        working.join(DEADLINE_S)
+    assert not working.is_alive()
+    assert entered.ended.is_set()
+
+
+def test_a_worker_can_be_part_of_a_program_with_a_loop(app: Rota) -> None:
+    async def main() -> int:
+        serving = asyncio.create_task(app.serve_worker())
+        try:
+            return await (await app.task(functions.add).aenqueue(1)).aget(timeout=DEADLINE_S)
+        finally:
+            app.stop_worker()
+            await asyncio.wait_for(serving, DEADLINE_S)
+
+    assert asyncio.run(main()) == 2

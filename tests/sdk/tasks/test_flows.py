@@ -11,6 +11,7 @@ import pytest
 
 from rota import InvalidInput, JobFailed, Rota, group
 from rota.model.job import JobState
+from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from rota.testing import Installation
 from tests.cli.calling import RotaProcess
@@ -59,6 +60,17 @@ def test_several_may_follow_one(app: Rota) -> None:
     app.run_worker(burst=True)
 
     assert flow.get(timeout=60) == 12 + 22
+
+
+def test_a_flow_whose_first_jobs_are_forgotten_has_its_result_all_the_same(app: Rota, store: Store) -> None:
+    add = app.task(functions.add)
+    flow = add.step(1).then(add).then(add).enqueue()
+    app.run_worker(burst=True)
+
+    assert store.delete_jobs([one.id for stage in flow.handles[:2] for one in stage]) == [True, True]
+
+    assert flow.get(timeout=60) == 4
+    assert (flow.progress.done, flow.progress.total) == (3, 3)
 
 
 def test_nothing_follows_a_failure_unless_it_is_for_that(app: Rota) -> None:

@@ -2,8 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from rota import InvalidInput, RetryPolicy, Rota
 from rota.model.job import JobState
 from tests.sdk.tasks import functions
+from tests.sdk.tasks.working import running_worker
 from tests.servers import wait_until
 
 ON_EACH_KIND = pytest.mark.stores("sqlite-file", "redis")
@@ -226,17 +225,6 @@ def test_of_many_calls_none_is_made_if_one_is_bad(app: Rota, bad: tuple[object, 
 def count_jobs(app: Rota) -> int:
     engine = app.engine
     return sum(engine.store.count_jobs(engine.definitions.node_type("default").uuid).values())
-
-
-@contextmanager
-def running_worker(app: Rota) -> Iterator[None]:
-    worker = threading.Thread(target=app.run_worker)
-    worker.start()
-    try:
-        yield
-    finally:
-        app.stop_worker()
-        worker.join()
 
 
 @ON_EACH_KIND

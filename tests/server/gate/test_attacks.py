@@ -91,7 +91,10 @@ def test_own_pages_programs_and_followed_links_are_answered(up: Server) -> None:
     assert status(up, link, method="POST", path="/docs") == 403
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "Via", "X-Forwarded-Proto"])
+@pytest.mark.parametrize(
+    "header",
+    ["X-Forwarded-For", "X-Real-IP", "Forwarded", "Via", "X-Forwarded-Proto", "CF-Connecting-IP", "X-Amzn-Trace-Id"],
+)
 def test_visitors_of_a_proxy_do_not_get_in_with_the_well_known_key(up: Server, header: str) -> None:
     assert status(up, {**DEV_KEY, header: "127.0.0.1"}) == 401
     assert status(up, {**up.bearer, header: "127.0.0.1"}) == 200

@@ -27,3 +27,29 @@ def test_who_waits_in_a_blocking_pop_has_a_patience_of_his_own() -> None:
 def test_options_that_are_no_whole_numbers_are_refused_by_name(option: str, value: str) -> None:
     with pytest.raises(InvalidInput, match=f"{option} must be a number, such as 1"):
         Address(f"redis://127.0.0.1:6379/0?{option}={value}")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://:hunter2@host/0",
+        "redis://host/0?password=hunter2",
+        "redis://host/0?x=1&sentinel_password=hunter2",
+        "sentinel://:hunter2@a:1,b:2/name/0",
+        "redis+cluster://u:hunter2@a:1",
+        "redis://u:hunter2#x@host:1/0",
+        "redis://u:hunter2?x@host:1/0",
+        "redis://u:hunter2@host:port/0",
+        "redis://u:hunter2@host:99999/0",
+        "redis://u:hunter2@host/zero",
+        "redis://u:hunter2@host/0?wait_replicas=x",
+        "redis+cluster://u:hunter2@host/1",
+    ],
+)
+def test_neither_an_address_nor_what_is_wrong_with_it_shows_a_password(url: str) -> None:
+    try:
+        shown = Address(url).shown
+    except InvalidInput as error:
+        shown = str(error)
+
+    assert "hunter2" not in shown

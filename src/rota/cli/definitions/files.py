@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from rota.cli.show import answer, compact, talk
+from rota.cli.field_words import field_name, field_words
+from rota.cli.show import answer, talk
 from rota.cli.target import Target, takes_target
 from rota.dialects import registry
 from rota.engine.definitions.file import Difference, Wanted, schedule_hints
@@ -72,7 +73,8 @@ def _show(changes: list[Difference], hints: list[str]) -> None:
         click.echo(f"{_MARKS[one.action]} {one.kind} {one.name}")
         if one.action == "change":
             for field in one.after:
-                click.echo(f"    {field}: {compact(one.before[field])} -> {compact(one.after[field])}")
+                was, will = (field_words(field, side[field]) for side in (one.before, one.after))
+                click.echo(f"    {field_name(field)}: {was} -> {will}")
     for hint in hints:
         talk(f"warning: {hint}")
     if not changes:

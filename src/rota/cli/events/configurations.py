@@ -14,8 +14,8 @@ from rota.model.events.configuration_request import ConfigurationRequest
 from rota.model.events.evaluation import Row
 from rota.model.events.event import shown_time
 from rota.model.events.explanation import Explanation, named
-from rota.shapes.configurations import ConfigurationShape, configuration_shape, count_of_parts
-from rota.shapes.evaluations import explanation_shape
+from rota.shapes.events.configurations import ConfigurationShape, configuration_shape, count_of_parts
+from rota.shapes.events.evaluations import explanation_shape
 from rota.store.contract.events import ConfigurationEntry
 
 

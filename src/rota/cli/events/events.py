@@ -16,8 +16,8 @@ from rota.errors import InvalidInput
 from rota.model.events.evaluation import Verdict
 from rota.model.events.event import shown_time
 from rota.model.events.explanation import named
-from rota.shapes.evaluations import preview_shape
-from rota.shapes.events import ValidationShape, answer_shape, answers_shape, validation_shape
+from rota.shapes.events.evaluations import preview_shape
+from rota.shapes.events.events import ValidationShape, answer_shape, answers_shape, validation_shape
 
 _MOST_CONFIGURATIONS = 200
 

@@ -19,6 +19,7 @@ from rota.cli.jobs.exported_logs import (
     write_progress,
 )
 from rota.cli.parameters import instant
+from rota.cli.progress import progress_count
 from rota.cli.show import talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
@@ -96,22 +97,17 @@ def _opened(progress: Progress) -> Iterator[BinaryIO]:
 def _write(run: LogExport, file: BinaryIO, kept_in: Path | None) -> None:
     """The output reaches the disk before the progress that counts it."""
     _keep(run, kept_in)
-    while (cursor := run.progress.cursor) is not None:
-        after = run.write_page(cursor, file.write)
-        file.flush()
-        if file is not sys.stdout.buffer:
-            os.fsync(file.fileno())
-        run.progress = after
-        _keep(run, kept_in)
-        _show(after)
+    with progress_count("Export", "jobs") as tell:
+        while (cursor := run.progress.cursor) is not None:
+            after = run.write_page(cursor, file.write)
+            file.flush()
+            if file is not sys.stdout.buffer:
+                os.fsync(file.fileno())
+            run.progress = after
+            _keep(run, kept_in)
+            tell(after.jobs)
 
 
 def _keep(run: LogExport, kept_in: Path | None) -> None:
     if kept_in is not None:
         write_progress(kept_in, run.progress)
-
-
-def _show(progress: Progress) -> None:
-    if sys.stderr.isatty():
-        end = "\n" if progress.cursor is None else ""
-        click.echo(f"\r{progress.jobs} jobs, {progress.lines} lines{end}", nl=False, err=True)

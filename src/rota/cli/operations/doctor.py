@@ -14,6 +14,7 @@ from rota.engine.doctor.finding import Finding, Level, problem, warning
 from rota.engine.doctor.machine_checks import check_machine
 from rota.engine.engine import store_file
 from rota.errors import StoreError
+from rota.host.kafka_checks import check_kafka
 from rota.host.terminal import coloured, visible
 from rota.model.access.masking import mask_url
 
@@ -57,6 +58,9 @@ def _examine(target: Target, *, forgets: bool, sets_back: bool) -> Iterator[Find
         return
     settings = target.settings()
     yield from check_machine(settings)
+    yield from check_kafka(settings)
+    if settings.kafka and settings.source_of("store") == "default":
+        return  # jobs and schedules are in memory then
     path = store_file(settings.store)
     if path is not None and not path.exists():
         yield warning("store", f"there is no store at {path} yet", "rota up makes one; --store names another")

@@ -14,9 +14,9 @@ from rota.model.events.configuration_request import ConfigurationRequest
 from rota.model.events.event import Event, shown_time
 from rota.model.events.explanation import Explanation
 from rota.sdk.call import present
-from rota.shapes.configurations import ConfigurationShape, configuration_body, configuration_entry_of
-from rota.shapes.evaluations import EvaluationShape, ExplanationShape, explanation_of_shape, preview_of
-from rota.shapes.events import EventReportShape, answer_of
+from rota.shapes.events.configurations import ConfigurationShape, configuration_body, configuration_entry_of
+from rota.shapes.events.evaluations import EvaluationShape, ExplanationShape, explanation_of_shape, preview_of
+from rota.shapes.events.events import EventReportShape, answer_of
 from rota.store.contract.events import ConfigurationEntry
 
 

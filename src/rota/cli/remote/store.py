@@ -17,9 +17,9 @@ from rota.model.schedules.schedule import Tick
 from rota.sdk.call import Call, path_to, present
 from rota.sdk.client import Client
 from rota.shapes.audit import AuditShape, audit_entry_of
-from rota.shapes.configurations import ConfigurationShape, configuration_entry_of
 from rota.shapes.definitions import JobTypeShape, NodeTypeShape, job_type_of, node_type_of
-from rota.shapes.events import ValidationShape, validation_of
+from rota.shapes.events.configurations import ConfigurationShape, configuration_entry_of
+from rota.shapes.events.events import ValidationShape, validation_of
 from rota.shapes.jobs import JobShape, LogShape, job_of, log_of, progress_of
 from rota.shapes.nodes import NodeShape, QueueShape, node_of
 from rota.shapes.schedules import ScheduleShape, TickShape, schedule_entry_of, tick_of

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from rota.cli import parameters
+from rota.cli.field_words import parts_words
 from rota.cli.show import (
     Shape,
     answer,
@@ -14,7 +15,6 @@ from rota.cli.show import (
     moment_in,
     print_facts,
     print_table,
-    span,
     talk,
 )
 from rota.cli.target import Target, takes_target
@@ -24,6 +24,7 @@ from rota.engine.engine import Engine
 from rota.model.schedules.edits import FIELDS, changed_request, request_from, request_of
 from rota.model.schedules.hints import schedule_hints
 from rota.model.schedules.schedule import Tick
+from rota.model.triggers.durations import duration_words
 from rota.model.triggers.zones.zones import UTC
 from rota.shapes.schedules import schedule_shape, tick_shape
 from rota.store.contract.schedules import ScheduleEntry
@@ -178,13 +179,13 @@ def _show_one(one: Shape) -> None:
     trigger, policy = one["trigger"], one["catch_up"]
     assert isinstance(trigger, dict)
     assert isinstance(policy, dict)
-    window = span(policy["window"]) or "any age"
+    window = f"within {duration_words(policy['window'])}" if policy["window"] else "any age"
     print_facts(
         [
             ("name", one["name"]),
             ("uuid", one["uuid"]),
             ("when", one["words"]),
-            ("trigger", compact(trigger)),
+            ("trigger", parts_words(trigger)),
             ("job type", one["job_type"] or one["job_type_uuid"]),
             ("arguments", compact(one["job_arguments"]) if one["job_arguments"] else None),
             ("next", _next(one)),

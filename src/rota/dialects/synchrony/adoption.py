@@ -9,16 +9,20 @@ import logging
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+import msgspec
 from msgspec import Struct, structs
 
 from rota.dialects.synchrony import keys
 from rota.dialects.synchrony.definition_hashes import JobTypes
-from rota.dialects.synchrony.shapes import JobRecord, dead_letter, read_record
+from rota.dialects.synchrony.shapes import MAX_BYTES, JobRecord, dead_letter, read_record
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
+from rota.engine.jobs.spec import make_spec
 from rota.errors import NotFound, RotaError, StoreError
-from rota.model.ids import check_id
-from rota.model.job import Cause, JobSpec, rank_of
+from rota.model.ids import check_id, is_id
+from rota.model.job import Cause, Ending, JobSpec, JobState, rank_of
+from rota.model.job_type import JobType
+from rota.model.limits import MAX_PAYLOAD_BYTES
 from rota.store.records.codec import encode
 from rota.store.redis.keys import QUEUES, QueueKeys
 from rota.store.redis.link.access import RedisAccess
@@ -31,6 +35,7 @@ BATCH = 100
 MOST_DEAD = 10_000
 _CAUSE = Cause("synchrony")
 _RANK_HERE = "@"
+_MOST_REASON = 1_000
 _ADOPT = load_scripts("rota.dialects.synchrony")["adopt_jobs"]
 _logger = logging.getLogger("rota.synchrony")
 
@@ -41,6 +46,21 @@ class Verdict(Struct, frozen=True):
     entry: bytes
     spec: JobSpec | None
     reason: str = ""
+    named: JobSpec | None = None
+    """Of a dead letter that says which job it was to be: what is known of it."""
+
+    @property
+    def queue(self) -> str | None:
+        found = self.spec or self.named
+        return found.queue if found else None
+
+
+class NamedEntry(Struct, frozen=True):
+    """An entry that is no job, as far as it says which one it was to be."""
+
+    uuid: str
+    job_type_uuid: object = None
+    arguments: object = None
 
 
 class Adoption:
@@ -55,8 +75,9 @@ class Adoption:
         """Take what is at the head of a list; returns how many entries."""
         now = self._engine.clock.now()
         verdicts = self._judge_all(self._access.ask("lrange", key, 0, BATCH - 1), now)
+        verdicts = [one if one.spec else self._with_name(key, one, now) for one in verdicts]
         taken = 0
-        for queue, some in groupby(verdicts, key=lambda one: one.spec.queue if one.spec else None):
+        for queue, some in groupby(verdicts, key=lambda one: one.queue):
             run = list(some)
             done = self._adopt(key, queue, run, now)
             taken += done
@@ -86,6 +107,29 @@ class Adoption:
         except Exception as error:  # whatever it is: an entry that cannot be judged must not lie in the way of others
             return Verdict(entry, None, f"{type(error).__name__}: {error}")
 
+    def _with_name(self, key: str, one: Verdict, now: int) -> Verdict:
+        """Whoever pushed an entry looks for its job by the uuid in it: that job is there, and says what was wrong."""
+        try:
+            found = msgspec.json.decode(one.entry[:MAX_BYTES], type=NamedEntry)
+            queue = self._engine.definitions.node_type(keys.node_type_of_list(key)).uuid
+            id = check_id("uuid", found.uuid)
+        except StoreError:
+            raise
+        except (RotaError, ValueError, RecursionError):
+            return one
+        job_type = str(found.job_type_uuid)
+        is_kept = isinstance(found.arguments, dict) and len(one.entry) <= MAX_PAYLOAD_BYTES
+        named = make_spec(
+            JobType(uuid=job_type if is_id(job_type) else "", name="", executor=""),
+            id=id,
+            queue=queue,
+            enqueued_at=now,
+            arguments=found.arguments if is_kept and isinstance(found.arguments, dict) else {},
+            priority=0,
+            cause=_CAUSE,
+        )
+        return structs.replace(one, named=named)
+
     def _why_unknown(self, error: NotFound) -> str:
         """A job type that is unknown here may be defined among Synchrony's keys, in a way that cannot be used."""
         text = self._access.ask("hget", keys.JOB_TYPES, error.name) if error.kind == "job type" else None
@@ -111,8 +155,8 @@ class Adoption:
     def _adopt(self, key: str, queue: str | None, verdicts: Sequence[Verdict], now: int) -> int:
         k = QueueKeys(queue or "")
         names = [key, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, QUEUES, keys.ORDER, keys.DEAD]
-        names += [*stats_keys(k, now), k.series]
-        args: list[Value] = [queue or "", rank_of(0, now), MOST_DEAD, *stats_args(now)]
+        names += [*stats_keys(k, now), k.series, k.ended, k.failed]
+        args: list[Value] = [queue or "", rank_of(0, now), MOST_DEAD, *stats_args(now), now]
         for one in verdicts:
             args += _entry(key, one, now)
         taken, *doubles = self._access.run(_ADOPT, names, args)
@@ -131,7 +175,15 @@ class Adoption:
 def _entry(key: str, one: Verdict, now: int) -> tuple[Value, ...]:
     spec = one.spec
     if spec is None:
-        return one.entry, "", dead_letter(key, one.entry, one.reason, now), "", ""
+        return one.entry, "", dead_letter(key, one.entry, one.reason, now), "", "", *_record(one, now)
     mark = Mark(_RANK_HERE, lock=spec.lock_key, unique=spec.unique_key, rate=spec.rate_key)
     has_mark = spec.series or mark != Mark(_RANK_HERE)
-    return one.entry, spec.id, encode(spec), encode(mark) if has_mark else b"", spec.unique_key or ""
+    return one.entry, spec.id, encode(spec), encode(mark) if has_mark else b"", spec.unique_key or "", "", "", ""
+
+
+def _record(one: Verdict, now: int) -> tuple[Value, Value, Value]:
+    """How a job ended that could not be taken. `adopt_jobs.lua` knows it again by the type of its errors."""
+    if one.named is None:
+        return "", "", ""
+    errors = {"type": "dead_letter", "message": one.reason[:_MOST_REASON]}
+    return one.named.id, encode(one.named), encode(Ending(state=JobState.FAILED, ended_at=now, errors=errors))

@@ -14,6 +14,7 @@ SCHEDULE_ITEMS = "schedule_items"
 NODES = "nodes"
 """hash: node uuid -> node (JSON)."""
 
+_WAITING = "jobs_waiting_"
 _OWN = f"{PREFIX}:synchrony"
 DEAD = f"{_OWN}:dead"
 """list: pushed entries that are no jobs (JSON: list, entry, reason, time), oldest first."""
@@ -31,7 +32,12 @@ SHOWN_NODES = f"{_OWN}:shown_nodes"
 
 def jobs_waiting(node_type: str) -> str:
     """list: jobs (JSON) that others push."""
-    return f"jobs_waiting_{node_type}"
+    return f"{_WAITING}{node_type}"
+
+
+def node_type_of_list(key: str) -> str:
+    """Whose jobs wait in a list."""
+    return key.removeprefix(_WAITING)
 
 
 def jobs_in_progress(node_type: str) -> str:

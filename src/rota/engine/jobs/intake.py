@@ -76,11 +76,22 @@ class Intake:
         asks, and gets only what they may have made. With `named`, an error says which request it is about:
         `jobs[17].priority`."""
         now = self._clock.now()
+        return self._store.enqueue_jobs(self._make_specs(requests, now, by, named), now=now)
+
+    def enqueue_within(
+        self, connection: object, requests: Sequence[JobRequest], *, named: str | None = None
+    ) -> list[Admission]:
+        """The same, as part of a transaction of the caller's own connection to the database that holds the store."""
+        now = self._clock.now()
+        specs = self._make_specs(requests, now, None, named)
+        return self._store.enqueue_jobs_within(connection, specs, now=now)
+
+    def _make_specs(
+        self, requests: Sequence[JobRequest], now: int, by: Caller | None, named: str | None
+    ) -> list[JobSpec]:
         if named is None:
-            specs = [self.make_spec(request, now, by) for request in requests]
-        else:
-            specs = self._make_specs_named(requests, now, by, named)
-        return self._store.enqueue_jobs(specs, now=now)
+            return [self.make_spec(request, now, by) for request in requests]
+        return self._make_specs_named(requests, now, by, named)
 
     def _make_specs_named(
         self, requests: Sequence[JobRequest], now: int, by: Caller | None, named: str
@@ -122,7 +133,7 @@ class Intake:
             unique_key=_unique_key(request),
             timeout_ms=_timeout(request),
             retry=_retry(request),
-            expires_at=_expires_at(request, now),
+            expires_at=None if request.expires_ms is request.expires_at is None else _expires_at(request, now),
             cause=_cause(request),
             flow=None if request.flow is None else self._checked_flow(request.flow, job_type, queue),
             has_own_id=request.id is not None,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from rota.errors import NotFound
+from rota.errors import NotFound, RotaError
 from rota.model.limits import MAX_PAYLOAD_BYTES, encode_json
 from rota.model.topics.topic import MESSAGE_ID, TopicRecord, check_topic
 from rota.store.contract.store import Store
@@ -15,9 +15,10 @@ MAX_RECORD_BYTES = 2 * MAX_PAYLOAD_BYTES
 class Publisher(Protocol):
     """Where records go: the store, or brokers."""
 
-    def publish(self, topic: str, records: Sequence[TopicRecord]) -> list[int]:
-        """Add records to a topic, which is made if it is not there; returns the offset of each. When this returns they
-        are kept. Publishing a record again, by its id, adds none. May block."""
+    def publish(self, topic: str, records: Sequence[TopicRecord]) -> Sequence[int | RotaError]:
+        """Add records to a topic, which is made if it is not there; returns the offset of each, or why it alone was not
+        added. When this returns they are kept. Publishing a record again, by its id, adds none to a topic of the store.
+        May block."""
         ...
 
 

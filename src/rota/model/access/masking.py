@@ -6,8 +6,11 @@ A reference (`env:NAME`, `file:/PATH`) says where a node finds a secret and is n
 import re
 
 MASK = "***"
-_QUERY_PASSWORD = re.compile(r"([?&;][^=&;]*(?:password|secret|token|passwd)=)[^&;#]*", re.IGNORECASE)
-_URL_IN_TEXT = re.compile(r"\w[\w+.-]*://\S+@\S*|\w[\w+.-]*://\S+[?&]\S+")
+_QUERY_PASSWORD = re.compile(r"([?&;][^=&;?]*(?:password|secret|token|passwd)=)[^&;#]*", re.IGNORECASE)
+_WORD = re.compile(r"\S+")
+_OF_SCHEME = re.compile(r"[\w+.-]")
+_MARK = re.compile("[@?&]")
+"""Of a URL that may have a password."""
 _REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:/(?!/).*", re.DOTALL)
 _SECRET_NAME = re.compile(r"pass(word|wd|phrase)?$|secret|token|credential|api_?key|private_?key|^auth", re.IGNORECASE)
 _ALL_VALUES = frozenset({"environment", "headers"})
@@ -47,4 +50,19 @@ def _masked(name: str, value: object, *, hides_all: bool) -> object:
         return value
     if hides_all or _SECRET_NAME.search(name):
         return MASK
-    return _URL_IN_TEXT.sub(lambda found: mask_url(found[0]), value) if isinstance(value, str) else value
+    return _mask_text(value) if isinstance(value, str) else value
+
+
+def _mask_text(text: str) -> str:
+    """Text without the passwords of URLs in it. Word by word, each looked at once: whoever may see a job type could
+    otherwise keep a server busy for minutes with a long one."""
+    return _WORD.sub(lambda found: _mask_word(found[0]), text) if "://" in text else text
+
+
+def _mask_word(word: str) -> str:
+    begin = at = word.find("://")
+    if at < 0 or not _MARK.search(word, at + 4):
+        return word
+    while begin > 0 and _OF_SCHEME.match(word[begin - 1]):
+        begin -= 1
+    return word[:begin] + mask_url(word[begin:]) if begin < at else word

@@ -7,7 +7,7 @@ from rota.model.schedules.schedule import Overlap, Schedule, ScheduleState
 from rota.model.triggers.catch_up import CatchUpMode
 from rota.model.triggers.cron.warnings import cron_warnings
 from rota.model.triggers.durations import duration_words
-from rota.model.triggers.trigger import CronTrigger, next_nominal
+from rota.model.triggers.trigger import CronTrigger, IntervalTrigger, next_nominal
 
 
 def schedule_hints(schedule: Schedule, now: int) -> tuple[str, ...]:
@@ -30,13 +30,22 @@ def _is_over(schedule: Schedule, now: int) -> Iterator[str]:
 
 def _long_jitter(schedule: Schedule, now: int) -> Iterator[str]:
     trigger, progress = schedule.trigger, schedule.progress(ScheduleState())
-    if not trigger.jitter_ms or not trigger.is_series:
+    if isinstance(trigger, IntervalTrigger) and not trigger.is_series:
+        yield from _jitter_of_pauses(trigger)
         return
     first = next_nominal(trigger, now, progress)
     second = None if first is None else next_nominal(trigger, first, progress)
     if first is not None and second is not None and trigger.jitter_ms > second - first:
         jitter, wait = duration_words(trigger.jitter_ms), duration_words(second - first)
         yield f"its jitter of {jitter} is longer than the {wait} to its next time, and is cut to that"
+
+
+def _jitter_of_pauses(trigger: IntervalTrigger) -> Iterator[str]:
+    """What is counted from the last job has no next time that would cut the jitter."""
+    if trigger.jitter_ms > trigger.every_ms:
+        jitter, every = duration_words(trigger.jitter_ms), duration_words(trigger.every_ms)
+        longest = duration_words(trigger.every_ms + trigger.jitter_ms)
+        yield f"its jitter of {jitter} is longer than its interval, so its jobs come {every} to {longest} apart"
 
 
 def _skipped_catch_up(schedule: Schedule) -> Iterator[str]:

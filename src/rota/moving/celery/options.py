@@ -19,7 +19,7 @@ _JSON = "arguments and results are JSON; leave it out"
 _EVENTS = "schedules and configurations wait for the end of jobs; `rota event` has more"
 TASK = Options(
     of="@app.task",
-    carried=("name", "bind", *_RETRYING, "time_limit", "priority", "queue", "expires", "serializer"),
+    carried=("name", "bind", *_RETRYING, "time_limit", "rate_limit", "priority", "queue", "expires", "serializer"),
     harmless=(
         *("ignore_result", "acks_late", "reject_on_worker_lost", "acks_on_failure_or_timeout", "track_started"),
         *("send_events", "store_errors_even_if_ignored", "typing", "throws", "shared"),
@@ -27,7 +27,6 @@ TASK = Options(
     instead={
         "soft_time_limit": "give time_limit; the code of a job can ask rota.current_job().should_stop",
         "base": "write a function that does what the class does",
-        "rate_limit": "let fewer run at a time with a queue of its own: rota worker --type QUEUE --threads 1",
         "pydantic": "build the model in the task",
         "on_failure": _EVENTS,
         "on_success": _EVENTS,
@@ -64,6 +63,7 @@ class TaskSettings(Struct, frozen=True, kw_only=True):
     retry_backoff_max: float = 600
     retry_jitter: bool = True
     time_limit: float | None = None
+    rate_limit: str | float | None = None
     priority: int = 0
     expires: float | timedelta | datetime | None = None
 
@@ -77,6 +77,9 @@ class TaskSettings(Struct, frozen=True, kw_only=True):
             options["name"] = self.name
         if self.time_limit is not None:
             options["timeout"] = self.time_limit
+        if self.rate_limit:
+            is_text = isinstance(self.rate_limit, str) and "/" in self.rate_limit
+            options["rate"] = str(self.rate_limit) if is_text else f"{self.rate_limit}/s"
         return options
 
     def _policy(self) -> RetryPolicy:

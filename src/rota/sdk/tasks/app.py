@@ -13,7 +13,7 @@ gone.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
@@ -91,9 +91,18 @@ class Rota:
         brought into the store."""
         self._registry.schedule_sources.append(source)
 
+    def add_lifespan(self, make: "Callable[[], AbstractAsyncContextManager[object]]") -> None:
+        """What workers of the app need: entered on the loop of each before it takes jobs, left when it has ended."""
+        self._registry.lifespans.append(make)
+
     def handle(self, job_id: str) -> Handle[Any]:
         """The handle of a job that was enqueued before, perhaps by another process."""
         return Handle(self._connection, job_id)
+
+    def declare(self) -> None:
+        """Bring the tasks into the store now. The first enqueue does it too, unless it is part of a transaction of the
+        program's own."""
+        self._registry.ensure_declared()
 
     @property
     def engine(self) -> "Engine":

@@ -26,6 +26,10 @@ class Connection:
         touch what is the other's."""
 
     @property
+    def is_open(self) -> bool:
+        return self._pid == os.getpid()
+
+    @property
     def engine(self) -> "Engine":
         if self._pid != os.getpid():
             with self._lock:

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from rota.errors import JobFailed
 from rota.model.flows.flow import Flow
+from rota.model.job import Job
 from rota.model.runs.progress import Progress
 from rota.sdk.tasks.connection import Connection
 from rota.sdk.tasks.handle import Handle
@@ -31,10 +32,10 @@ class FlowHandle(Struct, frozen=True, eq=False):
     @property
     def progress(self) -> Progress:
         """How many of its jobs have ended, and how many there are."""
-        engine = self._connection.engine
-        ids = [one.id for stage in self.handles for one in stage]
-        ended = sum(job is not None and job.state.is_final for job in engine.store.find_jobs(ids))
-        return Progress(done=ended, total=len(ids), time=engine.clock.now())
+        jobs = self._jobs()
+        latest = _latest(jobs)
+        ended = sum(job.state.is_final if job else n < latest for n, stage in enumerate(jobs) for job in stage)
+        return Progress(done=ended, total=sum(map(len, jobs)), time=self._connection.engine.clock.now())
 
     def get(self, timeout: float | None = None) -> object:
         """Wait for the end of the last stage, this many seconds at most (`TimeoutError`), and give its result: of a
@@ -42,7 +43,7 @@ class FlowHandle(Struct, frozen=True, eq=False):
         clock = self._connection.engine.clock
         end = None if timeout is None else clock.monotonic() + timeout
         results: list[object] = []
-        for stage in self._stages():
+        for stage in self._stages()[_latest(self._jobs()) :]:
             results = []
             for job_id in stage.job_ids():
                 left = None if end is None else max(end - clock.monotonic(), 0.0)
@@ -69,8 +70,21 @@ class FlowHandle(Struct, frozen=True, eq=False):
                 return None
             raise
 
+    def _jobs(self) -> list[list[Job | None]]:
+        """By stage; None for those that are not there."""
+        stages = [stage.job_ids() for stage in self._stages()]
+        found = self._connection.engine.store.find_jobs([job_id for ids in stages for job_id in ids])
+        jobs = {job.id: job for job in found if job}
+        return [[jobs.get(job_id) for job_id in ids] for ids in stages]
+
     def _stages(self) -> list[Flow]:
         stages = [self._flow]
         while stages[-1].rest:
             stages.append(stages[-1].next_stage())
         return stages
+
+
+def _latest(jobs: list[list[Job | None]]) -> int:
+    """The number of the last stage of which a job is there. Those before it are over, and history may have forgotten
+    them."""
+    return max((number for number, stage in enumerate(jobs) if any(stage)), default=0)

@@ -1,12 +1,15 @@
 """Finds the app that a command names, as in `rota worker tasks:app`."""
 
 import importlib
+from collections.abc import Callable
 
 from rota.errors import InvalidInput
 from rota.sdk.tasks.app import Rota
 
 APP = "__rota_app__"
 """The attribute in which something that stands in the place of an app has it."""
+RECOGNISERS: list[Callable[[object], Rota | None]] = []
+"""Asked about what has no such attribute, because it is a plain part of a program."""
 
 
 def load_app(name: str) -> Rota:
@@ -30,4 +33,6 @@ def load_app(name: str) -> Rota:
 def app_of(value: object) -> Rota | None:
     """The app that something is, or that is behind it: what another library's programs have in its place says so."""
     found = value if isinstance(value, Rota) else getattr(value, APP, None)
-    return found if isinstance(found, Rota) else None
+    if isinstance(found, Rota):
+        return found
+    return next((app for recognise in RECOGNISERS if (app := recognise(value)) is not None), None)

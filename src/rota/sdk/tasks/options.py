@@ -3,13 +3,18 @@
 import difflib
 from collections.abc import Mapping
 from datetime import datetime, timedelta, tzinfo
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from rota.clock import as_millis
 from rota.errors import InvalidInput
 from rota.model.job_type import Unique
 from rota.model.runs.retry import RetryPolicy
 from rota.model.triggers.durations import parse_duration
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from rota.sdk.outbox.database import DatabaseConnection
 
 Duration = float | str | timedelta
 """Seconds, a text such as `90s` or `1h30m`, or a timedelta."""
@@ -60,6 +65,11 @@ class CallOptions(TypedDict, total=False):
     """A job that has not begun by then is cancelled instead."""
     id: str
     """A UUID of your own for the job: enqueueing it again makes no second one."""
+    connection: "sqlite3.Connection"
+    """The program's own connection to the file that is the store: the job is made by its transaction."""
+    outbox: "DatabaseConnection"
+    """The program's own connection to any database with an outbox: a relay makes the job when its transaction is
+    committed."""
 
 
 def refuse_unknown(given: Mapping[str, object], known: type) -> None:

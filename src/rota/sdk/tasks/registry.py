@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from rota.errors import InvalidInput
+from rota.errors import Conflict, InvalidInput
 from rota.sdk.tasks.connection import Connection
 from rota.sdk.tasks.plan import Plan
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rota.engine.executors.registry import ExecutorRegistry
     from rota.engine.jobs.intake import JobRequest
     from rota.model.schedules.request import ScheduleRequest
+    from rota.sdk.outbox.database import DatabaseConnection
     from rota.store.contract.jobs import Admission
 
 
@@ -33,6 +35,7 @@ class TaskRegistry:
         self.connection = connection
         self.keeps = keeps
         """Whether tasks stay in the store when they are gone from the code."""
+        self.lifespans: list[Callable[[], AbstractAsyncContextManager[object]]] = []
         self.schedule_sources: list[Callable[[], Sequence[ScheduleRequest]]] = []
         self.tasks: dict[str, Registered] = {}
         """By name."""
@@ -57,6 +60,28 @@ class TaskRegistry:
         self.ensure_declared()
         return self.connection.engine.intake.enqueue(requests, named=named)
 
+    def submit_within(
+        self, connection: object, requests: "Sequence[JobRequest]", named: str | None = None
+    ) -> "list[Admission]":
+        """Hand jobs in as part of a transaction of the program's own, in which nobody else can write to the store."""
+        if not self.is_declared and getattr(connection, "in_transaction", False):
+            raise Conflict(
+                f"the tasks of {self._app!r} are not in the store yet, and nobody can write there during this "
+                "transaction; call app.declare() before it begins"
+            )
+        self.ensure_declared()
+        return self.connection.engine.intake.enqueue_within(connection, requests, named=named)
+
+    def submit_to_outbox(
+        self, connection: "DatabaseConnection", requests: "Sequence[JobRequest]", named: str | None = None
+    ) -> "list[Admission]":
+        """Write jobs into the outbox of the program's own database. The store is not asked; a relay hands them in."""
+        from rota.clock import SystemClock
+        from rota.sdk.outbox.outbox import write_outbox
+        from rota.store.contract.jobs import Admission
+
+        return [Admission(job_id, True) for job_id in write_outbox(connection, requests, SystemClock().now())]
+
     def ensure_queue(self, name: str) -> None:
         """Have a queue that no task names; it is nobody's."""
         from rota.sdk.tasks.declaring import ensure_queues
@@ -65,8 +90,13 @@ class TaskRegistry:
 
     def ensure_declared(self) -> None:
         """Bring what the tasks are into the store, unless this engine was told of all of them."""
-        if self._declared != (self.connection.engine, len(self.tasks)):
+        if not self.is_declared:
             self.declare(removes=False)
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether this engine was told of all tasks. None is opened for that: who asks may be writing to the file."""
+        return self.connection.is_open and self._declared == (self.connection.engine, len(self.tasks))
 
     def provide_functions(self, executors: "ExecutorRegistry") -> None:
         """Have a process call the functions of this program, instead of importing them by name; those of tasks that are

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import cache, update_wrapper
+from functools import cache, partial, update_wrapper
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, Unpack
 
 from rota.errors import InvalidInput
@@ -16,7 +16,9 @@ from rota.sdk.tasks.registry import TaskRegistry
 
 if TYPE_CHECKING:
     from rota.engine.jobs.intake import JobRequest
+    from rota.store.contract.jobs import Admission
 
+Submit = Callable[["list[JobRequest]", str | None], "list[Admission]"]
 P = ParamSpec("P")
 C = TypeVar("C")
 """What a call of the function gives: of an `async def` something to await."""
@@ -27,12 +29,21 @@ R = TypeVar("R")
 class Enqueueing(Generic[P, R]):
     """The ways to have a task run by a worker."""
 
-    def __init__(self, registry: TaskRegistry, name: str, parameters: Parameters, fields: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        registry: TaskRegistry,
+        name: str,
+        parameters: Parameters,
+        fields: Mapping[str, object],
+        within: Submit | None = None,
+    ) -> None:
         self.name = name
         """Of its job type."""
         self._registry = registry
         self._parameters = parameters
         self._fields = fields
+        self._within = within
+        """How jobs are handed in, if that is part of something of the program's own."""
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Make a job of it. Arguments that the function does not take, or JSON cannot carry, are `InvalidInput`."""
@@ -46,6 +57,8 @@ class Enqueueing(Generic[P, R]):
         """The same as `enqueue`, without blocking the event loop meanwhile."""
         import asyncio
 
+        if self._within is not None:  # a connection is for the thread that opened it
+            return self.enqueue(*args, **kwargs)
         return await asyncio.to_thread(self.enqueue, *args, **kwargs)
 
     def map(self, calls: Iterable[tuple[object, ...] | Mapping[str, object]]) -> list[Handle[R]]:
@@ -75,7 +88,7 @@ class Enqueueing(Generic[P, R]):
     def _submit(self, requests: "list[JobRequest]", named: str | None = None) -> list[Handle[R]]:
         if "node_type" in self._fields:
             self._registry.ensure_queue(str(self._fields["node_type"]))
-        answers = self._registry.submit(requests, named=named)
+        answers = (self._within or self._registry.submit)(requests, named)
         connection = self._registry.connection
         return [Handle(connection, one.job_id, one.is_new) for one in answers]
 
@@ -124,7 +137,8 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
 
     def options(self, **options: Unpack[CallOptions]) -> Enqueueing[P, R]:
         """The same task, for jobs that differ in something: `report.options(priority=5, delay="5m").enqueue()`."""
-        return Enqueueing(self._registry, self.name, self._parameters, {**self._fields, **_fields(options)})
+        fields = {**self._fields, **_fields(options)}
+        return Enqueueing(self._registry, self.name, self._parameters, fields, _within(self._registry, options))
 
 
 def _expiry(value: Duration | datetime) -> dict[str, object]:
@@ -139,6 +153,15 @@ def _job_request() -> "type[JobRequest]":
     from rota.engine.jobs.intake import JobRequest
 
     return JobRequest
+
+
+def _within(registry: TaskRegistry, options: CallOptions) -> Submit | None:
+    """How jobs with these options are handed in, if not as always."""
+    if "connection" in options:
+        return partial(registry.submit_within, options["connection"])
+    if "outbox" in options:
+        return partial(registry.submit_to_outbox, options["outbox"])
+    return None
 
 
 def _fields(options: CallOptions) -> dict[str, object]:

@@ -18,4 +18,5 @@ def hosted_tasks(registry: TaskRegistry, settings: Settings, *, burst: bool) -> 
     with hosted(settings, roles, store=registry.connection.engine.store) as host:
         registry.provide_functions(host.engine.executors)
         host.stops_when_empty = burst
+        host.lifespans += registry.lifespans
         yield host

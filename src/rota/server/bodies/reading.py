@@ -7,6 +7,8 @@ from rota.server.answers import Refusal
 from rota.server.bodies.room import Place
 from rota.server.operations import JSON, Operation
 
+_JSON = JSON.encode()
+
 
 async def read_body(operation: Operation, headers: Headers, receive: Receive, place: Place) -> bytes | bytearray:
     """All of it. What is counted is what came, not what was announced: who sends slowly keeps nobody out."""
@@ -28,11 +30,16 @@ async def read_body(operation: Operation, headers: Headers, receive: Receive, pl
 
 
 def _check_head(operation: Operation, headers: Headers) -> None:
-    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type != JSON:
-        raise Refusal(415, f"Content-Type must be {JSON}, got {content_type or 'none'!r}")
-    length = headers.get("content-length", "")
-    if length.isdigit() and int(length) > operation.body_limit:
+    kind, length = b"", b""
+    for name, value in headers.raw:  # in one pass
+        if name == b"content-type":
+            kind = kind or value
+        elif name == b"content-length":
+            length = value
+    if kind != _JSON and kind.partition(b";")[0].strip().lower() != _JSON:
+        shown = kind.partition(b";")[0].strip().lower().decode("latin-1")
+        raise Refusal(415, f"Content-Type must be {JSON}, got {shown or 'none'!r}")
+    if length.isdigit() and int(length[:18]) > operation.body_limit:
         raise _too_large(operation.body_limit)
 
 

@@ -27,7 +27,7 @@ def _is_own(origin: bytes, host: bytes, names: Names) -> bool:
     if scheme is None:
         return False  # "null" among others
     place = origin.removeprefix(scheme)
-    return place.lower() == host.lower() or names.allows(host_of(place))
+    return place.lower() == host.lower() or names.names(host_of(place))
 
 
 def _is_followed_link(method: str, headers: Mapping[bytes, bytes]) -> bool:

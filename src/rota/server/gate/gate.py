@@ -47,12 +47,14 @@ class Gate:
             return 400, "the request has more than one Host header"
         if hosts and not self._names.has(hosts[0]):
             return 421, _unknown(hosts[0])
+        if not hosts and scope.get("http_version") == "1.1":
+            return 400, "the request has no Host header, which HTTP/1.1 needs"
         if len(pairs) > len(hosts) and is_from_foreign_page(scope["method"], dict(pairs), self._names):
             return 403, "the request comes from a page of another site; only this server's own pages may ask it"
         return None
 
     def _tell_sender(self, scope: Scope, pairs: list[tuple[bytes, bytes]]) -> None:
-        is_direct = all(name not in FORWARDING for name, _ in pairs)
+        is_direct = FORWARDING.isdisjoint([name for name, _ in pairs])
         scope[IS_DIRECT] = is_direct
         if not is_direct and self._proxies and scope.get("client"):
             several: dict[bytes, bytes] = {}

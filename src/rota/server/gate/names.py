@@ -37,16 +37,15 @@ class Names:
             self._known.add(header)
         return is_ours
 
-    def allows(self, host: str | None) -> bool:
-        """Whether a setting names this host."""
-        if host is None:
-            return False
-        return self._takes_all or host in self._allowed or host.endswith(self._suffixes or ("\0",))
+    def names(self, host: str | None) -> bool:
+        """Whether a setting names this host. One that takes all names none."""
+        return host is not None and (host in self._allowed or host.endswith(self._suffixes or ("\0",)))
 
     def _has(self, host: str | None) -> bool:
         if host is None:
             return False
-        return host in self._names or self.allows(host) or (self._is_anywhere and _is_address(host))
+        is_known = self._takes_all or host in self._names or self.names(host)
+        return is_known or (self._is_anywhere and _is_address(host))
 
 
 def host_of(header: bytes) -> str | None:

@@ -15,7 +15,7 @@ SLASH = "\udc2f"
 def with_slashes_apart(scope: Scope) -> Scope:
     """The scope as the routes are to see it."""
     raw: bytes = scope.get("raw_path") or b""
-    if b"%2f" not in raw.lower():
+    if b"%" not in raw or b"%2f" not in raw.lower():
         return scope
     parts = raw.decode("ascii").split("/")
     return {**scope, "path": "/".join(unquote(part).replace("/", SLASH) for part in parts)}

@@ -5,18 +5,40 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 FORWARDING = frozenset(
     {
+        b"cdn-loop",
+        b"cf-connecting-ip",
+        b"cf-ray",
+        b"client-ip",
+        b"fastly-client-ip",
+        b"fly-client-ip",
         b"forwarded",
+        b"forwarded-for",
+        b"true-client-ip",
         b"via",
+        b"x-amzn-trace-id",
+        b"x-appengine-user-ip",
+        b"x-azure-clientip",
+        b"x-client-ip",
+        b"x-cluster-client-ip",
+        b"x-envoy-external-address",
         b"x-forwarded",
+        b"x-forwarded-by",
         b"x-forwarded-for",
         b"x-forwarded-host",
         b"x-forwarded-port",
+        b"x-forwarded-prefix",
         b"x-forwarded-proto",
+        b"x-forwarded-scheme",
         b"x-forwarded-server",
+        b"x-forwarded-ssl",
+        b"x-original-forwarded-for",
+        b"x-original-host",
+        b"x-original-url",
+        b"x-proxyuser-ip",
         b"x-real-ip",
     }
 )
-"""Headers that a proxy adds. A request that has one did not come directly."""
+"""Headers that proxies and tunnels add. A request that has one did not come directly."""
 
 
 class Proxies:

@@ -4,7 +4,7 @@ from urllib.parse import unquote, urlsplit
 
 from starlette.datastructures import Headers, QueryParams
 from starlette.responses import Response
-from starlette.routing import Match, Route
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rota.errors import RotaError
@@ -29,17 +29,16 @@ _MOST_DIGITS = 15
 _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
-def page_routes(api: Api) -> list[Route]:
-    """The routes of the dashboard, which stand beside those of the API."""
-    found = [Route(page.path, PageEndpoint(api, page, NAVIGATION)) for page in PAGES]
-    return [
-        *found,
-        Route("/jobs/{uuid}/log.txt", LogText(api)),
-        Route("/sign-in", SignIn(api)),
-        Route("/sign-out", _Asgi(sign_out)),
-        Route("/live", _Live(api, found)),
-        Route("/static/{version}/{name}", _Asgi(_give_static)),
-    ]
+def page_endpoints(api: Api) -> dict[str, ASGIApp]:
+    """Path to what answers it, beside the operations of the API."""
+    return {
+        **{page.path: PageEndpoint(api, page, NAVIGATION) for page in PAGES},
+        "/jobs/{uuid}/log.txt": LogText(api),
+        "/sign-in": SignIn(api),
+        "/sign-out": sign_out,
+        "/live": _Live(api),
+        "/static/{version}/{name}": _Asgi(_give_static),
+    }
 
 
 class _Asgi:
@@ -66,9 +65,9 @@ async def _give_static(scope: Scope, receive: Receive, send: Send) -> None:
 class _Live:
     """The stream of one tab: `GET /live?at=PATH&after=LINES`."""
 
-    def __init__(self, api: Api, routes: list[Route]) -> None:
+    def __init__(self, api: Api) -> None:
         self._api = api
-        self._routes = routes
+        self._paths = [compile_path(page.path)[0] for page in PAGES]
         self._screens = Screens(api)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,10 +98,10 @@ class _Live:
         raw = parts.path.encode("ascii", "ignore")
         scope: Scope = {"type": "http", "method": "GET", "path": unquote(parts.path), "raw_path": raw, "headers": []}
         scope = with_slashes_apart(scope)
-        for page, route in zip(PAGES, self._routes, strict=True):
-            match, found = route.matches(scope)
-            if match is Match.FULL and page.parts and not parts.netloc:
-                return page, Visit(decode_path(found["path_params"]), QueryParams(parts.query))
+        for page, path in zip(PAGES, self._paths, strict=True):
+            found = path.match(scope["path"])
+            if found and page.parts and not parts.netloc:
+                return page, Visit(decode_path(found.groupdict()), QueryParams(parts.query))
         raise Refusal(404, "there is no page that changes at this path")
 
 

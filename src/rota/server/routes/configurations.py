@@ -15,15 +15,15 @@ from rota.server.operations import Call, Routes
 from rota.server.routes.events import NewEvent, Outcome, Text
 from rota.server.routes.pages import read_page
 from rota.shapes import fields
-from rota.shapes.configurations import ConfigurationShape, configuration_shape
-from rota.shapes.evaluations import (
+from rota.shapes.events.configurations import ConfigurationShape, configuration_shape
+from rota.shapes.events.evaluations import (
     EvaluationShape,
     ExplanationShape,
     evaluation_shape,
     explanation_shape,
     preview_shape,
 )
-from rota.shapes.events import ValidationShape, validation_shape
+from rota.shapes.events.events import ValidationShape, validation_shape
 from rota.shapes.why import WhyShape, why_shape
 from rota.store.contract.events import ConfigurationEntry
 

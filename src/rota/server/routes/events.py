@@ -14,8 +14,8 @@ from rota.server.answers import Json, Refusal
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
-from rota.shapes.evaluations import EvaluationShape, preview_shape
-from rota.shapes.events import (
+from rota.shapes.events.evaluations import EvaluationShape, preview_shape
+from rota.shapes.events.events import (
     MAX_EVENTS_BYTES,
     EventAnswerShape,
     EventReportShape,

@@ -84,6 +84,12 @@ class JobStore(Protocol):
         """
         ...
 
+    def enqueue_jobs_within(self, connection: object, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
+        """`enqueue_jobs` as part of a transaction of the caller's own connection to the database that holds the store:
+        the jobs are there, and waiting nodes hear of them, when that is committed, and never were if it is not. A
+        connection to anything else is refused (`InvalidInput`); a store that is no database refuses every one."""
+        ...
+
     def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
         """One answer per id, in order."""
         ...

@@ -1,68 +1,121 @@
 """Sends single records and waits until the brokers have them: commands, and what jobs publish."""
 
+import logging
 from collections.abc import Sequence
-from threading import Event
+from threading import Event, Lock
+from typing import NamedTuple
 
 import msgspec
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
 from rota.engine.topics.topics import MAX_RECORD_BYTES
-from rota.errors import InvalidInput, StoreUnavailable
+from rota.errors import InvalidInput, RotaError, StoreUnavailable
 from rota.model.limits import encode_json
 from rota.model.topics.topic import TopicRecord, check_topic
+from rota.streaming.brokers.refusals import TOO_LARGE
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.options import StreamOptions
 
 _SEND_MS = 5_000
 _LOOK_S = 0.1
+_logger = logging.getLogger("rota.streaming")
+
+
+class Outgoing(NamedTuple):
+    """A record that is to be sent."""
+
+    key: bytes | None
+    value: bytes
+    partition: int = -1
+    headers: dict[str, str | bytes | None] | None = None
 
 
 class Sender:
     """Any thread may send."""
 
     def __init__(self, options: StreamOptions) -> None:
-        self._producer = Producer(
-            options.client({"enable.idempotence": True, "message.timeout.ms": _SEND_MS, "linger.ms": 1})
-        )
+        self._options = options
+        self._lock = Lock()
+        self._producer = self._made()
 
-    def send(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes,
-        *,
-        partition: int = -1,
-        headers: dict[str, str | bytes | None] | None = None,
-    ) -> int:
+    def _made(self) -> Producer:
+        own = {"enable.idempotence": True, "message.timeout.ms": _SEND_MS, "linger.ms": 1}
+        return Producer(self._options.client(own))
+
+    def send(self, topic: str, record: Outgoing) -> int:
         """Returns the offset when the brokers have it; `StoreUnavailable` if they have not told so in time."""
-        answer = _Answer()
-        try:
-            self._producer.produce(
-                topic, key=key, value=value, partition=partition, headers=headers or {}, on_delivery=answer.take
-            )
-        except BufferError:
-            raise StoreUnavailable("too many records wait for the brokers; try again") from None
-        except KafkaException as error:
-            raise InvalidInput("record", f"the brokers would not take it: {error.args[0].str()}") from None
-        while not answer.is_there.is_set():
-            self._producer.poll(_LOOK_S)
-        if answer.error is not None:
-            raise StoreUnavailable(f"the brokers did not take a record for {topic}: {answer.error.str()}")
-        return answer.offset
+        (fate,) = self.send_all(topic, [record])
+        if isinstance(fate, RotaError):
+            raise fate
+        return fate
+
+    def send_all(self, topic: str, records: Sequence[Outgoing]) -> list[int | RotaError]:
+        """The fate of each record: its offset, or why the brokers have not got it, or not told so."""
+        fates = self._try_all(topic, records)
+        large = [number for number, fate in enumerate(fates) if isinstance(fate, InvalidInput)]
+        if len(large) > 1:
+            # They were perhaps in one batch, and nobody knows which one of them is too large.
+            for number in large:
+                (fates[number],) = self._try_all(topic, [records[number]])
+        return fates
+
+    def _try_all(self, topic: str, records: Sequence[Outgoing]) -> list[int | RotaError]:
+        producer = self._producer
+        answers = [_Answer(topic) for _ in records]
+        for record, answer in zip(records, answers, strict=True):
+            _produce(producer, topic, record, answer)
+        for answer in answers:
+            while not answer.is_there.is_set():
+                producer.poll(_LOOK_S)
+        if any(answer.is_fatal for answer in answers):
+            self._renew(producer)
+        return [answer.fate for answer in answers]
+
+    def _renew(self, broken: Producer) -> None:
+        """A producer that met a fatal error can do nothing more."""
+        with self._lock:
+            if self._producer is broken:
+                _logger.warning("a producer is made anew after a fatal error")
+                self._producer = self._made()
+
+
+def _produce(producer: Producer, topic: str, record: Outgoing, answer: "_Answer") -> None:
+    key, value, partition, headers = record
+    try:
+        producer.produce(
+            topic, key=key, value=value, partition=partition, headers=headers or {}, on_delivery=answer.take
+        )
+    except BufferError:
+        answer.give(StoreUnavailable("too many records wait for the brokers; try again"))
+    except KafkaException as error:
+        answer.refuse(error.args[0])
 
 
 class _Answer:
     """What becomes of one record."""
 
-    def __init__(self) -> None:
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
         self.is_there = Event()
-        self.error: KafkaError | None = None
-        self.offset = -1
+        self.is_fatal = False
+        self.fate: int | RotaError = -1
 
     def take(self, error: KafkaError | None, message: Message) -> None:
-        self.error = error
-        self.offset = message.offset() or 0
+        if error is None:
+            self.give(message.offset() or 0)
+        else:
+            self.refuse(error)
+
+    def refuse(self, error: KafkaError) -> None:
+        self.is_fatal = error.fatal() or error.code() == KafkaError._FATAL
+        if error.code() in TOO_LARGE:
+            self.give(InvalidInput("record", f"is too large for topic {self._topic}: {error.str()}"))
+        else:
+            self.give(StoreUnavailable(f"the brokers did not take a record for {self._topic}: {error.str()}"))
+
+    def give(self, fate: int | RotaError) -> None:
+        self.fate = fate
         self.is_there.set()
 
 
@@ -74,16 +127,25 @@ class KafkaPublisher:
         self._sender = Sender(options)
         self._topics = Topics(options, AdminClient(options.client()))
 
-    def publish(self, topic: str, records: Sequence[TopicRecord]) -> list[int]:
+    def publish(self, topic: str, records: Sequence[TopicRecord]) -> Sequence[int | RotaError]:
         check_topic("topic", topic)
         for record in records:
             encode_json("record", [record.key, record.value, record.headers], MAX_RECORD_BYTES)
-        try:
-            self._topics.ensure([topic])
-        except KafkaException as error:
-            raise StoreUnavailable(f"topic {topic} cannot be reached: {error.args[0].str()}") from None
-        return [self._publish(topic, record) for record in records]
+        self._ensure(topic)
+        fates = self._sender.send_all(topic, [_outgoing(record) for record in records])
+        if any(isinstance(fate, StoreUnavailable) for fate in fates):
+            self._topics.forget(topic)
+        return fates
 
-    def _publish(self, topic: str, record: TopicRecord) -> int:
-        key = None if record.key is None else msgspec.json.encode(record.key)
-        return self._sender.send(topic, key, msgspec.json.encode(record.value), headers={**record.headers})
+    def _ensure(self, topic: str) -> None:
+        try:
+            error = self._topics.ensure([topic]).get(topic)
+        except KafkaException as away:
+            error = away.args[0]
+        if error is not None:
+            raise StoreUnavailable(f"topic {topic} cannot be reached: {error.str()}")
+
+
+def _outgoing(record: TopicRecord) -> Outgoing:
+    key = None if record.key is None else msgspec.json.encode(record.key)
+    return Outgoing(key, msgspec.json.encode(record.value), headers={**record.headers})

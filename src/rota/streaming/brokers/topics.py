@@ -1,6 +1,6 @@
 """Makes the topics that are missing, and refuses ones that do not fit together."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
@@ -25,28 +25,64 @@ class Topics:
         """Make the topics of the scheduler itself, and return how many partitions they have."""
         options = self._options
         found = self._partition_counts()
-        count = found.get(options.input_topic, options.partitions)
-        for name in (options.input_topic, *options.changelogs):
-            if found.setdefault(name, count) != count:
-                raise StoreRefused(
-                    f"topic {name} has {found[name]} partitions and {options.input_topic} has {count}; a definition's "
-                    "place depends on their number, so give them the same, or name another input topic"
-                )
+        count = self._check(found)
+        self._known.update(found)
         self._make([options.input_topic], count, {})
         self._make(options.changelogs, count, _COMPACTED)
         self._make([options.dead_letter_topic], 1, {})
         return count
 
-    def ensure(self, names: Iterable[str]) -> None:
-        """Make topics for due tasks where they are missing. `KafkaException` if one cannot be made."""
-        missing = [name for name in names if name not in self._known]
-        if missing:
-            self._known.update(self._partition_counts())
-            self._make([name for name in missing if name not in self._known], self._options.partitions, {})
+    def missing(self) -> tuple[str, ...]:
+        """Which topics of the scheduler itself are not there. `StoreRefused` if those that are do not fit together."""
+        found = self._partition_counts()
+        self._check(found)
+        options = self._options
+        return tuple(
+            name for name in (options.input_topic, *options.changelogs, options.dead_letter_topic) if name not in found
+        )
 
-    def forget(self, names: Iterable[str]) -> None:
-        """Somebody may have removed them."""
+    def _check(self, found: dict[str, int]) -> int:
+        """How many partitions the topics have, or are to have."""
+        options = self._options
+        count = found.get(options.input_topic, options.partitions)
+        for name in options.changelogs:
+            if found.get(name, count) != count:
+                raise StoreRefused(
+                    f"topic {name} has {found[name]} partitions and {options.input_topic} has {count}; a definition's "
+                    "place depends on their number, so give them the same, or name another input topic"
+                )
+        return count
+
+    def ensure(self, names: Iterable[str]) -> dict[str, KafkaError]:
+        """Make topics for due tasks, or for dead letters, where they are missing. Returns what kept some from being
+        made; `KafkaException` if the brokers are away."""
+        missing = [name for name in names if name not in self._known]
+        if not missing:
+            return {}
+        self._known.update(self._partition_counts())
+        return {name: error for name in missing if (error := self._try_to_make(name)) is not None}
+
+    def _try_to_make(self, name: str) -> KafkaError | None:
+        partitions = 1 if name == self._options.dead_letter_topic else self._options.partitions
+        try:
+            self._make([name], partitions, {})
+        except KafkaException as error:
+            cause: KafkaError = error.args[0]
+            if cause.retriable() or cause.code() < 0:
+                raise  # the brokers are away
+            return cause
+        return None
+
+    def forget(self, name: str) -> None:
+        """Somebody may have removed it: look again before it is used next."""
+        self._known.discard(name)
+
+    def look_again(self, names: Collection[str]) -> set[str]:
+        """Somebody may have removed them. Returns those that are gone: they are made when they are needed."""
         self._known.difference_update(names)
+        found = self._partition_counts()
+        self._known.update(found)
+        return {name for name in names if name not in found}
 
     def _partition_counts(self) -> dict[str, int]:
         found = self._admin.list_topics(timeout=_TIMEOUT_S).topics

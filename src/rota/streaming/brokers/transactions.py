@@ -6,16 +6,19 @@ with a transactional id of its own, would fence as well, but cost a transaction 
 """
 
 from collections.abc import Callable
+from itertools import count
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from rota.streaming.brokers.refusals import Refused, refusal_of
+from rota.streaming.brokers.complaints import Complaints
+from rota.streaming.brokers.refusals import Failures
 from rota.streaming.options import StreamOptions
 
 _TRY_S = 5.0
+_ABORT_S = 1.0
 _FULL_WAIT_S = 0.05
 # A new transaction is refused while the brokers still end the last one, for some milliseconds.
 _RETRY_MS = 2
@@ -24,10 +27,10 @@ _RETRY_MS = 2
 class RoundAborted(Exception):
     """Nothing of the round was sent. The next may succeed."""
 
-    def __init__(self, error: KafkaError, refused: dict[Refused, str]) -> None:
+    def __init__(self, error: KafkaError, failures: Failures) -> None:
         super().__init__(error.str())
-        self.refused = refused
-        """What the brokers will refuse again, and why."""
+        self.failures = failures
+        """What the brokers did not take."""
 
 
 class ProducerBroken(Exception):
@@ -55,31 +58,46 @@ def _carry_out(calls: "SimpleQueue[_Call | None]") -> None:
 class Transactions:
     """See the module. Used by the thread of the stream only."""
 
-    def __init__(self, options: StreamOptions, name: str, may_wait: Callable[[str], bool]) -> None:
+    def __init__(
+        self, options: StreamOptions, name: str, may_wait: Callable[[str], bool], complaints: Complaints
+    ) -> None:
         self.name = name
         """Of the instance."""
+        self._options = options
         self._may_wait = may_wait
-        timeout_ms = round(options.session_timeout_s * 1000)
-        self._producer = Producer(
-            options.client(
+        self._complaints = complaints
+        self._producers = 0
+        self._producer = self._made()
+        self._failures = Failures()
+        self._patience_s = options.session_timeout_s
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        Thread(target=_carry_out, args=[self._calls], name="rota-offsets", daemon=True).start()
+
+    @property
+    def owner(self) -> str:
+        """Under which the brokers know the transactions."""
+        return f"{self.name}.{self._producers}"
+
+    def _made(self) -> Producer:
+        timeout_ms = round(self._options.session_timeout_s * 1000)
+        return Producer(
+            self._options.client(
                 {
-                    "transactional.id": options.transactional_id(name),
+                    "transactional.id": self._options.transactional_id(self.owner),
                     # A dead instance's open transaction keeps others from reading on, so no longer than its session.
                     "transaction.timeout.ms": timeout_ms,
-                    "message.timeout.ms": timeout_ms,
+                    # A topic that takes nothing must be known before the brokers give up the whole transaction.
+                    "message.timeout.ms": timeout_ms // 2,
                     "retry.backoff.ms": _RETRY_MS,
                     "linger.ms": 0,
                     "compression.type": "lz4",
                     "queue.buffering.max.messages": 200_000,
                     "delivery.report.only.error": True,
                     "on_delivery": self._on_failure,
+                    "error_cb": self._complaints.take,
                 }
             )
         )
-        self._refused: dict[Refused, str] = {}
-        self._patience_s = options.session_timeout_s
-        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
-        Thread(target=_carry_out, args=[self._calls], name="rota-offsets", daemon=True).start()
 
     def close(self) -> None:
         self._calls.put(None)
@@ -88,7 +106,7 @@ class Transactions:
         self._persist(self._producer.init_transactions)
 
     def begin(self) -> None:
-        self._refused = {}
+        self._failures = Failures()
         self._producer.begin_transaction()
 
     def send(self, topic: str, key: bytes | None, value: bytes | None, **more: Any) -> None:
@@ -99,8 +117,14 @@ class Transactions:
             except BufferError:
                 self._producer.poll(_FULL_WAIT_S)
             except KafkaException as error:
-                self._note_refusal(error.args[0], topic, key)
+                self._failures.add(error.args[0], topic, key)
                 self._abort(error)
+
+    def send_alone(self, topic: str, key: bytes | None, value: bytes | None, **more: Any) -> None:
+        """Put a record into the transaction, in a batch of its own."""
+        self._producer.flush(self._patience_s)
+        self.send(topic, key, value, **more)
+        self._producer.flush(self._patience_s)
 
     def commit(self, offsets: list[TopicPartition], group: object) -> None:
         """Make it all true at once. `RoundAborted` or `ProducerBroken` if not."""
@@ -113,7 +137,8 @@ class Transactions:
     def _send_offsets(self, offsets: list[TopicPartition], group: object, timeout_s: float) -> None:
         """librdkafka may wait for ever here when brokers went away, whatever time it is given (its issue 5456). Then
         this producer is left to itself; its transaction ends without effect."""
-        call = _Call(lambda: self._producer.send_offsets_to_transaction(offsets, group, timeout_s))
+        producer = self._producer
+        call = _Call(lambda: producer.send_offsets_to_transaction(offsets, group, timeout_s))
         self._calls.put(call)
         if not call.is_done.wait(self._patience_s):
             raise ProducerBroken("the brokers did not answer in time")
@@ -126,29 +151,47 @@ class Transactions:
         if cause.fatal():
             raise ProducerBroken(cause.str()) from error
         try:
-            self._persist(self._producer.abort_transaction)
+            if not self._ends_soon() or self._failures.late:
+                self._begin_anew()
         except KafkaException as second:
             raise ProducerBroken(str(second)) from error
-        raise RoundAborted(cause, self._refused) from error
+        raise RoundAborted(cause, self._failures) from error
 
-    def _persist(self, call: Callable[..., object], *arguments: object) -> None:
-        """Call again what may be called again, for as long as it takes: brokers may be away for hours."""
-        while True:
+    def _ends_soon(self) -> bool:
+        try:
+            self._producer.abort_transaction(_ABORT_S)
+        except KafkaException as error:
+            if not error.args[0].retriable():
+                raise
+            return False
+        return True
+
+    def _begin_anew(self) -> None:
+        """A transaction does not end before each of its topics was told so, and its producer can begin no other before.
+        When a topic cannot be reached, that may take hours. So the brokers are told to end it, and another producer
+        goes on."""
+        self._producers += 1
+        self._producer = self._made()
+        if self._persist(self._producer.init_transactions) > 1:
+            self._failures.late.clear()  # all brokers were away, so no topic is to blame
+
+    def _persist(self, call: Callable[..., object], *arguments: object) -> int:
+        """Call again what may be called again, for as long as it takes: brokers may be away for hours. Returns how
+        often it was called."""
+        for tries in count(1):
             try:
                 call(*arguments, _TRY_S)
-                return
+                return tries
             except KafkaException as error:
                 if not error.args[0].retriable():
                     raise
+                self._producer.poll(0)  # for what it complains of
                 if not self._may_wait(error.args[0].str()):
                     raise ProducerBroken("stopping while the brokers are away") from error
+        raise AssertionError("counting does not end")
 
     def _on_failure(self, error: KafkaError | None, message: Message) -> None:
-        key = message.key()
+        key, partition = message.key(), message.partition()
         if error is not None:
-            self._note_refusal(error, message.topic() or "", key if isinstance(key, bytes) else None)
-
-    def _note_refusal(self, error: KafkaError, topic: str, key: bytes | None) -> None:
-        refused = refusal_of(error, topic, key)
-        if refused is not None:
-            self._refused[refused] = error.str()
+            key = key if isinstance(key, bytes) else None
+            self._failures.add(error, message.topic() or "", key, -1 if partition is None else partition)

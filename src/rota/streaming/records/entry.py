@@ -2,16 +2,21 @@
 numbers that say when it fires. A due task is made from the bytes by putting another start between their ends.
 """
 
+import re
+from functools import lru_cache
 from sys import intern
 
 from msgspec import Struct
 
 from rota.model.topics.light.definition import TaskDefinition
+from rota.model.topics.light.fires import message_id
 from rota.model.triggers.interval import TimeUnit
-from rota.streaming.records.codec import decode_definition, encode_definition
+from rota.streaming.records.codec import decode_definition, decode_key, encode_definition
 
 _UNITS = tuple(TimeUnit)
 """In the order of the schema's symbols."""
+_PLAIN = re.compile(rb"[A-Za-z0-9_.~-]+")
+"""What a message id has as it is."""
 
 
 class Entry(Struct, gc=False):
@@ -67,6 +72,17 @@ def read_entry(value: bytes) -> Entry:
     return Entry(value, start_from, start_until, start, period_ms, unit, topic, start)
 
 
+def message_id_of(key: bytes, instant: int) -> bytes:
+    """`message_id` of an encoded key. There is one for each due task, so what needs no quoting is read by hand."""
+    length, at = _read_long(key, 0)
+    host = key[at : at + length]
+    length, at = _read_long(key, at + length)
+    name = key[at : at + length]
+    if _PLAIN.fullmatch(host) and _PLAIN.fullmatch(name):
+        return b"%b/%b/%d" % (host, name, instant)
+    return message_id(decode_key(key), instant).encode()
+
+
 def _skip_text(data: bytes, at: int) -> int:
     length, at = _read_long(data, at)
     return at + length
@@ -84,8 +100,9 @@ def _read_long(data: bytes, at: int) -> tuple[int, int]:
     return (number >> 1) ^ -(number & 1), at + 1
 
 
+@lru_cache(maxsize=1024)
 def _long(number: int) -> bytes:
-    """A number that is not negative, as an Avro long."""
+    """A number that is not negative, as an Avro long. Many tasks are due at the same instant."""
     number <<= 1
     out = bytearray()
     while number > 0x7F:

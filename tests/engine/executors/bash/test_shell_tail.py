@@ -35,6 +35,12 @@ TAKES_WORDS = [
     'A=1 "echo"',
     "echo a#b",
     "cat <<< text",
+    "printf '%s '",
+    "printf -- '%s '",
+    "nohup echo",
+    "nice -n 10 echo",
+    "timeout 5s echo",
+    "env -i A=1 echo",
 ]
 TAKES_NO_WORDS = [
     "time -p",
@@ -49,6 +55,35 @@ TAKES_NO_WORDS = [
     "builtin",
     "eval",
     "trap",
+    *[
+        "source",
+        ".",
+        "let",
+        "declare",
+        "typeset",
+        "local",
+        "readonly",
+        "export",
+        "unset",
+        "read",
+        "mapfile",
+        "readarray",
+        "test",
+        "[",
+        "[[",
+        "wait",
+        "getopts",
+    ],
+    *["enable", "compgen", "complete", "bind", "jobs", "fc", "hash", "printf"],
+    "printf $FORMAT",
+    "command declare -i",
+    "env",
+    "env -i A=1",
+    "nohup",
+    "nice -n 10",
+    "timeout 5s",
+    "xargs -0",
+    "A=1 nohup",
     "A[0]=1",
     "A[B[0]]=1",
     "A[1 + 2]=3",
@@ -108,6 +143,16 @@ def test_words_may_not_follow_where_they_would_be_lost_or_run(script: str) -> No
 @pytest.mark.parametrize("script", TAKES_WORDS)
 def test_bash_agrees_that_the_words_are_arguments(script: str, tmp_path: Path) -> None:
     argv = ["bash", "-c", f'{script.rstrip()} "$@"', "bash", "touch", str(tmp_path / "made")]
+
+    subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=tmp_path)
+
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("script", TAKES_WORDS)
+@pytest.mark.parametrize("first", ["-v", "a[$(touch made)]=1"])
+def test_bash_agrees_that_no_word_is_taken_for_a_place_in_an_array(script: str, first: str, tmp_path: Path) -> None:
+    argv = ["bash", "-c", f'{script.rstrip()} "$@"', "bash", first, "a[$(touch made)]", "x"]
 
     subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=tmp_path)
 

@@ -118,22 +118,31 @@ def test_a_task_that_was_due_while_nobody_was_there_is_sent_afterwards_if_it_is_
     assert light.instants() == [START + 5_000]
 
 
-def test_after_less_than_a_minute_all_that_was_due_is_sent(light: LightInstallation) -> None:
+def test_after_less_than_ten_minutes_all_that_was_due_is_sent(light: LightInstallation) -> None:
     light.apply(frequency=TEN_SECONDS)
 
-    light.clock.advance(50_000)
+    light.clock.advance(5 * MINUTE)
     light.work()
 
-    assert light.instants() == [NEXT + 10_000 * k for k in range(5)]
+    assert light.instants() == [NEXT + 10_000 * k for k in range(30)]
 
 
-def test_what_is_older_than_a_minute_is_not_sent(light: LightInstallation) -> None:
+def test_what_is_older_than_ten_minutes_is_not_sent(light: LightInstallation) -> None:
     light.apply(frequency=TEN_SECONDS)
 
     light.clock.advance(60 * MINUTE)
     light.work()
 
-    assert light.instants() == [NEXT + 3_540_000 + 10_000 * k for k in range(6)]
+    assert light.instants() == [NEXT + 3_000_000 + 10_000 * k for k in range(60)]
+
+
+def test_the_latest_is_sent_however_old_it_is(light: LightInstallation) -> None:
+    light.apply(frequency={"timeUnit": "DAYS", "time": 1}, start=START + MINUTE)
+
+    light.clock.advance(60 * 60 * MINUTE)
+    light.work()
+
+    assert light.instants() == [START + MINUTE + 2 * 24 * 60 * MINUTE]
 
 
 def test_insert_on_a_key_that_is_there_takes_its_place(light: LightInstallation) -> None:

@@ -1,5 +1,6 @@
 -- Move entries from the head of a foreign list into one queue, or to the dead letters, for as long as the head is what was
--- read: whoever is slower takes nothing twice.
+-- read: whoever is slower takes nothing twice. A dead letter that names its job leaves it as one that failed, with the reason;
+-- it gives way to a good entry of the same id that is pushed later.
 --
 -- KEYS[1] waiting  list: entries that others push
 -- KEYS[2] jobs     hash: job id -> spec
@@ -14,13 +15,16 @@
 -- KEYS[11] stats   hash: minute and word -> how many jobs, of an hour
 -- KEYS[12] totals  hash: word -> how many jobs in all
 -- KEYS[13] series  sorted set, by name: series, time and id of each job that is in one
+-- KEYS[14] ended   hash: job id -> ending
+-- KEYS[15] failed   sorted set: failed jobs by end time
 -- ARGV[1] queue
 -- ARGV[2] rank       of a job that is ready now
 -- ARGV[3] most_dead  dead letters that are kept
 -- ARGV[4] minute     epoch milliseconds
 -- ARGV[5] expiry     of the stats, in seconds
--- ARGV[6...] entries  per entry: text, job id or '' if it is none, spec or dead letter, mark with @ for the rank or '',
---   unique key or ''
+-- ARGV[6] now        epoch milliseconds
+-- ARGV[7...] entries  per entry: text, job id or '' if it is none, spec or dead letter, mark with @ for the rank or '',
+--   unique key or ''; of a dead letter that names its job: job id, spec and ending, else three times ''
 -- Returns how many entries were taken, then pairs of a number (from 0, among the jobs) and the id of the surviving job, for
 --   jobs that were there already.
 -- include: wake
@@ -31,6 +35,7 @@
 local waiting, jobs, ready, delayed, unique = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local marks, wake, queues, order, dead = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local stats, totals, series, minute, expiry = KEYS[11], KEYS[12], KEYS[13], ARGV[4], ARGV[5]
+local ended, failed, now = KEYS[14], KEYS[15], ARGV[6]
 local queue, now_rank, most_dead = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 -- Equal ranks are in the order of ids, and these ids are not ours: where they would turn the order, the rank goes up. It does
@@ -47,15 +52,26 @@ local function next_rank(id)
   return string.format('%.17g', rank)
 end
 
-local taken, letters, entries = 0, 0, {}
-for i = 6, #ARGV, 5 do
+local function was_dead_letter(id)
+  local is_read, ending = pcall(cjson.decode, redis.call('HGET', ended, id) or '')
+  return is_read and type(ending.errors) == 'table' and ending.errors.type == 'dead_letter'
+end
+
+local taken, letters, records, entries = 0, 0, 0, {}
+for i = 7, #ARGV, 8 do
   local text, id, body, mark, unique_key = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  local named, spec, ending = ARGV[i + 5], ARGV[i + 6], ARGV[i + 7]
   if redis.call('LINDEX', waiting, 0) ~= text then break end
   redis.call('LPOP', waiting)
   taken = taken + 1
   if id == '' then
     redis.call('RPUSH', dead, body)
     letters = letters + 1
+    if named ~= '' and redis.call('HSETNX', jobs, named, spec) == 1 then
+      redis.call('HSET', ended, named, ending)
+      redis.call('ZADD', failed, now, named)
+      records = records + 1
+    end
   else
     local rank = next_rank(id)
     local at = #entries
@@ -64,9 +80,27 @@ for i = 6, #ARGV, 5 do
   end
 end
 if letters > 0 then redis.call('LTRIM', dead, -most_dead, -1) end
+if records > 0 then
+  redis.call('SADD', queues, queue)
+  count_up(stats, totals, minute, expiry, 'enqueued', records)
+  count_up(stats, totals, minute, expiry, 'failed', records)
+end
 if #entries == 0 then return {taken} end
 redis.call('SADD', queues, queue)
 redis.call('HSET', order, queue, string.format('%.17g', last_rank) .. ' ' .. last_id)
-local refused = admit(jobs, ready, delayed, unique, marks, wake, series, entries, 1, #entries)
+local refused, again = {}, {}
+local known = admit(jobs, ready, delayed, unique, marks, wake, series, entries, 1, #entries)
+for i = 1, #known, 2 do
+  local at = known[i] * 6
+  if known[i + 1] == entries[at + 1] and was_dead_letter(known[i + 1]) then
+    redis.call('HDEL', jobs, known[i + 1])
+    redis.call('HDEL', ended, known[i + 1])
+    redis.call('ZREM', failed, known[i + 1])
+    for field = 1, 6 do again[#again + 1] = entries[at + field] end
+  else
+    refused[#refused + 1], refused[#refused + 2] = known[i], known[i + 1]
+  end
+end
+admit(jobs, ready, delayed, unique, marks, wake, series, again, 1, #again)
 count_up(stats, totals, minute, expiry, 'enqueued', #entries / 6 - #refused / 2)
 return {taken, unpack(refused)}

@@ -20,8 +20,60 @@ _QUOTED = "\x01"
 _OPENERS = frozenset({"!", "{", "if", "then", "elif", "else", "while", "until", "do"})
 _PREFIXES = frozenset({"time", "coproc", "exec", "command", "builtin"})
 """They run the words behind them as a command, and may have options of their own before it."""
-_EVALUATORS = frozenset({"eval", "trap"})
-"""They take words for source."""
+_EVALUATORS = frozenset(
+    [
+        "eval",
+        "trap",
+        "source",
+        ".",
+        "let",
+        "declare",
+        "typeset",
+        "local",
+        "readonly",
+        "export",
+        "unset",
+        "read",
+        "mapfile",
+        "readarray",
+        "test",
+        "[",
+        "[[",
+        "wait",
+        "getopts",
+        "enable",
+        "compgen",
+        "complete",
+        "bind",
+        "jobs",
+        "fc",
+        "hash",
+    ]
+)
+"""Of the shell itself: they take words for source, or for places in arrays, whose subscripts are run."""
+_FORMATTER = "printf"
+"""The same, unless its format is there: before it, a word may be the option that names a place."""
+_RUNNERS = frozenset(
+    [
+        "env",
+        "nohup",
+        "setsid",
+        "stdbuf",
+        "nice",
+        "ionice",
+        "timeout",
+        "xargs",
+        "sudo",
+        "doas",
+        "chroot",
+        "unshare",
+        "taskset",
+    ]
+)
+"""Programs that run the words behind their options."""
+_OF_RUNNER = re.compile(r"-.*|[0-9.]+[smhd]?|[A-Za-z_]\w*=.*", re.DOTALL)
+"""What is no command behind a runner: options, numbers that they take, assignments."""
+_OPTION = re.compile("-.*", re.DOTALL)
 _IN_DOUBT = re.compile(rf"-\w*a|[${_QUOTED}]")
 """Behind a prefix: an option that takes a word (`exec -a`), or what may be an option once it is expanded."""
 _CLOSERS = frozenset({"}", "fi", "done", "esac", "()"})
@@ -38,9 +90,16 @@ def why_no_words(command: str) -> str | None:
         return "it ends where another command would begin"
     if words[0] in _CLOSERS:
         return f"it ends with {'a subshell' if words[0] == '()' else repr(words[0])}"
-    if words[0] in _EVALUATORS:
-        return f"{words[0]!r} would run them"
+    if words[0] in _EVALUATORS or (words[0] == _FORMATTER and not _has_operand(words[1:], _OPTION)):
+        return f"{words[0]!r} would run them, or parts of them"
+    if words[0] in _RUNNERS and not _has_operand(words[1:], _OF_RUNNER):
+        return f"{words[0]!r} would run the first of them"
     return None
+
+
+def _has_operand(words: list[str], others: re.Pattern[str]) -> bool:
+    """Whether one of these is there for certain, and none of the others."""
+    return any(not others.fullmatch(word) and not _MAY_VANISH.fullmatch(word) for word in words)
 
 
 def _words_of(tail: str) -> list[str]:

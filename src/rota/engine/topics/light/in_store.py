@@ -19,7 +19,7 @@ from rota.errors import Conflict, NotFound
 from rota.model.schedules.request import CatchUpRequest, Frequency, ScheduleRequest
 from rota.model.schedules.schedule import Overlap, Schedule
 from rota.model.topics.light.definition import Action, TaskDefinition, TaskKey, read_definition
-from rota.model.topics.light.fires import CATCH_UP, settled
+from rota.model.topics.light.fires import catch_up_of, settled
 from rota.model.triggers.catch_up import CatchUpMode
 from rota.store.contract.schedules import ScheduleEntry
 
@@ -129,7 +129,8 @@ def request_of(definition: TaskDefinition, now: int) -> ScheduleRequest:
     if every is None:
         at = max(definition.start or 0, now + 1)  # everything up to now counts as decided
         return structs.replace(request, at=at, catch_up=CatchUpRequest(CatchUpMode.LAST, "none"))
-    catch_up = CatchUpRequest(CATCH_UP.mode, CATCH_UP.window_ms, CATCH_UP.max_fires)
+    policy = catch_up_of(every.period_ms)
+    catch_up = CatchUpRequest(policy.mode, "none" if policy.window_ms is None else policy.window_ms, policy.max_fires)
     frequency = Frequency(every.time_unit, every.time)
     return structs.replace(request, frequency=frequency, start=definition.start, catch_up=catch_up)
 

@@ -1,7 +1,7 @@
 """When a task definition fires: at S + k * P, where S is its start and P its frequency; once, at S, without one.
 
 A start in the past only says where the series is anchored: the first fire is the next one from now on. What becomes due
-while nobody is there is sent late, for a minute; beyond that there is no catching up.
+while nobody is there is sent late: all of the last ten minutes, and of what is older the latest if it is all there is.
 """
 
 from urllib.parse import quote
@@ -13,8 +13,8 @@ from rota.model.triggers.catch_up import MAX_FIRES, CatchUp, CatchUpMode
 from rota.model.triggers.durations import MINUTE_MS
 from rota.model.triggers.interval import next_in_series, next_unit
 
-CATCH_UP = CatchUp(mode=CatchUpMode.ALL, window_ms=MINUTE_MS, max_fires=MAX_FIRES)
-"""Enough for another instance to take over without losing a fire, and no more than a batch."""
+WINDOW_MS = 10 * MINUTE_MS
+"""Enough for another instance to notice a death and to restore a million definitions, without losing a fire."""
 
 
 class DueFires(Struct, frozen=True):
@@ -52,8 +52,8 @@ def first_fire(definition: TaskDefinition, now: int, fired: int | None = None) -
 def due_fires(definition: TaskDefinition, due: int, now: int) -> DueFires:
     """What to send of a settled definition whose next fire is `due`, and when it fires again.
 
-    All instants from `due` up to now, but none older than a minute and at most `MAX_FIRES`, the latest. The fire of a
-    task that is sent once is never too old.
+    All instants from `due` up to now, but none older than ten minutes unless it is the latest. The fire of a task that
+    is sent once is never too old.
     """
     if due > now:
         return DueFires((), due)
@@ -65,10 +65,18 @@ def due_fires(definition: TaskDefinition, due: int, now: int) -> DueFires:
 
 
 def first_due(due: int, period_ms: int, now: int) -> int:
-    """The oldest instant that is still sent, of a series whose next one is `due`; it may lie ahead."""
-    oldest = now - (CATCH_UP.window_ms or 0)
-    first = due if due >= oldest else next_in_series(due, period_ms, oldest - 1)
-    return max(first, next_in_series(due, period_ms, now) - MAX_FIRES * period_ms)
+    """The oldest instant that is still sent, of a series whose next one is `due`: not after now."""
+    oldest = now - WINDOW_MS
+    if due >= oldest:
+        return due
+    return min(next_in_series(due, period_ms, oldest - 1), next_in_series(due, period_ms, now) - period_ms)
+
+
+def catch_up_of(period_ms: int) -> CatchUp:
+    """The same rule as the policy of a schedule, which fires at most `MAX_FIRES` at a time: the latest."""
+    if period_ms > WINDOW_MS:
+        return CatchUp(mode=CatchUpMode.LAST, window_ms=None)
+    return CatchUp(mode=CatchUpMode.ALL, window_ms=WINDOW_MS, max_fires=MAX_FIRES)
 
 
 def due_task(definition: TaskDefinition, instant: int) -> TaskDefinition:

@@ -1,12 +1,13 @@
 """The examination of an installation."""
 
+from collections.abc import Iterator
 from contextlib import closing
 
 from msgspec import Struct
 
 from rota.engine.access.keys.access import Scope
 from rota.engine.doctor.examine import examine
-from rota.engine.doctor.finding import Finding, Level
+from rota.engine.doctor.finding import Finding, Level, problem
 from rota.engine.doctor.machine_checks import check_machine
 from rota.engine.engine import Engine
 from rota.server.api import Api
@@ -46,8 +47,15 @@ def repair_installation(api: Api, call: Call[Repairs, None]) -> Examination:
 
 def _examined(api: Api, repairs: Repairs) -> Examination:
     """By a handle of its own on the store: one that has been open for long remembers records that were mended since."""
-    found = list(check_machine(api.settings))
+    found = [*check_machine(api.settings), *_light_scheduler(api)]
     with closing(open_store(api.engine.store.url)) as store:
         rota = Engine.open(store, event_types=api.engine.event_types)
         found += examine(rota, api.settings, forgets=repairs.forget_unreadable, sets_back=repairs.set_back)
     return Examination(all(one.level is not Level.PROBLEM for one in found), found)
+
+
+def _light_scheduler(api: Api) -> Iterator[Finding]:
+    """Whether the one on Kafka does its duty, as this server's instance sees it."""
+    trouble = api.engine.light.trouble if api.engine.light else None
+    if trouble:
+        yield problem("kafka", trouble, "see that kafka.brokers is right, and kafka.options lets Rota in")

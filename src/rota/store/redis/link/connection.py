@@ -70,7 +70,8 @@ class Address:
         self.username = unquote(parts.username) if parts.username else None
         self.password = unquote(parts.password) if parts.password else None
         self.options = dict(parse_qsl(parts.query))
-        self.hosts = [_host(part, 26379 if self.kind == "sentinel" else 6379) for part in _host_list(parts.netloc)]
+        default_port = 26379 if self.kind == "sentinel" else 6379
+        self.hosts = [_host(url, part, default_port) for part in _host_list(parts.netloc)]
         path = [part for part in parts.path.split("/") if part]
         self.service = path.pop(0) if self.kind == "sentinel" and path else "mymaster"
         self.database = _database(url, path)
@@ -91,7 +92,7 @@ class Address:
         scheme = {"single": "redis", "cluster": "redis+cluster", "sentinel": "sentinel"}[self.kind]
         path = f"/{self.service}/{self.database}" if self.kind == "sentinel" else f"/{self.database}"
         query = f"?{urlencode(self.options)}" if self.options else ""
-        return f"{scheme}://{hosts}{'' if self.kind == 'cluster' else path}{query}"
+        return mask_url(f"{scheme}://{hosts}{'' if self.kind == 'cluster' else path}{query}")
 
     def connect(self, *, answer_timeout_s: float | None = None) -> Any:
         """A client. One that waits in a blocking pop needs more time for an answer than the address says."""
@@ -188,12 +189,13 @@ def _host_list(netloc: str) -> list[str]:
     return netloc.rpartition("@")[2].split(",")
 
 
-def _host(text: str, default_port: int) -> tuple[str, int]:
+def _host(url: str, text: str, default_port: int) -> tuple[str, int]:
     parts = urlsplit(f"//{text}")
     try:
         return parts.hostname or "127.0.0.1", parts.port or default_port
     except ValueError:
-        raise InvalidInput("store", f"{mask_url(text)!r} is not host:port") from None
+        # Not the part alone: a password with `#` or `?` in it, as it is, ends the host too early and is a part of it.
+        raise InvalidInput("store", f"{mask_url(url)!r} does not name its servers as host:port") from None
 
 
 def _count(url: str, name: str, text: str) -> int:

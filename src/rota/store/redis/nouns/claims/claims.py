@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from rota.model.job import Claim, node_of_token, serial_of_token
 from rota.model.runs.settlement import Settlement, was_carried_out
 from rota.store.contract.claims import MAX_PROMOTED, MAX_SCANNED, Claims
+from rota.store.records.claiming import Claiming, Wanted
 from rota.store.records.unreadable import UNREADABLE_ERRORS
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import MOST_PER_CALL, parts_of
@@ -19,30 +20,29 @@ from rota.store.redis.nouns.jobs.marks import claim_of
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
 
-class RedisClaims(RedisHolds):
+class RedisClaims(Claiming, RedisHolds):
     """See `rota.store.contract.claims.ClaimStore` for what each method promises."""
 
-    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int, begin: int | None = None) -> Claims:
-        begin = limit if begin is None else begin
-        keys, args = self._claim_call(queue, token, limit, now, begin=begin)
-        return self._claims(queue, self._link.run("claim_jobs", keys, args, repeats=False), token, begin)
+    def _claim(self, queue: str, wanted: Wanted) -> Claims:
+        keys, args = self._claim_call(queue, wanted)
+        return self._claims(queue, self._link.run("claim_jobs", keys, args, repeats=False), wanted)
 
     def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
         for part in parts_of(claims):
             args: list[Value] = [now, *(text for one in part for text in (one.spec.id, one.token))]
             self._link.run("begin_jobs", [self._keys_of(queue).running], args)
 
-    def _claim_call(
-        self, queue: str, token: str, limit: int, now: int, *, begin: int
-    ) -> tuple[Sequence[str], Sequence[Value]]:
+    def _claim_call(self, queue: str, wanted: Wanted) -> tuple[Sequence[str], Sequence[Value]]:
         k = self._keys_of(queue)
+        token, limit, now, begin = wanted
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.pulses, k.paused, k.wake]
         most = min(limit, MOST_PER_CALL)
         node, serial = node_of_token(token), serial_of_token(token)
         keys += [k.floors, k.fence, k.rates, k.rates_due, k.rates_spent]
         return keys, [now, token, node, serial, most, MAX_PROMOTED, MAX_SCANNED, begin]
 
-    def _claims(self, queue: str, raw: list[bytes], token: str, begin: int) -> Claims:
+    def _claims(self, queue: str, raw: list[bytes], wanted: Wanted) -> Claims:
+        token, begin = wanted.token, wanted.begin
         try:
             return claims(raw, token, begin)
         except UNREADABLE_ERRORS:
@@ -112,27 +112,16 @@ class RedisClaims(RedisHolds):
         pairs = zip(doubtful, jobs, strict=True)
         return frozenset(one.claim.spec.id for one, job in pairs if not was_carried_out(one, job))
 
-    def finish_and_claim_jobs(
-        self,
-        queue: str,
-        settlements: Sequence[Settlement],
-        *,
-        token: str,
-        limit: int,
-        now: int,
-        begin: int | None = None,
-    ) -> Claims:
-        begin = limit if begin is None else begin
-        if not settlements:
-            return self.claim_jobs(queue, token=token, limit=limit, now=now, begin=begin)
+    def _finish_and_claim(self, queue: str, settlements: Sequence[Settlement], wanted: Wanted) -> Claims:
+        now = wanted.now
         if self._link.is_cluster or len(settlements) > MOST_PER_CALL:
             refused = self.finish_jobs(queue, settlements, now=now)
-            answer = self.claim_jobs(queue, token=token, limit=limit, now=now, begin=begin)
+            answer = self._claim(queue, wanted)
             return Claims(answer.claims, answer.next_due, refused)
         finish = ("finish_jobs", *self._finish_call(queue, settlements, now))
-        claim = ("claim_jobs", *self._claim_call(queue, token, limit, now, begin=begin))
+        claim = ("claim_jobs", *self._claim_call(queue, wanted))
         left_over, raw_claims = self._link.run_together([finish, claim])
-        answer = self._claims(queue, raw_claims, token, begin)
+        answer = self._claims(queue, raw_claims, wanted)
         if isinstance(left_over, int):
             self._read_awaited(left_over)
             left_over = self._finish_part(queue, settlements, now)

@@ -46,6 +46,9 @@ class RedisJobs(RedisJobReading, RedisAwaited):
                 ) from error
         return admissions
 
+    def enqueue_jobs_within(self, connection: object, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
+        raise InvalidInput("connection", f"{self._link.url} takes no part in a database's transactions; use an outbox")
+
     def _by_queue(self, specs: Sequence[JobSpec], admissions: list[Admission]) -> dict[str, list[int]]:
         """The numbers of new jobs by queue; those whose id another queue has are not new."""
         elsewhere = self._lookup.held_elsewhere(specs)

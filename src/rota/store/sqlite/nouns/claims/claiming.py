@@ -4,6 +4,7 @@ import sqlite3
 
 from rota.model.job import Claim, node_of_token, was_at_a_death
 from rota.store.contract.claims import MAX_PROMOTED, MAX_SCANNED, Claims
+from rota.store.records.claiming import Wanted
 from rota.store.records.codec import decode_past
 from rota.store.records.unreadable import UNREADABLE_ERRORS
 from rota.store.sqlite.database.queries import SQL, json_array
@@ -14,8 +15,9 @@ from rota.store.sqlite.nouns.jobs.rows import claim_of, readable_claim
 from rota.store.sqlite.nouns.queues.lookup import is_paused, next_due
 
 
-def claim(db: sqlite3.Connection, queue: str, *, token: str, limit: int, now: int, begin: int) -> Claims:
+def claim(db: sqlite3.Connection, queue: str, wanted: Wanted) -> Claims:
     """Make due jobs ready, then give the first ready ones to the node of the token; so many of them begin now."""
+    token, limit, now, begin = wanted
     due = next_due(db, queue)
     if due is not None and due <= now:
         db.execute(SQL["promote_due_jobs"], {"queue": queue, "now": now, "limit": MAX_PROMOTED})
@@ -30,8 +32,8 @@ def claim(db: sqlite3.Connection, queue: str, *, token: str, limit: int, now: in
     claims: list[Claim] = []
     scanned, locks = 0, set[str]()
     while len(claims) < limit and scanned < MAX_SCANNED:
-        wanted = min(limit - len(claims), MAX_SCANNED - scanned)
-        candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": wanted}).fetchall()
+        most = min(limit - len(claims), MAX_SCANNED - scanned)
+        candidates = db.execute(SQL["claim_candidates"], {"queue": queue, "limit": most}).fetchall()
         scanned += len(candidates)
         unlocked, blocked = split_by_lock(db, queue, candidates, locks)
         free, limited = rates.split(unlocked)

@@ -8,6 +8,7 @@ from msgspec import structs
 from rota.model.job import Claim
 from rota.model.runs.settlement import Settlement, was_carried_out
 from rota.store.contract.claims import Claims
+from rota.store.records.claiming import Claiming, Wanted
 from rota.store.sqlite.database.queries import SQL
 from rota.store.sqlite.nouns.claims import pulses
 from rota.store.sqlite.nouns.claims.claiming import claim, nothing_but
@@ -21,16 +22,16 @@ from rota.store.sqlite.nouns.jobs.rows import readable_claim
 from rota.store.sqlite.nouns.queues.lookup import has_ready_jobs, next_due
 
 
-class SqliteClaims(SqliteAwaited):
+class SqliteClaims(Claiming, SqliteAwaited):
     """See `rota.store.contract.claims.ClaimStore` for what each method promises."""
 
-    def claim_jobs(self, queue: str, *, token: str, limit: int, now: int, begin: int | None = None) -> Claims:
+    def _claim(self, queue: str, wanted: Wanted) -> Claims:
         with self._database.read() as db:
             # Idle nodes ask often; without anything to take there is no need to write.
-            if not has_ready_jobs(db, queue, now):
-                return nothing_but(next_due(db, queue), now)
+            if not has_ready_jobs(db, queue, wanted.now):
+                return nothing_but(next_due(db, queue), wanted.now)
         with self._database.write() as db:
-            return claim(db, queue, token=token, limit=limit, now=now, begin=limit if begin is None else begin)
+            return claim(db, queue, wanted)
 
     def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
         rows = [{"id": one.spec.id, "queue": queue, "token": one.token, "now": now} for one in claims]
@@ -43,22 +44,10 @@ class SqliteClaims(SqliteAwaited):
         self._announce_returns(settlements)
         return frozenset() if all_done else self._refused(settlements)
 
-    def finish_and_claim_jobs(
-        self,
-        queue: str,
-        settlements: Sequence[Settlement],
-        *,
-        token: str,
-        limit: int,
-        now: int,
-        begin: int | None = None,
-    ) -> Claims:
-        begin = limit if begin is None else begin
-        if not settlements:
-            return self.claim_jobs(queue, token=token, limit=limit, now=now, begin=begin)
+    def _finish_and_claim(self, queue: str, settlements: Sequence[Settlement], wanted: Wanted) -> Claims:
         with self._database.write() as db:
-            all_done = self._finish(db, queue, settlements, now)
-            answer = claim(db, queue, token=token, limit=limit, now=now, begin=begin)
+            all_done = self._finish(db, queue, settlements, wanted.now)
+            answer = claim(db, queue, wanted)
         self._announce_returns(settlements)
         return answer if all_done else Claims(answer.claims, answer.next_due, self._refused(settlements))
 

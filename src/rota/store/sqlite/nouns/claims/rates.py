@@ -93,7 +93,10 @@ class RateRound:
 
     def _read_starts(self, rate_key: str) -> Starts:
         row = self._db.execute(SQL["read_starts"], {"queue": self._queue, "rate_key": rate_key}).fetchone()
-        return _decode_starts(row["starts"]) if row else []
+        try:
+            return _decode_starts(row["starts"]) if row else []
+        except UNREADABLE_ERRORS:
+            return []  # as if nothing had been started: a record that cannot be read holds up nobody
 
     def _put(self, rate_key: str, count: _Count) -> None:
         key = {"queue": self._queue, "rate_key": rate_key}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rota.model.job import Job, JobSpec
 from rota.store.contract.jobs import MOST_AHEAD, Admission, CancelAnswer, JobPage, JobQuery, Wait
 from rota.store.records import listing
+from rota.store.sqlite.database.database import translated_errors
 from rota.store.sqlite.database.queries import SQL
 from rota.store.sqlite.nouns.events.awaited import SqliteAwaited
 from rota.store.sqlite.nouns.history import forget_jobs
@@ -14,6 +15,7 @@ from rota.store.sqlite.nouns.jobs.changes import cancel_job, retry_job
 from rota.store.sqlite.nouns.jobs.lookup import find_jobs
 from rota.store.sqlite.nouns.jobs.rows import job_of, new_row
 from rota.store.sqlite.nouns.jobs.sections import Sections
+from rota.store.sqlite.nouns.jobs.within import enqueue_within
 from rota.store.sqlite.nouns.queues.stats import count_up
 
 _EVER = 1 << 62
@@ -37,6 +39,11 @@ class SqliteJobs(SqliteAwaited):
                 count_up(db, queue, "enqueued", jobs, now)
         self._changes.announce()
         return admissions
+
+    def enqueue_jobs_within(self, connection: object, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
+        # Nobody is told: the file changes for everybody at the commit, and that is what waiting nodes watch.
+        with translated_errors(self._database.path):
+            return enqueue_within(connection, self._database.path, specs, now)
 
     def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
         return find_jobs(self._database, job_ids)

@@ -7,7 +7,7 @@ from rota.model.events.evaluation import Evaluation, Row, Verdict
 from rota.model.events.event import parse_timestamp, shown_time
 from rota.model.events.explanation import Expiry, Explanation
 from rota.shapes.codec import As, Codec
-from rota.shapes.events import (
+from rota.shapes.events.events import (
     DependencyShape,
     EventShape,
     dependency_of,

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, structs
 from rota.model.events.configuration import ClockKind, Configuration, Dependency, Group, Late, first_state
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
 from rota.model.events.event import ANY_TYPE
-from rota.shapes.events import dependency_shape, time_of, time_shape
+from rota.shapes.events.events import dependency_shape, time_of, time_shape
 from rota.store.contract.events import ConfigurationEntry
 
 Part = dict[str, object]

@@ -1,0 +1,1 @@
+"""Brokers by their kind."""

@@ -1,0 +1,1 @@
+"""The programs in examples/ that use frameworks, with the real ones."""

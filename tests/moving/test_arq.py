@@ -1,0 +1,163 @@
+"""What arq's programs say, one thing at a time."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rota import InvalidInput
+from rota.moving.arq import Retry, create_pool, cron, func
+from rota.moving.arq.connections import ArqRedis, RedisSettings
+from rota.moving.arq.jobs import Job, JobStatus, ResultNotFound
+from rota.moving.arq.worker import app_of_worker
+from rota.sdk.tasks.loading import app_of
+
+SETTINGS = RedisSettings.from_dsn("sqlite:///rota.db")
+
+
+async def add(ctx: dict[str, Any], a: int, b: int = 1) -> int:
+    return a + b
+
+
+async def again(ctx: dict[str, Any]) -> None:
+    raise Retry(defer=timedelta(0))
+
+
+async def fail(ctx: dict[str, Any]) -> None:
+    raise LookupError("no")
+
+
+async def look(ctx: dict[str, Any]) -> list[str]:
+    return sorted(str(key) for key in ctx)
+
+
+def plain(ctx: dict[str, Any]) -> None:
+    """Not carried."""
+
+
+def settings_with(**attributes: Any) -> type:
+    return type("WorkerSettings", (), {"redis_settings": SETTINGS, **attributes})
+
+
+def work(settings: type) -> None:
+    app = app_of_worker(settings)
+    app.run_worker(burst=True)
+    app.close()
+
+
+async def enqueue(*calls: tuple[str, tuple[Any, ...], dict[str, Any]]) -> list[Job | None]:
+    async with await create_pool(SETTINGS) as pool:
+        return [await pool.enqueue_job(name, *args, **options) for name, args, options in calls]
+
+
+def test_functions_are_enqueued_by_name_and_run_with_a_context(folder: Path) -> None:
+    jobs = asyncio.run(enqueue(("add", (1,), {"b": 4}), ("look", (), {}), ("twice", (2,), {})))
+
+    work(settings_with(functions=[add, look, func(add, name="twice")], ctx={"mine": 1}))
+
+    found = [asyncio.run(job.result(timeout=60)) for job in jobs if job is not None]
+    assert found == [5, ["enqueue_time", "job_id", "job_try", "mine", "redis"], 3]
+
+
+def test_only_retry_has_a_function_tried_again(folder: Path) -> None:
+    tried, failed, unknown = asyncio.run(enqueue(("again", (), {}), ("fail", (), {}), ("nobody", (), {})))
+    assert tried is not None
+    assert failed is not None
+    assert unknown is not None
+
+    work(settings_with(functions=[func(again, max_tries=3), fail]))
+
+    with pytest.raises(Exception, match="asked to be tried again"):
+        asyncio.run(tried.result(timeout=60))
+    with pytest.raises(LookupError, match=r"^no$"):
+        asyncio.run(failed.result(timeout=60))
+    with pytest.raises(Exception, match="this worker has no function 'nobody'"):
+        asyncio.run(unknown.result(timeout=60))
+    attempts = [tried._handle.job.attempts, failed._handle.job.attempts]
+    assert attempts == [3, 1]
+
+
+def test_an_id_is_there_once(folder: Path) -> None:
+    async def main() -> None:
+        pool = await create_pool(SETTINGS)
+        first = await pool.enqueue_job("add", 1, _job_id="monday", _expires=60, _defer_by=timedelta(hours=1))
+        assert first is not None
+        assert await pool.enqueue_job("add", 1, _job_id="monday") is None
+        assert (first.job_id, await first.status()) == ("monday", JobStatus.deferred)
+        spec = first._handle.job.spec
+        assert (spec.run_at, spec.expires_at) == (spec.enqueued_at + 3_600_000, spec.enqueued_at + 60_000)
+        assert await first.abort()
+        assert await first.status() == JobStatus.complete
+        with pytest.raises(ResultNotFound):
+            await Job("nobody", pool).result()
+        at = await pool.enqueue_job("add", 1, _defer_until=datetime(2030, 1, 1, tzinfo=UTC), _queue_name="mails")
+        assert at is not None
+        assert at._handle.job.spec.run_at == 1_893_456_000_000
+        with pytest.raises(InvalidInput, match=r"^_job_try: "):
+            await pool.enqueue_job("add", 1, _job_try=2)
+        await pool.aclose()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({}, "0 * * * * *"),
+        ({"hour": {9, 12}, "minute": 0}, "0 0 9,12 * * *"),
+        ({"weekday": "tues", "hour": 3, "minute": 5, "second": None}, "* 5 3 * * tue"),
+        ({"weekday": {0, 6}, "month": 6, "day": 1}, "0 * * 1 6 mon,sun"),
+    ],
+)
+def test_a_cron_job_has_a_line(fields: dict[str, Any], line: str) -> None:
+    assert cron(add, **fields).line == line
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"run_at_startup": True}, "run_at_startup"),
+        ({"unique": False}, "unique"),
+        ({"weekday": "someday"}, "weekday"),
+        ({"weekday": 7}, "weekday"),
+        ({"job_id": "a"}, "job_id"),
+    ],
+)
+def test_a_cron_job_that_is_not_carried_is_refused(options: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{field}: "):
+        cron(add, **options)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "field"),
+    [
+        ({"on_job_start": add}, "on_job_start"),
+        ({"job_serializer": add}, "job_serializer"),
+        ({"burst": True}, "burst"),
+        ({"functions": [plain]}, "functions"),
+        ({"functions": ["nowhere.add"]}, "coroutine"),
+    ],
+)
+def test_worker_settings_that_are_not_carried_are_refused(attributes: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{field}: "):
+        app_of(settings_with(**{"functions": [], **attributes}))
+
+
+def test_a_cron_job_is_a_schedule_of_the_worker(folder: Path) -> None:
+    settings = settings_with(cron_jobs=[cron(add, name="daily", hour=2, minute=0)], timezone="Europe/Berlin")
+    app = app_of_worker(settings)
+    app.run_worker(burst=True)
+
+    entry = app.engine.schedules.find("daily")
+    assert (entry.schedule.trigger.tz, entry.schedule.arguments) == ("Europe/Berlin", {})
+    app.close()
+
+
+def test_settings_name_a_store() -> None:
+    assert RedisSettings("redis", 7000, 2, password="a/b", ssl=True).url == "rediss://:a%2Fb@redis:7000/2"
+    with pytest.raises(InvalidInput, match=r"^sentinel: "):
+        RedisSettings(sentinel=True)
+    assert app_of(int) is None
+    assert isinstance(asyncio.run(create_pool(SETTINGS)), ArqRedis)

@@ -1,0 +1,185 @@
+"""What Dramatiq's programs say, one thing at a time."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rota.moving.dramatiq as dramatiq
+from rota import InvalidInput
+from rota.moving.dramatiq.broker import Broker
+from rota.moving.dramatiq.brokers.redis import RedisBroker
+from rota.moving.dramatiq.results import ResultFailure, ResultMissing, Results, ResultTimeout
+
+seen: list[str] = []
+
+
+@pytest.fixture
+def broker(folder: Path) -> Iterator[Broker]:
+    made = RedisBroker(url="sqlite:///rota.db", middleware=[Results()])
+    dramatiq.set_broker(made)
+    yield made
+    made.close()
+
+
+def work(broker: Broker, queue: str | None = None) -> None:
+    broker.__rota_app__.run_worker(burst=True, queue=queue)
+
+
+def add(a: int, b: int = 1) -> int:
+    return a + b
+
+
+async def add_later(a: int, b: int) -> int:
+    return a + b
+
+
+def fail() -> None:
+    raise LookupError("no")
+
+
+def fail_too() -> None:
+    raise LookupError("no")
+
+
+def ask_again() -> None:
+    raise dramatiq.Retry("later", delay=0) from LookupError("busy")
+
+
+def note(word: str, number: int = 7) -> None:
+    seen.append(f"{word} {number}")
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"actor_class": object}, "actor_class"),
+        ({"retry_when": add}, "retry_when"),
+        ({"on_failure": "x"}, "on_failure"),
+        ({"colour": 1}, "colour"),
+    ],
+)
+def test_an_option_of_an_actor_that_is_not_carried_is_refused(broker: Broker, options: Any, field: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{field}: of @actor is not carried by Rota; "):
+        dramatiq.actor(**options)(add)
+
+
+@pytest.mark.parametrize("options", [{"on_success": "x"}, {"colour": 1}])
+def test_an_option_of_a_message_that_is_not_carried_is_refused(broker: Broker, options: Any) -> None:
+    actor = dramatiq.actor(add)
+
+    with pytest.raises(InvalidInput, match=f"^{next(iter(options))}: of send_with_options is not carried"):
+        actor.send_with_options(args=(1,), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"url": "amqp://"}, "client"),
+        ({"namespace": "x"}, "namespace"),
+        ({"middleware": [object()]}, "object"),
+        ({"url": "sqlite:///a.db", "host": "b"}, "url"),
+    ],
+)
+def test_a_broker_that_is_not_carried_is_refused(options: Any, field: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{field}: "):
+        RedisBroker(**options)
+
+
+def test_options_of_an_actor_are_carried(broker: Broker) -> None:
+    plain = dramatiq.actor(add).send(1)
+    limits: dict[str, Any] = {"max_retries": 2, "min_backoff": 100, "max_backoff": 300, "time_limit": 5_000}
+    own = dramatiq.actor(actor_name="own", queue_name="mails", priority=3, **limits)(fail)
+    message = own.send_with_options(delay=timedelta(hours=1), max_age=60_000)
+    endless = dramatiq.actor(actor_name="endless", max_retries=None, time_limit=float("inf"))(fail)
+
+    engine = broker.__rota_app__.engine
+    engine_type = engine.definitions.job_type(message.handle.job.spec.job_type)
+    assert (plain.actor_name, own.actor_name, own.queue_name, own.priority) == ("add", "own", "mails", 3)
+    assert (engine_type.timeout_ms, engine_type.retry.attempts, engine_type.node_type) == (5_000, 3, "mails")
+    assert [engine_type.retry.delay_after(number, 0) for number in (1, 2, 3)] == [100, 200, 300]
+    spec = message.handle.job.spec
+    assert (spec.priority, spec.run_at, spec.expires_at) == (
+        -3,
+        spec.enqueued_at + 3_600_000,
+        spec.enqueued_at + 60_000,
+    )
+    endless.send()
+    assert engine.definitions.job_type("endless").timeout_ms is None
+    assert engine.definitions.job_type("add").timeout_ms == 600_000
+
+
+def test_a_result_is_there_when_the_actor_has_ended(broker: Broker) -> None:
+    actor = dramatiq.actor(add)
+    message, coroutine = actor.send(1), dramatiq.actor(add_later).send(2, b=5)
+
+    with pytest.raises(ResultMissing):
+        message.get_result()
+    with pytest.raises(ResultTimeout):
+        message.get_result(block=True, timeout=1)
+    with pytest.raises(ResultMissing):
+        actor.message(1).get_result()
+    work(broker)
+
+    assert (message.get_result(), actor(1, b=2)) == (2, 3)
+    assert str(coroutine.get_result(block=True)) == "7"
+
+
+def test_what_an_actor_raises_says_whether_it_is_tried_again(broker: Broker) -> None:
+    thrown = dramatiq.actor(throws=LookupError, max_retries=5)(fail).send()
+    again = dramatiq.actor(max_retries=2, min_backoff=1, max_backoff=1)(fail_too).send()
+    asked = dramatiq.actor(max_retries=3, min_backoff=3_600_000)(ask_again).send()
+    work(broker)
+
+    assert [one.handle.job.attempts for one in (thrown, again, asked)] == [1, 3, 4]
+    for message, words in ((thrown, "no"), (again, "no"), (asked, "busy")):
+        with pytest.raises(ResultFailure) as failed:
+            message.get_result()
+        assert (failed.value.orig_exc_type, failed.value.orig_exc_msg) == ("LookupError", words)
+
+
+def test_a_message_is_enqueued_once(broker: Broker) -> None:
+    message = dramatiq.actor(add).message(1)
+    broker.enqueue(message)
+    broker.enqueue(message)
+    work(broker)
+
+    assert message.get_result() == 2
+
+
+def test_a_pipeline_hands_results_on(broker: Broker) -> None:
+    actor = dramatiq.actor(add)
+    pipe = actor.message(1, 2) | actor.message(10) | dramatiq.pipeline([actor.message(100)])
+    ignoring = dramatiq.pipeline([actor.message(1, 2), actor.message_with_options(args=(5,), pipe_ignore=True)]).run()
+    with pytest.raises(ResultMissing):
+        pipe.get_result(block=True)
+    pipe.run()
+    assert (len(pipe), pipe.completed) == (3, False)
+    work(broker)
+
+    assert (pipe.get_result(), list(pipe.get_results(block=True)), pipe.completed) == (113, [3, 13, 113], True)
+    assert ignoring.get_result(block=True) == 6
+
+
+def test_a_group_is_waited_for_and_followed(broker: Broker) -> None:
+    actor, noting = dramatiq.actor(add), dramatiq.actor(note)
+    group = dramatiq.group([actor.message(1), actor.message(2)])
+    group.add_completion_callback(noting.message("all"))
+    group.run()
+    assert (len(group), group.completed_count) == (2, 0)
+    work(broker)
+
+    group.wait()
+    assert (list(group.get_results()), group.completed, seen) == ([2, 3], True, ["all 7"])
+
+
+def test_a_composition_that_flows_cannot_carry_is_refused(broker: Broker) -> None:
+    actor = dramatiq.actor(add)
+    with pytest.raises(InvalidInput, match=r"^group: takes single messages"):
+        dramatiq.group([dramatiq.pipeline([actor.message(1)])])  # type: ignore[list-item]
+    with pytest.raises(InvalidInput, match=r"^delay: is not carried for a group or pipeline"):
+        dramatiq.group([actor.message(1)]).run(delay=5)
+    with pytest.raises(InvalidInput, match=r"^timeout: of add is not carried in a group or pipeline"):
+        dramatiq.group([actor.message_with_options(args=(1,), time_limit=5)]).run()

@@ -1,0 +1,148 @@
+"""Jobs as rows in the application's own database, which a relay moves into the store, each once."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rota import InvalidInput, Rota, relay_outbox
+from rota.errors import NotFound
+from rota.model.job import JobState
+from tests.sdk.outbox.conftest import Connect
+from tests.sdk.tasks import functions
+
+PROJECT = Path(__file__).parents[3]
+pytestmark = pytest.mark.stores("sqlite-file", "redis")
+
+
+def rows_of(connection: Any, what: str = "id") -> list[Any]:
+    cursor = connection.cursor()
+    cursor.execute(f"SELECT {what} FROM rota_outbox ORDER BY id")
+    found = [row[0] for row in cursor.fetchall()]
+    connection.rollback()
+    return found
+
+
+def test_a_job_is_made_of_a_committed_row(app: Rota, connect: Connect) -> None:
+    add, db = app.task(functions.add), connect()
+    db.cursor().execute("INSERT INTO orders VALUES (1)")
+    handle = add.options(outbox=db, priority=7).enqueue(2, b=3)
+    db.commit()
+    with pytest.raises(NotFound):
+        _ = handle.status
+
+    assert relay_outbox(connect(), app) == 1
+
+    app.run_worker(burst=True)
+    assert (handle.result, handle.job.spec.priority) == (5, 7)
+    assert rows_of(db) == []
+    assert relay_outbox(connect(), app) == 0
+
+
+def test_nothing_comes_of_a_transaction_that_is_rolled_back(app: Rota, connect: Connect) -> None:
+    add, db = app.task(functions.add), connect()
+    handles = add.options(outbox=db).map([(1,), (2,)])
+    db.rollback()
+
+    assert relay_outbox(connect(), app) == 0
+    for handle in handles:
+        with pytest.raises(NotFound):
+            _ = handle.status
+
+
+def test_more_rows_than_are_moved_at_a_time_become_jobs_in_order(app: Rota, connect: Connect) -> None:
+    add, db = app.task(functions.add), connect()
+    handles = add.options(outbox=db).map([(number,) for number in range(1_100)])
+    db.commit()
+
+    assert relay_outbox(connect(), app) == 1_100
+
+    jobs = app.engine.store.find_jobs([handle.id for handle in handles])
+    assert [job and job.spec.arguments["a"] for job in jobs] == list(range(1_100))
+
+
+def test_several_relays_make_each_job_once(app: Rota, connect: Connect) -> None:
+    add, db = app.task(functions.add), connect()
+    handles = add.options(outbox=db).map([(number,) for number in range(600)])
+    db.commit()
+    errors: list[BaseException] = []
+
+    def relay(connection: Any) -> None:
+        try:
+            relay_outbox(connection, app)
+        except Exception as error:  # a test looks at all of them
+            errors.append(error)
+
+    relays = [threading.Thread(target=relay, args=[connect()]) for _ in range(4)]
+    for one in relays:
+        one.start()
+    for one in relays:
+        one.join()
+
+    assert errors == []
+    assert rows_of(db) == []
+    assert app.engine.store.read_totals(handles[0].job.spec.queue).enqueued == 600
+    assert {handle.status for handle in handles} == {JobState.QUEUED}
+
+
+def test_a_relay_that_is_killed_between_the_two_doubles_and_loses_nothing(
+    app: Rota, connect: Connect, database: str, store_url: str
+) -> None:
+    add, db = app.task(functions.add), connect()
+    handles = add.options(outbox=db).map([(1,), (2,), (3,)])
+    db.commit()
+
+    words = [sys.executable, "-m", "tests.sdk.outbox.killed_relay", store_url, database]
+    assert subprocess.run(words, check=False, cwd=PROJECT).returncode == -signal.SIGKILL
+    assert len(rows_of(db)) == 3
+    assert [handle.status for handle in handles] == [JobState.QUEUED] * 3
+    app.run_worker(burst=True)
+
+    assert relay_outbox(connect(), app) == 3
+    assert [handle.result for handle in handles] == [2, 3, 4]
+    assert app.engine.store.read_totals(handles[0].job.spec.queue).enqueued == 3
+
+
+def test_a_row_that_cannot_become_a_job_says_why_and_stops_nobody(app: Rota, connect: Connect) -> None:
+    add, db = app.task(functions.add), connect()
+    bad = add.options(outbox=db, priority=1 << 40).enqueue(1)
+    good = add.options(outbox=db).enqueue(2)
+    db.cursor().execute("INSERT INTO rota_outbox (id, request) VALUES ('broken', '{\"job\": 1}')")
+    db.commit()
+
+    assert relay_outbox(connect(), app) == 1
+
+    assert good.status is JobState.QUEUED
+    assert rows_of(db) == [bad.id, "broken"]
+    reasons = rows_of(db, "error")
+    assert reasons[0].startswith("priority: must be from -10000 to 10000")
+    assert reasons[1].startswith("request: ")
+    assert relay_outbox(connect(), app) == 0
+
+
+def test_a_delay_counts_from_the_enqueue(app: Rota, connect: Connect) -> None:
+    add, db = app.task(functions.add), connect()
+    handle = add.options(outbox=db, delay="1h", expires="2h").enqueue(1)
+    db.commit()
+    (request,) = (json.loads(text) for text in rows_of(db, "request"))
+
+    relay_outbox(connect(), app)
+
+    spec = handle.job.spec
+    assert request["expires_at"] - request["run_at"] == 3_600_000
+    assert (spec.run_at, spec.expires_at) == (request["run_at"], request["expires_at"])
+
+
+def test_arguments_that_json_cannot_carry_are_refused_at_once(app: Rota, connect: Connect) -> None:
+    add, db = app.task(functions.add), connect()
+
+    with pytest.raises(InvalidInput, match=r"arguments\.a: is of the type object"):
+        add.options(outbox=db).enqueue(object())  # type: ignore[arg-type]
+
+    db.commit()
+    assert rows_of(db) == []
