@@ -111,6 +111,8 @@ class Api:
         self.seats = Seats(self.options.max_followers, self.options.max_followers_per_key)
         self.stopping = asyncio.Event()
         """Set when streams are to end."""
+        self.at_end: list[Callable[[], None]] = []
+        """What wakes those who wait, when streams are to end."""
 
     async def in_thread(self, function: Callable[..., Answer], *arguments: object) -> Answer:
         """Call something that asks the store, without stopping the loop."""
@@ -121,6 +123,8 @@ class Api:
     def end_streams(self) -> None:
         """The server stops: whoever follows a log or a page is let go."""
         self.stopping.set()
+        for wake in self.at_end:
+            wake()
         self.log_feeds.close()
 
     def close(self) -> None:

@@ -32,6 +32,7 @@ class Screens:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._screens: dict[_Key, _Screen] = {}
+        api.at_end.append(self._wake)
 
     async def follow(
         self, page: Page, visit: Visit, at: str, *, caller: Caller, idle_s: float
@@ -49,6 +50,10 @@ class Screens:
                     yield None
         finally:
             self._leave((at, caller.scopes), screen)
+
+    def _wake(self) -> None:
+        for screen in self._screens.values():
+            screen.announce()
 
     def _join(self, page: Page, visit: Visit, key: _Key, caller: Caller) -> "_Screen":
         screen = self._screens.get(key)
@@ -113,6 +118,10 @@ class _Screen:
         self.version += 1
         self._parts |= {name: (self.version, html) for name, html in changed.items()}
         self._latest = _event(changed)
+        self.announce()
+
+    def announce(self) -> None:
+        """Wake all followers; those who wait from now on wait for the next time."""
         before, self.changed = self.changed, asyncio.Event()
         before.set()
 

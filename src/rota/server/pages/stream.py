@@ -84,3 +84,4 @@ async def _pour(events: _Events, into: "asyncio.Queue[bytes | None]") -> None:
     async with aclosing(events):
         async for event in events:
             await into.put(event)
+    await into.put(None)  # whoever waits for more looks whether the server stops

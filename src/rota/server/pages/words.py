@@ -11,6 +11,7 @@ from rota.model.triggers.zones.moments import moment
 from rota.shapes.schedules import fire_shape
 
 _LONGEST_JSON = 100_000
+_LONGEST_LINE = 500
 _JUST_NOW_MS = 1_000
 
 
@@ -57,6 +58,11 @@ def number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
+def cut(text: str | None, most: int = _LONGEST_LINE) -> str:
+    """The beginning of what may be very long: a page has many of them."""
+    return "" if text is None else text if len(text) <= most else f"{text[:most]}…"
+
+
 def as_json(value: object) -> str:
     """Indented; cut where it is very long."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
@@ -86,6 +92,7 @@ FILTERS = {
     "span": lambda ms: "" if ms is None else short_duration(ms),
     "typed": typed,
     "number": number,
+    "cut": cut,
     "as_json": as_json,
     "compact_json": compact_json,
     "segment": segment,
