@@ -16,12 +16,12 @@ from rota.engine.access.keys.named_keys import revoke_key
 from rota.errors import NotFound
 from rota.model.runs.log import LogEntry
 from rota.server.api import Api, ServerOptions
-from rota.server.pages import live
 from rota.server.pages.asking import Asking
-from rota.server.pages.live import Screens
+from rota.server.pages.live import screens as live
+from rota.server.pages.live.screens import Screens
+from rota.server.pages.live.stream import Stream
 from rota.server.pages.page import Context, Page, Visit
 from rota.server.pages.sitemap import PAGES
-from rota.server.pages.stream import Stream
 from rota.store import Store
 from rota.store.contract.logs import LogBatch
 from tests.engine.working import until

@@ -3,12 +3,12 @@
 import pytest
 
 from rota.model.triggers.durations import short_duration
-from rota.server.pages.ansi import ansi_html
 from rota.server.pages.drawing.graph import draw_graph
 from rota.server.pages.drawing.spark import spark_points
 from rota.server.pages.drawing.timeline import draw_timeline
 from rota.server.pages.search import read_search, with_state
-from rota.server.pages.words import typed
+from rota.server.pages.showing.ansi import ansi_html
+from rota.server.pages.showing.words import as_json, cut, typed
 
 NOW = 1_700_000_000_000
 HOUR = 3_600_000
@@ -151,3 +151,10 @@ def test_a_graph_has_a_box_for_each_dependency_and_group() -> None:
 def test_a_spark_line_goes_from_left_to_right() -> None:
     assert spark_points([0, 5, 10], 10) == "0.0,24.0 60.0,13.0 120.0,2.0"
     assert spark_points([], 0) == ""
+
+
+def test_what_is_very_long_is_cut_but_for_what_is_sent_back() -> None:
+    assert (cut(None), cut("short"), cut("x" * 501)) == ("", "short", "x" * 500 + "…")
+    assert len(as_json("x" * 300_000)) < 101_000
+    assert as_json("x" * 300_000).endswith("cut: 300,002 characters in all")
+    assert len(as_json("x" * 300_000, is_whole=True)) == 300_002

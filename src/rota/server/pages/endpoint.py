@@ -19,7 +19,7 @@ from rota.server.bodies.decoding import decode_path
 from rota.server.endpoint import identify, is_from_own_program
 from rota.server.pages.asking import Asking
 from rota.server.pages.page import Context, Entry, Page, Visit
-from rota.server.pages.rendering import render, render_page
+from rota.server.pages.showing.rendering import render, render_page
 from rota.shapes.errors import status_of
 
 POLICY = {

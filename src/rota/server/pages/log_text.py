@@ -13,7 +13,7 @@ from rota.server.api import Api
 from rota.server.bodies.decoding import decode_path
 from rota.server.pages.asking import Asking
 from rota.server.pages.endpoint import visitor
-from rota.server.pages.words import exact
+from rota.server.pages.showing.words import exact
 from rota.shapes.errors import status_of
 
 _LINES = 5_000

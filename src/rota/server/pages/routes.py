@@ -14,13 +14,13 @@ from rota.server.bodies.decoding import decode_path
 from rota.server.gate.path_slashes import with_slashes_apart
 from rota.server.live_logs.seats import LiveAnswer
 from rota.server.pages.endpoint import PageEndpoint, visitor
-from rota.server.pages.live import Screens
+from rota.server.pages.live.screens import Screens
+from rota.server.pages.live.stream import Stream
 from rota.server.pages.log_text import LogText
 from rota.server.pages.page import Page, Visit
+from rota.server.pages.showing.static_files import static_files, static_version
 from rota.server.pages.signing_in import SignIn, sign_out
 from rota.server.pages.sitemap import NAVIGATION, PAGES
-from rota.server.pages.static_files import static_files, static_version
-from rota.server.pages.stream import Stream
 from rota.server.routes.jobs.logs import EVENT_STREAM
 from rota.shapes.errors import status_of
 

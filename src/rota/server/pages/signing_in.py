@@ -17,7 +17,7 @@ from rota.server.api import Api
 from rota.server.auth.session_cookie import forget_session, is_sent_by_own_page, keep_session
 from rota.server.endpoint import caller_with, is_from_own_program
 from rota.server.pages.endpoint import POLICY
-from rota.server.pages.rendering import render
+from rota.server.pages.showing.rendering import render
 from rota.shapes.errors import status_of
 
 _LARGEST_FORM = 8 * 1024

@@ -63,10 +63,14 @@ def cut(text: str | None, most: int = _LONGEST_LINE) -> str:
     return "" if text is None else text if len(text) <= most else f"{text[:most]}…"
 
 
-def as_json(value: object) -> str:
-    """Indented; cut where it is very long."""
+def as_json(value: object, *, is_whole: bool = False) -> str:
+    """Indented; cut where it is very long, unless it is to be changed and sent back."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    return text if len(text) <= _LONGEST_JSON else f"{text[:_LONGEST_JSON]}\n... cut: {len(text):,} characters in all"
+    return (
+        text
+        if is_whole or len(text) <= _LONGEST_JSON
+        else f"{text[:_LONGEST_JSON]}\n... cut: {len(text):,} characters in all"
+    )
 
 
 def compact_json(value: object) -> str:

@@ -17,7 +17,7 @@ from rota.server.api import Api
 from rota.server.live_logs.feeds import within
 from rota.server.pages.asking import Asking
 from rota.server.pages.page import Page, Visit, part_id
-from rota.server.pages.rendering import render_parts
+from rota.server.pages.showing.rendering import render_parts
 
 PERIOD_S = 1.0
 _SHARE = 20

@@ -10,9 +10,9 @@ from starlette.datastructures import Headers
 from rota.engine.access.keys.access import Caller
 from rota.server.api import Api
 from rota.server.endpoint import is_still_good
-from rota.server.pages.live import Screens
+from rota.server.pages.live.screens import Screens
 from rota.server.pages.page import Page, Visit
-from rota.server.pages.rendering import render_log
+from rota.server.pages.showing.rendering import render_log
 from rota.server.routes.jobs.logs import HEARTBEAT_S, KEY_CHECK_S
 from rota.shapes.jobs import log_shape
 

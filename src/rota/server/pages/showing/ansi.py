@@ -6,7 +6,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from rota.server.pages.readable import readable
+from rota.server.pages.showing.readable import readable
 
 _SEQUENCE = re.compile(r"\x1b(?:\[([0-9;:?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()*+].|[@-Z\\-_])")
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")

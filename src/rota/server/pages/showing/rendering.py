@@ -7,13 +7,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from rota.server.pages.ansi import ansi_html
 from rota.server.pages.page import Context, Page
-from rota.server.pages.readable import readable
-from rota.server.pages.static_files import static_url
-from rota.server.pages.words import FILTERS
+from rota.server.pages.showing.ansi import ansi_html
+from rota.server.pages.showing.readable import readable
+from rota.server.pages.showing.static_files import static_url
+from rota.server.pages.showing.words import FILTERS
 
-_FOLDER = Path(__file__).parent / "templates"
+_FOLDER = Path(__file__).parents[1] / "templates"
 
 
 @cache

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-_FOLDER = Path(__file__).parent / "static"
+_FOLDER = Path(__file__).parents[1] / "static"
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
