@@ -135,15 +135,17 @@ def enqueue(
     priority: int | None = None,
     delay: int | str | None = None,
     run_at: int | None = None,
+    expires: int | str | None = None,
+    expires_at: int | None = None,
     unique_key: str | None = None,
     timeout: int | str | None = None,
     retries: Mapping[str, int | float] | None = None,
     uuid: str | None = None,
 ) -> Call[Enqueued]:
     """Make a job. While a live job has its unique key, that one is the answer."""
-    options = {"priority": priority, "delay": delay, "run_at": run_at, "unique_key": unique_key, "timeout": timeout}
+    when = {"delay": delay, "run_at": run_at, "expires": expires, "expires_at": expires_at, "timeout": timeout}
     body = {"job_type_uuid": job_type, "arguments": arguments or {}}
-    body |= present({**options, "retries": retries, "uuid": uuid})
+    body |= present({**when, "priority": priority, "unique_key": unique_key, "retries": retries, "uuid": uuid})
     return Call(method="POST", path=path_to("jobs"), answer=Enqueued, body=body)
 
 

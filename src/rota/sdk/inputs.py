@@ -12,6 +12,8 @@ class NewJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
     priority: int = 0
     delay: int | str | None = None
     run_at: int | None = None
+    expires: int | str | None = None
+    expires_at: int | None = None
     unique_key: str | None = None
     timeout: int | str | None = None
     retries: dict[str, int | float] | None = None

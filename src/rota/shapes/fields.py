@@ -27,6 +27,7 @@ Uuid = Annotated[str, Meta(pattern=UUID_PATTERN, extra_json_schema=_UUID)]
 Instant = Annotated[int, Meta(ge=0, le=MAX_INSTANT, description="Epoch milliseconds.")]
 DurationText = Annotated[str, Meta(min_length=2, max_length=40, description="With a unit, such as 90s or 1h30m.")]
 Delay = Annotated[int, Meta(ge=0, le=MAX_DELAY_MS, description="Milliseconds.")] | DurationText
+Expiry = Annotated[int, Meta(ge=1, le=MAX_DELAY_MS, description="Milliseconds.")] | DurationText
 Timeout = Annotated[int, Meta(ge=1, le=MAX_TIMEOUT_MS, description="Milliseconds.")] | DurationText
 Priority = Annotated[int, Meta(ge=-MAX_PRIORITY, le=MAX_PRIORITY, description="Higher runs first.")]
 Threads = Annotated[int, Meta(ge=1, le=MAX_THREADS)]
@@ -56,6 +57,10 @@ def timeout_ms(given: Timeout | None) -> int | None:
 
 def delay_ms(given: Delay | None) -> int | None:
     return None if given is None else read_duration("delay", given, 0, MAX_DELAY_MS)
+
+
+def expires_ms(given: Expiry | None) -> int | None:
+    return None if given is None else read_duration("expires", given, 1, MAX_DELAY_MS)
 
 
 class Retries(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

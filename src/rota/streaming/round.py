@@ -15,7 +15,7 @@ from rota.model.topics.light.fires import settled
 from rota.model.topics.topic import MESSAGE_ID
 from rota.streaming.brokers.refusals import Failures, Refusals
 from rota.streaming.brokers.topics import Topics
-from rota.streaming.brokers.transactions import RoundAborted, Transactions
+from rota.streaming.brokers.transactions import ProducerBroken, RoundAborted, Transactions
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Fire, Partition, first_fire_of
 from rota.streaming.records.codec import decode_definition, deletion_of, encode_key
@@ -71,6 +71,8 @@ class Rounds:
             raise
         except KafkaException as error:
             self._take_back(work)
+            if error.args[0].fatal():
+                raise ProducerBroken(error.args[0].str()) from error
             raise RoundAborted(error.args[0], Failures()) from error
         self._refusals.took(_topics_of(work))
         for one in work:

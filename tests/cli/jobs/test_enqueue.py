@@ -67,6 +67,14 @@ def test_every_rule_of_a_job_can_be_given(hello: None, opened: Store) -> None:
     assert getattr(spec["retry"], "attempts", None) == 4
 
 
+def test_a_job_may_expire(hello: None, opened: Store) -> None:
+    job = done("enqueue", "hello", "--expires", "10m").stdout.strip()
+
+    spec = spec_of(opened, job)
+    assert spec["expires_at"] == int(str(spec["enqueued_at"])) + 600_000
+    assert "expires" in done("job", job).stdout
+
+
 @pytest.mark.parametrize(("delay", "ms"), [("5s", 5_000), ("500ms", 500), ("1.5m", 90_000), ("1h", 3_600_000)])
 def test_a_delay_has_a_unit(hello: None, opened: Store, delay: str, ms: int) -> None:
     spec = spec_of(opened, done("enqueue", "hello", "--delay", delay).stdout)
@@ -103,6 +111,7 @@ def test_a_job_with_a_taken_unique_key_is_not_made_again(hello: None) -> None:
         (["--attempts", "0"], "attempts"),
         (["--timeout", "0"], "timeout"),
         (["--unique-key", ""], "unique_key"),
+        (["--expires", "0s"], "expires"),
         (["x=" + "y" * 300_000], "the limit is 262144"),
         (["x=" + "[" * 70 + "]" * 70], "nested deeper than 64"),
         (["x=\udcff"], "lone surrogate"),

@@ -106,6 +106,8 @@ def test_handing_the_same_job_in_again_makes_no_second_one(admin: TestClient) ->
         ({"arguments": {"a": 2**70}}, "arguments.a"),
         ({"delay": -1}, "delay"),
         ({"delay": 5, "run_at": 5}, "run_at"),
+        ({"expires": 0}, "expires"),
+        ({"expires": 5, "expires_at": 5}, "expires_at"),
         ({"unique_key": ""}, "unique_key"),
         ({"timeout": 0}, "timeout"),
         ({"retries": {"attempts": 0}}, "retries.attempts"),

@@ -33,6 +33,7 @@ TIMED_OUT = 124
 @click.option("--priority", type=int, default=0, help="Higher runs first.")
 @click.option("--delay", metavar="DURATION", callback=parameters.duration, help="Not before this long: 500ms, 5s, 2h.")
 @click.option("--at", metavar="TIME", callback=parameters.instant, help="Not before this: ISO 8601 or epoch ms.")
+@click.option("--expires", metavar="DURATION", callback=parameters.duration, help="Cancel it unless it began by then.")
 @click.option("--unique-key", metavar="KEY", help="While a live job has this key, make no other.")
 @click.option("--timeout", metavar="DURATION", callback=parameters.duration, help="Stop it after this long.")
 @click.option("--attempts", type=int, help="Attempts in all, the first one included.")
@@ -49,6 +50,7 @@ def enqueue(
     priority: int,
     delay: int | None,
     at: int | None,
+    expires: int | None,
     unique_key: str | None,
     timeout: int | None,
     attempts: int | None,
@@ -68,6 +70,7 @@ def enqueue(
             priority=priority,
             delay_ms=delay,
             run_at=at,
+            expires_ms=expires,
             unique_key=unique_key,
             timeout_ms=timeout,
             retry=_retry(rota, job_type, attempts),

@@ -104,6 +104,7 @@ def show_job(shape: JobShape, why: str) -> None:
             ("deaths", shape.deaths or None),
             ("enqueued", moment(shape.enqueued_at)),
             ("due", moment(shape.available_at) if shape.state == JobState.DELAYED else None),
+            ("expires", moment(shape.expires_at) or None),
             ("started", moment(shape.started_at) or None),
             ("ended", moment(shape.ended_at) or None),
             ("took", span(took(shape)) or None),

@@ -157,6 +157,8 @@ def _new_job(one: JobRequest) -> Mapping[str, object]:
             "priority": one.priority,
             "delay": one.delay_ms,
             "run_at": one.run_at,
+            "expires": one.expires_ms,
+            "expires_at": one.expires_at,
             "unique_key": one.unique_key,
             "timeout": one.timeout_ms,
             "retries": structs.asdict(one.retry) if one.retry else None,

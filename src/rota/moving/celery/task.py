@@ -1,7 +1,7 @@
 """A task: `@app.task` of a function, and what Celery's programs call on it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Generic, NoReturn, ParamSpec, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -196,7 +196,7 @@ class Task(Generic[P, R]):
         if most is not None and self.request.retries >= most:
             raise exc or MaxRetriesExceededError(f"{self.name} was retried {most} times")
         if eta is not None:
-            countdown = max((self._instant("eta", eta) - datetime.now(UTC)) / timedelta(seconds=1), 0)
+            countdown = max(self._instant("eta", eta).timestamp() - self.rota_app.engine.clock.now() / 1000, 0)
         wait_s = self.settings.default_retry_delay if countdown is None else countdown
         raise Retry(exc=exc, delay_ms=round(wait_s * 1000))
 

@@ -22,6 +22,7 @@ _REFERENCE = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "d
 _TOPIC = {"type": "string", "minLength": 1, "maxLength": 249, "pattern": "^[A-Za-z0-9._-]*$"}
 _PARAMETERS = dict.fromkeys(REFERENCES, _REFERENCE) | {
     "topic": _TOPIC,
+    "key": _REFERENCE,
     "task_id": {"type": "string", "minLength": 1},
 }
 """Those that are no uuids."""

@@ -66,8 +66,7 @@ class Sender:
         for record, answer in zip(records, answers, strict=True):
             _produce(producer, topic, record, answer)
         for answer in answers:
-            while not answer.is_there.is_set():
-                producer.poll(_LOOK_S)
+            _wait_for(producer, answer)
         if any(answer.is_fatal for answer in answers):
             self._renew(producer)
         return [answer.fate for answer in answers]
@@ -78,6 +77,14 @@ class Sender:
             if self._producer is broken:
                 _logger.warning("a producer is made anew after a fatal error")
                 self._producer = self._made()
+
+
+def _wait_for(producer: Producer, answer: "_Answer") -> None:
+    while not answer.is_there.is_set():
+        try:
+            producer.poll(_LOOK_S)
+        except KafkaException as error:
+            answer.refuse(error.args[0])  # only a fatal one is raised
 
 
 def _produce(producer: Producer, topic: str, record: Outgoing, answer: "_Answer") -> None:

@@ -34,6 +34,9 @@ class NewJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     delay: fields.Delay | None = None
     """Not before so much time has passed; not beside `run_at`."""
     run_at: fields.Instant | None = None
+    expires: fields.Expiry | None = None
+    """A job that has not begun when so much time has passed is cancelled; not beside `expires_at`."""
+    expires_at: fields.Instant | None = None
     unique_key: fields.UniqueKey | None = None
     timeout: fields.Timeout | None = None
     retries: fields.Retries | None = None
@@ -47,6 +50,8 @@ class NewJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             priority=self.priority,
             delay_ms=fields.delay_ms(self.delay),
             run_at=self.run_at,
+            expires_ms=fields.expires_ms(self.expires),
+            expires_at=self.expires_at,
             unique_key=self.unique_key,
             timeout_ms=fields.timeout_ms(self.timeout),
             retry=self.retries.policy() if self.retries else None,
