@@ -94,7 +94,7 @@ class KeyRing:
             return caller
         with self._lock:
             self._reread()
-            return self.known(key, by_own_program=by_own_program) or self._find(key)
+            return self.known(key, by_own_program=by_own_program) or self._find(key, by_own_program)
 
     def still_good(self, key: str, caller: Caller) -> bool:
         """Whether a key that was accepted as this caller's is so still; a revoked or expired one is not."""
@@ -103,11 +103,13 @@ class KeyRing:
 
     def known_holder(self, holder_id: str, *, by_own_program: bool = False) -> Holder | None:
         """Who holds a key, as far as can be told at once."""
+        newest_s = _REREAD_UNKNOWN_S if holder_id == DEV_KEY else _REREAD_S
+        return None if self._is_older_than(newest_s) else self._holder(holder_id, by_own_program)
+
+    def _holder(self, holder_id: str, by_own_program: bool) -> Holder | None:
+        """By what was last read of the store, however long ago that is."""
         if holder_id == DEV_KEY:
-            caller = self.known(DEV_KEY, by_own_program=by_own_program)
-            return None if caller is None else Holder(caller, DEV_KEY)
-        if self._is_older_than(_REREAD_S):
-            return None
+            return Holder(ADMIN, DEV_KEY) if by_own_program and not self._has_dev_key_ended else None
         if holder_id == ADMIN_KEY:
             kept = self._kept if self._fixed is None else self._fixed.hex()
             return None if kept is None else Holder(ADMIN, _short(kept.encode()))
@@ -122,11 +124,12 @@ class KeyRing:
             return found
         with self._lock:
             self._reread()
-            return self.known_holder(holder_id, by_own_program=by_own_program)
+            # Not by its age: this thread may have stood still since, and what was read just now counts.
+            return self._holder(holder_id, by_own_program)
 
-    def _find(self, key: str) -> Caller | None:
+    def _find(self, key: str, by_own_program: bool) -> Caller | None:
         if is_dev_key(key):
-            return None
+            return ADMIN if by_own_program and not self._has_dev_key_ended else None
         record = find_key(self._named, key)
         if record is not None:
             if not record.is_good(self._clock.now()):
