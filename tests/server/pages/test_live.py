@@ -50,7 +50,10 @@ class Topics:
         self.names = ["first"]
         self.asked = 0
         self.fault: Exception | None = None
-        self.page = Page(path="/topics", section="Topics", gather=self.gather, template="topics", parts=("list",))
+        needs = ("list_topics",)
+        self.page = Page(
+            path="/topics", section="Topics", needs=needs, gather=self.gather, template="topics", parts=("list",)
+        )
 
     def gather(self, asking: Asking, visit: Visit) -> Context:
         self.asked += 1

@@ -18,7 +18,7 @@ from rota.server.auth.session_cookie import keep_session
 from rota.server.bodies.decoding import decode_path
 from rota.server.endpoint import identify, is_from_own_program
 from rota.server.pages.asking import Asking
-from rota.server.pages.page import Context, Entry, Page, Visit
+from rota.server.pages.page import Context, Entry, Page, Visit, check_may_look
 from rota.server.pages.showing.rendering import render, render_page
 from rota.shapes.errors import status_of
 
@@ -86,6 +86,7 @@ class PageEndpoint:
     def _html(self, scope: Scope, caller: Caller) -> str:
         visit = Visit(decode_path(scope["path_params"]), QueryParams(scope["query_string"]))
         asking = Asking(self._api, caller)
+        check_may_look(asking, self._page)
         gathered = self._page.gather(asking, visit)
         beside = self._page.beside(asking, visit) if self._page.beside else {}
         return render_page(self._page, gathered | beside | self._around(asking))

@@ -13,11 +13,12 @@ from rota.server.api import Api
 from rota.server.bodies.decoding import decode_path
 from rota.server.gate.path_slashes import with_slashes_apart
 from rota.server.live_logs.seats import LiveAnswer
+from rota.server.pages.asking import Asking
 from rota.server.pages.endpoint import PageEndpoint, visitor
 from rota.server.pages.live.screens import Screens
 from rota.server.pages.live.stream import Stream
 from rota.server.pages.log_text import LogText
-from rota.server.pages.page import Page, Visit
+from rota.server.pages.page import Page, Visit, check_may_look
 from rota.server.pages.showing.static_files import static_files, static_version
 from rota.server.pages.signing_in import SignIn, sign_out
 from rota.server.pages.sitemap import NAVIGATION, PAGES
@@ -83,6 +84,7 @@ class _Live:
             caller, _ = await visitor(self._api, scope, headers)
             query = QueryParams(scope["query_string"])
             page, visit = self._meant(query.get("at", "/")[:_LONGEST_AT])
+            check_may_look(Asking(self._api, caller), page)
             stream = Stream(self._api, self._screens, page, visit)
             after = _number(query.get("after", ""))
             events = stream.events(query.get("at", "/"), after, caller=caller, headers=headers)

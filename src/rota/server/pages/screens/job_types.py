@@ -24,7 +24,6 @@ def gather_one(asking: Asking, visit: Visit) -> Context:
 
 def gather_enqueue(asking: Asking, visit: Visit) -> Context:
     """The form, empty, for one job type, or as another job was."""
-    asking.check("enqueue_job")
     types = asking.ask_if_allowed("list_job_types")
     uuid = visit.query.get("job")
     job: Any = asking.ask("show_job", {"uuid": uuid}) if uuid else None
