@@ -74,7 +74,7 @@ class _Live:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = await self._answer(scope)
         self._api.requests.count("GET", "/live", answer.status_code)
-        await answer(scope, receive, send)
+        await self._api.unread.give(answer, scope, receive, send)
 
     async def _answer(self, scope: Scope) -> Response:
         headers = Headers(scope=scope)
