@@ -1,18 +1,21 @@
 """Signing in: who is let in, what the browser keeps, and what a session may do."""
 
+import asyncio
 import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from rota.clock import ManualClock
-from rota.engine.access.keys.access import Role
+from rota.engine.access.keys.access import ADMIN, Role
 from rota.engine.access.keys.named_keys import revoke_key
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
+from rota.server.endpoint import is_still_good
 from rota.store import Store
 from tests.server.pages.visiting import HTML, OWN_PAGE, key_of, signed_in
 from tests.server.serving import BASE, KEY, make_api
@@ -173,11 +176,38 @@ def test_signing_out_takes_a_page_of_this_server(admin: TestClient) -> None:
         assert browser.get("/jobs").status_code == 303
 
 
-def test_cookies_of_others_do_no_harm(admin: TestClient) -> None:
-    odd = ["x=1", "rota_session_1=a.b.c", "=;;;", "rota_session_1", 'a="\x01', "rota_session_9=" + "y" * 9_000]
-    for cookie in odd:
+ODD_COOKIES = [
+    "x=1",
+    "rota_session_1=a.b.c",
+    "=;;;",
+    "rota_session_1",
+    'a="\x01',
+    "rota_session_9=" + "y" * 9_000,
+    'prefs={"a":1}',
+    "a b",
+    "path=/",
+    "; ".join(f"rota_session_{port}=admin.999999999999999.{port}" for port in range(8000, 8040)),
+]
+
+
+@pytest.mark.parametrize("odd", ODD_COOKIES)
+def test_cookies_of_others_do_no_harm(admin: TestClient, api: Api, odd: str) -> None:
+    with signed_in(admin, KEY) as browser:
+        ((name, session),) = browser.cookies.items()
+    good = f"{name}={session}"
+    for cookie, expected in ((odd, 401), (f"{odd}; {good}", 200), (f"{good}; {odd}", 200)):
         answer = TestClient(admin.app, BASE).get("/api/jobs", headers={"Cookie": cookie})
-        assert answer.status_code == 401, cookie
+        assert answer.status_code == expected, cookie
+    stayed = is_still_good(api, Headers({"Cookie": f"{odd}; {good}"}), ADMIN)
+    assert asyncio.run(stayed), "a stream goes on, too"
+    assert not asyncio.run(is_still_good(api, Headers({"Cookie": odd}), ADMIN))
+
+
+def test_a_session_of_another_port_counts_for_one_server_behind_several_names(admin: TestClient) -> None:
+    with signed_in(admin, KEY) as browser:
+        ((_, session),) = browser.cookies.items()
+    answer = TestClient(admin.app, BASE).get("/api/jobs", headers={"Cookie": f"rota_session_9999={session}"})
+    assert answer.status_code == 200
 
 
 def test_no_key_stands_in_an_answer(admin: TestClient, kept: Store) -> None:

@@ -1,7 +1,5 @@
 """The cookie in which a browser keeps its session. No script can read it, and no page of another site sends it."""
 
-from http.cookies import CookieError, SimpleCookie
-
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
@@ -10,17 +8,22 @@ from rota.engine.access.keys.sessions import LIFE_MS
 
 _NAME = "rota_session_"
 """The port follows: browsers send the cookies of one port to all others of the machine."""
-_MOST = 4
-_LONGEST = 8 * 1024
+_MOST_OTHERS = 3
 
 
-def shown_sessions(headers: Headers) -> list[str]:
-    """The sessions that a request shows; one of them may be this server's."""
-    try:
-        found: SimpleCookie = SimpleCookie(headers.get("cookie", "")[:_LONGEST])
-    except CookieError:
-        return []
-    return [morsel.value for name, morsel in found.items() if name.startswith(_NAME)][:_MOST]
+def shown_sessions(headers: Headers) -> dict[str, str]:
+    """The sessions that a request shows, by the names of their cookies. Whatever else stands beside them is another
+    program's, and may be of any form."""
+    pieces = ";".join(headers.getlist("cookie")).split(";")
+    found = [piece.strip().partition("=") for piece in pieces]
+    return {name: value for name, _, value in found if name.startswith(_NAME)}
+
+
+def likely_sessions(headers: Headers, scope: Scope) -> list[str]:
+    """Those to try: that of this port, and a few of others, for a server may be reached by several."""
+    found = shown_sessions(headers)
+    own = found.pop(_name(scope), None)
+    return [*([] if own is None else [own]), *list(found.values())[:_MOST_OTHERS]]
 
 
 def keep_session(answer: Response, scope: Scope, session: str) -> None:
