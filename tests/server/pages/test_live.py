@@ -216,7 +216,7 @@ def test_the_stream_of_a_page_is_for_those_who_may_see_it(admin: TestClient, api
     assert stranger.get("/live?at=/jobs").status_code == 401
     assert stranger.post("/live?at=/jobs").status_code == 405
     with signed_in(admin, KEY) as browser:
-        for at in ("/nowhere", "/enqueue", "//evil.example/jobs", "/api/jobs", "", "/jobs/nonsense"):
+        for at in ("/nowhere", "/enqueue", "//evil.example/jobs", "/api/jobs", "", "/jobs/nonsense", "http://[", "//["):
             assert browser.get("/live", params={"at": at}).status_code in (400, 404), at
 
 

@@ -17,6 +17,7 @@ from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
 from rota.server.endpoint import is_still_good
 from rota.store import Store
+from rota.testing.faults import Faults
 from tests.server.pages.visiting import HTML, OWN_PAGE, key_of, signed_in
 from tests.server.serving import BASE, KEY, make_api
 
@@ -45,6 +46,34 @@ def test_a_stranger_is_asked_for_a_key_and_then_gets_what_they_wanted(admin: Tes
     assert 'value="/jobs?q=state:failed"' in form.text
     assert (answer.status_code, answer.headers["location"]) == (303, "/jobs?q=state:failed")
     assert browser.get("/jobs").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/topics/a%2Fb", "/topics/a%3Fb?offset=3", "/topics/%25", "/topics/%C3%A4%20b"])
+def test_whatever_the_name_signing_in_leads_to_the_page_that_was_wanted(admin: TestClient, path: str) -> None:
+    browser = stranger(admin)
+    asked = browser.get(path)
+
+    then = parse_qs(urlsplit(asked.headers["location"]).query)["then"][0]
+    answer = browser.post("/sign-in", data={"key": KEY, "then": then}, headers=OWN_PAGE)
+
+    assert (asked.status_code, then) == (303, path)
+    assert (answer.status_code, answer.headers["location"]) == (303, path)
+
+
+def test_a_session_cannot_be_looked_at_while_the_store_does_not_answer(kept: Store) -> None:
+    faults = Faults(kept)
+    api = make_api(faults.store)
+    faults.cut_off()
+    with TestClient(make_app(api), BASE, headers={**HTML, "Cookie": "rota_session_80=admin.9.a"}) as client:
+        page = client.get("/jobs")
+        others = [client.get(path) for path in (f"/jobs/{new_id(1)}/log.txt", "/live?at=/jobs", "/api/jobs")]
+        faults.reconnect()
+    api.close()
+
+    assert page.status_code == 503
+    assert "cut off" in page.text
+    assert page.headers["content-security-policy"]
+    assert [one.status_code for one in others] == [503, 503, 503]
 
 
 def test_the_cookie_is_of_no_use_to_scripts_other_sites_and_other_ports(admin: TestClient) -> None:

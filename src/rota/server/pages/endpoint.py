@@ -59,6 +59,8 @@ class PageEndpoint:
             caller, session = await visitor(self._api, scope, headers)
         except Refusal as refusal:
             return self._turned_away(scope, refusal)
+        except RotaError as error:
+            return self._error(NOBODY, Refusal(status_of(error), str(error)))
         answer = await self._shown(scope, caller)
         if session is not None:
             keep_session(answer, scope, session)
@@ -68,7 +70,8 @@ class PageEndpoint:
         if refusal.status != 401:
             return self._error(NOBODY, refusal)
         query = scope["query_string"].decode("latin-1")
-        wanted = scope["path"] + (f"?{query}" if query else "")
+        # As it was sent: of a decoded path nobody can tell which letters belong to names.
+        wanted = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
         return RedirectResponse(f"/sign-in?then={quote(wanted, safe='')}", status_code=303)
 
     async def _shown(self, scope: Scope, caller: Caller) -> Response:

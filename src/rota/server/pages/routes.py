@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rota.errors import RotaError
+from rota.errors import InvalidInput, RotaError
 from rota.server.answers import Refusal, error_answer
 from rota.server.api import Api
 from rota.server.bodies.decoding import decode_path
@@ -96,7 +96,10 @@ class _Live:
 
     def _meant(self, at: str) -> tuple[Page, Visit]:
         """The page at a path, and the look at it."""
-        parts = urlsplit(at)
+        try:
+            parts = urlsplit(at)
+        except ValueError as error:
+            raise InvalidInput("at", f"is no path: {error}") from None
         raw = parts.path.encode("ascii", "ignore")
         scope: Scope = {"type": "http", "method": "GET", "path": unquote(parts.path), "raw_path": raw, "headers": []}
         scope = with_slashes_apart(scope)
