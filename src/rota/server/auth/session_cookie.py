@@ -43,6 +43,12 @@ def is_sent_by_own_page(headers: Headers) -> bool:
     return "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
 
 
+def is_opened_by_a_person(headers: Headers) -> bool:
+    """Whether a browser says that somebody typed the address, or came from a page of this server. Programs that can be
+    led to fetch an address do not say so."""
+    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-site") in ("none", "same-origin")
+
+
 def _name(scope: Scope) -> str:
     return f"{_NAME}{(scope.get('server') or ('', 0))[1]}"
 

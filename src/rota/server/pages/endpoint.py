@@ -14,7 +14,7 @@ from rota.engine.access.keys.dev_key import DEV_KEY
 from rota.errors import RotaError
 from rota.server.answers import FAULT, Refusal
 from rota.server.api import Api
-from rota.server.auth.session_cookie import keep_session
+from rota.server.auth.session_cookie import is_opened_by_a_person, keep_session
 from rota.server.bodies.decoding import decode_path
 from rota.server.endpoint import identify, is_from_own_program
 from rota.server.pages.asking import Asking
@@ -118,7 +118,8 @@ async def visitor(api: Api, scope: Scope, headers: Headers) -> tuple[Caller, str
     try:
         return await identify(api, scope, headers), None
     except Refusal as refusal:
-        if refusal.status != 401 or "authorization" in headers or not await is_from_own_program(api, scope):
+        is_asked = refusal.status == 401 and "authorization" not in headers and is_opened_by_a_person(headers)
+        if not is_asked or not await is_from_own_program(api, scope):
             raise
         begun = await api.in_thread(partial(api.sessions.begin, DEV_KEY, by_own_program=True))
         if begun is None:
