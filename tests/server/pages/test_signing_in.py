@@ -150,6 +150,26 @@ def test_a_session_does_what_its_key_may_and_only_from_our_own_pages(admin: Test
         assert status(OWN_PAGE, "/api/job_types", new_type) == 403, "an operator defines nothing"
 
 
+def test_a_session_is_of_no_use_to_other_ports_and_names_of_an_allowed_host(kept: Store) -> None:
+    api = make_api(kept, options=ServerOptions(wrong_keys_per_s=0, allowed_hosts=("rota.internal", "*.internal")))
+    with TestClient(make_app(api), "http://rota.internal", headers={"Host": "rota.internal"}) as client:
+        begun = client.post("/sign-in", data={"key": KEY}, headers={"Origin": "http://rota.internal"})
+        cookie = {"Cookie": begun.history[0].headers["set-cookie"].partition(";")[0]}
+        client.cookies.clear()
+
+        def status(**headers: str) -> int:
+            sent = {name.replace("_", "-"): value for name, value in headers.items()}
+            return client.post("/api/jobs", json=NEW_JOB, headers=cookie | sent).status_code
+
+        for origin in ("http://rota.internal:8080", "http://evil.internal", "https://evil.internal:99"):
+            assert status(Origin=origin) == 403, origin
+            assert status(Origin=origin, Sec_Fetch_Site="same-site") == 403, origin
+        assert status(Origin="http://rota.internal") == 200
+        assert status(Origin="https://ROTA.internal", Sec_Fetch_Site="same-origin") == 200
+        assert status(Origin="https://other.internal", Sec_Fetch_Site="same-origin") == 200, "a proxy changed Host"
+    api.close()
+
+
 def test_a_viewers_session_changes_nothing(admin: TestClient, kept: Store) -> None:
     with signed_in(admin, key_of(kept, Role.VIEWER)) as browser:
         assert browser.get("/api/jobs").status_code == 200

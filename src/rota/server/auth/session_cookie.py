@@ -38,9 +38,14 @@ def forget_session(answer: Response, scope: Scope) -> None:
 
 
 def is_sent_by_own_page(headers: Headers) -> bool:
-    """Whether a browser says that a page of this server sends the request. The gate has refused foreign ones; a request
-    that says nothing of where it comes from is no page's."""
-    return "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
+    """Whether a browser says that a page of this very server sends the request, and not one of another port or name of
+    its machine, which the gate lets pass with a key. A request that says nothing of where it comes from is no page's.
+    """
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    scheme, _, place = headers.get("origin", "").lower().partition("://")
+    return scheme in ("http", "https") and place == headers.get("host", "").lower()
 
 
 def is_opened_by_a_person(headers: Headers) -> bool:
