@@ -2,19 +2,22 @@
 
 import re
 from html.parser import HTMLParser
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from starlette.testclient import TestClient
 
 from rota.engine.access.keys.access import Role
+from rota.model.ids import new_id
+from rota.model.node import NodeType
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
+from rota.server.pages.search import read_search
 from rota.server.pages.sitemap import NAVIGATION, PAGES
 from rota.store import Store
 from tests.server.auth.test_authorisation import PAGES as RIGHTS
 from tests.server.auth.test_authorisation import SCOPES
-from tests.server.pages.visiting import HTML, furnish, key_of, signed_in
+from tests.server.pages.visiting import HTML, done, furnish, key_of, signed_in
 from tests.server.serving import BASE, make_api, served
 
 POLICY = (
@@ -138,6 +141,23 @@ def test_every_page_says_what_it_needs(admin: TestClient, api: Api) -> None:
     for page in PAGES:
         assert page.needs, page.path
         assert set(page.needs) <= set(api.operations_by_name), page.path
+
+
+def test_a_link_to_the_jobs_of_a_name_finds_them_whatever_is_in_it(admin: TestClient, api: Api) -> None:
+    name = 'the "best" \\ report'
+    done(admin.post("/api/job_types", json={"name": name, "executor": "log"}))
+    api.engine.definitions.define_node_type(NodeType(uuid=new_id(1), name=name))
+    done(admin.post("/api/jobs", json={"job_type": name}))
+    job_type = next(one for one in admin.get("/api/job_types").json()["job_types"] if one["name"] == name)
+
+    links: list[str] = []
+    for path in (f"/job-types/{job_type['uuid']}", "/queues"):
+        attributes = Tags(admin.get(path, headers=HTML).text).attributes
+        links += [value for _, kind, value in attributes if kind == "href" and "best" in value and "q=" in value]
+
+    searched = [read_search(parse_qs(urlsplit(link).query)["q"][0], 1).conditions for link in links]
+    assert {"job_type": name} in searched
+    assert {"queue": name} in searched
 
 
 def test_the_navigation_has_what_a_key_may_see(admin: TestClient, kept: Store) -> None:
