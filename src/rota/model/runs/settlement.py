@@ -86,8 +86,8 @@ def settle(
     if kind is OutcomeKind.INTERRUPTED:
         return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths, returned_run=run, past=claim.past)
     if kind is OutcomeKind.FAILED and claim.attempt < policy.attempts:
-        wait_ms = outcome.retry_in_ms
-        run_at = now + (policy.delay_after(claim.attempt, chance) if wait_ms is None else min(wait_ms, MAX_DELAY_MS))
+        asked_ms = _asked_wait_ms(outcome)
+        run_at = now + (policy.delay_after(claim.attempt, chance) if asked_ms is None else asked_ms)
         # It ran to an end and killed nobody, so what it was suspected of is forgotten.
         past = _with_attempt(claim, failure_words(outcome.errors, outcome.results), started_at=started_at, now=now)
         return Settlement(claim, JobState.DELAYED, claim.attempt, 0, run_at=run_at, returned_run=run, past=past)
@@ -103,6 +103,14 @@ def settle(
         past=claim.past,
     )
     return Settlement(claim, ending.state, claim.attempt, claim.deaths, ending)
+
+
+def _asked_wait_ms(outcome: Outcome) -> int | None:
+    """How long the run asked to wait, bounded; None if it did not. Code of others says so, and may say anything."""
+    asked: object = outcome.retry_in_ms
+    if not isinstance(asked, int | float) or isinstance(asked, bool) or asked != asked:
+        return None
+    return round(max(0, min(asked, MAX_DELAY_MS)))
 
 
 def _with_attempt(claim: Claim, error: str | None, *, started_at: int | None, now: int) -> tuple[PastAttempt, ...]:
