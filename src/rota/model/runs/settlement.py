@@ -157,6 +157,12 @@ def is_suspect(claim: Claim) -> bool:
     return claim.deaths >= SUSPECT_DEATHS
 
 
+def has_expired(job: Claim | Job, now: int) -> bool:
+    """Whether nobody needs the job any more because it did not begin in time. One that began before is needed."""
+    expires_at = job.spec.expires_at
+    return expires_at is not None and now >= expires_at and not (job.attempts or job.deaths or job.past)
+
+
 def end_event(job_id: str, ending: Ending, job_type: str) -> Event:
     """The end of a job as an event; `job_type` is a name. The attempt token in the event's id, or the time of an end
     without an attempt, tells repeats from ends of a job that was brought back."""
