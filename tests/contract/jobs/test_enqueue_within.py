@@ -44,6 +44,19 @@ def test_a_job_is_there_when_the_transaction_is_committed(store: Store, connecti
 
 
 @ON_A_FILE
+def test_the_application_s_rows_may_be_dicts(store: Store, connection: sqlite3.Connection) -> None:
+    connection.row_factory = lambda cursor, row: dict(zip((one[0] for one in cursor.description), row, strict=True))
+    job = spec(new_queue(), unique_key="k")
+
+    first = store.enqueue_jobs_within(connection, [job], now=NOW)
+    second = store.enqueue_jobs_within(connection, [spec(job.queue, unique_key="k")], now=NOW)
+    connection.commit()
+
+    assert [*first, *second] == [Admission(job.id, True), Admission(job.id, False)]
+    assert connection.execute("SELECT 1 AS one").fetchone() == {"one": 1}
+
+
+@ON_A_FILE
 def test_a_job_never_was_if_the_transaction_is_rolled_back(store: Store, connection: sqlite3.Connection) -> None:
     queue = new_queue()
     connection.execute("INSERT INTO orders VALUES (1)")

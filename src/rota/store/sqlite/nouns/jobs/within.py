@@ -51,7 +51,8 @@ def _check(connection: object, path: str) -> sqlite3.Connection:
     if not isinstance(connection, sqlite3.Connection):
         kind = f"{type(connection).__module__}.{type(connection).__qualname__}"
         raise InvalidInput("connection", f"must be a sqlite3.Connection to the store's file, got {kind}; use an outbox")
-    file = next((row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main"), "")
+    databases = _NamedRows(connection).execute("PRAGMA database_list")
+    file = next((row["file"] for row in databases if row["name"] == "main"), "")
     if not file or not Path(path).exists() or not Path(path).samefile(file):
         raise InvalidInput("connection", f"is to {file or 'memory'}, but the store is {path}; use an outbox")
     if not connection.in_transaction:
