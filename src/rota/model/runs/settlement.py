@@ -16,7 +16,7 @@ from rota.model.job import (
 )
 from rota.model.job_type import OnNodeDeath
 from rota.model.runs.failure import failure_words
-from rota.model.runs.outcome import Outcome, OutcomeKind, cancelled
+from rota.model.runs.outcome import Outcome, OutcomeKind, cancelled, expired
 from rota.model.runs.retry import MAX_DELAY_MS, RetryPolicy
 
 SUSPECT_DEATHS = 2
@@ -198,6 +198,11 @@ def cancelled_ending(settlement: Settlement, now: int) -> Ending:
 def cancelled_before_run(now: int) -> Ending:
     """The ending of a job that was cancelled while it waited."""
     return Ending(state=JobState.CANCELLED, ended_at=now, errors=cancelled().errors)
+
+
+def expired_before_run(now: int) -> Ending:
+    """The ending of a job that expired while it waited."""
+    return Ending(state=JobState.CANCELLED, ended_at=now, errors=expired().errors)
 
 
 def given_back(job: Job, now: int) -> Job:
