@@ -12,7 +12,6 @@ from rota.engine.doctor.machine_checks import check_machine
 from rota.engine.engine import Engine
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
-from rota.store.open import open_store
 
 routes = Routes("doctor")
 
@@ -48,7 +47,7 @@ def repair_installation(api: Api, call: Call[Repairs, None]) -> Examination:
 def _examined(api: Api, repairs: Repairs) -> Examination:
     """By a handle of its own on the store: one that has been open for long remembers records that were mended since."""
     found = [*check_machine(api.settings), *_light_scheduler(api)]
-    with closing(open_store(api.engine.store.url)) as store:
+    with closing(api.engine.store.reopen()) as store:
         rota = Engine.open(store, event_types=api.engine.event_types)
         found += examine(rota, api.settings, forgets=repairs.forget_unreadable, sets_back=repairs.set_back)
     return Examination(all(one.level is not Level.PROBLEM for one in found), found)
