@@ -18,8 +18,8 @@ up: $(VENV)/run.stamp  ## Start Rota on SQLite, with a small demo. Options: make
 	@$(BIN)/rota up $(ARGS)
 
 test: $(VENV)/dev.stamp  ## Run all tests. Some of them: make test ARGS="-k queue"
-	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && kafka=$$(scripts/ensure-kafka) && postgres=$$(scripts/ensure-postgres) && \
-	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" ROTA_TEST_KAFKA="$$kafka" ROTA_TEST_POSTGRES="$$postgres" $(BIN)/python -m pytest -n auto --maxprocesses=$(WORKERS) $(ARGS)
+	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && kafka=$$(scripts/ensure-kafka) && postgres=$$(scripts/ensure-postgres) && browser=$$(scripts/ensure-chromium) && \
+	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" ROTA_TEST_KAFKA="$$kafka" ROTA_TEST_POSTGRES="$$postgres" ROTA_TEST_CHROMIUM="$$browser" $(BIN)/python -m pytest -n auto --maxprocesses=$(WORKERS) $(ARGS)
 
 check: $(VENV)/dev.stamp  ## Lint, format and types.
 	@$(BIN)/ruff check
@@ -40,8 +40,8 @@ soak: $(VENV)/dev.stamp  ## Load and random faults for 15 minutes, judged from o
 	@server=$$(scripts/ensure-redis) && ROTA_TEST_REDIS_SERVER="$$server" $(BIN)/python -m tests.soak $(ARGS)
 
 mutants: $(VENV)/dev.stamp  ## Make dangerous changes one by one: which does no test notice? Options: make mutants ARGS="stores -k token"
-	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && kafka=$$(scripts/ensure-kafka) && postgres=$$(scripts/ensure-postgres) && \
-	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" ROTA_TEST_KAFKA="$$kafka" ROTA_TEST_POSTGRES="$$postgres" $(BIN)/python -m tests.mutants $(ARGS)
+	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && kafka=$$(scripts/ensure-kafka) && postgres=$$(scripts/ensure-postgres) && browser=$$(scripts/ensure-chromium) && \
+	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" ROTA_TEST_KAFKA="$$kafka" ROTA_TEST_POSTGRES="$$postgres" ROTA_TEST_CHROMIUM="$$browser" $(BIN)/python -m tests.mutants $(ARGS)
 
 clean:  ## Remove the virtual environments, caches and builds. Stores (*.db) stay.
 	rm -rf .venv .venv-newest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist site

@@ -107,6 +107,10 @@ class RotaServer:
                 return
         raise RuntimeError("the server did not start")
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def close(self) -> None:
         self._process.terminate()
         self._process.wait()

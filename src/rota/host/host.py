@@ -10,33 +10,28 @@ import asyncio
 import logging
 import signal
 import socket
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, contextmanager, nullcontext, suppress
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from rota.dialects import registry
-from rota.engine.access.keys.admin_key import KeyPlan, check_admin_token, prepare_key
+from rota.engine.access.keys.admin_key import KeyPlan
 from rota.engine.access.keys.key_ring import KeyRing
-from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
-from rota.engine.engine import store_url
 from rota.engine.executors.executor import ExecutorOptions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.node.node import Node
-from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
+from rota.engine.node.options import WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.times import ABANDON_S
 from rota.errors import InvalidInput, MissingExtra, RotaError, StoreError
-from rota.host.file_watch import FileWatch, apply_file
-from rota.host.kafka import advertised, kafka_scheduler, without_store
+from rota.host.kafka import advertised
 from rota.host.last_resort import LEAVE_S, LastResort
 from rota.host.side_nodes import SideNode
 from rota.host.signals import heard_signals
 from rota.model.job import LIVE_STATES
 from rota.settings import Settings
-from rota.store import Store, open_store
+from rota.store import Store
 
 if TYPE_CHECKING:
     from rota.server.api import Api
@@ -240,7 +235,7 @@ class Host:
         api = self.make_api(plan)
         try:
             app, most = make_app(api, self._operations()), self.settings.max_connections
-            tls = _tls(self.settings)
+            tls = tls_of(self.settings)
             await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most, tls=tls)
         finally:
             await asyncio.to_thread(api.close)
@@ -284,39 +279,7 @@ class Host:
             return False  # nobody knows; the node says that the store is away and waits for it
 
 
-@contextmanager
-def hosted(
-    settings: Settings,
-    roles: frozenset[str],
-    *,
-    store: Store | None = None,
-    read_again: Callable[[], Settings] | None = None,
-) -> Iterator[Host]:
-    """Everything that a node needs, opened; closed afterwards. A store that is given is used, and stays open. With
-    `read_again` a changed file is noticed."""
-    settings = without_store(settings) if store is None else settings
-    with ExitStack() as opened:
-        listener = _listen(settings, opened) if SERVER in roles else None
-        if store is None:
-            store = open_store(store_url(settings))
-            opened.callback(store.close)
-        if WORKER in roles:
-            make_cwd_importable()
-        host = Host.open(settings, store, roles)
-        _apply_file(host)
-        _require_node_type(host)
-        if read_again is not None and settings.config_file is not None and SCHEDULER in roles:
-            host.duties.append(FileWatch(settings.config_file, host.engine.file, read_again))
-        if listener is not None:
-            # Last of all, because a key that is made here is shown once: nothing may fail before that.
-            host.listener, host.key_plan = listener, _prepare_key(settings, store, listener)
-            if settings.kafka and host.address:
-                kafka = kafka_scheduler(settings, host.node, address=host.address, key_plan=host.key_plan)
-                opened.enter_context(kafka)
-        yield host
-
-
-def _tls(settings: Settings) -> "Tls | None":
+def tls_of(settings: Settings) -> "Tls | None":
     from rota.server.listen import Tls
 
     if settings.tls_certificate is None:
@@ -326,53 +289,12 @@ def _tls(settings: Settings) -> "Tls | None":
     return Tls(settings.tls_certificate, settings.tls_key)
 
 
-def _listen(settings: Settings, opened: ExitStack) -> socket.socket:
-    from rota.server.listen import listen
-
-    if (tls := _tls(settings)) is not None:
-        tls.check()
-    listener = listen(settings.host, settings.port)
-    opened.callback(listener.close)
-    return listener
-
-
-def _prepare_key(settings: Settings, store: Store, listener: socket.socket) -> KeyPlan:
-    from rota.server.listen import is_loopback
-
-    is_own_machine = is_loopback(listener)
-    if settings.admin_token is not None:
-        check_admin_token(settings.admin_token, is_loopback=is_own_machine)
-    return prepare_key(store, configured=settings.api_key, is_loopback=is_own_machine)
-
-
-def make_cwd_importable() -> None:
-    """Python jobs may name modules of the project in which the worker was started."""
-    folder = str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-
-
 def _tell_opentelemetry(observers: Observers) -> None:
     try:
         from rota.engine.observation.opentelemetry import OpenTelemetry
     except ImportError as error:
         raise MissingExtra("otel: true", "otel") from error
     OpenTelemetry(observers)
-
-
-def _apply_file(host: Host) -> None:
-    """Definitions in the file become those in the store. A file without any removes them only where a scheduler runs:
-    a worker's file may well hold no more than the address of the store."""
-    settings = host.settings
-    has_definitions = bool(settings.node_types or settings.job_types or settings.schedules or settings.configurations)
-    if has_definitions or (settings.config_file and SCHEDULER in host.roles):
-        apply_file(host.engine.file, settings, host.engine.clock.now())
-
-
-def _require_node_type(host: Host) -> None:
-    """Only the default one is made when it is not there."""
-    if host.settings.node_type != DEFAULT_NODE_TYPE:
-        host.engine.definitions.node_type(host.settings.node_type)
 
 
 def _side_queues(settings: Settings, roles: frozenset[str]) -> list[tuple[NodeOptions, str, int]]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.access.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
+from rota.engine.access.keys.sessions import Sessions
 from rota.engine.engine import Engine
 from rota.engine.events.event_batcher import EventBatcher
 from rota.engine.jobs.enqueue_batcher import EnqueueBatcher
@@ -34,7 +35,7 @@ HealthCheck = Callable[[], str | None]
 Answer = TypeVar("Answer")
 _THREADS = 8
 MAX_FOLLOWERS_PER_KEY = 300
-"""Live logs at a time of one key: others are to have some, too."""
+"""Live logs and pages at a time of one key: others are to have some, too."""
 
 
 class ServerOptions(Struct, frozen=True, kw_only=True):
@@ -53,7 +54,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks that are believed when they say for whom they ask."""
     max_followers: int = MAX_CONNECTIONS // 2
-    """Live logs at a time: a connection that follows one stays, and others need connections too."""
+    """Live logs and live pages at a time: a connection that follows one stays, and others need connections too."""
     max_followers_per_key: int = MAX_FOLLOWERS_PER_KEY
 
 
@@ -89,11 +90,13 @@ class Api:
         self.names = Names(self.options.bound_to, self.options.allowed_hosts)
         self.proxies = Proxies(self.options.trusted_proxies)
         self.keys = keys
+        self.sessions = Sessions(engine.store, keys, engine.clock)
         self.health = health
         self.batcher = EnqueueBatcher(engine.store, engine.intake, engine.clock)
         self.event_batcher = EventBatcher(engine.events)
         self.counters = Counters(engine.observers)
         """What happens in this process, for the metrics."""
+        self.operations_by_name: dict[str, Operation] = {}
         self.requests = Requests()
         self.body_room = BodyRoom()
         self.unread = UnreadAnswers()
@@ -106,6 +109,10 @@ class Api:
         self._threads = ThreadPoolExecutor(_THREADS, "rota-api")
         self.log_feeds = LogFeeds(engine.store, self.in_thread)
         self.seats = Seats(self.options.max_followers, self.options.max_followers_per_key)
+        self.stopping = asyncio.Event()
+        """Set when streams are to end."""
+        self.at_end: list[Callable[[], None]] = []
+        """What wakes those who wait, when streams are to end."""
 
     async def in_thread(self, function: Callable[..., Answer], *arguments: object) -> Answer:
         """Call something that asks the store, without stopping the loop."""
@@ -114,7 +121,10 @@ class Api:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     def end_streams(self) -> None:
-        """The server stops: whoever follows a log is let go."""
+        """The server stops: whoever follows a log or a page is let go."""
+        self.stopping.set()
+        for wake in self.at_end:
+            wake()
         self.log_feeds.close()
 
     def close(self) -> None:

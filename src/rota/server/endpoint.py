@@ -6,6 +6,7 @@ The caller's rights are decided on the route that matched, never on the text of 
 import asyncio
 import inspect
 import logging
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -22,6 +23,7 @@ from rota.model.access.audit import Actor
 from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
+from rota.server.auth.session_cookie import is_sent_by_own_page, shown_sessions
 from rota.server.bodies import decoding
 from rota.server.bodies.reading import read_body
 from rota.server.bodies.room import Place
@@ -34,6 +36,7 @@ from rota.shapes.values import count_values
 
 _logger = logging.getLogger("rota.server")
 _BIG = 32 * 1024
+_READING = ("GET", "HEAD")
 
 
 class Endpoint:
@@ -75,8 +78,7 @@ class Endpoint:
         operation = self.operations.get(method)
         if operation is None:
             raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
-        if not caller.may(operation.needs):
-            raise Refusal(403, f"the key {caller.name!r} lacks the scope {operation.needs}")
+        check_may(caller, operation)
         place = Place(self._api.body_room)
         try:
             body = await read_body(operation, headers, receive, place)
@@ -100,7 +102,7 @@ class Endpoint:
 
     async def _guest(self, scope: Scope, headers: Headers) -> Caller:
         """Who asks at an open path: somebody if a good key is shown, and nobody else is turned away."""
-        if "authorization" not in headers:
+        if "authorization" not in headers and not shown_sessions(headers):
             return NOBODY
         try:
             return await identify(self._api, scope, headers)
@@ -120,14 +122,23 @@ def _decoded(operation: Operation, body: bytes | bytearray) -> Any:
     return decoding.decode_body(body, operation.body)
 
 
+def check_may(caller: Caller, operation: Operation) -> None:
+    """Refuse a caller who lacks what the operation needs."""
+    if not caller.may(operation.needs):
+        raise Refusal(403, f"the key {caller.name!r} lacks the scope {operation.needs}")
+
+
 def _answer(found: object) -> Response:
     return found if isinstance(found, Response) else Json(found)
 
 
 async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
-    """Whose key the request shows; refuses those without a good one, and those who ask too often."""
+    """Whose key the request shows, or whose session; refuses those without a good one, and those who ask too often."""
     key = bearer_key(headers)
-    caller = None if key is None else await caller_with(api, key, scope)
+    if key is not None:
+        caller = await caller_with(api, key, scope)
+    else:
+        caller = None if "authorization" in headers else await _caller_of_session(api, scope, headers)
     if caller is None:
         raise Refusal(401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
     if wait_s := api.requests_per_key.take(caller.name):
@@ -137,7 +148,7 @@ async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
 
 async def caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
     """Whose a key is; None if it is nobody's."""
-    by_own_program = is_dev_key(key) and await _is_own_program(api, scope)
+    by_own_program = is_dev_key(key) and await is_from_own_program(api, scope)
     if by_own_program or is_strong(key):
         known = api.keys.known(key, by_own_program=by_own_program)
         if known is not None:
@@ -145,7 +156,34 @@ async def caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
     return await _look_up(api, key, scope, by_own_program)
 
 
-async def _is_own_program(api: Api, scope: Scope) -> bool:
+async def _caller_of_session(api: Api, scope: Scope, headers: Headers) -> Caller | None:
+    """Whose session a browser shows. What would change something must come from a page of this server."""
+    for session in shown_sessions(headers):
+        by_own_program = is_dev_key(session.partition(".")[0]) and await is_from_own_program(api, scope)
+        caller = api.sessions.known(session, by_own_program=by_own_program)
+        caller = caller or await api.in_thread(partial(api.sessions.identify, session, by_own_program=by_own_program))
+        if caller is not None:
+            if scope["method"] not in _READING and not is_sent_by_own_page(headers):
+                raise Refusal(403, "a session works on the pages of this server only; programs show a key instead")
+            return caller
+    return None
+
+
+async def is_still_good(api: Api, headers: Headers, caller: Caller) -> bool:
+    """Whether what opened a stream is good still: whoever lost their key must not hear more."""
+    key = bearer_key(headers)
+    if key is not None:
+        return await api.in_thread(api.keys.still_good, key, caller)
+    for session in shown_sessions(headers):
+        # Whose program is at the other end was asked when the stream was opened, and stays so.
+        if api.sessions.known(session, by_own_program=True) == caller:
+            return True
+        if await api.in_thread(partial(api.sessions.identify, session, by_own_program=True)) == caller:
+            return True
+    return False
+
+
+async def is_from_own_program(api: Api, scope: Scope) -> bool:
     """Whether the request comes directly from a program of this server's user, on this machine. Asked once for each
     connection, as long as that lives."""
     client, server = scope.get("client"), scope.get("server")

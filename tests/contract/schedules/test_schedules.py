@@ -60,6 +60,17 @@ def test_a_renamed_schedule_frees_its_name(store: Store) -> None:
     assert [one.schedule.name for one in store.list_schedules(limit=10).entries] == ["new"]
 
 
+def test_the_schedules_whose_time_comes_next_are_listed_soonest_first(store: Store) -> None:
+    queue, elsewhere = new_queue(), new_queue()
+    for name, due in (("later", 3), ("soon", 1), ("never", None), ("between", 2)):
+        put(store, schedule(queue, name), due=None if due is None else NOW + due * MINUTE)
+    put(store, schedule(elsewhere, "elsewhere"), due=NOW)
+
+    assert [one.schedule.name for one in store.next_schedules(queue, limit=2)] == ["soon", "between"]
+    assert [one.schedule.name for one in store.next_schedules(queue, limit=9)] == ["soon", "between", "later"]
+    assert store.next_schedules(new_queue(), limit=9) == []
+
+
 def test_a_change_of_another_version_is_refused(store: Store) -> None:
     entry = put(store, schedule(new_queue(), "a"))
     changed = structs.replace(entry.schedule, priority=5)

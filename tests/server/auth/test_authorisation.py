@@ -23,7 +23,6 @@ SOME_UUID = "b30833c1-83b0-4dda-a439-97e3c97bbaa5"
 
 ALL, CHANGE, DEFINE = "viewer operator admin", "operator admin", "admin"
 RIGHTS: dict[str, tuple[str, str]] = {
-    "GET /": ("", "everybody"),
     "GET /health": ("", "everybody"),
     "GET /openapi.json": ("", "everybody"),
     "GET /docs": ("", "everybody"),
@@ -65,6 +64,9 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "POST /api/node_types/{node_type}/resume": ("queues:w", CHANGE),
     "GET /api/queues": ("queues:r", ALL),
     "GET /api/stats": ("queues:r", ALL),
+    "GET /api/overview": ("queues:r", ALL),
+    "GET /api/durations": ("jobs:r", ALL),
+    "GET /api/upcoming": ("sched:r", ALL),
     "GET /api/nodes": ("nodes:r", ALL),
     "GET /api/nodes/{uuid}": ("nodes:r", ALL),
     "POST /api/nodes/{uuid}/drain": ("nodes:w", CHANGE),
@@ -105,6 +107,32 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "POST /events": ("events:w", CHANGE),
 }
 """Operation to the scope that it needs, and the roles that have it."""
+PAGES = {
+    "/": "queues:r",
+    "/jobs": "jobs:r",
+    "/jobs/{uuid}": "jobs:r",
+    "/jobs/{uuid}/log.txt": "jobs:r",
+    "/enqueue": "jobs:w",
+    "/queues": "queues:r",
+    "/schedules": "sched:r",
+    "/schedules/new": "sched:w",
+    "/schedules/preview": "sched:r",
+    "/schedules/{schedule}": "sched:r",
+    "/schedules/{schedule}/edit": "sched:w",
+    "/configurations": "events:r",
+    "/configurations/{name}": "events:r",
+    "/configurations/{name}/what-if": "events:w",
+    "/topics": "sched:r",
+    "/topics/{topic}": "sched:r",
+    "/nodes": "nodes:r",
+    "/job-types": "types:r",
+    "/job-types/{job_type}": "types:r",
+    "/audit": "audit:r",
+    "/keys": "keys:w",
+}
+"""Page to the scope without which it is refused; other rights only add to it."""
+BESIDE_PAGES = {"/sign-in", "/sign-out", "/live", "/static/{version}/{name}"}
+"""For everybody, but for the stream, which is for those who may see its page."""
 SCOPES = [
     *("jobs:r", "jobs:w", "types:r", "types:w", "queues:r", "queues:w", "nodes:r", "nodes:w"),
     *("sched:r", "sched:w", "events:r", "events:w", "config:w", "metrics:r", "audit:r", "keys:w"),
@@ -155,7 +183,7 @@ def test_somebody_has_decided_about_every_operation(api: Api, clients: dict[str,
     paths = {operation.split()[1] for operation in RIGHTS}
 
     assert set(documented(clients["nobody"])) == set(RIGHTS)
-    assert Paths(api).known == paths, "no path is left unsaid"
+    assert Paths(api).known == {*paths, *PAGES, *BESIDE_PAGES}, "no path is left unsaid"
 
 
 def test_the_document_says_what_each_operation_needs(clients: dict[str, TestClient]) -> None:
@@ -209,7 +237,7 @@ def test_a_setting_opens_the_metrics_and_nothing_else(kept: Store, metrics_open:
     with served(api, key=None) as client:
         found = {operation for operation in RIGHTS if called(client, operation) == "let in"}
 
-    always = {"GET /", "GET /health", "GET /openapi.json", "GET /docs"}
+    always = {"GET /health", "GET /openapi.json", "GET /docs"}
     assert found == always | ({"GET /metrics"} if metrics_open else set())
 
 

@@ -20,9 +20,9 @@ def test_a_key_has_some_seats_and_a_server_has_more() -> None:
     for who in ("ann", "ann", "bob"):
         seats.take(who)
 
-    with pytest.raises(Refusal, match="the key 'ann' follows 2 live logs already") as of_key:
+    with pytest.raises(Refusal, match="the key 'ann' follows 2 live logs and pages already") as of_key:
         seats.take("ann")
-    with pytest.raises(Refusal, match="too many live logs are followed on this server") as of_server:
+    with pytest.raises(Refusal, match="too many live logs and pages are followed on this server") as of_server:
         seats.take("bob")
     assert (of_key.value.status, of_server.value.status) == (429, 503)
 

@@ -245,7 +245,7 @@ def test_a_quiet_job_gives_signs_of_life(job: RunningJob, feeds: LogFeeds) -> No
     async def live() -> list[Line] | None:
         following = feeds.follow(job.id, after=0, idle_s=0.001)
         first = await anext(following)
-        await following.aclose()  # type: ignore[attr-defined]
+        await following.aclose()
         assert feeds._feeds == {}, "who leaves last ends the feed"
         return first
 
@@ -284,7 +284,7 @@ def test_feeds_of_ended_jobs_share_the_room_too(job: RunningJob, feeds: LogFeeds
             await until(lambda: all(feed.is_over for feed in feeds._followed), "the feed to be over")
         found = [feed.most_letters for feed in feeds._followed]
         for following in held:
-            await following.aclose()  # type: ignore[attr-defined]
+            await following.aclose()
         return found
 
     found = asyncio.run(live())
@@ -378,8 +378,8 @@ def test_who_follows_a_job_that_was_brought_back_does_not_share_the_reader_of_it
         assert await asyncio.to_thread(kept.retry_jobs, [job.id], now=NOW) == [True]
         later = feeds.follow(job.id, after=0, idle_s=0.001)
         found = [await anext(later), await anext(later)]
-        await later.aclose()  # type: ignore[attr-defined]
-        await slow.aclose()  # type: ignore[attr-defined]
+        await later.aclose()
+        await slow.aclose()
         return found
 
     assert asyncio.run(live()) == [None, None], "it is not over"

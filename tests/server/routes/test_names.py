@@ -116,9 +116,11 @@ def test_a_bad_name_is_told_in_words_and_never_as_a_pattern(admin: TestClient) -
 
 
 def test_the_root_links_to_what_is_there(admin: TestClient) -> None:
-    page = TestClient(admin.app, BASE).get("/")
+    for_programs = TestClient(admin.app, BASE).get("/")
+    for_browsers = admin.get("/", headers={"Accept": "text/html"})
 
-    assert page.status_code == 200
+    assert (for_programs.status_code, for_browsers.status_code) == (200, 200)
     for path in ("/docs", "/openapi.json", "/health"):
-        assert f'href="{path}"' in page.text
+        assert f"\n{path}  " in for_programs.text
+        assert f'href="{path}"' in for_browsers.text
         assert admin.get(path).status_code == 200

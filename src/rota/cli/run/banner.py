@@ -46,7 +46,7 @@ def _document(host: Host) -> dict[str, object]:
 
 def _facts(host: Host) -> list[tuple[str, object]]:
     return [
-        ("address", host.address),
+        ("address", host.address and f"{host.address}   (open it in a browser)"),
         ("API key", _key(host)),
         ("store", mask_url(host.settings.store)),
         ("node", f"{host.node.uuid}, type {host.settings.node_type}"),

@@ -12,7 +12,8 @@ from rota.cli.run.worker import node_settings, takes_work
 from rota.cli.target import Target, takes_target
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
 from rota.engine.node.options import SCHEDULER, WORKER
-from rota.host.host import SERVER, Host, hosted
+from rota.host.host import SERVER, Host
+from rota.host.hosting import hosted
 from rota.settings import Settings
 
 Verb = TypeVar("Verb", bound=Callable[..., object])

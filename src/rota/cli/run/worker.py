@@ -18,7 +18,8 @@ from rota.cli.target import Target, takes_target
 from rota.engine.node.options import WORKER
 from rota.engine.observation.happenings import JobsSettled
 from rota.errors import InvalidInput
-from rota.host.host import Host, hosted, make_cwd_importable
+from rota.host.host import Host
+from rota.host.hosting import hosted, make_cwd_importable
 from rota.host.log_format import set_up_logging
 from rota.host.supervision.line import LEAVING, READY, Line
 from rota.settings import Settings

@@ -16,6 +16,8 @@ MAX_INTERVAL_MS = 10 * 365 * DAY_MS
 
 _UNITS = {"ms": 1, "s": SECOND_MS, "m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}
 _NAMES = {DAY_MS: "day", HOUR_MS: "hour", MINUTE_MS: "minute", SECOND_MS: "second", 1: "millisecond"}
+_SHORT = {DAY_MS: "d", HOUR_MS: "h", MINUTE_MS: "min", SECOND_MS: "s"}
+_SHORT_PAIRS = ((DAY_MS, HOUR_MS), (HOUR_MS, MINUTE_MS), (MINUTE_MS, SECOND_MS), (SECOND_MS, 0))
 _DURATION = re.compile(r"(?:[0-9]{1,15}(?:\.[0-9]{1,6})?(?:ms|[smhdw]))+", re.ASCII)
 _PIECE = re.compile(r"([0-9.]+)(ms|[smhdw])", re.ASCII)
 
@@ -70,6 +72,18 @@ def duration_words(millis: int) -> str:
         if count:
             pieces.append(f"{count} {name}{'' if count == 1 else 's'}")
     return " ".join(pieces) or "0 milliseconds"
+
+
+def short_duration(millis: int) -> str:
+    """`4 min 10 s`, `2.1 s`, `350 ms`: its two largest units, for where there is little room."""
+    if millis < SECOND_MS:
+        return f"{millis} ms"
+    if millis < 10 * SECOND_MS:
+        return f"{millis // 100 / 10:g} s"
+    unit, part = next(one for one in _SHORT_PAIRS if millis >= one[0])
+    count, rest = divmod(millis, unit)
+    words = f"{count} {_SHORT[unit]}"
+    return f"{words} {rest // part} {_SHORT[part]}" if part and rest >= part else words
 
 
 def period_words(millis: int) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rota.engine.node.options import SCHEDULER, WORKER
-from rota.host.host import Host, hosted
+from rota.host.host import Host
+from rota.host.hosting import hosted
 from rota.sdk.tasks.registry import TaskRegistry
 from rota.settings import Settings
 

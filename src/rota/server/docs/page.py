@@ -19,21 +19,6 @@ td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top } 
 """
 
 
-_LINKS = {
-    "/docs": "every operation of the HTTP API",
-    "/openapi.json": "the same for programs",
-    "/health": "whether all is well",
-    "/metrics": "for Prometheus; needs a key",
-}
-
-
-def root_page(version: str) -> str:
-    """What there is on this server, for somebody who opens its address."""
-    links = "".join(f'<li><a href="{path}">{path}</a> {words}</li>' for path, words in _LINKS.items())
-    hint = "Programs ask below <code>/api</code> and show a key: <code>Authorization: Bearer KEY</code>."
-    return _whole("Rota", f"<h1>Rota {_text(version)}</h1><p>{hint}</p><ul>{links}</ul>")
-
-
 def page(document: Document) -> str:
     """The whole page."""
     info = document["info"]

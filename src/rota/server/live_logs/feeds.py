@@ -5,7 +5,7 @@ because it came late or reads slowly, reads the store until it has caught up. So
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any
 
 from rota.errors import StoreError
@@ -15,7 +15,7 @@ from rota.server.live_logs.latest import Latest, Line, letters_per_feed, lines_o
 from rota.store.contract.store import Store
 
 FIRST_PAUSE_S = 0.02
-LONGEST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 0.2
 _PAGE = 200
 
 InThread = Callable[..., Awaitable[Any]]
@@ -33,7 +33,7 @@ class LogFeeds:
         """Also those of jobs that have ended, which nobody joins any more."""
         self._is_closed = False
 
-    async def follow(self, job_id: str, *, after: int, idle_s: float) -> AsyncIterator[list[Line] | None]:
+    async def follow(self, job_id: str, *, after: int, idle_s: float) -> AsyncGenerator[list[Line] | None, None]:
         """Lines behind `after` as they come, until the job has ended and all were given. None when nothing came for
         `idle_s` seconds."""
         feed, size = self._join(job_id), PageSize(_PAGE)
@@ -50,7 +50,7 @@ class LogFeeds:
                     yield lines
                 elif is_last or self._is_closed:
                     return
-                elif not await _within(changed.wait(), idle_s):
+                elif not await within(changed.wait(), idle_s):
                     yield None
         finally:
             self._leave(job_id, feed)
@@ -180,9 +180,12 @@ def _beginning(lines: list[Line]) -> list[Line]:
     return lines
 
 
-async def _within(waiting: Awaitable[object], seconds: float) -> bool:
+async def within(waiting: Awaitable[object], seconds: float) -> bool:
+    """Whether it came in time."""
+    # `wait_for` of older Pythons forgets that it was cancelled, if what it waits for comes at the same moment.
     try:
-        await asyncio.wait_for(waiting, seconds)
+        async with asyncio.timeout(seconds):
+            await waiting
     except TimeoutError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""How many live logs there may be: a connection that follows one stays, and others need connections too."""
+"""How many live logs and pages there may be: a connection that follows one stays, and others need connections too."""
 
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -28,11 +28,13 @@ class Seats:
         if self._taken[who] >= self._most_per_key:
             raise Refusal(
                 429,
-                f"the key {who!r} follows {self._most_per_key} live logs already, which is the most; end one first",
+                f"the key {who!r} follows {self._most_per_key} live logs and pages already; end one first",
                 _RETRY_AFTER,
             )
         if self.taken >= self._most:
-            raise Refusal(503, "too many live logs are followed on this server; try again later", _RETRY_AFTER)
+            raise Refusal(
+                503, "too many live logs and pages are followed on this server; try again later", _RETRY_AFTER
+            )
         self._taken[who] += 1
 
     def give_back(self, who: str) -> None:

@@ -1,7 +1,7 @@
 """The native API's operations, one file or folder per noun. A new one is added to `ALL`."""
 
 from rota.server.operations import Operation
-from rota.server.routes import configurations, events, nodes, partitions, queues, topics
+from rota.server.routes import configurations, events, nodes, overview, partitions, queues, topics
 from rota.server.routes.definitions import files, job_types, node_types
 from rota.server.routes.jobs import bulk, jobs, lists, logs
 from rota.server.routes.schedules import schedules
@@ -18,6 +18,7 @@ ALL: tuple[Operation, ...] = tuple(
         node_types.routes,
         files.routes,
         queues.routes,
+        overview.routes,
         schedules.routes,
         nodes.routes,
         events.routes,

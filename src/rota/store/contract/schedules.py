@@ -110,6 +110,10 @@ class ScheduleStore(Protocol):
         """A page of schedules, by name: all, or those of one job type."""
         ...
 
+    def next_schedules(self, queue: str, *, limit: int) -> list[ScheduleEntry]:
+        """The schedules of a queue whose time comes next, soonest first; none that has no next time."""
+        ...
+
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         """Give out schedules whose time has come, longest due first; nobody else gets them until the lease is over.
 

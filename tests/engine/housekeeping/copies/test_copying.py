@@ -164,6 +164,15 @@ def test_what_an_older_version_left_of_a_copy_is_not_gone_on_with(source: Moved,
         copy(source, target)
 
 
+def test_what_signs_sessions_stays_behind(source: Moved, target: Store) -> None:
+    source.store.put_setting("session_secret", "00" * 32)
+    source.store.put_setting("api_key_hash", "a hash")
+
+    copy(source, target)
+
+    assert (target.get_setting("session_secret"), target.get_setting("api_key_hash")) == (None, "a hash")
+
+
 def test_a_schedule_that_is_not_taken_is_an_error(source: Moved, target: Store) -> None:
     other = structs.replace(source.schedule.schedule, created_at=1)
     faults = Faults(target)

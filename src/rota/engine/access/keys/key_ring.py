@@ -4,13 +4,17 @@ Keys are compared in constant time with the hashes that the store has. One that 
 digest, and costs microseconds from then on.
 """
 
+import hashlib
 import hmac
 import threading
 
+import msgspec
+from msgspec import Struct
+
 from rota.clock import Clock
 from rota.engine.access.keys.access import ADMIN, Caller
-from rota.engine.access.keys.admin_key import SETTING, KeyPlan
-from rota.engine.access.keys.dev_key import has_ended, is_dev_key
+from rota.engine.access.keys.admin_key import ADMIN_KEY, SETTING, KeyPlan
+from rota.engine.access.keys.dev_key import DEV_KEY, has_ended, is_dev_key
 from rota.engine.access.keys.hashes import digest_of, is_quick_hash, matches_hash
 from rota.engine.access.keys.named_keys import NamedKey, find_key, list_keys
 from rota.errors import StoreError
@@ -20,6 +24,19 @@ _REREAD_S = 2.0
 """A key that was revoked or replaced is refused within this time."""
 _REREAD_UNKNOWN_S = 0.05
 """A key that was made elsewhere is accepted within this time, and `dev_key` refused."""
+
+
+class Holder(Struct, frozen=True):
+    """Somebody with a key, found without it."""
+
+    caller: Caller
+    stamp: str
+    """What is kept of the key, in short: another one as soon as the key is another one, or may do other things."""
+
+
+def holder_id(key: str, caller: Caller) -> str:
+    """What the ring calls the holder of a key that was found to be good."""
+    return DEV_KEY if is_dev_key(key) else caller.key or ADMIN_KEY
 
 
 class KeyRing:
@@ -77,16 +94,42 @@ class KeyRing:
             return caller
         with self._lock:
             self._reread()
-            return self.known(key, by_own_program=by_own_program) or self._find(key)
+            return self.known(key, by_own_program=by_own_program) or self._find(key, by_own_program)
 
     def still_good(self, key: str, caller: Caller) -> bool:
         """Whether a key that was accepted as this caller's is so still; a revoked or expired one is not."""
         # Whose program is at the other end was asked when it was accepted, and stays so.
         return self.identify(key, by_own_program=is_dev_key(key)) == caller
 
-    def _find(self, key: str) -> Caller | None:
-        if is_dev_key(key):
+    def known_holder(self, holder_id: str, *, by_own_program: bool = False) -> Holder | None:
+        """Who holds a key, as far as can be told at once."""
+        newest_s = _REREAD_UNKNOWN_S if holder_id == DEV_KEY else _REREAD_S
+        return None if self._is_older_than(newest_s) else self._holder(holder_id, by_own_program)
+
+    def _holder(self, holder_id: str, by_own_program: bool) -> Holder | None:
+        """By what was last read of the store, however long ago that is."""
+        if holder_id == DEV_KEY:
+            return Holder(ADMIN, DEV_KEY) if by_own_program and not self._has_dev_key_ended else None
+        if holder_id == ADMIN_KEY:
+            kept = self._kept if self._fixed is None else self._fixed.hex()
+            return None if kept is None else Holder(ADMIN, _short(kept.encode()))
+        record = self._named.get(holder_id)
+        if record is None or not record.is_good(self._clock.now()):
             return None
+        return Holder(record.caller, _short(msgspec.json.encode(record)))
+
+    def holder(self, holder_id: str, *, by_own_program: bool = False) -> Holder | None:
+        """Who holds a key, by what the store has; None if it is no longer good."""
+        if found := self.known_holder(holder_id, by_own_program=by_own_program):
+            return found
+        with self._lock:
+            self._reread()
+            # Not by its age: this thread may have stood still since, and what was read just now counts.
+            return self._holder(holder_id, by_own_program)
+
+    def _find(self, key: str, by_own_program: bool) -> Caller | None:
+        if is_dev_key(key):
+            return ADMIN if by_own_program and not self._has_dev_key_ended else None
         record = find_key(self._named, key)
         if record is not None:
             if not record.is_good(self._clock.now()):
@@ -123,3 +166,7 @@ class KeyRing:
             seen = {digest: caller for digest, caller in self._seen.items() if is_same and caller is ADMIN}
             self._kept, self._named, self._seen, self._expiries = kept, named, seen, {}
         self._read_at = self._clock.monotonic()
+
+
+def _short(record: bytes) -> str:
+    return hashlib.sha256(record).hexdigest()

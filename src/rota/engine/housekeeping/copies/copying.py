@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from rota.engine.access.keys.sessions import SECRET
 from rota.engine.housekeeping.copies.histories import events_of, ticks_of
 from rota.engine.housekeeping.copies.source import fingerprint_of, refuse_live_nodes
 from rota.engine.housekeeping.copies.unfinished import UNFINISHED, UnfinishedCopy, begin_copy, check_copy, end_copy
@@ -42,7 +43,7 @@ _LINES = 1_000
 _MOST_EVENTS = 1_000_000
 _CLOCKS_MS = 60_000
 """How far the clock of a node that ends jobs may be behind the store's."""
-_OF_THE_STORE = ("definitions_version", "epoch", "drain:", "probe:", UNFINISHED)
+_OF_THE_STORE = ("definitions_version", "epoch", "drain:", "probe:", SECRET, UNFINISHED)
 """How the names of settings begin that belong to a store or to its nodes."""
 _Item = TypeVar("_Item")
 

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from rota.engine.access.keys.access import Scope
 from rota.model.runs.log import LEVELS, LogEntry
 from rota.server.api import Api
-from rota.server.auth.bearer import bearer_key
+from rota.server.endpoint import is_still_good
 from rota.server.live_logs.latest import Line
 from rota.server.live_logs.seats import LiveAnswer
 from rota.server.operations import Call, Routes
@@ -51,6 +51,7 @@ class LogQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class LogPageQuery(LogQuery, frozen=True, forbid_unknown_fields=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 1000
+    last: Annotated[int, Meta(ge=1, le=10_000, description="Begin so many lines before the end.")] | None = None
 
 
 class LogList(Struct, frozen=True):
@@ -66,7 +67,7 @@ def read_logs(api: Api, call: Call[None, LogPageQuery]) -> LogList:
     """The log of a job, as far as it goes now."""
     uuid, query = api.engine.jobs.find(call.path["uuid"]).id, call.query
     wanted: list[LogShape] = []
-    position, size = query.after, 0
+    position, size = _first_position(api, uuid, query), 0
     while True:
         page = api.engine.store.read_logs(uuid, after=position, limit=_PAGE)
         for entry in page.entries:
@@ -78,6 +79,10 @@ def read_logs(api: Api, call: Call[None, LogPageQuery]) -> LogList:
                     return LogList(wanted, position, True)
         if len(page.entries) < _PAGE:
             return LogList(wanted, position, False)
+
+
+def _first_position(api: Api, uuid: str, query: LogPageQuery) -> int:
+    return query.after if query.last is None else max(query.after, api.engine.store.count_logs(uuid) - query.last)
 
 
 @routes.get("/api/jobs/{uuid}/logs/stream", needs=Scope.JOBS_READ, query=LogQuery, media=EVENT_STREAM, errors=(404,))
@@ -104,7 +109,7 @@ async def _events(api: Api, job_id: str, after: int, call: Call[None, LogQuery])
     said_at = asked_at = now()
     async for lines in api.log_feeds.follow(job_id, after=after, idle_s=KEY_CHECK_S):
         if now() - asked_at >= KEY_CHECK_S:
-            if not await _may_go_on(api, call):
+            if not await is_still_good(api, call.headers, call.caller):
                 return
             asked_at = now()
         chunk = b"".join(event_of(line) for line in lines or () if call.query.wants(line.entry))
@@ -116,12 +121,6 @@ async def _events(api: Api, job_id: str, after: int, call: Call[None, LogQuery])
     state = await api.log_feeds.final_state(job_id)
     if state is not None:
         yield b'event: end\ndata: {"state":"%s"}\n\n' % state.encode()
-
-
-async def _may_go_on(api: Api, call: Call[None, LogQuery]) -> bool:
-    """Whether the key that opened a stream is still good: a revoked one must not hear more."""
-    key = bearer_key(call.headers)
-    return key is not None and await api.in_thread(api.keys.still_good, key, call.caller)
 
 
 def event_of(line: Line) -> bytes:

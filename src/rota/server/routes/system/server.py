@@ -32,12 +32,6 @@ class About(Struct, frozen=True):
     """Those that a setting adds to the ones that every installation knows; `*` is any."""
 
 
-@routes.get("/", needs=OPEN, media=HTML)
-async def show_root(api: Api, call: Call[None, None]) -> Response:
-    """A page with links to what is there."""
-    return HTMLResponse(docs_page.root_page(__version__), headers=_DOCS_POLICY)
-
-
 @routes.get("/health", needs=OPEN, media=TEXT, errors=(503,))
 async def show_health(api: Api, call: Call[None, None]) -> Response:
     """`ok` or `not ok`; with any key, what is wrong, in one line. Needs none."""

@@ -204,6 +204,12 @@ class RedisSchedules(RedisAwaited):
         found = self._redis.zrangebylex(SCHEDULE_USERS, first, last, start=0, num=limit)
         return [raw.decode().partition(" ")[2] for raw in found]
 
+    def next_schedules(self, queue: str, *, limit: int) -> list[ScheduleEntry]:
+        k = self._keys_of(queue)
+        keys = [k.schedules, k.schedule_states, k.schedule_due, k.running, k.ended, k.jobs]
+        found = self._link.run("next_schedules", keys, [limit])
+        return self._unreadable.read_all("schedule of queue", queue, _entry, found)
+
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         k = self._keys_of(queue)
         keys = [k.schedules, k.schedule_states, k.schedule_due, k.running, k.ended, k.jobs]

@@ -77,6 +77,11 @@ class SqliteSchedules(SqliteAwaited):
             entries = [entry for row in rows if (entry := self._schedule(db, row))]
         return SchedulePage(entries, rows[-1]["name"] if len(rows) == limit else None)
 
+    def next_schedules(self, queue: str, *, limit: int) -> list[ScheduleEntry]:
+        with self._database.read() as db:
+            rows = db.execute(SQL["next_schedules"], {"queue": queue, "limit": limit}).fetchall()
+            return [entry for row in rows if (entry := self._schedule(db, row))]
+
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         with self._database.read() as db:
             # Schedulers look often; with nothing due there is no need to write.

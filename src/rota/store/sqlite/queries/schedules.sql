@@ -35,6 +35,10 @@ SELECT uuid, name, body, state FROM schedules WHERE name > :after ORDER BY name 
 -- Schedules of one job type, by name.
 SELECT uuid, name, body, state FROM schedules WHERE job_type = :job_type AND name > :after ORDER BY name LIMIT :limit;
 
+-- name: next_schedules
+-- Schedules of a queue by when they are due.
+SELECT uuid, body, state FROM schedules WHERE queue = :queue AND due IS NOT NULL ORDER BY due LIMIT :limit;
+
 -- name: next_due_schedule
 -- When the first schedule of a queue is due.
 SELECT due FROM schedules WHERE queue = :queue AND due IS NOT NULL ORDER BY due LIMIT 1;

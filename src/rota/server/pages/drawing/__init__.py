@@ -1,0 +1,1 @@
+"""Figures that the server draws: places and sizes, which the templates make into SVG."""

@@ -1,0 +1,1 @@
+"""Pages that stay up to date while they are open."""

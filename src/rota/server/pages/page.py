@@ -1,0 +1,48 @@
+"""One declaration per screen: where it is, what it asks, how it is shown, and which of its parts change meanwhile."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from rota.server.pages.asking import Asking
+
+Context = dict[str, Any]
+"""What a template is given."""
+
+
+class Visit(Struct, frozen=True):
+    """A look at a page."""
+
+    path: dict[str, str]
+    query: Mapping[str, str]
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    path: str
+    section: str
+    """The entry of the navigation that it belongs to."""
+    gather: Callable[[Asking, Visit], Context]
+    beside: Callable[[Asking, Visit], Context] | None = None
+    """What only the whole page shows, and no part of it."""
+    template: str
+    """Its folder among the templates; `page.html` in there is the whole."""
+    parts: tuple[str, ...] = ()
+    """Templates in that folder that are shown again while the page is open."""
+    log_of: str = ""
+    """The parameter of the path that names the job whose log goes along."""
+
+
+class Entry(Struct, frozen=True):
+    """An entry of the navigation, for those who may ask for what it shows."""
+
+    section: str
+    path: str
+    key: str
+    """Typed after `g`, it leads there."""
+    operation: str
+    is_for_operators: bool = False
+
+
+def part_id(part: str) -> str:
+    return f"part-{part}"

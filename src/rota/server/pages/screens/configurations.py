@@ -1,0 +1,50 @@
+"""Configurations: what each waits for, what is missing, what every event meant to it, and what an event would do."""
+
+from typing import Any
+
+from rota.clock import as_datetime
+from rota.errors import RotaError
+from rota.server.pages.asking import Asking
+from rota.server.pages.drawing.graph import draw_graph
+from rota.server.pages.page import Context, Visit
+
+PARTS = ("list",)
+ONE_PARTS = ("why", "graph", "life", "evaluations")
+_ROWS = 50
+_EVALUATIONS = 20
+
+
+def gather(asking: Asking, visit: Visit) -> Context:
+    page = asking.ask("list_configurations", limit=_ROWS, cursor=visit.query.get("cursor") or None)
+    for one in page["configurations"]:
+        one["explained"] = asking.ask("explain_configuration", {"name": one["uuid"]})
+    return {"page": page, "is_first": not visit.query.get("cursor"), "example_time": _now_text(asking)}
+
+
+def gather_one(asking: Asking, visit: Visit) -> Context:
+    path = {"name": visit.path["name"]}
+    configuration = asking.ask("show_configuration", path)
+    explained = asking.ask("explain_configuration", path)
+    return {
+        "configuration": configuration,
+        "explained": explained,
+        "graph": draw_graph(configuration, explained["now"]),
+        "evaluations": asking.ask("list_evaluations", path, limit=_EVALUATIONS)["evaluations"],
+        "example_time": _now_text(asking),
+    }
+
+
+def gather_what_if(asking: Asking, visit: Visit) -> Context:
+    """What an event would do to one configuration; nothing is stored."""
+    fields = ("eventType", "eventResourceId", "eventTimestamp")
+    event = {name: visit.query.get(name, "").strip() for name in fields}
+    asking.check("preview_configuration")
+    try:
+        found: Any = asking.ask("preview_configuration", {"name": visit.path["name"]}, body=event)
+        return {"previews": found["evaluations"], "problem": ""}
+    except RotaError as error:
+        return {"previews": [], "problem": str(error)}
+
+
+def _now_text(asking: Asking) -> str:
+    return as_datetime(asking.now).isoformat(timespec="seconds").partition("+")[0]

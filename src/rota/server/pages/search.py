@@ -1,0 +1,81 @@
+"""What is typed into the search of jobs: `state:failed type:sync after:1h "some text"`, as conditions of the API."""
+
+import shlex
+
+from msgspec import Struct
+
+from rota.errors import InvalidInput
+from rota.model.triggers.durations import parse_duration
+from rota.model.triggers.zones.dates import parse_instant
+
+_FIELDS = {
+    "state": "state",
+    "type": "job_type",
+    "queue": "queue",
+    "schedule": "schedule",
+    "node": "node",
+    "after": "since",
+    "before": "until",
+}
+QUALIFIERS = tuple(_FIELDS)
+
+
+class Search(Struct, frozen=True):
+    conditions: dict[str, object]
+    """Parameters of `GET /api/jobs`, and fields of a bulk change."""
+    problem: str = ""
+    """Why it cannot be searched for this."""
+
+
+def read_search(text: str, now: int) -> Search:
+    """Words with a known name before a colon are conditions, the others are looked for as text."""
+    conditions: dict[str, object] = {}
+    words: list[str] = []
+    try:
+        for word in _split(text):
+            name, colon, value = word.partition(":")
+            if colon and value and name in _FIELDS:
+                _add(conditions, name, value, now)
+            else:
+                words.append(word)
+    except InvalidInput as error:
+        return Search({}, str(error))
+    if words:
+        conditions["search"] = " ".join(words)
+    return Search(conditions)
+
+
+def with_state(text: str, state: str) -> str:
+    """The same search, but for jobs in this state, or in any if there is none."""
+    others = [word for word in _split(text) if not word.startswith("state:")]
+    return " ".join(map(_quoted, [*([f"state:{state}"] if state else []), *others]))
+
+
+def _add(conditions: dict[str, object], name: str, value: str, now: int) -> None:
+    field = _FIELDS[name]
+    if name == "state":
+        states = conditions.setdefault(field, [])
+        assert isinstance(states, list)
+        states += value.split(",")
+    elif field in conditions:
+        raise InvalidInput(name, "is given twice")
+    else:
+        conditions[field] = _instant(name, value, now) if field in ("since", "until") else value
+
+
+def _instant(name: str, value: str, now: int) -> int:
+    """`1h` is an hour ago; else an instant, in UTC unless it says more."""
+    if value[-1:].isalpha() and value[:1].isdigit() and "T" not in value and not value.endswith("Z"):
+        return max(now - parse_duration(name, value), 0)
+    return parse_instant(name, value, "UTC")
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text, posix=True)
+    except ValueError:  # a quotation mark without its other one is a letter
+        return text.split()
+
+
+def _quoted(word: str) -> str:
+    return f'"{word}"' if " " in word else word

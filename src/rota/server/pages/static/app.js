@@ -1,0 +1,251 @@
+// What every page does: calls of the API by buttons and forms, parts that are shown anew, the keyboard.
+"use strict";
+
+const Rota = (() => {
+  const find = (selector, within = document) => within.querySelector(selector);
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  function toast(text, isBad = false) {
+    const shown = document.createElement("div");
+    shown.className = isBad ? "toast bad" : "toast";
+    shown.textContent = text;
+    find("#toasts").append(shown);
+    setTimeout(() => shown.remove(), isBad ? 12000 : 5000);
+  }
+
+  // -- the API ---------------------------------------------------------------------------------------------------
+
+  // Calls an operation; `body` is JSON text. What the API says when it refuses is the error's message.
+  async function call(method, path, body) {
+    const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+    const answer = await fetch(path, { method, headers, body });
+    const said = await answer.json().catch(() => ({}));
+    if (answer.status === 401) location.href = `/sign-in?then=${encodeURIComponent(location.pathname + location.search)}`;
+    if (!answer.ok) throw new Error(said.error || said.message || `the server answered ${answer.status}`);
+    return said;
+  }
+
+  function confirmed(question) {
+    const dialog = find("#confirm");
+    find("#confirm-question").textContent = question;
+    dialog.returnValue = "no";
+    dialog.showModal();
+    return new Promise((decide) =>
+      dialog.addEventListener("close", () => decide(dialog.returnValue === "yes"), { once: true }));
+  }
+
+  async function done(element, said) {
+    const then = element.dataset.then;
+    if (then) {
+      location.href = then.replace("{uuid}", encodeURIComponent(said.uuid ?? ""));
+      return;
+    }
+    toast(element.dataset.done || "Done.");
+    reveal(element, said);
+    await refresh();
+  }
+
+  // What is shown this once, in the form that asked for it.
+  function reveal(form, said) {
+    const place = form.dataset.reveal && find("[data-revealed]", form);
+    if (!place) return;
+    place.textContent = said[form.dataset.reveal];
+    place.hidden = false;
+  }
+
+  // `data-call="POST /api/..."`, and perhaps `data-body`, `data-confirm`, `data-done`, `data-then`.
+  async function press(button) {
+    if (button.dataset.confirm && !(await confirmed(button.dataset.confirm))) return;
+    const [method, path] = button.dataset.call.split(" ");
+    button.disabled = true;
+    try {
+      await done(button, await call(method, path, method === "DELETE" ? undefined : button.dataset.body || "{}"));
+    } catch (error) {
+      toast(error.message, true);
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  // The JSON of a form. Fields left empty are left out; of one with `data-changes` only what was changed goes, and what
+  // was emptied is set back.
+  function jsonOf(form) {
+    const pieces = [];
+    for (const field of all("[name]", form)) {
+      const value = field.value.trim();
+      const isSame = "changes" in form.dataset && !("always" in field.dataset) && value === valueBefore(field);
+      const isSetBack = "changes" in form.dataset && value === "";
+      if (isSame || (value === "" && !isSetBack)) continue;
+      pieces.push(`${JSON.stringify(field.name)}:${isSetBack ? "null" : jsonOfField(field, value)}`);
+    }
+    return `{${pieces.join(",")}}`;
+  }
+
+  function valueBefore(field) {
+    if (field.tagName !== "SELECT") return field.defaultValue.trim();
+    return ([...field.options].find((option) => option.defaultSelected) ?? field.options[0])?.value ?? "";
+  }
+
+  // JSON that was typed goes as it was typed, so that numbers of any length stay what they are.
+  function jsonOfField(field, value) {
+    if (field.dataset.as === "list") return JSON.stringify(value.split(/[\s,]+/).filter(Boolean));
+    if (!field.dataset.as) return JSON.stringify(value);
+    try { JSON.parse(value); } catch (error) { throw new Error(`${field.name}: this is no JSON: ${error.message}`); }
+    return value;
+  }
+
+  async function send(form) {
+    const problem = find(".problem", form);
+    const [method, path] = form.dataset.call.split(" ");
+    if (problem) problem.textContent = "";
+    try {
+      await done(form, await call(method, path, jsonOf(form)));
+    } catch (error) {
+      if (problem) problem.textContent = error.message;
+      else toast(error.message, true);
+    }
+  }
+
+  // -- many jobs at once -----------------------------------------------------------------------------------------
+
+  const chosen = () => all("input[data-choose]:checked").map((box) => box.value);
+
+  async function changeMany(button) {
+    const word = button.dataset.bulk;
+    try {
+      const ids = chosen();
+      await (ids.length ? changeChosen(word, ids) : changeAll(word, JSON.parse(button.dataset.filter)));
+    } catch (error) {
+      toast(error.message, true);
+    }
+    await refresh();
+  }
+
+  async function changeChosen(word, ids) {
+    const jobs = ids.length === 1 ? "1 job" : `${ids.length} jobs`;
+    if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${jobs}?`))) return;
+    const refused = [];
+    for (const id of ids) {
+      const one = word === "delete" ? call("DELETE", `/api/jobs/${id}`) : call("POST", `/api/jobs/${id}/${word}`, "{}");
+      await one.catch((error) => refused.push(error.message));
+    }
+    all("input[data-choose]:checked").forEach((box) => { box.checked = false; });
+    tellChosen();
+    if (refused.length) toast(`${refused.length} of ${ids.length} were left as they are: ${refused[0]}`, true);
+    else toast(`Done to ${jobs}.`);
+  }
+
+  async function changeAll(word, filter) {
+    const path = `/api/jobs/${word}`;
+    const counted = await call("POST", path, JSON.stringify({ ...filter, dry_run: true }));
+    const count = `${counted.more ? "at least " : ""}${counted.matched.toLocaleString("en")}`;
+    if (!counted.matched) return toast(`No job that matches can be changed so: there is none to ${word}.`);
+    if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${count} jobs, all that match?`))) return;
+    let changed = 0, said;
+    do {
+      said = await call("POST", path, JSON.stringify(filter));
+      changed += said.changed;
+    } while (said.more && said.changed);
+    toast(`Done to ${changed.toLocaleString("en")} jobs.`);
+  }
+
+  function tellChosen() {
+    const count = chosen().length;
+    all("[data-chosen]").forEach((place) => { place.textContent = count ? `${count} chosen` : "all that match"; });
+    all("input[data-choose]").forEach((box) => box.closest("tr").classList.toggle("chosen", box.checked));
+  }
+
+  // -- parts of the page -----------------------------------------------------------------------------------------
+
+  // Makes a part what it is now, in place: what did not change stays, with its focus.
+  async function show(id, html) {
+    const target = document.getElementById(id);
+    if (!target) return;
+    await htmx.swap({ target, sourceElement: target, text: html, swap: "innerMorph" });
+    document.dispatchEvent(new CustomEvent("rota:shown", { detail: target }));
+  }
+
+  async function refresh() {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (!answer.ok) return;
+    const whole = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of all("[data-part]", whole)) await show(part.id, part.innerHTML);
+  }
+
+  // -- the keyboard ----------------------------------------------------------------------------------------------
+
+  let isGoing = false;
+
+  function typed(event) {
+    if (event.target.closest("input, textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const entry = isGoing && all("nav [data-key]").find((one) => one.dataset.key === event.key);
+    isGoing = event.key === "g";
+    if (entry) location.href = entry.href;
+    else if (event.key === "/") focusSearch(event);
+    else if (event.key === "?") find("#shortcuts").showModal();
+    else if (event.key === "j" || event.key === "k") stepRow(event.key === "j" ? 1 : -1);
+    else if (event.key === "l") find("[data-live]")?.click();
+  }
+
+  function focusSearch(event) {
+    const field = find("input[type=search]");
+    if (field) { event.preventDefault(); field.focus(); field.select(); }
+  }
+
+  function stepRow(step) {
+    const links = all("main tbody tr").map((row) => find("a", row)).filter(Boolean);
+    const at = links.findIndex((link) => link.closest("tr").contains(document.activeElement));
+    links[Math.min(Math.max(at + step, 0), links.length - 1)]?.focus();
+  }
+
+  // -- times -----------------------------------------------------------------------------------------------------
+
+  const inBrowsersZone = (iso) => new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
+
+  function tellLocalTimes() {
+    all("time[data-local]").forEach((time) => { time.textContent = inBrowsersZone(time.dateTime); });
+  }
+
+  function begin() {
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (!button) return;
+      if (button.dataset.call) press(button);
+      if (button.dataset.bulk) changeMany(button);
+      if ("shortcuts" in button.dataset) find("#shortcuts").showModal();
+      if ("themeToggle" in button.dataset) otherTheme();
+      if (button.dataset.copy) navigator.clipboard?.writeText(button.dataset.copy).then(() => toast("Copied."));
+    });
+    document.addEventListener("submit", (event) => {
+      if (event.target.dataset.call) { event.preventDefault(); send(event.target); }
+    });
+    document.addEventListener("change", (event) => {
+      if ("chooseAll" in event.target.dataset) {
+        all("input[data-choose]").forEach((box) => { box.checked = event.target.checked; });
+      }
+      tellChosen();
+      if ("go" in event.target.dataset) event.target.form.requestSubmit();
+    });
+    document.addEventListener("mouseover", (event) => {
+      const time = event.target.closest?.("time[datetime]");
+      if (time && !time.title.includes("\n")) {
+        time.title = `${time.title}\n${inBrowsersZone(time.dateTime)}`;
+      }
+    });
+    document.addEventListener("keydown", typed);
+    document.addEventListener("rota:shown", () => { tellChosen(); tellLocalTimes(); });
+    document.addEventListener("htmx:after:swap", tellLocalTimes);
+    tellLocalTimes();
+  }
+
+  function otherTheme() {
+    const isDark = getComputedStyle(document.body).colorScheme === "dark" ||
+      (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+    document.documentElement.dataset.theme = isDark ? "light" : "dark";
+    localStorage.setItem("rota-theme", document.documentElement.dataset.theme);
+    document.dispatchEvent(new CustomEvent("rota:theme"));
+  }
+
+  begin();
+  return { all, find, refresh, show, toast };
+})();

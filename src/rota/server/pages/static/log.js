@@ -1,0 +1,38 @@
+// The log of a job: new lines at its end, followed or not; what is shown of it by level and by words.
+"use strict";
+
+(() => {
+  const log = Rota.find("#log");
+  if (!log) return;
+  const mostLines = 5000;
+  const follow = Rota.find("[data-follow]");
+  const search = Rota.find("[data-log-search]");
+  const level = Rota.find("[data-log-level]");
+
+  const isFollowed = () => follow.getAttribute("aria-pressed") === "true";
+  const toEnd = () => { if (isFollowed()) log.scrollTop = log.scrollHeight; };
+
+  function look(lines) {
+    const wanted = search.value.trim().toLowerCase();
+    for (const line of lines) line.classList.toggle("unfound", !line.textContent.toLowerCase().includes(wanted));
+  }
+
+  document.addEventListener("rota:log", (event) => {
+    const before = log.children.length;
+    log.insertAdjacentHTML("beforeend", event.detail.html);
+    log.dataset.next = event.detail.next;
+    look([...log.children].slice(before));
+    while (log.children.length > mostLines) log.firstElementChild.remove();
+    Rota.find("#log-empty").hidden = true;
+    toEnd();
+  });
+  follow.addEventListener("click", () => {
+    follow.setAttribute("aria-pressed", String(!isFollowed()));
+    toEnd();
+  });
+  // Who scrolls up reads: the log stands still until they come back to its end.
+  log.addEventListener("wheel", (event) => { if (event.deltaY < 0) follow.setAttribute("aria-pressed", "false"); });
+  search.addEventListener("input", () => { look([...log.children]); toEnd(); });
+  level.addEventListener("change", () => { log.dataset.level = level.value; toEnd(); });
+  toEnd();
+})();

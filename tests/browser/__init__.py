@@ -1,0 +1,1 @@
+"""Whole stories in a real browser, on a real server."""

@@ -1,0 +1,56 @@
+"""An installation as its users meet it: by the API, to set the scene, and by a browser."""
+
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from playwright.sync_api import Page
+
+from tests.cli.calling import call_process
+
+DEADLINE_MS = 60_000
+"""Only a guard against hanging."""
+
+
+class Dashboard(Struct, frozen=True):
+    address: str
+    key: str
+    folder: Path
+    store: str
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        """An operation, with the admin key."""
+        request = urllib.request.Request(
+            f"{self.address}{path}",
+            method=method,
+            data=None if body is None else msgspec.json.encode(body),
+            headers={"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=DEADLINE_MS / 1000) as answer:
+            return msgspec.json.decode(answer.read())
+
+    def define(self, name: str, command: str | list[str], **rules: object) -> str:
+        """A job type that runs a command; returns its uuid."""
+        body = {"name": name, "executor": "bash", "metadata": {"command": command}, **rules}
+        return str(self.call("POST", "/api/job_types", body)["uuid"])
+
+    def enqueue(self, job_type: str, **fields: object) -> str:
+        return str(self.call("POST", "/api/jobs", {"job_type": job_type, **fields})["uuid"])
+
+    def make_key(self, name: str, role: str) -> str:
+        made = call_process("key", "create", name, "--role", role, "--store", self.store)
+        assert made.exit_code == 0, made
+        return made.stdout.splitlines()[0]
+
+    def sign_in(self, page: Page, key: str, path: str = "/") -> None:
+        page.goto(f"{self.address}{path}")
+        page.get_by_label("Key").fill(key)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(f"{self.address}{path}")
+
+
+def when_live(page: Page) -> None:
+    """The stream of the tab is open."""
+    page.wait_for_selector("body[data-stream=open]")

@@ -1,0 +1,179 @@
+"""Every page, for everybody who may see it: what it shows, to whom, and that nothing on it is more than text."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from starlette.testclient import TestClient
+
+from rota.engine.access.keys.access import Role
+from rota.server.api import Api
+from rota.server.app import make_app
+from rota.server.pages.sitemap import NAVIGATION, PAGES
+from rota.store import Store
+from tests.server.auth.test_authorisation import PAGES as RIGHTS
+from tests.server.auth.test_authorisation import SCOPES
+from tests.server.pages.visiting import HTML, furnish, key_of, signed_in
+from tests.server.serving import BASE
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'onmouseover='alert(1)",
+    "{{ 7 * 7 }}{% include 'base.html' %}",
+    "javascript:alert(1)",
+    "\u202etxt.exe\u2066\u200f",
+    "</pre></td></table><form action=//evil.example>",
+    "hx-get=/sign-out data-call='POST /api/jobs/cancel'",
+]
+
+
+class Tags(HTMLParser):
+    """What of a page is markup."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+
+def test_every_page_is_visited_here(admin: TestClient, api: Api) -> None:
+    shown = furnish(admin, api).paths
+
+    assert {page.path for page in PAGES} <= {path.partition(" ")[0] for path in shown}
+    for declared, path in shown.items():
+        answer = admin.get(path, headers=HTML)
+        assert answer.status_code == 200, (declared, answer.text)
+        assert answer.headers["content-security-policy"] == POLICY
+        assert answer.headers["cache-control"] == "no-store"
+
+
+def test_every_page_without_anything_to_show_says_what_to_do(admin: TestClient) -> None:
+    for entry in NAVIGATION:
+        assert admin.get(entry.path, headers=HTML).status_code == 200, entry.path
+    assert "rota enqueue" in admin.get("/jobs", headers=HTML).text
+    assert "rota schedule create" in admin.get("/schedules", headers=HTML).text
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_words_are_only_text_on_every_page(admin: TestClient, api: Api, hostile: str) -> None:
+    plain = {
+        path: Tags(admin.get(path, headers=HTML).text) for path in furnish(admin, api, "plain", "plain").paths.values()
+    }
+    wanted = furnish(admin, api, f"x{hostile}" if hostile.isprintable() else "turned", hostile).paths
+    plain_tags = {tag for page in plain.values() for tag in page.tags}
+
+    for declared, path in wanted.items():
+        page = admin.get(path, headers=HTML)
+        assert page.status_code == 200, (declared, page.text)
+        found = Tags(page.text)
+        assert set(found.tags) <= plain_tags | {"pre"}, declared
+        assert not [one for one in found.attributes if one[1].startswith("on") or one[1] == "style"], declared
+        links = [value for _, name, value in found.attributes if name in ("href", "src", "action")]
+        assert not [link for link in links if not re.match(r"[/#]([^/\\]|$)", link)], declared
+        assert "<script>alert" not in page.text
+        assert not re.search("[\u202a-\u202e\u2066-\u2069\u200e\u200f]", page.text), declared
+        called = [value for _, name, value in found.attributes if name in ("data-call", "hx-get", "data-then")]
+        assert not [one for one in called if hostile in one], declared
+
+
+def test_a_viewer_sees_all_pages_and_nothing_to_press(admin: TestClient, api: Api, kept: Store) -> None:
+    shown = furnish(admin, api).paths
+    with signed_in(admin, key_of(kept, Role.VIEWER)) as browser:
+        for declared, path in shown.items():
+            answer = browser.get(path)
+            needed = RIGHTS[declared.partition(" ")[0]]
+            assert answer.status_code == (403 if needed.endswith(":w") or needed == "audit:r" else 200), declared
+            for word in ("data-call", "data-bulk", "/enqueue", "/schedules/new", "data-choose"):
+                assert word not in answer.text, (declared, word)
+
+
+def test_a_page_is_refused_to_those_who_lack_what_it_needs_and_shown_to_all_others(
+    admin: TestClient, api: Api, kept: Store
+) -> None:
+    shown = furnish(admin, api).paths
+    app = make_app(api)
+    for lacking in SCOPES:
+        scopes = [scope for scope in SCOPES if scope != lacking]
+        key = key_of(kept, Role.ADMIN, *scopes, name=f"all-but-{lacking}")
+        client = TestClient(app, BASE, headers={"Authorization": f"Bearer {key}", **HTML})
+        for declared, path in shown.items():
+            needed = RIGHTS[declared.partition(" ")[0]]
+            is_reader_too = lacking == "sched:r" and declared.endswith("/edit")
+            is_cloned = lacking == "jobs:r" and declared == "/enqueue"
+            expected = 403 if lacking == needed or is_reader_too or is_cloned else 200
+            assert client.get(path).status_code == expected, (declared, lacking)
+
+
+def test_the_navigation_has_what_a_key_may_see(admin: TestClient, kept: Store) -> None:
+    with signed_in(admin, key_of(kept, Role.VIEWER, "jobs:r")) as browser:
+        page = browser.get("/jobs").text
+
+    found = re.findall(r'<a href="([^"]+)" data-key', page)
+    assert found == ["/jobs"]
+
+
+def test_a_page_that_is_not_there_says_so_in_the_layout(admin: TestClient) -> None:
+    for path, status in (
+        ("/jobs/01890a5d-ac96-774b-bcce-b302099a8057", 404),
+        ("/jobs/nonsense", 400),
+        ("/schedules/nowhere", 404),
+        ("/topics/nowhere", 404),
+        ("/jobs?cursor=nonsense", 200),
+    ):
+        answer = admin.get(path, headers=HTML)
+        assert answer.status_code == status, path
+        assert "<nav" in answer.text
+        assert answer.headers["content-security-policy"] == POLICY
+
+
+def test_a_page_is_only_looked_at(admin: TestClient) -> None:
+    for page in PAGES:
+        if "{" not in page.path:
+            assert admin.post(page.path, json={}, headers=HTML).status_code == 405, page.path
+
+
+def test_programs_that_open_the_address_are_told_where_to_go(api: Api) -> None:
+    with TestClient(make_app(api), BASE) as client:
+        answer = client.get("/", headers={"Accept": "*/*"})
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "/openapi.json" in answer.text
+    api.close()
+
+
+def test_static_files_are_kept_for_good_under_the_hash_of_what_they_are(admin: TestClient) -> None:
+    page = admin.get("/", headers=HTML).text
+    urls = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
+
+    assert len(urls) >= 8
+    for url in urls:
+        answer = TestClient(admin.app, BASE).get(url)
+        assert answer.status_code == 200, url
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert answer.headers["content-type"].split(";")[0] in ("text/css", "text/javascript", "image/svg+xml")
+    other = TestClient(admin.app, BASE).get(re.sub(r"/static/\w+/", "/static/0123456789ab/", urls[0]))
+    assert (other.status_code, other.headers["cache-control"]) == (200, "no-store")
+    for name in ("nothing.js", "..%2f..%2fapi.py", "README.md", "LICENSE.htmx"):
+        assert admin.get(f"/static/0/{name}").status_code == 404, name
+
+
+def test_the_whole_log_is_a_file(admin: TestClient, api: Api) -> None:
+    path = furnish(admin, api, text="it said <b>so</b>").paths["/jobs/{uuid}"]
+
+    answer = admin.get(f"{path}/log.txt")
+
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert "info it said <b>so</b>\n" in answer.text
+    assert TestClient(admin.app, BASE).get(f"{path}/log.txt").status_code == 401
