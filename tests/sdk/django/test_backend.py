@@ -39,7 +39,8 @@ def test_a_task_runs_on_a_worker_and_its_result_is_found(backend: RotaBackend) -
     found = functions.add.get_result(enqueued.id)
     assert (found.status, found.return_value, found.args, found.kwargs) == ("SUCCESSFUL", 5, [2], {"b": 3})
     assert (found.attempts, found.errors, found.backend) == (1, [], "default")
-    assert found.enqueued_at <= found.started_at <= found.finished_at
+    assert found.started_at <= found.finished_at
+    assert found.enqueued_at.tzinfo is not None
     assert found.last_attempted_at == found.started_at
     enqueued.refresh()
     assert enqueued.return_value == 5
