@@ -68,6 +68,29 @@ def test_the_period_goes_with_the_time(store: Store) -> None:
     assert given(store, queue, now=NOW + MINUTE + half) == ids[3:4]
 
 
+def test_callers_that_are_late_start_no_more_than_the_rate_says(store: Store) -> None:
+    queue, key = new_queue(), rate_key(Rate(2, 1_000), "k", {})
+    started: list[str] = []
+
+    for now in (NOW, NOW - 1_500, NOW + 1, NOW - 1_499):
+        enqueue(store, *(limited(queue, key) for _ in range(3)))
+        started += given(store, queue, now=now)
+
+    assert len(started) == 2
+    assert len(given(store, queue, now=NOW + 1_000)) == 2
+
+
+def test_a_start_of_a_late_caller_counts_from_when_it_was(store: Store) -> None:
+    queue, before = new_queue(), store.now()
+    enqueue(store, *(limited(queue) for _ in range(3)))
+
+    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=3, now=before - 5_000)
+
+    assert len(answer.claims) == 2
+    assert answer.next_due is not None
+    assert answer.next_due >= before + MINUTE
+
+
 def test_a_rate_of_many_is_kept_too(store: Store) -> None:
     queue, key = new_queue(), rate_key(Rate(200, MINUTE), "k", {})
     ids = enqueue(store, *(limited(queue, key) for _ in range(500)))

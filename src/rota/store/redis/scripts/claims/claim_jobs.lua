@@ -38,7 +38,9 @@ local rates, rates_due, rates_spent = KEYS[13], KEYS[14], KEYS[15]
 local now, token, node, serial = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local limit, most_due, most_scanned, begin = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 
-local clock = not_ahead(now)
+local server = server_time()
+local clock = not_ahead(now, server)
+local at = judged_at(tonumber(now), tonumber(server))
 
 local function promote_due_jobs()
   local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', clock, 'LIMIT', 0, most_due)
@@ -83,13 +85,13 @@ end
 local counts = {}
 
 local function rate_count(rate_key)
-  if counts[rate_key] == nil then counts[rate_key] = count_of(rates, rate_key, tonumber(clock)) or false end
+  if counts[rate_key] == nil then counts[rate_key] = count_of(rates, rate_key, at, tonumber(server)) or false end
   return counts[rate_key]
 end
 
 local function free_due_rates()
   local room = tonumber(most_due)
-  for _, rate_key in ipairs(redis.call('ZRANGEBYSCORE', rates_due, '-inf', clock, 'LIMIT', 0, most_due)) do
+  for _, rate_key in ipairs(redis.call('ZRANGEBYSCORE', rates_due, '-inf', at, 'LIMIT', 0, most_due)) do
     local count = room > 0 and rate_count(rate_key)
     if count then room = room - free_limited(blocked, ready, rate_key, count, room) end
   end
@@ -97,7 +99,7 @@ end
 
 local function may_start(rate_key)
   local count = rate_count(rate_key)
-  return not count or start(count, tonumber(clock))
+  return not count or start(count, at)
 end
 
 -- A job whose lock is taken is set aside; whoever frees the lock brings it back. So is one whose rate is used up, until the
@@ -126,7 +128,7 @@ if redis.call('EXISTS', paused) == 1 then return {next_due} end
 local floor = redis.call('HGET', floors, node)
 if floor and serial <= tonumber(floor) then return {next_due} end
 local first_rate = redis.call('ZRANGE', rates_due, 0, 0, 'WITHSCORES')[2]
-if limit > 0 and first_rate and tonumber(first_rate) <= tonumber(clock) then free_due_rates() end
+if limit > 0 and first_rate and tonumber(first_rate) <= at then free_due_rates() end
 
 -- Most jobs have no mark, and often no job of a queue has one.
 local has_marks = redis.call('EXISTS', marks) == 1
@@ -142,7 +144,6 @@ while #taken < limit and scanned < most_scanned do
 end
 
 if next(counts) then
-  local at = tonumber(clock)
   for rate_key, count in pairs(counts) do
     if count then put_count(rates, rates_due, rates_spent, blocked, rate_key, count, at) end
   end

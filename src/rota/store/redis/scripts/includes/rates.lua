@@ -1,21 +1,28 @@
 -- Rates: of the jobs with the same rate key so many start within a period, the others are limited until it allows them. A rate
 -- key begins with its rate: `10/60000/name` allows 10 within a minute. Starts are groups, oldest first: an instant and how
 -- many; those of more than 64 share groups of a 64th of the period. `rota/model/rate.py` has the same rule in words.
-local EXACT = 64
+local EXACT, LATE = 64, 60000
 
 -- Limited jobs are among the blocked ones, under a name that no lock has.
 local function limited_prefix(rate_key)
   return 'rate ' .. blocked_prefix(rate_key)
 end
 
--- What counts of a rate key at an instant; nothing if the key is none that can be read, which limits nobody.
-local function count_of(rates, rate_key, at)
+-- The instant of a start: by this server's clock, because a caller may have read its own some time ago. A caller that is far
+-- behind goes by a time of its own.
+local function judged_at(now, server)
+  return server < now + LATE and server or now
+end
+
+-- What counts of a rate key at an instant; nothing if the key is none that can be read, which limits nobody. What lies ahead
+-- counts too, unless it is so far ahead of this server's clock that it was written by one that was wrong.
+local function count_of(rates, rate_key, at, server)
   local limit, period = string.match(rate_key, '^(%d+)/(%d+)/')
   if not limit then return nil end
   local count = {limit = tonumber(limit), period = tonumber(period), used = 0, groups = {}, is_cut = false}
   for last, number in string.gmatch(redis.call('HGET', rates, rate_key) or '', '(%d+) (%d+)') do
     last, number = tonumber(last), tonumber(number)
-    if last > at - count.period and last < at + count.period then
+    if last > at - count.period and last < server + count.period then
       count.groups[#count.groups + 1] = {last, number}
       count.used = count.used + number
     end

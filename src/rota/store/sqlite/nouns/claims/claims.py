@@ -31,7 +31,7 @@ class SqliteClaims(Claiming, SqliteAwaited):
             if not has_ready_jobs(db, queue, wanted.now):
                 return nothing_but(next_due(db, queue), wanted.now)
         with self._database.write() as db:
-            return claim(db, queue, wanted)
+            return claim(db, queue, wanted, self._clock.now)
 
     def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
         rows = [{"id": one.spec.id, "queue": queue, "token": one.token, "now": now} for one in claims]
@@ -47,7 +47,7 @@ class SqliteClaims(Claiming, SqliteAwaited):
     def _finish_and_claim(self, queue: str, settlements: Sequence[Settlement], wanted: Wanted) -> Claims:
         with self._database.write() as db:
             all_done = self._finish(db, queue, settlements, wanted.now)
-            answer = claim(db, queue, wanted)
+            answer = claim(db, queue, wanted, self._clock.now)
         self._announce_returns(settlements)
         return answer if all_done else Claims(answer.claims, answer.next_due, self._refused(settlements))
 

@@ -3,10 +3,12 @@ All of it is part of the transaction that gives jobs out.
 """
 
 import sqlite3
+from collections.abc import Callable
+from functools import cached_property
 
 import msgspec
 
-from rota.model.rate import Rate, Starts, counted, left_of, next_start_at, rate_of_key, with_start
+from rota.model.rate import Rate, Starts, counted, judged_at, left_of, next_start_at, rate_of_key, with_start
 from rota.store.contract.claims import MAX_PROMOTED
 from rota.store.records.unreadable import UNREADABLE_ERRORS
 from rota.store.sqlite.database.queries import SQL
@@ -33,11 +35,21 @@ class _Count:
 class RateRound:
     """The rates that one claim comes across: each is read once, and written at the end."""
 
-    def __init__(self, db: sqlite3.Connection, queue: str, now: int) -> None:
+    def __init__(self, db: sqlite3.Connection, queue: str, now: int, clock: Callable[[], int]) -> None:
         self._db = db
         self._queue = queue
-        self._now = now
+        self._callers_now = now
+        self._read_clock = clock
         self._counts: dict[str, _Count | None] = {}
+
+    @cached_property
+    def _clock(self) -> int:
+        """The store's clock, which is asked only if there are rates."""
+        return self._read_clock()
+
+    @cached_property
+    def _now(self) -> int:
+        return judged_at(self._callers_now, self._clock)
 
     @property
     def is_touched(self) -> bool:
@@ -86,7 +98,8 @@ class RateRound:
         if rate_key not in self._counts:
             try:
                 rate = rate_of_key(rate_key)
-                self._counts[rate_key] = _Count(rate, counted(self._read_starts(rate_key), rate, self._now))
+                starts = counted(self._read_starts(rate_key), rate, self._now, self._clock)
+                self._counts[rate_key] = _Count(rate, starts)
             except UNREADABLE_ERRORS:
                 self._counts[rate_key] = None
         return self._counts[rate_key]
