@@ -300,6 +300,30 @@ def test_keys_that_count_nothing_any_more_are_forgotten(store: Store) -> None:
     assert rates_in(store, queue) == 4
 
 
+def test_one_claim_forgets_as_many_keys_as_it_adds(store: Store) -> None:
+    queue, later = new_queue(), NOW + 2 * MINUTE
+    for now in (NOW, later):
+        some = [rate_key(Rate(1, MINUTE), f"{now} {number}", {}) for number in range(50)]
+        enqueue(store, *(limited(queue, key) for key in some), now=now)
+        assert len(given(store, queue, now=now)) == 50
+
+    assert rates_in(store, queue) == 50
+
+
+def test_keys_are_forgotten_although_nothing_is_claimed_any_more(store: Store) -> None:
+    queue = new_queue()
+    some = [rate_key(Rate(1, MINUTE), str(number), {}) for number in range(5)]
+    enqueue(store, *(limited(queue, key) for key in some), limited(queue, some[0]))
+    assert len(given(store, queue)) == 5
+
+    assert store.forget_rates(queue, now=NOW + MINUTE - 1, limit=9) == 0
+    assert (
+        store.forget_rates(queue, now=NOW + MINUTE, limit=3) + store.forget_rates(queue, now=NOW + MINUTE, limit=9) == 4
+    )
+    assert rates_in(store, queue) == 1, "one that a job waits for is kept"
+    assert len(given(store, queue, now=NOW + MINUTE)) == 1
+
+
 def rates_in(store: Store, queue: str) -> int:
     """How many rates the store remembers of a queue."""
     if isinstance(store, RedisStore):

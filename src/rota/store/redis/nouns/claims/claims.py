@@ -27,6 +27,10 @@ class RedisClaims(Claiming, RedisHolds):
         keys, args = self._claim_call(queue, wanted)
         return self._claims(queue, self._link.run("claim_jobs", keys, args, repeats=False), wanted)
 
+    def forget_rates(self, queue: str, *, now: int, limit: int) -> int:
+        k = self._keys_of(queue)
+        return int(self._link.run("forget_rates", [k.rates, k.rates_due, k.rates_spent], [now, limit]))
+
     def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
         for part in parts_of(claims):
             args: list[Value] = [now, *(text for one in part for text in (one.spec.id, one.token))]

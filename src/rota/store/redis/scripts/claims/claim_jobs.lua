@@ -144,10 +144,12 @@ while #taken < limit and scanned < most_scanned do
 end
 
 if next(counts) then
+  local most_forgotten = 10 -- more than this claim adds
   for rate_key, count in pairs(counts) do
     if count then put_count(rates, rates_due, rates_spent, blocked, rate_key, count, at) end
+    most_forgotten = most_forgotten + 1
   end
-  forget_rates(rates, rates_due, rates_spent, at, 10)
+  forget_rates(rates, rates_due, rates_spent, at, most_forgotten)
   local before = first_rate
   first_rate = redis.call('ZRANGE', rates_due, 0, 0, 'WITHSCORES')[2]
   -- A waiting node may have planned to sleep past it.

@@ -65,12 +65,15 @@ local function put_count(rates, rates_due, rates_spent, blocked, rate_key, count
   end
 end
 
--- Forget some rates of which nothing counts any more and for which nobody waits.
+-- Forget some rates of which nothing counts any more and for which nobody waits; returns how many.
 local function forget_rates(rates, rates_due, rates_spent, at, most)
+  local forgotten = 0
   for _, rate_key in ipairs(redis.call('ZRANGEBYSCORE', rates_spent, '-inf', at, 'LIMIT', 0, most)) do
     if not redis.call('ZSCORE', rates_due, rate_key) then
       redis.call('HDEL', rates, rate_key)
       redis.call('ZREM', rates_spent, rate_key)
+      forgotten = forgotten + 1
     end
   end
+  return forgotten
 end

@@ -111,3 +111,10 @@ class SqliteClaims(Claiming, SqliteAwaited):
     def mark_orphans(self, queue: str) -> int:
         with self._database.write() as db:
             return db.execute(SQL["mark_orphans"], {"queue": queue}).rowcount
+
+    def forget_rates(self, queue: str, *, now: int, limit: int) -> int:
+        with self._database.read() as db:
+            if not db.execute(SQL["has_spent_rates"], {"queue": queue, "now": now}).fetchone()[0]:
+                return 0
+        with self._database.write() as db:
+            return db.execute(SQL["forget_rates"], {"queue": queue, "now": now, "limit": limit}).rowcount
