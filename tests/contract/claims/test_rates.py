@@ -4,9 +4,11 @@ import pytest
 
 from rota.model.job import JobSpec, JobState
 from rota.model.rate import Rate, rate_key
+from rota.model.runs.settlement import cancelled_before_run
 from rota.store import Store
 from rota.store.contract.claims import MAX_SCANNED
 from rota.store.contract.jobs import JobQuery, Wait
+from rota.store.records.codec import encode
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.store import RedisStore
 from rota.store.sqlite.store import SqliteStore
@@ -214,6 +216,33 @@ def test_a_limited_job_can_be_cancelled(store: Store) -> None:
 
     assert states_of(store, [third, fourth]) == [JobState.CANCELLED, JobState.QUEUED]
     assert given(store, queue, now=NOW + MINUTE) == [fourth]
+
+
+@pytest.mark.stores("redis", "redis-cluster")
+def test_a_limited_job_that_another_version_cancelled_is_not_run(store: Store) -> None:
+    """A version without rates ends it as any other, and does not know that it waits for one."""
+    queue = new_queue()
+    ids = enqueue(store, *(limited(queue) for _ in range(6)))
+    claim(store, queue)
+    cancel_without_rates(store, queue, ids[2])
+    delete_without_rates(store, queue, ids[3])
+
+    assert given(store, queue, now=NOW + MINUTE) == []
+    assert given(store, queue, now=NOW + MINUTE) == ids[4:]
+    assert state_of(store, ids[2]) is JobState.CANCELLED
+
+
+def cancel_without_rates(store: Store, queue: str, job: str) -> None:
+    assert isinstance(store, RedisStore)
+    keys, client = QueueKeys(queue), store._link.client
+    client.hset(keys.ended, job, encode(cancelled_before_run(NOW)))
+    client.zadd(keys.cancelled, {job: NOW})
+    client.hdel(keys.marks, job)
+
+
+def delete_without_rates(store: Store, queue: str, job: str) -> None:
+    cancel_without_rates(store, queue, job)
+    assert store.delete_jobs([job]) == [True]
 
 
 def test_jobs_that_came_back_and_were_cancelled_leave_nobody_waiting_for_ever(store: Store) -> None:

@@ -42,7 +42,7 @@ class RedisClaims(Claiming, RedisHolds):
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.pulses, k.paused, k.wake]
         most = min(limit, MOST_PER_CALL)
         node, serial = node_of_token(token), serial_of_token(token)
-        keys += [k.floors, k.fence, k.rates, k.rates_due, k.rates_spent]
+        keys += [k.floors, k.fence, k.rates, k.rates_due, k.rates_spent, k.ended]
         return keys, [now, token, node, serial, most, MAX_PROMOTED, MAX_SCANNED, begin]
 
     def _claims(self, queue: str, raw: list[bytes], wanted: Wanted) -> Claims:

@@ -15,6 +15,7 @@
 -- KEYS[13] rates    hash: rate key -> starts that count
 -- KEYS[14] rates_due    sorted set: rate keys with limited jobs, by when these are looked at again
 -- KEYS[15] rates_spent  sorted set: rate keys by when nothing of them counts any more
+-- KEYS[16] ended    hash: job id -> ending
 -- ARGV[1] now       epoch milliseconds
 -- ARGV[2] token     attempt token of this claim, which is also the node's new pulse
 -- ARGV[3] node
@@ -34,7 +35,7 @@
 local jobs, ready, delayed, blocked, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local locks, marks, pulses, paused, wake = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local floors, fence = KEYS[11], KEYS[12]
-local rates, rates_due, rates_spent = KEYS[13], KEYS[14], KEYS[15]
+local rates, rates_due, rates_spent, ended = KEYS[13], KEYS[14], KEYS[15], KEYS[16]
 local now, token, node, serial = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local limit, most_due, most_scanned, begin = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 
@@ -89,11 +90,16 @@ local function rate_count(rate_key)
   return counts[rate_key]
 end
 
+-- Ended, gone, or brought back after its end and in a node's hands.
+local function is_over(id)
+  return redis.call('HEXISTS', jobs, id) == 0 or redis.call('HEXISTS', ended, id) == 1 or redis.call('HEXISTS', running, id) == 1
+end
+
 local function free_due_rates()
   local room = tonumber(most_due)
   for _, rate_key in ipairs(redis.call('ZRANGEBYSCORE', rates_due, '-inf', at, 'LIMIT', 0, most_due)) do
     local count = room > 0 and rate_count(rate_key)
-    if count then room = room - free_limited(blocked, ready, rate_key, count, room) end
+    if count then room = room - free_limited(blocked, ready, rate_key, count, room, is_over) end
   end
 end
 

@@ -19,7 +19,7 @@ end
 local function count_of(rates, rate_key, at, server)
   local limit, period = string.match(rate_key, '^(%d+)/(%d+)/')
   if not limit then return nil end
-  local count = {limit = tonumber(limit), period = tonumber(period), used = 0, groups = {}, is_cut = false}
+  local count = {limit = tonumber(limit), period = tonumber(period), used = 0, groups = {}, again = false}
   for last, number in string.gmatch(redis.call('HGET', rates, rate_key) or '', '(%d+) (%d+)') do
     last, number = tonumber(last), tonumber(number)
     if last > at - count.period and last < server + count.period then
@@ -44,12 +44,15 @@ local function start(count, at)
   return true
 end
 
--- Make the first limited jobs of a rate ready, as many as it allows, at most so many; returns how many.
-local function free_limited(blocked, ready, rate_key, count, most)
+-- Make the first limited jobs of a rate ready, as many as it allows, at most so many; returns how many. One that is over is
+-- there if a version cancelled it that knows no rates. There is more to be looked at if some were left or over.
+local function free_limited(blocked, ready, rate_key, count, most, is_over)
   local wanted = math.min(count.limit - count.used, most)
-  count.is_cut = wanted < count.limit - count.used
+  count.again = wanted < count.limit - count.used
   if wanted < 1 then return 0 end
-  return free_first(blocked, ready, limited_prefix(rate_key), wanted)
+  local freed, over = free_first(blocked, ready, limited_prefix(rate_key), wanted, is_over)
+  count.again = count.again or over > 0
+  return freed
 end
 
 -- Keep what counts of a rate, and when its limited jobs are looked at again. Nothing counts from the time in `spent` on.
@@ -59,7 +62,7 @@ local function put_count(rates, rates_due, rates_spent, blocked, rate_key, count
   redis.call('HSET', rates, rate_key, table.concat(texts, ' '))
   redis.call('ZADD', rates_spent, (#groups > 0 and groups[#groups][1] or at) + count.period, rate_key)
   if first_waiting(blocked, limited_prefix(rate_key), 1)[1] then
-    redis.call('ZADD', rates_due, count.is_cut and at or (#groups > 0 and groups[1][1] or at) + count.period, rate_key)
+    redis.call('ZADD', rates_due, count.again and at or (#groups > 0 and groups[1][1] or at) + count.period, rate_key)
   else
     redis.call('ZREM', rates_due, rate_key)
   end
