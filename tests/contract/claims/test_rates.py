@@ -300,6 +300,46 @@ def test_a_limited_job_leaves_its_lock_to_the_next(store: Store) -> None:
     assert given(store, queue) == [free]
 
 
+def test_jobs_that_find_their_lock_taken_leave_the_room_of_their_rate_to_the_next(store: Store) -> None:
+    queue, key = new_queue(), rate_key(Rate(1, MINUTE), "k", {})
+    enqueue(store, limited(queue, key))
+    claim(store, queue)
+    *_, free = enqueue(store, *(limited(queue, key, lock_key="l") for _ in range(3)), limited(queue, key))
+    assert given(store, queue) == []
+    (holder,) = enqueue(store, spec(queue, lock_key="l"))
+    assert given(store, queue) == [holder]
+
+    later, answers = NOW + MINUTE, []
+    for _ in range(5):
+        answers.append(store.claim_jobs(queue, token=token_of(new_node()), limit=9, now=later))
+
+    assert [[one.spec.id for one in answer.claims] for answer in answers] == [[], [], [], [free], []]
+    assert [answer.next_due for answer in answers] == [later, later, later, None, None]
+
+
+def test_a_job_that_came_back_and_was_cancelled_leaves_the_room_of_its_rate_to_the_next(store: Store) -> None:
+    queue, later = new_queue(), NOW + MINUTE
+    ids = enqueue(store, *(limited(queue) for _ in range(6)))
+    claim(store, queue)
+    (urgent,) = enqueue(store, spec(queue, priority=9))
+    assert given(store, queue, limit=1, now=later) == [urgent]
+
+    store.cancel_jobs(ids[2:4], now=later)
+
+    assert given(store, queue, now=later) == ids[4:]
+
+
+def test_a_limited_job_that_is_cancelled_makes_no_room(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *(limited(queue) for _ in range(4)))
+    claim(store, queue)
+
+    store.cancel_jobs(ids[2:3], now=NOW)
+
+    assert next_due(store, queue) == NOW + MINUTE
+    assert store.read_wait(queue, ids[3]) == Wait(0, None, NOW + MINUTE)
+
+
 def test_a_paused_queue_names_no_time_that_has_passed(store: Store) -> None:
     queue = new_queue()
     enqueue(store, *(limited(queue) for _ in range(3)))

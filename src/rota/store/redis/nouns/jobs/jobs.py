@@ -98,7 +98,7 @@ class RedisJobs(RedisJobReading, RedisAwaited):
     def _cancel_in(self, queue: str, job_ids: Sequence[str], now: int) -> Iterable[tuple[str, CancelAnswer]]:
         k = self._keys_of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
-        keys += [k.cancelling, k.wake, *stats_keys(k, now), k.outbox, k.awaited_since]
+        keys += [k.cancelling, k.wake, *stats_keys(k, now), k.outbox, k.awaited_since, k.rates_due]
         ending, was_repeated = cancelled_before_run(now), False
 
         def cancel() -> Any:

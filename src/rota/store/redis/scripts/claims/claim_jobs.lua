@@ -103,6 +103,12 @@ local function free_due_rates()
   end
 end
 
+-- A job that its rate may have allowed does not start now: another may. Each time a job leaves the ready ones, so this ends.
+local function give_room_back(rate_key)
+  local count = rate_key and rate_count(rate_key)
+  if count then count.again = true end
+end
+
 local function may_start(rate_key)
   local count = rate_count(rate_key)
   return not count or start(count, at)
@@ -116,6 +122,7 @@ local function take_or_block(id, rank, mark)
   local lock = known.lock
   if lock and redis.call('HSETNX', locks, lock, id) == 0 then
     redis.call('ZADD', blocked, 0, blocked_member(lock, rank, id))
+    give_room_back(known.rate)
   elseif known.rate and not may_start(known.rate) then
     redis.call('ZADD', blocked, 0, waiting_member(limited_prefix(known.rate), rank, id))
     if lock then

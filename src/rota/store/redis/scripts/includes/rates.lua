@@ -62,10 +62,19 @@ local function put_count(rates, rates_due, rates_spent, blocked, rate_key, count
   redis.call('HSET', rates, rate_key, table.concat(texts, ' '))
   redis.call('ZADD', rates_spent, (#groups > 0 and groups[#groups][1] or at) + count.period, rate_key)
   if first_waiting(blocked, limited_prefix(rate_key), 1)[1] then
-    redis.call('ZADD', rates_due, count.again and at or (#groups > 0 and groups[1][1] or at) + count.period, rate_key)
+    local is_due = count.again and count.used < count.limit
+    redis.call('ZADD', rates_due, is_due and at or (#groups > 0 and groups[1][1] or at) + count.period, rate_key)
   else
     redis.call('ZREM', rates_due, rate_key)
   end
+end
+
+-- Look at the limited jobs of a rate at once, if there are any: one that it allowed does not start.
+local function look_again(rates_due, rate_key, at)
+  local due = redis.call('ZSCORE', rates_due, rate_key)
+  if not due or tonumber(due) <= tonumber(at) then return false end
+  redis.call('ZADD', rates_due, at, rate_key)
+  return true
 end
 
 -- Forget some rates of which nothing counts any more and for which nobody waits; returns how many.

@@ -47,6 +47,7 @@ def claim(db: sqlite3.Connection, queue: str, wanted: Wanted, clock: Callable[[]
         if not blocked and not limited:
             break
         block_jobs(db, blocked)
+        rates.give_room_back(blocked)
         _limit_jobs(db, queue, limited, locks)
     if rates.is_touched:
         rates.write()
