@@ -125,7 +125,7 @@ class RedisJobs(RedisJobReading, RedisAwaited):
     ) -> Iterable[tuple[str, CancelAnswer]]:
         k = self._keys_of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
-        keys += [k.cancelling, k.wake, *stats_keys(k, now), k.outbox, k.awaited_since]
+        keys += [k.cancelling, k.wake, *stats_keys(k, now), k.outbox, k.awaited_since, k.rates_due]
         was_repeated = False
 
         def cancel() -> Any:

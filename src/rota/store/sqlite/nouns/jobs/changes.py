@@ -9,6 +9,7 @@ from rota.store.contract.jobs import CancelAnswer
 from rota.store.records.codec import encode
 from rota.store.sqlite.database.queries import SQL
 from rota.store.sqlite.nouns.claims.locks import free_lock
+from rota.store.sqlite.nouns.claims.rates import look_again
 from rota.store.sqlite.nouns.events.outbox import tell_end
 from rota.store.sqlite.nouns.history import count_forgotten
 from rota.store.sqlite.nouns.jobs.lookup import find_row
@@ -34,6 +35,8 @@ def cancel_job(
     if row["lock_key"] is not None:
         # It may have been the one that was made ready when the lock became free.
         free_lock(db, row["queue"], row["lock_key"])
+    if row["rate_key"] is not None and not row["limited"]:
+        look_again(db, row["queue"], row["rate_key"], now)
     return CancelAnswer.CANCELLED
 
 
