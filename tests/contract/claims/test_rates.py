@@ -216,6 +216,7 @@ def test_a_limited_job_can_be_cancelled(store: Store) -> None:
     store.cancel_jobs([third], now=NOW)
 
     assert states_of(store, [third, fourth]) == [JobState.CANCELLED, JobState.QUEUED]
+    assert counts(store, queue) == {JobState.QUEUED: 1, JobState.RUNNING: 2, JobState.CANCELLED: 1}
     assert given(store, queue, now=NOW + MINUTE) == [fourth]
 
 
