@@ -46,6 +46,19 @@ def test_a_job_is_made_of_a_committed_row(app: Rota, connect: Connect) -> None:
     assert relay_outbox(connect(), app) == 0
 
 
+def test_a_queue_that_nobody_has_defined_is_made_by_the_relay(app: Rota, connect: Connect) -> None:
+    add, db = app.task(functions.add), connect()
+    app.declare()
+    handle = add.options(outbox=db, queue="mail").enqueue(2, b=3)
+    db.commit()
+    assert "mail" not in [one.name for one in app.engine.definitions.node_types()]
+
+    assert relay_outbox(connect(), app) == 1
+
+    app.run_worker(burst=True, queue="mail")
+    assert handle.result == 5
+
+
 def test_nothing_comes_of_a_transaction_that_is_rolled_back(app: Rota, connect: Connect) -> None:
     add, db = app.task(functions.add), connect()
     handles = add.options(outbox=db).map([(1,), (2,)])
