@@ -1,6 +1,7 @@
 """Pages that stay up to date: what is sent, to whom, how often it is made, and when it ends."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
@@ -14,18 +15,18 @@ from rota.clock import ManualClock
 from rota.engine.access.keys.access import ADMIN, SCOPES_OF, Caller, Role
 from rota.engine.access.keys.named_keys import revoke_key
 from rota.errors import NotFound
-from rota.model.runs.log import LogEntry
 from rota.server.api import Api, ServerOptions
 from rota.server.pages.asking import Asking
 from rota.server.pages.live import screens as live
+from rota.server.pages.live import stream
 from rota.server.pages.live.screens import Screens
 from rota.server.pages.live.stream import Stream
 from rota.server.pages.page import Context, Page, Visit
+from rota.server.pages.showing.rendering import render_log
 from rota.server.pages.sitemap import PAGES
 from rota.store import Store
-from rota.store.contract.logs import LogBatch
 from tests.engine.working import until
-from tests.server.pages.visiting import HTML, furnish, key_of, signed_in
+from tests.server.pages.visiting import HTML, furnish, key_of, log_more, signed_in
 from tests.server.serving import BASE, KEY, make_api, served
 
 VIEWER = Caller("eve", SCOPES_OF[Role.VIEWER], "0123")
@@ -155,14 +156,19 @@ def test_streams_end_when_the_server_stops(api: Api) -> None:
 
 
 def stream_of(api: Api, page: Page, visit: Visit, headers: dict[str, str], after: int = 0) -> AsyncIterator[bytes]:
-    stream = Stream(api, Screens(api), page, visit)
-    return stream.events(page.path, after, caller=ADMIN, headers=Headers(headers))
+    made = Stream(api, Screens(api), page, visit)
+    return made.events(page.path, after, caller=ADMIN, headers=Headers(headers))
 
 
-def test_a_jobs_log_goes_along_with_its_page(admin: TestClient, api: Api) -> None:
+def test_a_jobs_log_goes_along_with_its_page(admin: TestClient, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     uuid = furnish(admin, api, text="said <before>").paths["/jobs/{uuid}"].rpartition("/")[2]
-    queue = api.engine.definitions.node_type("default").uuid
-    (held,) = api.engine.store.claims_of_node(queue, queue, limit=9)
+    rendered_by: list[threading.Thread] = []
+
+    def noted(lines: list[Any]) -> str:
+        rendered_by.append(threading.current_thread())
+        return render_log(lines)
+
+    monkeypatch.setattr(stream, "render_log", noted)
 
     async def live() -> None:
         shown = b""
@@ -174,8 +180,7 @@ def test_a_jobs_log_goes_along_with_its_page(admin: TestClient, api: Api) -> Non
                 shown += await asyncio.wait_for(anext(events), 60)
 
         await said(b"event: parts")
-        lines = [LogEntry(time=1, message="said <after>", attempt=1)]
-        await asyncio.to_thread(api.engine.store.append_logs, [LogBatch(queue, uuid, held.token, lines)])
+        await asyncio.to_thread(log_more, api, uuid, ["said <after>"])
         await said(b"said &lt;after&gt;")
         assert b'"next":3' in shown
         assert b"<after>" not in shown
@@ -183,6 +188,7 @@ def test_a_jobs_log_goes_along_with_its_page(admin: TestClient, api: Api) -> Non
         assert api.log_feeds.followers == 0
 
     asyncio.run(live())
+    assert threading.main_thread() not in rendered_by, "colours of a log stop nobody else"
 
 
 def test_a_stream_ends_with_the_key_that_opened_it(kept: Store) -> None:
@@ -193,9 +199,8 @@ def test_a_stream_ends_with_the_key_that_opened_it(kept: Store) -> None:
     assert caller is not None
 
     async def live() -> None:
-        stream = Stream(api, Screens(api), JOBS, NOWHERE)
         headers = Headers({"Authorization": f"Bearer {key}"})
-        events = stream.events("/jobs", 0, caller=caller, headers=headers)
+        events = Stream(api, Screens(api), JOBS, NOWHERE).events("/jobs", 0, caller=caller, headers=headers)
         await anext(events)
         await anext(events)
         revoke_key(kept, "eve")

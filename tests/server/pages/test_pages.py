@@ -13,7 +13,7 @@ from rota.server.pages.sitemap import NAVIGATION, PAGES
 from rota.store import Store
 from tests.server.auth.test_authorisation import PAGES as RIGHTS
 from tests.server.auth.test_authorisation import SCOPES
-from tests.server.pages.visiting import HTML, furnish, key_of, signed_in
+from tests.server.pages.visiting import HTML, furnish, key_of, log_more, signed_in
 from tests.server.serving import BASE
 
 POLICY = (
@@ -134,6 +134,19 @@ def test_a_page_that_is_not_there_says_so_in_the_layout(admin: TestClient) -> No
         assert answer.status_code == status, path
         assert "<nav" in answer.text
         assert answer.headers["content-security-policy"] == POLICY
+
+
+@pytest.mark.parametrize(("letters", "shown"), [(16_000, 16), (10, 500)])
+def test_a_page_shows_the_end_of_a_log_within_bounds(admin: TestClient, api: Api, letters: int, shown: int) -> None:
+    path = furnish(admin, api).paths["/jobs/{uuid}"]
+    log_more(api, path.rpartition("/")[2], [f"{number} ".ljust(letters, "x") for number in range(598)])
+
+    page = admin.get(path, headers=HTML).text
+
+    assert page.count('class="said"') == shown
+    assert '<span class="said">597 x' in page
+    assert f"The last {shown} of 600 lines" in page
+    assert 'data-next="600"' in page, "the stream goes on behind the end"
 
 
 def test_a_page_is_only_looked_at(admin: TestClient) -> None:

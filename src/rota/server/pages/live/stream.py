@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from rota.engine.access.keys.access import Caller
 from rota.server.api import Api
 from rota.server.endpoint import is_still_good
+from rota.server.live_logs.latest import Line
 from rota.server.pages.live.screens import Screens
 from rota.server.pages.page import Page, Visit
 from rota.server.pages.showing.rendering import render_log
@@ -74,10 +75,14 @@ class Stream:
                 async for lines in following:
                     if lines:
                         after = lines[-1].next
-                        shapes = [msgspec.to_builtins(log_shape(line.entry)) for line in lines]
-                        shown = {"html": render_log(shapes), "next": after}
-                        yield b"event: log\ndata: %s\n\n" % msgspec.json.encode(shown)
+                        yield await self._api.in_thread(_log_event, lines)
             await asyncio.sleep(KEY_CHECK_S)
+
+
+def _log_event(lines: list[Line]) -> bytes:
+    shapes = [msgspec.to_builtins(log_shape(line.entry)) for line in lines]
+    shown = {"html": render_log(shapes), "next": lines[-1].next}
+    return b"event: log\ndata: %s\n\n" % msgspec.json.encode(shown)
 
 
 async def _pour(events: _Events, into: "asyncio.Queue[bytes | None]") -> None:
