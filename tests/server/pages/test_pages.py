@@ -1,8 +1,11 @@
 """Every page, for everybody who may see it: what it shows, to whom, and that nothing on it is more than text."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
+from urllib.parse import urlencode
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
@@ -84,6 +87,22 @@ def test_hostile_words_are_only_text_on_every_page(admin: TestClient, api: Api, 
         assert not re.search("[\u202a-\u202e\u2066-\u2069\u200e\u200f]", page.text), declared
         called = [value for _, name, value in found.attributes if name in ("data-call", "hx-get", "data-then")]
         assert not [one for one in called if hostile in one], declared
+
+
+def test_what_a_form_has_is_what_it_was_given(admin: TestClient, api: Api) -> None:
+    text = '\U0001f468\u200d\U0001f469 \u0646\u0645\u06cc\u200c\u062e \\u200d "&lt;'
+    shown = furnish(admin, api, text=text).paths
+
+    for path in (shown["/enqueue"], shown["/schedules/{schedule}/edit"]):
+        (written,) = re.findall("<textarea[^>]*>([^<]*)</textarea>", admin.get(path, headers=HTML).text)
+        assert msgspec.json.decode(unescape(written)) == {text: text}, path
+        assert "\\u200d" in written, "one who edits it sees it"
+    for path in (shown["/enqueue"], f"/jobs?{urlencode({'q': text})}", f"/audit?{urlencode({'name': text})}"):
+        page = admin.get(path, headers=HTML).text
+        assert ("input", "value", text) in Tags(page).attributes, path
+        assert not re.search("[\u200b-\u200f]", page), path
+    listed = Tags(admin.get("/jobs?q=%E2%80%8D", headers=HTML).text).attributes
+    assert {value for _, name, value in listed if name == "data-filter"} == {'{"search":"\\u200d"}'}
 
 
 def test_a_viewer_sees_all_pages_and_nothing_to_press(admin: TestClient, api: Api, kept: Store) -> None:
