@@ -14,12 +14,13 @@ from starlette.testclient import TestClient
 from rota.clock import ManualClock
 from rota.engine.access.keys.access import ADMIN, SCOPES_OF, Caller, Role
 from rota.engine.access.keys.named_keys import revoke_key
-from rota.errors import NotFound
+from rota.errors import StoreUnavailable
+from rota.server.answers import FAULT
 from rota.server.api import Api, ServerOptions
 from rota.server.pages.asking import Asking
 from rota.server.pages.live import screens as live
 from rota.server.pages.live import stream
-from rota.server.pages.live.screens import Screens
+from rota.server.pages.live.screens import Screens, pause_s
 from rota.server.pages.live.stream import Stream
 from rota.server.pages.page import Context, Page, Visit
 from rota.server.pages.showing.rendering import render_log
@@ -76,6 +77,14 @@ async def next_of(events: Events) -> dict[str, str]:
     return parts_of(await asyncio.wait_for(anext(events), 60))
 
 
+async def trouble_of(events: Events) -> str:
+    event = await asyncio.wait_for(anext(events), 60)
+    assert event is not None
+    kind, data = event.decode().rstrip("\n").split("\ndata: ")
+    assert kind == "event: trouble"
+    return str(msgspec.json.decode(data)["sentence"])
+
+
 def test_all_parts_come_first_and_then_what_changed(api: Api) -> None:
     async def live() -> None:
         topics = Topics()
@@ -127,20 +136,30 @@ def test_a_follower_that_was_slow_gets_what_is_now(api: Api) -> None:
     api.close()
 
 
-def test_a_page_outlives_what_goes_wrong(api: Api) -> None:
+def test_a_page_outlives_what_goes_wrong_and_says_so_meanwhile(api: Api) -> None:
     async def live() -> None:
-        topics = Topics()
-        async with aclosing(topics.follow(Screens(api))) as events:
+        topics, screens = Topics(), Screens(api)
+        async with aclosing(topics.follow(screens)) as events:
             await next_of(events)
-            for fault in (NotFound("topic", "x"), ValueError("ours")):
-                topics.fault, asked = fault, topics.asked
-                await until(lambda asked=asked: topics.asked > asked + 1, "it to go wrong")  # type: ignore[misc]
+            for fault, sentence in ((StoreUnavailable("it is away"), "it is away"), (ValueError("ours"), FAULT)):
+                topics.fault = fault
+                assert await trouble_of(events) == sentence
+                async with aclosing(topics.follow(screens)) as late:
+                    await next_of(late)
+                    assert await trouble_of(late) == sentence, "whoever comes meanwhile is told too"
             topics.fault = None
+            assert await trouble_of(events) == ""
             topics.names.append("after")
             assert "after" in (await next_of(events))["part-list"]
 
     asyncio.run(live())
     api.close()
+
+
+def test_a_page_that_takes_long_is_made_less_often_but_not_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+
+    assert [pause_s(took_s) for took_s in (0.0, 0.01, 0.25, 60.0)] == [1.0, 1.0, 5.0, 15.0]
 
 
 def test_streams_end_when_the_server_stops(api: Api) -> None:
