@@ -213,6 +213,17 @@ def test_a_hidden_tab_has_no_stream_and_a_shown_one_catches_up(page: Page, dashb
     when_live(page)
 
 
+def test_a_page_that_cannot_be_made_any_more_says_so(page: Page, dashboard: Dashboard) -> None:
+    dashboard.define("report", "true")
+    job = dashboard.enqueue("report")
+    page.goto(f"{dashboard.address}/jobs/{job}")
+    expect(page.locator("h1 + .state")).to_have_text("succeeded")
+    when_live(page)
+    expect(page.locator("#trouble")).to_be_hidden()
+    dashboard.call("DELETE", f"/api/jobs/{job}")
+    expect(page.locator("#trouble")).to_contain_text(f"Not up to date: no job '{job}'")
+
+
 def test_the_first_key_of_a_person_is_shown_once_and_then_needed(page: Page, dashboard: Dashboard) -> None:
     page.goto(f"{dashboard.address}/keys")
     when_live(page)

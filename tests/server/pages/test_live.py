@@ -1,6 +1,7 @@
 """Pages that stay up to date: what is sent, to whom, how often it is made, and when it ends."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
@@ -13,19 +14,20 @@ from starlette.testclient import TestClient
 from rota.clock import ManualClock
 from rota.engine.access.keys.access import ADMIN, SCOPES_OF, Caller, Role
 from rota.engine.access.keys.named_keys import revoke_key
-from rota.errors import NotFound
-from rota.model.runs.log import LogEntry
+from rota.errors import StoreUnavailable
+from rota.server.answers import FAULT
 from rota.server.api import Api, ServerOptions
 from rota.server.pages.asking import Asking
 from rota.server.pages.live import screens as live
-from rota.server.pages.live.screens import Screens
+from rota.server.pages.live import stream
+from rota.server.pages.live.screens import Screens, pause_s
 from rota.server.pages.live.stream import Stream
 from rota.server.pages.page import Context, Page, Visit
+from rota.server.pages.showing.rendering import render_log
 from rota.server.pages.sitemap import PAGES
 from rota.store import Store
-from rota.store.contract.logs import LogBatch
 from tests.engine.working import until
-from tests.server.pages.visiting import HTML, furnish, key_of, signed_in
+from tests.server.pages.visiting import HTML, furnish, key_of, log_more, signed_in
 from tests.server.serving import BASE, KEY, make_api, served
 
 VIEWER = Caller("eve", SCOPES_OF[Role.VIEWER], "0123")
@@ -76,6 +78,14 @@ def parts_of(event: bytes | None) -> dict[str, str]:
 
 async def next_of(events: Events) -> dict[str, str]:
     return parts_of(await asyncio.wait_for(anext(events), 60))
+
+
+async def trouble_of(events: Events) -> str:
+    event = await asyncio.wait_for(anext(events), 60)
+    assert event is not None
+    kind, data = event.decode().rstrip("\n").split("\ndata: ")
+    assert kind == "event: trouble"
+    return str(msgspec.json.decode(data)["sentence"])
 
 
 def test_all_parts_come_first_and_then_what_changed(api: Api) -> None:
@@ -129,20 +139,30 @@ def test_a_follower_that_was_slow_gets_what_is_now(api: Api) -> None:
     api.close()
 
 
-def test_a_page_outlives_what_goes_wrong(api: Api) -> None:
+def test_a_page_outlives_what_goes_wrong_and_says_so_meanwhile(api: Api) -> None:
     async def live() -> None:
-        topics = Topics()
-        async with aclosing(topics.follow(Screens(api))) as events:
+        topics, screens = Topics(), Screens(api)
+        async with aclosing(topics.follow(screens)) as events:
             await next_of(events)
-            for fault in (NotFound("topic", "x"), ValueError("ours")):
-                topics.fault, asked = fault, topics.asked
-                await until(lambda asked=asked: topics.asked > asked + 1, "it to go wrong")  # type: ignore[misc]
+            for fault, sentence in ((StoreUnavailable("it is away"), "it is away"), (ValueError("ours"), FAULT)):
+                topics.fault = fault
+                assert await trouble_of(events) == sentence
+                async with aclosing(topics.follow(screens)) as late:
+                    await next_of(late)
+                    assert await trouble_of(late) == sentence, "whoever comes meanwhile is told too"
             topics.fault = None
+            assert await trouble_of(events) == ""
             topics.names.append("after")
             assert "after" in (await next_of(events))["part-list"]
 
     asyncio.run(live())
     api.close()
+
+
+def test_a_page_that_takes_long_is_made_less_often_but_not_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+
+    assert [pause_s(took_s) for took_s in (0.0, 0.01, 0.25, 60.0)] == [1.0, 1.0, 5.0, 15.0]
 
 
 def test_streams_end_when_the_server_stops(api: Api) -> None:
@@ -158,14 +178,19 @@ def test_streams_end_when_the_server_stops(api: Api) -> None:
 
 
 def stream_of(api: Api, page: Page, visit: Visit, headers: dict[str, str], after: int = 0) -> AsyncIterator[bytes]:
-    stream = Stream(api, Screens(api), page, visit)
-    return stream.events(page.path, after, caller=ADMIN, headers=Headers(headers))
+    made = Stream(api, Screens(api), page, visit)
+    return made.events(page.path, after, caller=ADMIN, headers=Headers(headers))
 
 
-def test_a_jobs_log_goes_along_with_its_page(admin: TestClient, api: Api) -> None:
+def test_a_jobs_log_goes_along_with_its_page(admin: TestClient, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     uuid = furnish(admin, api, text="said <before>").paths["/jobs/{uuid}"].rpartition("/")[2]
-    queue = api.engine.definitions.node_type("default").uuid
-    (held,) = api.engine.store.claims_of_node(queue, queue, limit=9)
+    rendered_by: list[threading.Thread] = []
+
+    def noted(lines: list[Any]) -> str:
+        rendered_by.append(threading.current_thread())
+        return render_log(lines)
+
+    monkeypatch.setattr(stream, "render_log", noted)
 
     async def live() -> None:
         shown = b""
@@ -177,8 +202,7 @@ def test_a_jobs_log_goes_along_with_its_page(admin: TestClient, api: Api) -> Non
                 shown += await asyncio.wait_for(anext(events), 60)
 
         await said(b"event: parts")
-        lines = [LogEntry(time=1, message="said <after>", attempt=1)]
-        await asyncio.to_thread(api.engine.store.append_logs, [LogBatch(queue, uuid, held.token, lines)])
+        await asyncio.to_thread(log_more, api, uuid, ["said <after>"])
         await said(b"said &lt;after&gt;")
         assert b'"next":3' in shown
         assert b"<after>" not in shown
@@ -186,6 +210,7 @@ def test_a_jobs_log_goes_along_with_its_page(admin: TestClient, api: Api) -> Non
         assert api.log_feeds.followers == 0
 
     asyncio.run(live())
+    assert threading.main_thread() not in rendered_by, "colours of a log stop nobody else"
 
 
 def test_a_stream_ends_with_the_key_that_opened_it(kept: Store) -> None:
@@ -196,9 +221,8 @@ def test_a_stream_ends_with_the_key_that_opened_it(kept: Store) -> None:
     assert caller is not None
 
     async def live() -> None:
-        stream = Stream(api, Screens(api), JOBS, NOWHERE)
         headers = Headers({"Authorization": f"Bearer {key}"})
-        events = stream.events("/jobs", 0, caller=caller, headers=headers)
+        events = Stream(api, Screens(api), JOBS, NOWHERE).events("/jobs", 0, caller=caller, headers=headers)
         await anext(events)
         await anext(events)
         revoke_key(kept, "eve")

@@ -1,9 +1,11 @@
 """Every page, for everybody who may see it: what it shows, to whom, and that nothing on it is more than text."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
@@ -17,7 +19,7 @@ from rota.server.pages.sitemap import NAVIGATION, PAGES
 from rota.store import Store
 from tests.server.auth.test_authorisation import PAGES as RIGHTS
 from tests.server.auth.test_authorisation import SCOPES
-from tests.server.pages.visiting import HTML, done, furnish, key_of, signed_in
+from tests.server.pages.visiting import HTML, done, furnish, key_of, log_more, signed_in
 from tests.server.serving import BASE, make_api, served
 
 POLICY = (
@@ -88,6 +90,22 @@ def test_hostile_words_are_only_text_on_every_page(admin: TestClient, api: Api, 
         assert not re.search("[\u202a-\u202e\u2066-\u2069\u200e\u200f]", page.text), declared
         called = [value for _, name, value in found.attributes if name in ("data-call", "hx-get", "data-then")]
         assert not [one for one in called if hostile in one], declared
+
+
+def test_what_a_form_has_is_what_it_was_given(admin: TestClient, api: Api) -> None:
+    text = '\U0001f468\u200d\U0001f469 \u0646\u0645\u06cc\u200c\u062e \\u200d "&lt;'
+    shown = furnish(admin, api, text=text).paths
+
+    for path in (shown["/enqueue"], shown["/schedules/{schedule}/edit"]):
+        (written,) = re.findall("<textarea[^>]*>([^<]*)</textarea>", admin.get(path, headers=HTML).text)
+        assert msgspec.json.decode(unescape(written)) == {text: text}, path
+        assert "\\u200d" in written, "one who edits it sees it"
+    for path in (shown["/enqueue"], f"/jobs?{urlencode({'q': text})}", f"/audit?{urlencode({'name': text})}"):
+        page = admin.get(path, headers=HTML).text
+        assert ("input", "value", text) in Tags(page).attributes, path
+        assert not re.search("[\u200b-\u200f]", page), path
+    listed = Tags(admin.get("/jobs?q=%E2%80%8D", headers=HTML).text).attributes
+    assert {value for _, name, value in listed if name == "data-filter"} == {'{"search":"\\u200d"}'}
 
 
 def test_a_viewer_sees_all_pages_and_nothing_to_press(admin: TestClient, api: Api, kept: Store) -> None:
@@ -180,6 +198,19 @@ def test_a_page_that_is_not_there_says_so_in_the_layout(admin: TestClient) -> No
         assert answer.status_code == status, path
         assert "<nav" in answer.text
         assert answer.headers["content-security-policy"] == POLICY
+
+
+@pytest.mark.parametrize(("letters", "shown"), [(16_000, 16), (10, 500)])
+def test_a_page_shows_the_end_of_a_log_within_bounds(admin: TestClient, api: Api, letters: int, shown: int) -> None:
+    path = furnish(admin, api).paths["/jobs/{uuid}"]
+    log_more(api, path.rpartition("/")[2], [f"{number} ".ljust(letters, "x") for number in range(598)])
+
+    page = admin.get(path, headers=HTML).text
+
+    assert page.count('class="said"') == shown
+    assert '<span class="said">597 x' in page
+    assert f"The last {shown} of 600 lines" in page
+    assert 'data-next="600"' in page, "the stream goes on behind the end"
 
 
 def test_a_page_is_only_looked_at(admin: TestClient) -> None:

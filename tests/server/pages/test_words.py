@@ -95,6 +95,10 @@ def test_another_state_leaves_the_rest_of_a_search() -> None:
         ("\x1b[" + "9" * 50 + "mx", "x"),
         ("50 %\r51 %", "50 %\u240d51 %"),
         ("a\u202eb\x00", "a\ufffdb\u2400"),
+        ("\x1b[31ma\x1b[31mb\x1b[2Kc\x1b[0;31md", '<span class="ansi-red">abcd</span>'),
+        ("a\x1b[31m\x1b[0mb\x1b[mc", "abc"),
+        ("\x1b[38;2;1;2;3;1mx", '<span class="ansi-bold">x</span>'),
+        ("\x1b[" + "31;" * 5_000 + "32mx", '<span class="ansi-green">x</span>'),
     ],
 )
 def test_colours_become_classes_and_everything_else_is_text(line: str, html: str) -> None:

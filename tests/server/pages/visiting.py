@@ -117,3 +117,11 @@ def furnish(admin: TestClient, api: Api, name: str = "report", text: str = "hell
             "/keys": "/keys",
         }
     )
+
+
+def log_more(api: Api, job: str, messages: list[str]) -> None:
+    """The job of a furnished installation, which runs, says more."""
+    queue = api.engine.definitions.node_type("default").uuid
+    (held,) = api.engine.store.claims_of_node(queue, queue, limit=9)
+    lines = [LogEntry(time=1, message=message, attempt=1) for message in messages]
+    api.engine.store.append_logs([LogBatch(queue, job, held.token, lines)])

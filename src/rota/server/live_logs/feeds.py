@@ -64,6 +64,16 @@ class LogFeeds:
         job: Job | None = (await self._in_thread(self._store.find_jobs, [job_id]))[0]
         return job.state if job is not None and job.state.is_final else None
 
+    async def has_more(self, job_id: str, after: int) -> bool:
+        """Whether there are lines behind `after`, or may come some. Unlike to follow it, to ask costs no more for a
+        long log."""
+        is_so: bool = await self._in_thread(self._has_more, job_id, after)
+        return is_so
+
+    def _has_more(self, job_id: str, after: int) -> bool:
+        job = self._store.find_jobs([job_id])[0]
+        return job is not None and (not job.state.is_final or self._store.count_logs(job_id) > after)
+
     def close(self) -> None:
         """Let all followers go."""
         self._is_closed = True

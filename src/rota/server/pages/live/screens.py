@@ -12,7 +12,7 @@ import msgspec
 
 from rota.engine.access.keys.access import Caller, Scope
 from rota.errors import RotaError
-from rota.server.answers import Refusal
+from rota.server.answers import FAULT, Refusal
 from rota.server.api import Api
 from rota.server.live_logs.feeds import within
 from rota.server.pages.asking import Asking
@@ -21,7 +21,9 @@ from rota.server.pages.showing.rendering import render_parts
 
 PERIOD_S = 1.0
 _SHARE = 20
-"""A screen that takes long to make is made less often: never for more than one twentieth of the time."""
+"""A screen that takes long to make is made less often: for no more than one twentieth of the time ..."""
+_LONGEST_PAUSE_S = 15.0
+"""... but never so seldom that it seems to be true when it no longer is."""
 _logger = logging.getLogger("rota.server")
 _Key = tuple[str, frozenset[Scope]]
 
@@ -37,15 +39,19 @@ class Screens:
     async def follow(
         self, page: Page, visit: Visit, at: str, *, caller: Caller, idle_s: float
     ) -> AsyncGenerator[bytes | None, None]:
-        """Events with the parts that changed, at first with all of them. None when nothing did for `idle_s` seconds."""
+        """Events with the parts that changed, at first with all of them, and with what is wrong while they cannot be
+        made. None when nothing changed for `idle_s` seconds."""
         screen = self._join(page, visit, (at, caller.scopes), caller)
-        seen = 0
+        seen, told = 0, ""
         try:
             while not self._api.stopping.is_set():
                 changed = screen.changed
                 if screen.version > seen:
                     event, seen = screen.event_behind(seen), screen.version
                     yield event
+                elif screen.trouble != told:
+                    told = screen.trouble
+                    yield b"event: trouble\ndata: %s\n\n" % msgspec.json.encode({"sentence": told})
                 elif not await within(changed.wait(), idle_s):
                     yield None
         finally:
@@ -81,6 +87,8 @@ class _Screen:
         """Name to the version in which it became what it is."""
         self._latest = b""
         self.version = 0
+        self.trouble = ""
+        """Why its parts are not what they would be now; empty if they are."""
         self.followers = 0
         self.changed = asyncio.Event()
         self._task = asyncio.create_task(self._poll())
@@ -97,14 +105,23 @@ class _Screen:
     async def _poll(self) -> None:
         while True:
             began = self._api.engine.clock.monotonic()
-            try:
-                self._take(await self._api.in_thread(self._render))
-            except (RotaError, Refusal):
-                pass  # the page stays as it is: it tells when it was true, and the store may come back
-            except Exception:
-                _logger.exception("a page could not be made", extra={"path": self._page.path})
+            trouble = await self._make()
             took_s = self._api.engine.clock.monotonic() - began
-            await asyncio.sleep(max(PERIOD_S, took_s * _SHARE))
+            if trouble != self.trouble:
+                self.trouble = trouble
+                self.announce()
+            await asyncio.sleep(pause_s(0 if trouble else took_s))
+
+    async def _make(self) -> str:
+        """Its parts, as they are now; or why that cannot be: the page stays as it is then, and says so."""
+        try:
+            self._take(await self._api.in_thread(self._render))
+        except (RotaError, Refusal) as error:
+            return str(error)
+        except Exception:
+            _logger.exception("a page could not be made", extra={"path": self._page.path})
+            return FAULT
+        return ""
 
     def _render(self) -> dict[str, str]:
         asking = Asking(self._api, self._caller)
@@ -124,6 +141,11 @@ class _Screen:
         """Wake all followers; those who wait from now on wait for the next time."""
         before, self.changed = self.changed, asyncio.Event()
         before.set()
+
+
+def pause_s(took_s: float) -> float:
+    """Until a screen is made again that took so long."""
+    return max(PERIOD_S, min(took_s * _SHARE, _LONGEST_PAUSE_S))
 
 
 def _event(parts: dict[str, str]) -> bytes:

@@ -1,6 +1,7 @@
 """The one stream of a tab: parts of its page as they change, and beside them the lines of a job's log."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
@@ -8,8 +9,10 @@ import msgspec
 from starlette.datastructures import Headers
 
 from rota.engine.access.keys.access import Caller
+from rota.errors import StoreError
 from rota.server.api import Api
 from rota.server.endpoint import is_still_good
+from rota.server.live_logs.latest import Line
 from rota.server.pages.live.screens import Screens
 from rota.server.pages.page import Page, Visit
 from rota.server.pages.showing.rendering import render_log
@@ -19,6 +22,9 @@ from rota.shapes.jobs import log_shape
 _Events = AsyncGenerator[bytes | None, None]
 _WAITING = 4
 """Events that wait for a client that does not read; then nothing more is read for it."""
+_END = b""
+"""Behind the last event."""
+_logger = logging.getLogger("rota.server")
 
 
 class Stream:
@@ -59,8 +65,8 @@ class Stream:
         waiting: asyncio.Queue[bytes | None] = asyncio.Queue(_WAITING)
         tasks = [asyncio.create_task(_pour(one, waiting)) for one in (parts, self._log(after))]
         try:
-            while not self._api.stopping.is_set():
-                yield await waiting.get()
+            while (event := await waiting.get()) != _END:
+                yield event
         finally:
             for task in tasks:
                 task.cancel()
@@ -70,18 +76,30 @@ class Stream:
         """Lines as they come. A job that has ended may be brought back, and go on."""
         job = self._visit.path[self._page.log_of]
         while True:
-            async with aclosing(self._api.log_feeds.follow(job, after=after, idle_s=KEY_CHECK_S)) as following:
-                async for lines in following:
-                    if lines:
-                        after = lines[-1].next
-                        shapes = [msgspec.to_builtins(log_shape(line.entry)) for line in lines]
-                        shown = {"html": render_log(shapes), "next": after}
-                        yield b"event: log\ndata: %s\n\n" % msgspec.json.encode(shown)
+            try:
+                if await self._api.log_feeds.has_more(job, after):
+                    async with aclosing(self._api.log_feeds.follow(job, after=after, idle_s=KEY_CHECK_S)) as following:
+                        async for lines in following:
+                            if lines:
+                                yield await self._api.in_thread(_log_event, lines)
+                                after = lines[-1].next
+            except StoreError:
+                pass  # it may come back; the page says meanwhile what is wrong
             await asyncio.sleep(KEY_CHECK_S)
 
 
+def _log_event(lines: list[Line]) -> bytes:
+    shapes = [msgspec.to_builtins(log_shape(line.entry)) for line in lines]
+    shown = {"html": render_log(shapes), "next": lines[-1].next}
+    return b"event: log\ndata: %s\n\n" % msgspec.json.encode(shown)
+
+
 async def _pour(events: _Events, into: "asyncio.Queue[bytes | None]") -> None:
-    async with aclosing(events):
-        async for event in events:
-            await into.put(event)
-    await into.put(None)  # whoever waits for more looks whether the server stops
+    """However they end, the stream ends with them, and the browser begins another one."""
+    try:
+        async with aclosing(events):
+            async for event in events:
+                await into.put(event)
+    except Exception:
+        _logger.exception("the stream of a page failed")
+    await into.put(_END)

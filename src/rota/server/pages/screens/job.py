@@ -1,5 +1,6 @@
 """One job: why it is where it is, its attempts, its log, what went in and what came out."""
 
+from itertools import accumulate
 from typing import Any
 
 from rota.errors import NotFound
@@ -9,6 +10,8 @@ from rota.server.pages.page import Context, Visit
 
 PARTS = ("head", "why", "timeline", "facts", "outcome")
 _LINES = 500
+_LETTERS = 256 * 1024
+"""Of the log on the page: each may become a piece of markup of its own."""
 _FINAL = ("succeeded", "failed", "cancelled")
 _TONES = {"succeeded": "ok", "failed": "bad", "cancelled": "off", "running": "run"}
 
@@ -29,7 +32,13 @@ def gather(asking: Asking, visit: Visit) -> Context:
 def gather_log(asking: Asking, visit: Visit) -> Context:
     """The end of its log, which goes on by the stream."""
     log = asking.ask("read_logs", {"uuid": visit.path["uuid"]}, last=_LINES, limit=_LINES)
-    return {"log": log, "most_lines": _LINES}
+    return {"log": log | {"logs": _end(log["logs"])}}
+
+
+def _end(lines: list[Any]) -> list[Any]:
+    """As many of the last lines as a page has room for."""
+    sizes = accumulate(len(line["message"]) for line in reversed(lines))
+    return lines[len(lines) - sum(size <= _LETTERS for size in sizes) :]
 
 
 def _maker(asking: Asking, cause: Any) -> Context | None:

@@ -3,6 +3,7 @@
 This is the one place whose HTML the templates take as it is."""
 
 import re
+from collections.abc import Iterator
 
 from markupsafe import Markup, escape
 
@@ -15,32 +16,33 @@ _ENDS = {22: {"bold", "dim"}, 23: {"italic"}, 24: {"underline"}}
 
 
 def ansi_html(text: str) -> Markup:
-    """A line as HTML."""
+    """A line as HTML: a span for each stretch of text of one look, however many sequences are in it."""
     classes: dict[str, str] = {}
-    pieces: list[Markup] = []
+    stretches: list[tuple[str, list[str]]] = [("", [])]
     at = 0
     for found in _SEQUENCE.finditer(text):
-        pieces.append(_piece(text[at : found.start()], classes))
+        stretches[-1][1].append(text[at : found.start()])
         at = found.end()
         if found[2] == "m":
             _apply(found[1], classes)
-    pieces.append(_piece(text[at:], classes))
-    return Markup("").join(pieces)
+            names = " ".join(f"ansi-{name}" for name in classes.values())
+            if names != stretches[-1][0]:
+                stretches.append((names, []))
+    stretches[-1][1].append(text[at:])
+    return Markup("".join(_span(names, "".join(pieces)) for names, pieces in stretches))
 
 
-def _piece(text: str, classes: dict[str, str]) -> Markup:
-    """The text in a span that has its classes."""
+def _span(names: str, text: str) -> str:
+    """The text, escaped, in a span that has its classes."""
     shown = escape(readable(text))
-    names = " ".join(f"ansi-{name}" for name in classes.values())
-    return Markup('<span class="{}">{}</span>').format(names, shown) if names and text else shown
+    return f'<span class="{names}">{shown}</span>' if names and text else str(shown)
 
 
 def _apply(codes: str, classes: dict[str, str]) -> None:
-    numbers = [int(code) if code.isdigit() and len(code) < 4 else 0 for code in codes.split(";")]
-    while numbers:
-        code = numbers.pop(0)
+    numbers = iter([int(code) if code.isdigit() and len(code) < 4 else 0 for code in codes.split(";")])
+    for code in numbers:
         if code in (38, 48):  # a colour of 256, or of all: no class has it, and its numbers are no codes
-            del numbers[: {5: 2, 2: 4}.get(numbers[0] if numbers else 0, 0)]
+            _skip(numbers, {5: 1, 2: 3}.get(next(numbers, 0), 0))
         elif code == 0:
             classes.clear()
         elif code in _STYLES:
@@ -52,3 +54,8 @@ def _apply(codes: str, classes: dict[str, str]) -> None:
             classes["colour"] = _COLOURS[code % 10]
         elif code == 39:
             classes.pop("colour", None)
+
+
+def _skip(numbers: Iterator[int], count: int) -> None:
+    for _ in range(count):
+        next(numbers, 0)

@@ -8,6 +8,7 @@ from jinja2.runtime import Context
 
 from rota.model.triggers.durations import short_duration
 from rota.model.triggers.zones.moments import moment
+from rota.server.pages.showing.readable import field_value, readable_json
 from rota.shapes.schedules import fire_shape
 
 _LONGEST_JSON = 100_000
@@ -65,7 +66,7 @@ def cut(text: str | None, most: int = _LONGEST_LINE) -> str:
 
 def as_json(value: object, *, is_whole: bool = False) -> str:
     """Indented; cut where it is very long, unless it is to be changed and sent back."""
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    text = readable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
     return (
         text
         if is_whole or len(text) <= _LONGEST_JSON
@@ -74,7 +75,7 @@ def as_json(value: object, *, is_whole: bool = False) -> str:
 
 
 def compact_json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    return readable_json(msgspec.json.encode(value).decode())
 
 
 def segment(text: str) -> str:
@@ -100,5 +101,6 @@ FILTERS = {
     "as_json": as_json,
     "compact_json": compact_json,
     "segment": segment,
+    "field_value": field_value,
     "short_id": short_id,
 }

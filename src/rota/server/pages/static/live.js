@@ -17,10 +17,23 @@
     stream.addEventListener("log", (event) => {
       document.dispatchEvent(new CustomEvent("rota:log", { detail: JSON.parse(event.data) }));
     });
+    stream.addEventListener("trouble", (event) => tell(JSON.parse(event.data).sentence));
     stream.addEventListener("signed-out", leave);
-    stream.addEventListener("open", () => { document.body.dataset.stream = "open"; });
+    stream.addEventListener("open", () => { document.body.dataset.stream = "open"; tell(""); });
     // The browser would begin again with the same lines: so we do, behind those that are here.
-    stream.addEventListener("error", () => { close(); setTimeout(keep, 2000); });
+    stream.addEventListener("error", () => {
+      close();
+      tell("the connection to the server is lost; it is tried again");
+      setTimeout(keep, 2000);
+    });
+  }
+
+  // Why the page is not what it would be now, on the page itself: nobody takes it for true meanwhile.
+  function tell(sentence) {
+    const place = Rota.find("#trouble");
+    place.textContent = sentence && `Not up to date: ${sentence}`;
+    place.hidden = !sentence;
+    button.classList.toggle("stale", Boolean(sentence));
   }
 
   // A key that was just made ends the ones before it, and must be read before the page goes.
@@ -45,6 +58,7 @@
     const isLive = button.getAttribute("aria-pressed") !== "true";
     button.setAttribute("aria-pressed", String(isLive));
     button.textContent = isLive ? "Live" : "Paused";
+    if (!isLive) tell("");
     keep();
   });
   document.addEventListener("visibilitychange", keep);
