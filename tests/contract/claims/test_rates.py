@@ -1,6 +1,7 @@
 """Rates: so many jobs with a rate key start within a period in their queue, the others wait in order."""
 
 import pytest
+from msgspec import structs
 
 from rota.model.job import JobSpec, JobState
 from rota.model.rate import Rate, rate_key
@@ -215,6 +216,7 @@ def test_a_limited_job_can_be_cancelled(store: Store) -> None:
     store.cancel_jobs([third], now=NOW)
 
     assert states_of(store, [third, fourth]) == [JobState.CANCELLED, JobState.QUEUED]
+    assert counts(store, queue) == {JobState.QUEUED: 1, JobState.RUNNING: 2, JobState.CANCELLED: 1}
     assert given(store, queue, now=NOW + MINUTE) == [fourth]
 
 
@@ -338,6 +340,40 @@ def test_a_limited_job_that_is_cancelled_makes_no_room(store: Store) -> None:
 
     assert next_due(store, queue) == NOW + MINUTE
     assert store.read_wait(queue, ids[3]) == Wait(0, None, NOW + MINUTE)
+
+
+def expiring(queue: str, **fields: object) -> JobSpec:
+    return structs.replace(limited(queue, **fields), expires_at=NOW + 30_000)  # type: ignore[arg-type]
+
+
+def test_jobs_that_have_expired_are_given_out_and_use_up_no_start(store: Store) -> None:
+    """Whoever is given one ends it."""
+    queue, later = new_queue(), NOW + MINUTE
+    enqueue(store, limited(queue), limited(queue))
+    claim(store, queue)
+    ids = enqueue(store, *(expiring(queue) for _ in range(4)), *(limited(queue) for _ in range(3)))
+    assert given(store, queue) == []
+
+    answers = [store.claim_jobs(queue, token=token_of(new_node()), limit=9, now=later) for _ in range(4)]
+
+    assert [[one.spec.id for one in answer.claims] for answer in answers] == [ids[:2], ids[2:4], ids[4:6], []]
+    assert [answer.next_due for answer in answers] == [later, later, later + MINUTE, later + MINUTE]
+
+
+def test_a_job_that_has_not_expired_yet_needs_a_start(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *(expiring(queue) for _ in range(3)))
+
+    assert given(store, queue, now=NOW + 29_999) == ids[:2]
+
+
+def test_a_job_that_came_back_and_has_expired_uses_up_no_start(store: Store) -> None:
+    queue, later = new_queue(), NOW + 30_000
+    (job,) = enqueue(store, expiring(queue))
+    finish(store, fail_and_retry(claim_one(store, queue)))
+    ids = enqueue(store, limited(queue, now=later), limited(queue, now=later), now=later)
+
+    assert given(store, queue, now=later) == [job, ids[0]]
 
 
 def test_a_paused_queue_names_no_time_that_has_passed(store: Store) -> None:

@@ -11,6 +11,7 @@ from rota.store.redis.keys import SETTINGS
 from rota.store.redis.link.part import RedisPart
 
 _MOST_SEARCHED = 10_000
+"""Records among which those that were taken are looked for: others may stay before them."""
 
 
 class RedisOutbox(RedisPart):

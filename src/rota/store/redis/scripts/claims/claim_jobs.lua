@@ -109,8 +109,13 @@ local function give_room_back(rate_key)
   if count then count.again = true end
 end
 
-local function may_start(rate_key)
-  local count = rate_count(rate_key)
+-- One that has expired needs no start: its node only ends it.
+local function may_start(mark)
+  if mark.expires and mark.expires <= tonumber(now) then
+    give_room_back(mark.rate)
+    return true
+  end
+  local count = rate_count(mark.rate)
   return not count or start(count, at)
 end
 
@@ -123,7 +128,7 @@ local function take_or_block(id, rank, mark)
   if lock and redis.call('HSETNX', locks, lock, id) == 0 then
     redis.call('ZADD', blocked, 0, blocked_member(lock, rank, id))
     give_room_back(known.rate)
-  elseif known.rate and not may_start(known.rate) then
+  elseif known.rate and not may_start(known) then
     redis.call('ZADD', blocked, 0, waiting_member(limited_prefix(known.rate), rank, id))
     if lock then
       redis.call('HDEL', locks, lock)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 import msgspec
+from msgspec import Struct
 
 from rota.model.rate import Rate, Starts, counted, judged_at, left_of, next_start_at, rate_of_key, with_start
 from rota.store.contract.claims import MAX_PROMOTED
@@ -16,6 +17,15 @@ from rota.store.sqlite.database.queries import SQL
 _FORGOTTEN_AT_A_TIME = 10
 """Each claim that counts starts forgets so many rates that count nothing any more: more than it can add."""
 _decode_starts = msgspec.json.Decoder(Starts).decode
+
+
+class _Expiry(Struct):
+    """Of a job's spec, when it expires."""
+
+    expires_at: int | None = None
+
+
+_decode_expiry = msgspec.json.Decoder(_Expiry).decode
 
 
 def look_again(db: sqlite3.Connection, queue: str, rate_key: str, now: int) -> None:
@@ -79,8 +89,7 @@ class RateRound:
         free: list[sqlite3.Row] = []
         limited: list[sqlite3.Row] = []
         for row in rows:
-            rate_key = row["rate_key"]
-            (free if rate_key is None or self._start(rate_key) else limited).append(row)
+            (free if row["rate_key"] is None or self._may_start(row) else limited).append(row)
         return free, limited
 
     def give_room_back(self, rows: list[sqlite3.Row]) -> None:
@@ -96,6 +105,13 @@ class RateRound:
                 self._put(rate_key, count)
         forgotten = {"queue": self._queue, "now": self._now, "limit": _FORGOTTEN_AT_A_TIME + len(self._counts)}
         self._db.execute(SQL["forget_rates"], forgotten)
+
+    def _may_start(self, row: sqlite3.Row) -> bool:
+        """One that has expired needs no start: its node only ends it."""
+        if _has_expired(row, self._callers_now):
+            self.give_room_back([row])
+            return True
+        return self._start(row["rate_key"])
 
     def _start(self, rate_key: str) -> bool:
         count = self._count(rate_key)
@@ -133,3 +149,11 @@ class RateRound:
         forgotten_at = count.starts[-1][0] + count.rate.period_ms if count.starts else self._now
         starts = msgspec.json.encode(count.starts).decode()
         self._db.execute(SQL["put_rate"], {**key, "starts": starts, "due": due, "forgotten_at": forgotten_at})
+
+
+def _has_expired(row: sqlite3.Row, now: int) -> bool:
+    try:
+        expires_at = _decode_expiry(row["spec"]).expires_at
+    except UNREADABLE_ERRORS:
+        return False
+    return expires_at is not None and expires_at <= now
