@@ -119,14 +119,21 @@ def test_a_viewer_sees_all_pages_and_nothing_to_press(admin: TestClient, api: Ap
                 assert word not in answer.text, (declared, word)
 
 
+def keys_by_what_they_lack(kept: Store) -> dict[str, str]:
+    """One for each scope, with all others. Made before the server is first asked: it reads its keys so often only."""
+    return {
+        lacking: key_of(kept, Role.ADMIN, *(one for one in SCOPES if one != lacking), name=f"all-but-{lacking}")
+        for lacking in SCOPES
+    }
+
+
 def test_a_page_is_refused_to_those_who_lack_what_it_needs_and_shown_to_all_others(
     admin: TestClient, api: Api, kept: Store
 ) -> None:
+    keys = keys_by_what_they_lack(kept)
     shown = furnish(admin, api).paths
     app = make_app(api)
-    for lacking in SCOPES:
-        scopes = [scope for scope in SCOPES if scope != lacking]
-        key = key_of(kept, Role.ADMIN, *scopes, name=f"all-but-{lacking}")
+    for lacking, key in keys.items():
         client = TestClient(app, BASE, headers={"Authorization": f"Bearer {key}", **HTML})
         for declared, path in shown.items():
             needed = RIGHTS[declared.partition(" ")[0]]
@@ -139,10 +146,7 @@ def test_a_page_is_refused_to_those_who_lack_what_it_needs_and_shown_to_all_othe
 def test_a_stream_and_a_log_are_refused_to_those_who_lack_what_their_page_needs(kept: Store) -> None:
     api = make_api(kept, options=ServerOptions(rate_limit=0, wrong_keys_per_s=0, max_followers=1))
     api.seats.take("somebody")
-    keys = {
-        lacking: key_of(kept, Role.ADMIN, *(one for one in SCOPES if one != lacking), name=f"all-but-{lacking}")
-        for lacking in SCOPES
-    }
+    keys = keys_by_what_they_lack(kept)
     with served(api) as admin:
         shown = furnish(admin, api).paths
         streams = {page.path: f"/live?at={quote(shown[page.path])}" for page in PAGES if page.parts}
