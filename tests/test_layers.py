@@ -74,7 +74,7 @@ READING = {
     "problems",
     "read_job_rules", "read_logs", "read_outbox", "read_progress", "read_pulses", "read_stats", "read_topic",
     "read_totals",
-    "read_wait",
+    "read_wait", "reopen",
     "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store", "testing"}

@@ -1,5 +1,6 @@
 """What a job's spec does not tell: the mark of a job, and the records of where it is."""
 
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -52,6 +53,11 @@ def whole_rank(rank: bytes) -> int:
         return int(rank)
     except ValueError:
         return int(float(rank))
+
+
+def whole_instant(score: bytes) -> int:
+    """An instant from a score. One that is no whole millisecond has passed when the next one has."""
+    return int(score) if score.isdigit() else ceil(float(score))
 
 
 def rank_of_blocked(text: bytes) -> float:
@@ -113,7 +119,7 @@ def job_of(
             cancel_requested=bool(cancelling),
         )
     if place == b"delayed":
-        return Job(**base, state=JobState.DELAYED, available_at=int(there))
+        return Job(**base, state=JobState.DELAYED, available_at=whole_instant(there))
     return Job(**base, state=JobState.QUEUED, available_at=available_at_of_rank(whole_rank(there)))
 
 
