@@ -57,7 +57,8 @@ WRITING = {
     "delete_configurations", "delete_job_types", "delete_jobs", "delete_logs", "delete_node_types", "delete_schedules",
     "delete_setting", "enqueue_jobs", "enqueue_jobs_within", "finish_and_claim_jobs", "finish_jobs", "fire_schedules",
     "forget_pulse",
-    "forget_queue", "leave_queue", "lifeline", "mark_orphans", "pause_queue", "put_configurations", "put_job_types",
+    "forget_queue", "forget_rates",
+    "leave_queue", "lifeline", "mark_orphans", "pause_queue", "put_configurations", "put_job_types",
     "put_node_types", "put_schedules", "put_setting", "reclaim_jobs", "recover_claims", "remove_nodes",
     "renew_claims", "restore_jobs", "restore_logs", "restore_queue", "restore_topic", "resume_queue", "retry_jobs",
     "settle_audit", "trim_audit", "trim_history", "trim_topics",
@@ -73,7 +74,7 @@ READING = {
     "problems",
     "read_job_rules", "read_logs", "read_outbox", "read_progress", "read_pulses", "read_stats", "read_topic",
     "read_totals",
-    "read_wait",
+    "read_wait", "reopen",
     "schedule_uuid", "troubles", "unreadable_records", "url", "waker",
 }  # fmt: skip
 MAY_WRITE = {"engine", "store", "testing"}

@@ -80,9 +80,15 @@ class TryAgain(RotaError):
     """Raised by the code of a job: this attempt failed, and the next one, if it has one left, is to begin after
     `delay_ms`; without that, when its retry policy says. What it is raised from is what the job failed with."""
 
-    def __init__(self, reason: str = "it asked to be tried again", *, delay_ms: int | None = None) -> None:
+    def __init__(self, reason: str = "it asked to be tried again", *, delay_ms: float | None = None) -> None:
         super().__init__(reason)
-        self.delay_ms = delay_ms
+        self.delay_ms = None if delay_ms is None else _whole_ms(delay_ms)
+
+
+def _whole_ms(value: object) -> int:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+        return round(value)
+    raise InvalidInput("delay_ms", f"must be milliseconds, a number from 0, got {value!r:.100}")
 
 
 class GiveUp(RotaError):

@@ -191,6 +191,11 @@ class ReturnsNan(_ThirdParty):
         return succeeded({"ratio": float("nan")})
 
 
+class ReturnsOddWait(_ThirdParty):
+    async def run(self, run: Run) -> Outcome:
+        return Outcome(OutcomeKind.FAILED, None, "no", "soon")  # type: ignore[arg-type]
+
+
 class ReturnsTooMuch(_ThirdParty):
     async def run(self, run: Run) -> Outcome:
         return succeeded("x" * 2_000_000)

@@ -45,7 +45,7 @@ def fail_too() -> None:
 
 
 def ask_again() -> None:
-    raise dramatiq.Retry("later", delay=0) from LookupError("busy")
+    raise dramatiq.Retry("later", delay=0.4) from LookupError("busy")
 
 
 def note(word: str, number: int = 7) -> None:

@@ -18,6 +18,8 @@ MAX_LIMIT = 1_000_000
 MAX_PERIOD_MS = 30 * DAY_MS
 MAX_KEY = 200
 _EXACT = 64
+_LATE_MS = 60_000
+"""A caller that is further behind the store's clock goes by a time of its own, as tests do."""
 _UNITS = ("s", "m", "h", "d")
 _RATE = re.compile(r"([0-9]{1,9})/(.+)", re.ASCII)
 _ARGUMENT = re.compile(r"\{([^{}]+)\}")
@@ -114,9 +116,15 @@ Starts = list[tuple[int, int]]
 """Groups of starts, oldest first: when the last of them may have been, and how many."""
 
 
-def counted(starts: Starts, rate: Rate, now: int) -> Starts:
-    """Those that count against a rate. What lies far ahead was written by a clock that was wrong."""
-    return [one for one in starts if now - rate.period_ms < one[0] < now + rate.period_ms]
+def judged_at(now: int, clock: int) -> int:
+    """The instant of a start: by the store's clock, because a caller may have read its own some time ago."""
+    return clock if now < clock < now + _LATE_MS else now
+
+
+def counted(starts: Starts, rate: Rate, now: int, clock: int) -> Starts:
+    """Those that count against a rate. What lies ahead counts too, unless it is so far ahead of the store's clock that
+    it was written by one that was wrong."""
+    return [one for one in starts if now - rate.period_ms < one[0] < max(now, clock) + rate.period_ms]
 
 
 def left_of(starts: Starts, rate: Rate) -> int:

@@ -6,6 +6,7 @@ The caller's rights are decided on the route that matched, never on the text of 
 import asyncio
 import inspect
 import logging
+from collections.abc import Iterable
 from functools import partial
 from math import ceil
 from typing import Any
@@ -23,7 +24,7 @@ from rota.model.access.audit import Actor
 from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
-from rota.server.auth.session_cookie import is_sent_by_own_page, shown_sessions
+from rota.server.auth.session_cookie import is_sent_by_own_page, likely_sessions, shown_sessions
 from rota.server.bodies import decoding
 from rota.server.bodies.reading import read_body
 from rota.server.bodies.room import Place
@@ -158,7 +159,7 @@ async def caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
 
 async def _caller_of_session(api: Api, scope: Scope, headers: Headers) -> Caller | None:
     """Whose session a browser shows. What would change something must come from a page of this server."""
-    for session in shown_sessions(headers):
+    for session in likely_sessions(headers, scope):
         by_own_program = is_dev_key(session.partition(".")[0]) and await is_from_own_program(api, scope)
         caller = api.sessions.known(session, by_own_program=by_own_program)
         caller = caller or await api.in_thread(partial(api.sessions.identify, session, by_own_program=by_own_program))
@@ -174,13 +175,12 @@ async def is_still_good(api: Api, headers: Headers, caller: Caller) -> bool:
     key = bearer_key(headers)
     if key is not None:
         return await api.in_thread(api.keys.still_good, key, caller)
-    for session in shown_sessions(headers):
-        # Whose program is at the other end was asked when the stream was opened, and stays so.
-        if api.sessions.known(session, by_own_program=True) == caller:
-            return True
-        if await api.in_thread(partial(api.sessions.identify, session, by_own_program=True)) == caller:
-            return True
-    return False
+    return await api.in_thread(_is_any_good, api, shown_sessions(headers).values(), caller)
+
+
+def _is_any_good(api: Api, sessions: Iterable[str], caller: Caller) -> bool:
+    # Whose program is at the other end was asked when the stream was opened, and stays so.
+    return any(api.sessions.identify(one, by_own_program=True) == caller for one in sessions)
 
 
 async def is_from_own_program(api: Api, scope: Scope) -> bool:

@@ -7,6 +7,7 @@ from rota.model.access.masking import mask_url
 from rota.store.contract.store import Store
 
 REDIS_SCHEMES = ("redis", "rediss", "valkey", "valkeys", "sentinel", "redis+cluster", "rediss+cluster")
+SCHEMES = ("sqlite", *REDIS_SCHEMES)
 
 
 def open_store(url: str) -> Store:
@@ -15,21 +16,26 @@ def open_store(url: str) -> Store:
     `sqlite:///file.db`, `sqlite:////absolute/file.db`, `sqlite://:memory:`, `redis://host:port/0`, `rediss://`,
     `sentinel://host:port,host:port/name/0`, `redis+cluster://host:port,host:port`.
     """
-    try:
-        scheme = urlsplit(url).scheme
-    except ValueError:
-        raise InvalidInput("store", f"{mask_url(url)!r} is not a URL") from None
+    scheme = scheme_of(url)
     if scheme == "sqlite":
         from rota.store.sqlite.store import SqliteStore
 
         return SqliteStore.open(url)
-    if scheme in REDIS_SCHEMES:
-        try:
-            import redis  # noqa: F401
-        except ImportError:
-            raise MissingExtra(f"{scheme}://", "redis") from None
-        from rota.store.redis.store import RedisStore
+    try:
+        import redis  # noqa: F401
+    except ImportError:
+        raise MissingExtra(f"{scheme}://", "redis") from None
+    from rota.store.redis.store import RedisStore
 
-        return RedisStore.open(url)
-    known = ", ".join(["sqlite", *REDIS_SCHEMES])
-    raise InvalidInput("store", f"{mask_url(url)!r} has no known scheme; it must be one of {known}")
+    return RedisStore.open(url)
+
+
+def scheme_of(url: str) -> str:
+    """Which kind of store a URL is of; `InvalidInput` if there is none such. Nothing is opened."""
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError:
+        raise InvalidInput("store", f"{mask_url(url)!r} is not a URL") from None
+    if scheme in SCHEMES:
+        return scheme
+    raise InvalidInput("store", f"{mask_url(url)!r} has no known scheme; it must be one of {', '.join(SCHEMES)}")

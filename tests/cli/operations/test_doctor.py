@@ -80,7 +80,7 @@ def test_a_store_that_forgets_is_found() -> None:
 def test_waiting_jobs_that_nobody_serves_are_found(queue: str, opened: Store) -> None:
     found = findings()
 
-    assert [one["message"] for one in found] == ["1 jobs wait in 'default', but no node serves it"]
+    assert [one["message"] for one in found] == ["1 job waits in 'default', but no node serves it"]
     assert found[0]["fix"] == "rota worker --type default"
 
     beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
@@ -91,8 +91,12 @@ def test_waiting_jobs_that_nobody_serves_are_found(queue: str, opened: Store) ->
 def test_a_paused_queue_with_waiting_jobs_is_worth_a_word(queue: str, opened: Store) -> None:
     beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
     done("queues", "pause", "default")
+    done("enqueue", "hello")
 
-    assert [one["fix"] for one in findings(exit_code=0)] == ["rota queues resume default"]
+    (found,) = findings(exit_code=0)
+
+    assert found["message"] == "2 jobs wait in 'default', which is paused"
+    assert found["fix"] == "rota queues resume default"
 
 
 @pytest.mark.usefixtures("place")

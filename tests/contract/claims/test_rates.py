@@ -1,12 +1,15 @@
 """Rates: so many jobs with a rate key start within a period in their queue, the others wait in order."""
 
 import pytest
+from msgspec import structs
 
 from rota.model.job import JobSpec, JobState
 from rota.model.rate import Rate, rate_key
+from rota.model.runs.settlement import cancelled_before_run
 from rota.store import Store
 from rota.store.contract.claims import MAX_SCANNED
 from rota.store.contract.jobs import JobQuery, Wait
+from rota.store.records.codec import encode
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.store import RedisStore
 from rota.store.sqlite.store import SqliteStore
@@ -66,6 +69,29 @@ def test_the_period_goes_with_the_time(store: Store) -> None:
     assert given(store, queue, now=NOW + MINUTE) == ids[2:3]
     assert given(store, queue, now=NOW + MINUTE + half - 1) == []
     assert given(store, queue, now=NOW + MINUTE + half) == ids[3:4]
+
+
+def test_callers_that_are_late_start_no_more_than_the_rate_says(store: Store) -> None:
+    queue, key = new_queue(), rate_key(Rate(2, 1_000), "k", {})
+    started: list[str] = []
+
+    for now in (NOW, NOW - 1_500, NOW + 1, NOW - 1_499):
+        enqueue(store, *(limited(queue, key) for _ in range(3)))
+        started += given(store, queue, now=now)
+
+    assert len(started) == 2
+    assert len(given(store, queue, now=NOW + 1_000)) == 2
+
+
+def test_a_start_of_a_late_caller_counts_from_when_it_was(store: Store) -> None:
+    queue, before = new_queue(), store.now()
+    enqueue(store, *(limited(queue) for _ in range(3)))
+
+    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=3, now=before - 5_000)
+
+    assert len(answer.claims) == 2
+    assert answer.next_due is not None
+    assert answer.next_due >= before + MINUTE
 
 
 def test_a_rate_of_many_is_kept_too(store: Store) -> None:
@@ -190,7 +216,35 @@ def test_a_limited_job_can_be_cancelled(store: Store) -> None:
     store.cancel_jobs([third], now=NOW)
 
     assert states_of(store, [third, fourth]) == [JobState.CANCELLED, JobState.QUEUED]
+    assert counts(store, queue) == {JobState.QUEUED: 1, JobState.RUNNING: 2, JobState.CANCELLED: 1}
     assert given(store, queue, now=NOW + MINUTE) == [fourth]
+
+
+@pytest.mark.stores("redis", "redis-cluster")
+def test_a_limited_job_that_another_version_cancelled_is_not_run(store: Store) -> None:
+    """A version without rates ends it as any other, and does not know that it waits for one."""
+    queue = new_queue()
+    ids = enqueue(store, *(limited(queue) for _ in range(6)))
+    claim(store, queue)
+    cancel_without_rates(store, queue, ids[2])
+    delete_without_rates(store, queue, ids[3])
+
+    assert given(store, queue, now=NOW + MINUTE) == []
+    assert given(store, queue, now=NOW + MINUTE) == ids[4:]
+    assert state_of(store, ids[2]) is JobState.CANCELLED
+
+
+def cancel_without_rates(store: Store, queue: str, job: str) -> None:
+    assert isinstance(store, RedisStore)
+    keys, client = QueueKeys(queue), store._link.client
+    client.hset(keys.ended, job, encode(cancelled_before_run(NOW)))
+    client.zadd(keys.cancelled, {job: NOW})
+    client.hdel(keys.marks, job)
+
+
+def delete_without_rates(store: Store, queue: str, job: str) -> None:
+    cancel_without_rates(store, queue, job)
+    assert store.delete_jobs([job]) == [True]
 
 
 def test_jobs_that_came_back_and_were_cancelled_leave_nobody_waiting_for_ever(store: Store) -> None:
@@ -248,6 +302,80 @@ def test_a_limited_job_leaves_its_lock_to_the_next(store: Store) -> None:
     assert given(store, queue) == [free]
 
 
+def test_jobs_that_find_their_lock_taken_leave_the_room_of_their_rate_to_the_next(store: Store) -> None:
+    queue, key = new_queue(), rate_key(Rate(1, MINUTE), "k", {})
+    enqueue(store, limited(queue, key))
+    claim(store, queue)
+    *_, free = enqueue(store, *(limited(queue, key, lock_key="l") for _ in range(3)), limited(queue, key))
+    assert given(store, queue) == []
+    (holder,) = enqueue(store, spec(queue, lock_key="l"))
+    assert given(store, queue) == [holder]
+
+    later, answers = NOW + MINUTE, []
+    for _ in range(5):
+        answers.append(store.claim_jobs(queue, token=token_of(new_node()), limit=9, now=later))
+
+    assert [[one.spec.id for one in answer.claims] for answer in answers] == [[], [], [], [free], []]
+    assert [answer.next_due for answer in answers] == [later, later, later, None, None]
+
+
+def test_a_job_that_came_back_and_was_cancelled_leaves_the_room_of_its_rate_to_the_next(store: Store) -> None:
+    queue, later = new_queue(), NOW + MINUTE
+    ids = enqueue(store, *(limited(queue) for _ in range(6)))
+    claim(store, queue)
+    (urgent,) = enqueue(store, spec(queue, priority=9))
+    assert given(store, queue, limit=1, now=later) == [urgent]
+
+    store.cancel_jobs(ids[2:4], now=later)
+
+    assert given(store, queue, now=later) == ids[4:]
+
+
+def test_a_limited_job_that_is_cancelled_makes_no_room(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *(limited(queue) for _ in range(4)))
+    claim(store, queue)
+
+    store.cancel_jobs(ids[2:3], now=NOW)
+
+    assert next_due(store, queue) == NOW + MINUTE
+    assert store.read_wait(queue, ids[3]) == Wait(0, None, NOW + MINUTE)
+
+
+def expiring(queue: str, **fields: object) -> JobSpec:
+    return structs.replace(limited(queue, **fields), expires_at=NOW + 30_000)  # type: ignore[arg-type]
+
+
+def test_jobs_that_have_expired_are_given_out_and_use_up_no_start(store: Store) -> None:
+    """Whoever is given one ends it."""
+    queue, later = new_queue(), NOW + MINUTE
+    enqueue(store, limited(queue), limited(queue))
+    claim(store, queue)
+    ids = enqueue(store, *(expiring(queue) for _ in range(4)), *(limited(queue) for _ in range(3)))
+    assert given(store, queue) == []
+
+    answers = [store.claim_jobs(queue, token=token_of(new_node()), limit=9, now=later) for _ in range(4)]
+
+    assert [[one.spec.id for one in answer.claims] for answer in answers] == [ids[:2], ids[2:4], ids[4:6], []]
+    assert [answer.next_due for answer in answers] == [later, later, later + MINUTE, later + MINUTE]
+
+
+def test_a_job_that_has_not_expired_yet_needs_a_start(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *(expiring(queue) for _ in range(3)))
+
+    assert given(store, queue, now=NOW + 29_999) == ids[:2]
+
+
+def test_a_job_that_came_back_and_has_expired_uses_up_no_start(store: Store) -> None:
+    queue, later = new_queue(), NOW + 30_000
+    (job,) = enqueue(store, expiring(queue))
+    finish(store, fail_and_retry(claim_one(store, queue)))
+    ids = enqueue(store, limited(queue, now=later), limited(queue, now=later), now=later)
+
+    assert given(store, queue, now=later) == [job, ids[0]]
+
+
 def test_a_paused_queue_names_no_time_that_has_passed(store: Store) -> None:
     queue = new_queue()
     enqueue(store, *(limited(queue) for _ in range(3)))
@@ -275,6 +403,30 @@ def test_keys_that_count_nothing_any_more_are_forgotten(store: Store) -> None:
     enqueue(store, limited(queue, rate_key(Rate(1, MINUTE), "7", {})), now=later)
     assert len(given(store, queue, now=later)) == 1
     assert rates_in(store, queue) == 4
+
+
+def test_one_claim_forgets_as_many_keys_as_it_adds(store: Store) -> None:
+    queue, later = new_queue(), NOW + 2 * MINUTE
+    for now in (NOW, later):
+        some = [rate_key(Rate(1, MINUTE), f"{now} {number}", {}) for number in range(50)]
+        enqueue(store, *(limited(queue, key) for key in some), now=now)
+        assert len(given(store, queue, now=now)) == 50
+
+    assert rates_in(store, queue) == 50
+
+
+def test_keys_are_forgotten_although_nothing_is_claimed_any_more(store: Store) -> None:
+    queue = new_queue()
+    some = [rate_key(Rate(1, MINUTE), str(number), {}) for number in range(5)]
+    enqueue(store, *(limited(queue, key) for key in some), limited(queue, some[0]))
+    assert len(given(store, queue)) == 5
+
+    assert store.forget_rates(queue, now=NOW + MINUTE - 1, limit=9) == 0
+    assert (
+        store.forget_rates(queue, now=NOW + MINUTE, limit=3) + store.forget_rates(queue, now=NOW + MINUTE, limit=9) == 4
+    )
+    assert rates_in(store, queue) == 1, "one that a job waits for is kept"
+    assert len(given(store, queue, now=NOW + MINUTE)) == 1
 
 
 def rates_in(store: Store, queue: str) -> int:

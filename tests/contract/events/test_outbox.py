@@ -207,6 +207,18 @@ def test_a_job_that_is_cancelled_while_it_waits_has_ended(store: Store, open_aga
     assert len(ids) == 3, "each end is an event of its own"
 
 
+def test_an_expired_job_that_gives_its_unique_key_to_another_has_ended(store: Store) -> None:
+    queue = make_queue(store)
+    await_ends(store)
+    old = structs.replace(spec(queue, unique_key="k"), expires_at=NOW + 1)
+    enqueue(store, old)
+
+    enqueue(store, spec(queue, unique_key="k"), now=NOW + 1)
+
+    (event,) = store.read_outbox(queue, limit=10)
+    assert (job_of_event(event), event.outcome, event.received_at) == (old.id, "cancelled", NOW + 1)
+
+
 def test_a_waiting_job_that_gives_way_to_the_next_of_its_schedule_has_ended(
     store: Store, open_again: Callable[[], Store]
 ) -> None:

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from rota.errors import InvalidInput
 from rota.model.job import JobState
@@ -41,6 +42,33 @@ def test_a_job_is_there_when_the_transaction_is_committed(store: Store, connecti
     assert states_of(store, [ready.id, later.id]) == [JobState.QUEUED, JobState.DELAYED]
     assert store.read_totals(queue).enqueued == 2
     assert given(store, queue) == [ready.id]
+
+
+@ON_A_FILE
+def test_the_application_s_rows_may_be_dicts(store: Store, connection: sqlite3.Connection) -> None:
+    connection.row_factory = lambda cursor, row: dict(zip((one[0] for one in cursor.description), row, strict=True))
+    job = spec(new_queue(), unique_key="k")
+
+    first = store.enqueue_jobs_within(connection, [job], now=NOW)
+    second = store.enqueue_jobs_within(connection, [spec(job.queue, unique_key="k")], now=NOW)
+    connection.commit()
+
+    assert [*first, *second] == [Admission(job.id, True), Admission(job.id, False)]
+    assert connection.execute("SELECT 1 AS one").fetchone() == {"one": 1}
+
+
+@ON_A_FILE
+def test_an_expired_job_gives_its_unique_key_to_one_of_the_transaction(
+    store: Store, connection: sqlite3.Connection
+) -> None:
+    old, new = (structs.replace(spec("q", unique_key="k"), expires_at=LATER) for _ in range(2))
+    enqueue(store, old)
+
+    answer = store.enqueue_jobs_within(connection, [new], now=LATER)
+    connection.commit()
+
+    assert answer == [Admission(new.id, True)]
+    assert states_of(store, [old.id, new.id]) == [JobState.CANCELLED, JobState.QUEUED]
 
 
 @ON_A_FILE

@@ -3,13 +3,15 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
-from rota.model.job import Claim, JobState
-from rota.model.runs.outcome import cancelled
+from rota.model.job import Claim, JobSpec, JobState
+from rota.model.runs.outcome import cancelled, expired
 from rota.model.runs.settlement import Settlement
 from rota.store import Store
 from rota.store.contract.jobs import Admission
 from tests.contract.building import (
+    FAR_MS,
     LATER,
     NOW,
     claim_one,
@@ -19,6 +21,7 @@ from tests.contract.building import (
     enqueue,
     fail,
     fail_and_retry,
+    find,
     finish,
     given,
     interrupt,
@@ -30,6 +33,7 @@ from tests.contract.building import (
     succeed,
 )
 
+FAR = LATER + FAR_MS
 Settle = Callable[[Claim], Settlement]
 
 
@@ -293,3 +297,43 @@ def test_keys_of_any_characters_are_told_apart(store: Store) -> None:
 
     assert [answer.is_new for answer in answers] == [True] * len(keys)
     assert again == [job.id for job in jobs]
+
+
+def expiring(queue: str, *, run_at: int | None = None) -> JobSpec:
+    return structs.replace(spec(queue, unique_key="k", run_at=run_at), expires_at=LATER)
+
+
+@pytest.mark.parametrize("run_at", [None, FAR])
+def test_a_waiting_job_that_has_expired_gives_its_key_to_the_next(store: Store, run_at: int | None) -> None:
+    queue = new_queue()
+    old, other, new = expiring(queue, run_at=run_at), spec(queue), spec(queue, unique_key="k")
+    enqueue(store, old)
+
+    answer = store.enqueue_jobs([new, other, spec(queue, unique_key="k")], now=LATER)
+
+    assert answer == [Admission(new.id, True), Admission(other.id, True), Admission(new.id, False)]
+    ended = find(store, old.id)
+    assert (ended.state, ended.ended_at, ended.errors) == (JobState.CANCELLED, LATER, expired().errors)
+    assert counts(store, queue) == {JobState.QUEUED: 2, JobState.CANCELLED: 1}
+    assert (store.read_totals(queue).enqueued, store.read_totals(queue).cancelled) == (3, 1)
+    assert enqueue(store, spec(queue, unique_key="k"), now=LATER) == [new.id]
+    assert sorted(given(store, queue, now=LATER)) == sorted([new.id, other.id])
+
+
+def test_a_job_keeps_its_key_until_it_expires(store: Store) -> None:
+    queue = new_queue()
+    (old,) = enqueue(store, expiring(queue))
+
+    assert enqueue(store, spec(queue, unique_key="k"), now=LATER - 1) == [old]
+
+
+@pytest.mark.parametrize("settle", [fail_and_retry, die, None])
+def test_a_job_that_began_before_it_expired_keeps_its_key(store: Store, settle: Settle | None) -> None:
+    queue = new_queue()
+    (old,) = enqueue(store, expiring(queue))
+    claimed = claim_one(store, queue)
+    if settle is not None:
+        finish(store, settle(claimed))
+
+    assert enqueue(store, spec(queue, unique_key="k"), now=LATER) == [old]
+    assert find(store, old).state is not JobState.CANCELLED

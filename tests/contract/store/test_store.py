@@ -22,6 +22,18 @@ def test_the_store_names_its_address(store: Store, store_url: str) -> None:
     assert store.url == store_url
 
 
+def test_a_reopened_store_is_the_same_one_by_another_handle(store: Store) -> None:
+    store.put_setting("colour", "red")
+
+    other = store.reopen()
+    seen = other.get_setting("colour")
+    other.put_setting("colour", "blue")
+    other.close()
+
+    assert (seen, other.url) == ("red", store.url)
+    assert store.get_setting("colour") == "blue"
+
+
 def test_the_clock_of_the_store_is_the_time_in_milliseconds(store: Store) -> None:
     before = time.time_ns() // 1_000_000
     now = store.now()

@@ -322,7 +322,7 @@ def test_a_dead_nodes_record_goes_when_this_call_of_a_watchdog_fails(
 
 
 @breaks
-@each_of("list_queues", "definitions_version", "trim_history", "forget_queue")
+@each_of("list_queues", "definitions_version", "trim_history", "forget_queue", "forget_rates")
 def test_history_is_kept_within_bounds_when_this_call_of_retention_fails(
     store: Store, name: str, break_call: Break
 ) -> None:

@@ -7,6 +7,7 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.housekeeping.retention import AGAIN_S, EVERY_S, TOPIC_MAX_AGE_MS, Retention
 from rota.model.job import JobState
 from rota.model.node import NodeType
+from rota.model.rate import Rate, rate_key
 from rota.model.topics.topic import TopicRecord
 from rota.store import Store
 from rota.store.contract.queues import Stats
@@ -50,6 +51,17 @@ def test_what_ended_too_long_ago_is_forgotten_with_its_log(store: Store) -> None
 
     assert states_of(store, [old, young]) == [None, JobState.SUCCEEDED]
     assert store.read_logs(old).entries == []
+
+
+def test_rates_that_count_nothing_any_more_are_forgotten_also_while_nothing_is_claimed(store: Store) -> None:
+    queue = new_queue()
+    keeper = retention(store, queue)
+    enqueue(store, spec(queue, rate_key=rate_key(Rate(1, 60_000), "k", {})))
+    claim_one(store, queue)
+
+    keeper.run_once(NOW + 60_000)
+
+    assert store.forget_rates(queue, now=NOW + 60_000, limit=9) == 0, "nothing is left to forget"
 
 
 def test_of_too_many_the_oldest_are_forgotten_whatever_they_ended_as(store: Store) -> None:

@@ -47,11 +47,11 @@ class FlowInstallation(Installation):
         self.definitions.ensure_node_type(NodeType(uuid=new_id(NOW), name="elsewhere"))
         self.definitions.define_job_type(JobType(uuid=new_id(NOW), name=name, executor="log", node_type="elsewhere"))
 
-    def end(self, *results: object) -> None:
+    def end(self, *results: object, now: int = NOW) -> None:
         """Claim what waits, and end it: a result, or None for a failure."""
         claims = claim_all(self.store, self.queue)
         for claim, result in zip(claims, results, strict=True):
-            finish(self.store, fail(claim) if result is None else succeed(claim, results=result))
+            finish(self.store, fail(claim, now) if result is None else succeed(claim, now, results=result))
 
     def take_outbox(self, now: int | None = None) -> int:
         return self.engine.outbox.take(self.queue, self.clock.now() if now is None else now)
@@ -219,6 +219,40 @@ def test_of_a_stage_in_which_one_is_missing_only_one_end_stays_in_the_outbox(ins
 
     assert len(installation.store.read_outbox(installation.queue, limit=10)) == 1
     assert installation.take_outbox(NOW) == 0
+
+
+def keep_ends(installation: FlowInstallation, count: int) -> None:
+    """So many ends that stay in the outbox for a while: each is of a stage in which one is missing."""
+    stage = Stage(calls=(FlowCall(job_type="add"),))
+    flows = [Flow(id=new_id(NOW), made_at=NOW, count=2, is_group=True, rest=(stage,)) for _ in range(count)]
+    requests = [JobRequest(id=flow.job_ids()[0], job_type="count", flow=flow) for flow in flows]
+    installation.engine.intake.enqueue(requests)
+    installation.end(*range(count))
+
+
+def test_ends_that_stay_in_the_outbox_are_in_nobodys_way(installation: FlowInstallation) -> None:
+    keep_ends(installation, 1_020)
+    flow = installation.enqueue_flow()
+    installation.end(10, 20, now=NOW + 1)
+
+    taken = [installation.take_outbox(NOW) for _ in range(4)]
+
+    assert [job.id for job in installation.waiting()] == flow.next_stage().job_ids()
+    assert taken == [0, 0, 2, 0]
+    assert len(installation.store.read_outbox(installation.queue, limit=2_000)) == 1_020
+    assert sum(installation.take_outbox(NOW + MISSING_MS) for _ in range(4)) == 1_020
+
+
+def test_all_flows_go_on_before_jobs_are_forgotten_however_many_ends_stay_in_the_outbox(
+    installation: FlowInstallation,
+) -> None:
+    keep_ends(installation, 520)
+    flow = installation.enqueue_flow()
+    installation.end(10, 20, now=NOW + 1)
+
+    installation.engine.outbox.take_flows(NOW)
+
+    assert [job.id for job in installation.waiting()] == flow.next_stage().job_ids()
 
 
 def delete_all(installation: FlowInstallation) -> None:

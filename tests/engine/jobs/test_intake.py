@@ -13,6 +13,8 @@ from rota.model.ids import new_id
 from rota.model.job import MAX_PRIORITY, Cause, JobState
 from rota.model.job_type import MAX_TIMEOUT_MS, JobType, Unique
 from rota.model.limits import MAX_DEPTH, MAX_PAYLOAD_BYTES
+from rota.model.node import NodeType
+from rota.model.rate import Rate
 from rota.model.runs.retry import RetryPolicy
 from rota.store import Store, open_store
 from tests.installation import Installation
@@ -299,3 +301,24 @@ def test_an_argument_with_more_digits_than_python_prints_is_refused_like_any_oth
     installation: IntakeInstallation,
 ) -> None:
     installation.refuses("arguments.n", arguments={"n": 10**5_000})
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        ({"unique": Unique.WHILE_RUNNING}, "it is unique while_running"),
+        ({"unique": Unique.WHILE_PENDING}, "it is unique while_pending"),
+        ({"rate": Rate(10, 60_000)}, "it has a rate"),
+    ],
+)
+def test_a_type_with_rules_that_hold_within_a_queue_takes_no_jobs_for_another(
+    installation: IntakeInstallation, rules: dict[str, object], why: str
+) -> None:
+    installation.definitions.define_node_type(NodeType(uuid=new_id(NOW), name="mail"))
+    installation.define("strict", **rules)  # type: ignore[arg-type]
+
+    reason = installation.refuses("node_type", job_type="strict", node_type="mail")
+
+    assert why in reason
+    assert installation.enqueue("strict", node_type="default")
+    assert installation.enqueue("report", node_type="mail")

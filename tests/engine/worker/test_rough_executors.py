@@ -4,9 +4,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from rota.engine.jobs.intake import JobRequest
 from rota.model.job import Job, JobState
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES
+from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
 from tests.engine.job_functions import new_stage
 from tests.engine.working import install_plug_in, working
@@ -22,14 +25,14 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "odd"
 
 
-def run_with(store: Store, folder: Path, executor: str) -> tuple[Job, Job, list[str]]:
+def run_with(store: Store, folder: Path, executor: str, **rules: object) -> tuple[Job, Job, list[str]]:
     """A job of a third party's executor, the next one in the same slot, and the first one's log."""
     install_plug_in(folder, odd=f"tests.engine.job_functions:{executor}")
 
     async def scene() -> tuple[Job, Job, list[str]]:
         new_stage()
         installation = Installation(store)
-        installation.define("odd", "odd")
+        installation.define("odd", "odd", **rules)  # type: ignore[arg-type]
         installation.define_python("nothing")
         async with working(store, threads=1):
             odd = installation.enqueue("odd")
@@ -67,6 +70,35 @@ def test_an_executor_that_misbehaves_fails_its_job_and_no_other(
     assert isinstance(job.errors, dict)
     assert says in str(job.errors["message"])
     assert len(str(job.errors["message"])) < 100_000
+    assert after.state is JobState.SUCCEEDED
+
+
+def test_a_wait_that_is_no_number_is_not_asked_for(store: Store, tmp_path: Path, plug_in: str) -> None:
+    job, after, _ = run_with(store, tmp_path, "ReturnsOddWait", retry=RetryPolicy(attempts=2, delay_ms=0))
+
+    assert (job.state, job.attempts, job.errors) == (JobState.FAILED, 2, "no")
+    assert after.state is JobState.SUCCEEDED
+
+
+def test_an_attempt_that_cannot_be_settled_fails_its_job_and_the_slot_goes_on(store: Store) -> None:
+    # No door lets such a policy in: its third wait is more than a number can be.
+    policy = RetryPolicy(attempts=9, delay_ms=0, factor=1e300)
+
+    async def scene() -> tuple[Job, Job]:
+        installation = Installation(store)
+        request = JobRequest(job_type=installation.define_python("fail"))
+        spec = structs.replace(installation.intake.make_spec(request, store.now()), retry=policy)
+        installation.define_python("nothing")
+        async with working(store, threads=1):
+            store.enqueue_jobs([spec], now=store.now())
+            job, after = await installation.ended(spec.id, installation.enqueue("nothing"))
+            return job, after
+
+    job, after = asyncio.run(scene())
+
+    assert (job.state, job.attempts) == (JobState.FAILED, 3)
+    assert isinstance(job.errors, dict)
+    assert "OverflowError" in str(job.errors["message"])
     assert after.state is JobState.SUCCEEDED
 
 

@@ -1,12 +1,14 @@
 """What becomes of a job after a run, or after the death of its node."""
 
+from typing import Any
+
 import pytest
 from msgspec import structs
 
 from rota.model.job import FINAL_STATES, Claim, Ending, Job, JobSpec, JobState, rank_of
 from rota.model.job_type import OnNodeDeath
-from rota.model.runs.outcome import INTERRUPTED, Outcome, cancelled, failed, refused, succeeded, timed_out
-from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, failed, refused, succeeded, timed_out
+from rota.model.runs.retry import MAX_DELAY_MS, RetryPolicy
 from rota.model.runs.settlement import (
     MOST_DEATHS,
     SUSPECT_DEATHS,
@@ -49,6 +51,20 @@ def test_these_outcomes_end_a_job_at_once(outcome: Outcome, state: JobState) -> 
     assert settlement.ending.attempts == 1
     assert settlement.ending.results == outcome.results
     assert settlement.ending.errors == outcome.errors
+
+
+@pytest.mark.parametrize(
+    ("asked", "waits_ms"),
+    [(0, 0), (7, 7), (1.5, 2), (-5, 0), (10**30, MAX_DELAY_MS), (float("inf"), MAX_DELAY_MS)]
+    + [(odd, 1_000) for odd in (None, "soon", float("nan"), [5], True)],
+)
+def test_a_wait_that_was_asked_for_is_bounded_and_what_is_no_number_is_left_to_the_policy(
+    asked: Any, waits_ms: int
+) -> None:
+    settlement = end(Outcome(OutcomeKind.FAILED, None, "no", asked))
+
+    assert settlement.run_at == NOW + waits_ms
+    assert type(settlement.run_at) is int
 
 
 def test_a_failure_with_attempts_left_waits_and_tries_again() -> None:

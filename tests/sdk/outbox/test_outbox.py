@@ -2,9 +2,11 @@
 
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,19 @@ def test_a_job_is_made_of_a_committed_row(app: Rota, connect: Connect) -> None:
     assert (handle.result, handle.job.spec.priority) == (5, 7)
     assert rows_of(db) == []
     assert relay_outbox(connect(), app) == 0
+
+
+def test_a_queue_that_nobody_has_defined_is_made_by_the_relay(app: Rota, connect: Connect) -> None:
+    add, db = app.task(functions.add), connect()
+    app.declare()
+    handle = add.options(outbox=db, queue="mail").enqueue(2, b=3)
+    db.commit()
+    assert "mail" not in [one.name for one in app.engine.definitions.node_types()]
+
+    assert relay_outbox(connect(), app) == 1
+
+    app.run_worker(burst=True, queue="mail")
+    assert handle.result == 5
 
 
 def test_nothing_comes_of_a_transaction_that_is_rolled_back(app: Rota, connect: Connect) -> None:
@@ -123,6 +138,72 @@ def test_a_row_that_cannot_become_a_job_says_why_and_stops_nobody(app: Rota, con
     assert reasons[0].startswith("priority: must be from -10000 to 10000")
     assert reasons[1].startswith("request: ")
     assert relay_outbox(connect(), app) == 0
+
+
+class UnknownDatabase:
+    """A connection that does not tell which database it is to; values are marked by `%s`, as in most."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._mark = "?" if isinstance(connection, sqlite3.Connection) else "%s"
+        self.commit, self.rollback = connection.commit, connection.rollback
+
+    def cursor(self) -> "UnknownCursor":
+        return UnknownCursor(self._connection.cursor(), self._mark)
+
+
+class UnknownCursor:
+    def __init__(self, cursor: Any, mark: str) -> None:
+        self._cursor, self._mark = cursor, mark
+        self.fetchall = cursor.fetchall
+
+    def execute(self, sql: str, values: Sequence[object] = ()) -> None:
+        assert "CONFLICT" not in sql
+        self._cursor.execute(sql.replace("%s", self._mark), values)
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        assert "CONFLICT" not in sql
+        self._cursor.executemany(sql.replace("%s", self._mark), rows)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_an_id_of_ones_own_that_is_written_twice_makes_one_job(app: Rota, connect: Connect, is_known: bool) -> None:
+    add = app.task(functions.add)
+    db = connect() if is_known else UnknownDatabase(connect())
+    own_id = "0190b0c0-0000-7000-8000-000000000001"
+
+    first = add.options(outbox=db, id=own_id).enqueue(1)
+    again = add.options(outbox=db, id=own_id).enqueue(2)
+    db.commit()
+    in_another = add.options(outbox=db, id=own_id).enqueue(3)
+    other = add.options(outbox=db).enqueue(4)
+    db.commit()
+
+    assert first.id == again.id == in_another.id == own_id
+    assert relay_outbox(connect(), app) == 2
+    assert (first.job.spec.arguments["a"], other.job.spec.arguments["a"]) == (1, 4)
+
+
+def test_an_id_that_two_transactions_write_at_once_makes_one_job(app: Rota, connect: Connect) -> None:
+    add, first, second = app.task(functions.add), connect(), connect()
+    own_id = "0190b0c0-0000-7000-8000-000000000001"
+    add.options(outbox=first, id=own_id).enqueue(1)
+    errors: list[BaseException] = []
+
+    def write_too() -> None:
+        try:
+            add.options(outbox=second, id=own_id).enqueue(2)  # waits for the first one
+            second.commit()
+        except Exception as error:  # a test looks at all of them
+            errors.append(error)
+
+    other = threading.Thread(target=write_too)
+    other.start()
+    first.commit()
+    other.join()
+
+    assert errors == []
+    assert relay_outbox(connect(), app) == 1
 
 
 def test_a_delay_counts_from_the_enqueue(app: Rota, connect: Connect) -> None:

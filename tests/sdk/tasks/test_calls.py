@@ -3,10 +3,11 @@
 import asyncio
 import threading
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from rota import InvalidInput, JobFailed, RetryPolicy, Rota
+from rota import InvalidInput, JobFailed, RetryPolicy, Rota, TryAgain
 from rota.model.ids import new_id
 from tests.engine.working import DEADLINE_S
 from tests.sdk.tasks import functions
@@ -31,6 +32,16 @@ def test_a_job_that_asks_to_be_tried_again_has_no_more_attempts_than_its_policy_
     with pytest.raises(JobFailed, match="ValueError: not yet"):
         handle.get(timeout=60)
     assert handle.job.attempts == 3
+
+
+@pytest.mark.parametrize("delay_ms", ["5s", timedelta(seconds=5), -1, float("nan"), float("inf"), True])
+def test_a_wait_that_cannot_be_meant_is_refused_where_it_is_raised(delay_ms: Any) -> None:
+    with pytest.raises(InvalidInput, match="delay_ms: must be milliseconds, a number from 0"):
+        TryAgain(delay_ms=delay_ms)
+
+
+def test_a_wait_is_whole_milliseconds() -> None:
+    assert [TryAgain(delay_ms=wait).delay_ms for wait in (None, 0, 1.6, 10**30)] == [None, 0, 2, 10**30]
 
 
 def test_a_job_that_gives_up_is_not_tried_again(app: Rota) -> None:

@@ -66,6 +66,23 @@ def test_tasks_that_are_not_in_the_store_yet_are_told_instead_of_waited_for(
     assert add.options(connection=connection).enqueue(1).is_new
 
 
+def test_a_queue_that_is_not_in_the_store_yet_is_told_instead_of_waited_for(
+    app: Rota, connection: sqlite3.Connection
+) -> None:
+    add = app.task(functions.add)
+    app.declare()
+    connection.execute("INSERT INTO orders VALUES (1)")
+
+    with pytest.raises(Conflict, match=r"the queue 'mail' is not in the store yet.*rota node-type create mail"):
+        add.options(connection=connection, queue="mail").enqueue(1)
+
+    connection.rollback()
+    assert add.options(connection=connection, queue="mail").enqueue(1).is_new  # nothing was begun: it is made first
+    connection.commit()
+    connection.execute("INSERT INTO orders VALUES (1)")
+    assert add.options(connection=connection, queue="mail").enqueue(1).is_new
+
+
 def test_arguments_are_checked_as_ever(app: Rota, connection: sqlite3.Connection) -> None:
     with pytest.raises(InvalidInput, match="missing a required argument: 'a'"):
         app.task(functions.add).options(connection=connection).enqueue()  # type: ignore[call-arg]

@@ -101,6 +101,20 @@ def test_visitors_of_a_proxy_do_not_get_in_with_the_well_known_key(up: Server, h
     assert status(up, DEV_KEY) == 200
 
 
+def test_only_a_browser_that_a_person_uses_is_let_in_without_a_key(up: Server) -> None:
+    page = {"Accept": "text/html"}
+    opened = {**page, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+
+    for path in ("/", "/keys", "/audit"):
+        assert status(up, page, path=path) == 303, "a program that was led to fetch an address says nothing"
+        assert status(up, {**page, "Sec-Fetch-Mode": "cors", "Sec-Fetch-Site": "same-origin"}, path=path) == 303
+        assert status(up, {**opened, "Sec-Fetch-Site": "cross-site"}, path=path) == 303
+        assert status(up, {**opened, "Sec-Fetch-Site": "none"}, path=path) == 200
+        assert status(up, {**opened, "Sec-Fetch-Site": "same-origin"}, path=path) == 200
+    assert status(up, page, path="/live?at=/keys") == 401
+    assert status(up, {**opened, "Sec-Fetch-Site": "none", "X-Forwarded-For": "127.0.0.1"}, path="/keys") == 303
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
 def test_another_user_of_the_machine_does_not_get_in_with_the_well_known_key(up: Server) -> None:
     def status_as(user: int, key: str) -> int:

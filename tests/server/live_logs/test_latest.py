@@ -50,9 +50,9 @@ def test_all_feeds_together_keep_no_more_than_a_few_may() -> None:
 def test_pages_of_long_lines_have_few_of_them_and_those_of_short_lines_as_many_as_may_be() -> None:
     size = PageSize(200)
 
-    size.learn([LogEntry(0, "x" * 16_384)] * 3)
+    size.learn(["x" * 16_384] * 3)
     assert size.lines == LETTERS_PER_PAGE // 16_384
-    size.learn([LogEntry(0, "x" * 10 * LETTERS_PER_PAGE)])
+    size.learn(["x" * 10 * LETTERS_PER_PAGE])
     assert size.lines == 1
-    size.learn([LogEntry(0, "")])
+    size.learn([""])
     assert size.lines == 200

@@ -52,7 +52,10 @@ class Topics:
         self.names = ["first"]
         self.asked = 0
         self.fault: Exception | None = None
-        self.page = Page(path="/topics", section="Topics", gather=self.gather, template="topics", parts=("list",))
+        needs = ("list_topics",)
+        self.page = Page(
+            path="/topics", section="Topics", needs=needs, gather=self.gather, template="topics", parts=("list",)
+        )
 
     def gather(self, asking: Asking, visit: Visit) -> Context:
         self.asked += 1
@@ -237,7 +240,7 @@ def test_the_stream_of_a_page_is_for_those_who_may_see_it(admin: TestClient, api
     assert stranger.get("/live?at=/jobs").status_code == 401
     assert stranger.post("/live?at=/jobs").status_code == 405
     with signed_in(admin, KEY) as browser:
-        for at in ("/nowhere", "/enqueue", "//evil.example/jobs", "/api/jobs", "", "/jobs/nonsense"):
+        for at in ("/nowhere", "/enqueue", "//evil.example/jobs", "/api/jobs", "", "/jobs/nonsense", "http://[", "//["):
             assert browser.get("/live", params={"at": at}).status_code in (400, 404), at
 
 

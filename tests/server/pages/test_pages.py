@@ -3,21 +3,24 @@
 import re
 from html import unescape
 from html.parser import HTMLParser
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
 import pytest
 from starlette.testclient import TestClient
 
 from rota.engine.access.keys.access import Role
-from rota.server.api import Api
+from rota.model.ids import new_id
+from rota.model.node import NodeType
+from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
+from rota.server.pages.search import read_search
 from rota.server.pages.sitemap import NAVIGATION, PAGES
 from rota.store import Store
 from tests.server.auth.test_authorisation import PAGES as RIGHTS
 from tests.server.auth.test_authorisation import SCOPES
-from tests.server.pages.visiting import HTML, furnish, key_of, log_more, signed_in
-from tests.server.serving import BASE
+from tests.server.pages.visiting import HTML, done, furnish, key_of, log_more, signed_in
+from tests.server.serving import BASE, make_api, served
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -116,14 +119,21 @@ def test_a_viewer_sees_all_pages_and_nothing_to_press(admin: TestClient, api: Ap
                 assert word not in answer.text, (declared, word)
 
 
+def keys_by_what_they_lack(kept: Store) -> dict[str, str]:
+    """One for each scope, with all others. Made before the server is first asked: it reads its keys so often only."""
+    return {
+        lacking: key_of(kept, Role.ADMIN, *(one for one in SCOPES if one != lacking), name=f"all-but-{lacking}")
+        for lacking in SCOPES
+    }
+
+
 def test_a_page_is_refused_to_those_who_lack_what_it_needs_and_shown_to_all_others(
     admin: TestClient, api: Api, kept: Store
 ) -> None:
+    keys = keys_by_what_they_lack(kept)
     shown = furnish(admin, api).paths
     app = make_app(api)
-    for lacking in SCOPES:
-        scopes = [scope for scope in SCOPES if scope != lacking]
-        key = key_of(kept, Role.ADMIN, *scopes, name=f"all-but-{lacking}")
+    for lacking, key in keys.items():
         client = TestClient(app, BASE, headers={"Authorization": f"Bearer {key}", **HTML})
         for declared, path in shown.items():
             needed = RIGHTS[declared.partition(" ")[0]]
@@ -131,6 +141,45 @@ def test_a_page_is_refused_to_those_who_lack_what_it_needs_and_shown_to_all_othe
             is_cloned = lacking == "jobs:r" and declared == "/enqueue"
             expected = 403 if lacking == needed or is_reader_too or is_cloned else 200
             assert client.get(path).status_code == expected, (declared, lacking)
+
+
+def test_a_stream_and_a_log_are_refused_to_those_who_lack_what_their_page_needs(kept: Store) -> None:
+    api = make_api(kept, options=ServerOptions(rate_limit=0, wrong_keys_per_s=0, max_followers=1))
+    api.seats.take("somebody")
+    keys = keys_by_what_they_lack(kept)
+    with served(api) as admin:
+        shown = furnish(admin, api).paths
+        streams = {page.path: f"/live?at={quote(shown[page.path])}" for page in PAGES if page.parts}
+        log = ("/jobs/{uuid}", f"{shown['/jobs/{uuid}']}/log.txt")
+        for lacking, key in keys.items():
+            client = TestClient(admin.app, BASE, headers={"Authorization": f"Bearer {key}"})
+            for declared, path in (*streams.items(), log):
+                # All seats are taken: whoever may follow is told so, before anything is sent.
+                expected = 403 if lacking == RIGHTS[declared] else 503
+                assert client.get(path).status_code == expected, (path, lacking)
+
+
+def test_every_page_says_what_it_needs(admin: TestClient, api: Api) -> None:
+    for page in PAGES:
+        assert page.needs, page.path
+        assert set(page.needs) <= set(api.operations_by_name), page.path
+
+
+def test_a_link_to_the_jobs_of_a_name_finds_them_whatever_is_in_it(admin: TestClient, api: Api) -> None:
+    name = 'the "best" \\ report'
+    done(admin.post("/api/job_types", json={"name": name, "executor": "log"}))
+    api.engine.definitions.define_node_type(NodeType(uuid=new_id(1), name=name))
+    done(admin.post("/api/jobs", json={"job_type": name}))
+    job_type = next(one for one in admin.get("/api/job_types").json()["job_types"] if one["name"] == name)
+
+    links: list[str] = []
+    for path in (f"/job-types/{job_type['uuid']}", "/queues"):
+        attributes = Tags(admin.get(path, headers=HTML).text).attributes
+        links += [value for _, kind, value in attributes if kind == "href" and "best" in value and "q=" in value]
+
+    searched = [read_search(parse_qs(urlsplit(link).query)["q"][0], 1).conditions for link in links]
+    assert {"job_type": name} in searched
+    assert {"queue": name} in searched
 
 
 def test_the_navigation_has_what_a_key_may_see(admin: TestClient, kept: Store) -> None:

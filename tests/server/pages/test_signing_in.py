@@ -1,19 +1,23 @@
 """Signing in: who is let in, what the browser keeps, and what a session may do."""
 
+import asyncio
 import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from rota.clock import ManualClock
-from rota.engine.access.keys.access import Role
+from rota.engine.access.keys.access import ADMIN, Role
 from rota.engine.access.keys.named_keys import revoke_key
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
+from rota.server.endpoint import is_still_good
 from rota.store import Store
+from rota.testing.faults import Faults
 from tests.server.pages.visiting import HTML, OWN_PAGE, key_of, signed_in
 from tests.server.serving import BASE, KEY, make_api
 
@@ -42,6 +46,34 @@ def test_a_stranger_is_asked_for_a_key_and_then_gets_what_they_wanted(admin: Tes
     assert 'value="/jobs?q=state:failed"' in form.text
     assert (answer.status_code, answer.headers["location"]) == (303, "/jobs?q=state:failed")
     assert browser.get("/jobs").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/topics/a%2Fb", "/topics/a%3Fb?offset=3", "/topics/%25", "/topics/%C3%A4%20b"])
+def test_whatever_the_name_signing_in_leads_to_the_page_that_was_wanted(admin: TestClient, path: str) -> None:
+    browser = stranger(admin)
+    asked = browser.get(path)
+
+    then = parse_qs(urlsplit(asked.headers["location"]).query)["then"][0]
+    answer = browser.post("/sign-in", data={"key": KEY, "then": then}, headers=OWN_PAGE)
+
+    assert (asked.status_code, then) == (303, path)
+    assert (answer.status_code, answer.headers["location"]) == (303, path)
+
+
+def test_a_session_cannot_be_looked_at_while_the_store_does_not_answer(kept: Store) -> None:
+    faults = Faults(kept)
+    api = make_api(faults.store)
+    faults.cut_off()
+    with TestClient(make_app(api), BASE, headers={**HTML, "Cookie": "rota_session_80=admin.9.a"}) as client:
+        page = client.get("/jobs")
+        others = [client.get(path) for path in (f"/jobs/{new_id(1)}/log.txt", "/live?at=/jobs", "/api/jobs")]
+        faults.reconnect()
+    api.close()
+
+    assert page.status_code == 503
+    assert "cut off" in page.text
+    assert page.headers["content-security-policy"]
+    assert [one.status_code for one in others] == [503, 503, 503]
 
 
 def test_the_cookie_is_of_no_use_to_scripts_other_sites_and_other_ports(admin: TestClient) -> None:
@@ -118,6 +150,26 @@ def test_a_session_does_what_its_key_may_and_only_from_our_own_pages(admin: Test
         assert status(OWN_PAGE, "/api/job_types", new_type) == 403, "an operator defines nothing"
 
 
+def test_a_session_is_of_no_use_to_other_ports_and_names_of_an_allowed_host(kept: Store) -> None:
+    api = make_api(kept, options=ServerOptions(wrong_keys_per_s=0, allowed_hosts=("rota.internal", "*.internal")))
+    with TestClient(make_app(api), "http://rota.internal", headers={"Host": "rota.internal"}) as client:
+        begun = client.post("/sign-in", data={"key": KEY}, headers={"Origin": "http://rota.internal"})
+        cookie = {"Cookie": begun.history[0].headers["set-cookie"].partition(";")[0]}
+        client.cookies.clear()
+
+        def status(**headers: str) -> int:
+            sent = {name.replace("_", "-"): value for name, value in headers.items()}
+            return client.post("/api/jobs", json=NEW_JOB, headers=cookie | sent).status_code
+
+        for origin in ("http://rota.internal:8080", "http://evil.internal", "https://evil.internal:99"):
+            assert status(Origin=origin) == 403, origin
+            assert status(Origin=origin, Sec_Fetch_Site="same-site") == 403, origin
+        assert status(Origin="http://rota.internal") == 200
+        assert status(Origin="https://ROTA.internal", Sec_Fetch_Site="same-origin") == 200
+        assert status(Origin="https://other.internal", Sec_Fetch_Site="same-origin") == 200, "a proxy changed Host"
+    api.close()
+
+
 def test_a_viewers_session_changes_nothing(admin: TestClient, kept: Store) -> None:
     with signed_in(admin, key_of(kept, Role.VIEWER)) as browser:
         assert browser.get("/api/jobs").status_code == 200
@@ -173,11 +225,38 @@ def test_signing_out_takes_a_page_of_this_server(admin: TestClient) -> None:
         assert browser.get("/jobs").status_code == 303
 
 
-def test_cookies_of_others_do_no_harm(admin: TestClient) -> None:
-    odd = ["x=1", "rota_session_1=a.b.c", "=;;;", "rota_session_1", 'a="\x01', "rota_session_9=" + "y" * 9_000]
-    for cookie in odd:
+ODD_COOKIES = [
+    "x=1",
+    "rota_session_1=a.b.c",
+    "=;;;",
+    "rota_session_1",
+    'a="\x01',
+    "rota_session_9=" + "y" * 9_000,
+    'prefs={"a":1}',
+    "a b",
+    "path=/",
+    "; ".join(f"rota_session_{port}=admin.999999999999999.{port}" for port in range(8000, 8040)),
+]
+
+
+@pytest.mark.parametrize("odd", ODD_COOKIES)
+def test_cookies_of_others_do_no_harm(admin: TestClient, api: Api, odd: str) -> None:
+    with signed_in(admin, KEY) as browser:
+        ((name, session),) = browser.cookies.items()
+    good = f"{name}={session}"
+    for cookie, expected in ((odd, 401), (f"{odd}; {good}", 200), (f"{good}; {odd}", 200)):
         answer = TestClient(admin.app, BASE).get("/api/jobs", headers={"Cookie": cookie})
-        assert answer.status_code == 401, cookie
+        assert answer.status_code == expected, cookie
+    stayed = is_still_good(api, Headers({"Cookie": f"{odd}; {good}"}), ADMIN)
+    assert asyncio.run(stayed), "a stream goes on, too"
+    assert not asyncio.run(is_still_good(api, Headers({"Cookie": odd}), ADMIN))
+
+
+def test_a_session_of_another_port_counts_for_one_server_behind_several_names(admin: TestClient) -> None:
+    with signed_in(admin, KEY) as browser:
+        ((_, session),) = browser.cookies.items()
+    answer = TestClient(admin.app, BASE).get("/api/jobs", headers={"Cookie": f"rota_session_9999={session}"})
+    assert answer.status_code == 200
 
 
 def test_no_key_stands_in_an_answer(admin: TestClient, kept: Store) -> None:

@@ -6,7 +6,7 @@ from rota.model.triggers.durations import short_duration
 from rota.server.pages.drawing.graph import draw_graph
 from rota.server.pages.drawing.spark import spark_points
 from rota.server.pages.drawing.timeline import draw_timeline
-from rota.server.pages.search import read_search, with_state
+from rota.server.pages.search import as_word, read_search, with_state
 from rota.server.pages.showing.ansi import ansi_html
 from rota.server.pages.showing.words import as_json, cut, typed
 
@@ -70,6 +70,11 @@ def test_a_search_that_cannot_be_says_why(text: str) -> None:
 def test_another_state_leaves_the_rest_of_a_search() -> None:
     assert with_state('state:failed type:"my report" text', "queued") == 'state:queued "type:my report" text'
     assert with_state("state:failed", "") == ""
+    for text in ('"say \\"hi\\" to"', "it's", "a'b c", r"C:\\\\new dir", '"" x', "'a\tb'", '5" disk', r"'\'"):
+        searched = read_search(text, NOW).conditions["search"]
+        assert read_search(with_state(text, ""), NOW).conditions["search"] == searched, text
+    for name in ('my "best" report', r"a\b", "it's", "two words"):
+        assert read_search(f"type:{as_word(name)}", NOW).conditions == {"job_type": name}
     assert read_search(with_state('type:"my report"', "queued"), NOW).conditions["job_type"] == "my report"
 
 

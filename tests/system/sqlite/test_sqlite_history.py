@@ -126,6 +126,13 @@ def test_a_file_of_an_older_layout_knows_how_many_ended_jobs_it_has(tmp_path: Pa
             "DROP TABLE series",
             "DROP TABLE topics",
             "DROP TABLE topic_records",
+            "DROP TABLE rates",
+            "DROP INDEX jobs_limited",
+            "DROP INDEX jobs_limited_order",
+            "DROP INDEX jobs_ready",
+            "CREATE INDEX jobs_ready ON jobs (queue, rank, id) WHERE state = 'queued' AND held = 0",
+            "ALTER TABLE jobs DROP COLUMN rate_key",
+            "ALTER TABLE jobs DROP COLUMN limited",
         ):
             database.execute(later)
         database.execute("PRAGMA user_version = 5")

@@ -67,7 +67,7 @@ def read_log(store: Store, job: Job, until: int, period: Period = Period()) -> I
         if not page.entries:
             break
         position = page.next
-        size.learn(page.entries)
+        size.learn([one.message for one in page.entries])
         found = list(lines.read(page.entries))
         if wanted := _within(period, found):
             yield wanted

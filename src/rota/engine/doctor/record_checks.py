@@ -27,7 +27,7 @@ def check_records(rota: Engine, *, forgets: bool) -> Iterator[Finding]:
     _read_all(rota)
     found = [*rota.store.unreadable_records(), *_set_aside(rota), *_jobs(rota)]
     for one in found:
-        if forgets and forget_unreadable(rota.store, rota.clock, one):
+        if forgets and forget_unreadable(rota.store, rota.jobs, one):
             yield ok("records", f"{one.kind} {one.id} could not be read and is forgotten: {one.reason}")
         else:
             fix = _FIXES.get(one.kind, "use a newer Rota, or wait until it is forgotten").format(id=one.id)

@@ -11,6 +11,7 @@ from rota.errors import InvalidInput, StoreError
 from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.model.triggers.durations import duration_words
+from rota.model.why.words import count_of
 
 MOST_SKEW_MS = 1_000
 _LOST_LIMIT = 1_000
@@ -78,15 +79,16 @@ def _queue(rota: Engine, node_type: NodeType) -> Iterator[Finding]:
     now, name = rota.clock.now(), node_type.name
     if lost := _count_lost(rota, node_type, now):
         fix = "start a node (rota worker, rota scheduler or rota up): its watchdog takes them back"
-        yield problem("queues", f"{lost} jobs of {name!r} are in the hands of dead nodes", fix)
+        yield problem("queues", f"{count_of(lost, 'job', 'jobs')} of {name!r} in the hands of dead nodes", fix)
     counts = rota.store.count_jobs(node_type.uuid)
     waiting = counts[JobState.QUEUED] + counts[JobState.DELAYED]
     if not waiting:
         return
+    told = f"{count_of(waiting, 'job waits', 'jobs wait')} in {name!r}"
     if node_type.uuid in rota.store.paused_queues():
-        yield warning("queues", f"{waiting} jobs wait in {name!r}, which is paused", f"rota queues resume {name}")
+        yield warning("queues", f"{told}, which is paused", f"rota queues resume {name}")
     if not _has_worker(rota, node_type, now):
-        yield problem("queues", f"{waiting} jobs wait in {name!r}, but no node serves it", f"rota worker --type {name}")
+        yield problem("queues", f"{told}, but no node serves it", f"rota worker --type {name}")
 
 
 def _count_lost(rota: Engine, node_type: NodeType, now: int) -> int:

@@ -24,6 +24,8 @@ MISSING_MS = 60_000
 """How long after an end other jobs of its flow's stage may be on their way into their queues; what is not there then is
 gone. They are handed in together, one queue after another."""
 _PER_ROUND = 500
+_MOST_READ = 10_000
+"""Ends that are read of one outbox at once, those that are passed over included."""
 
 
 class Outbox:
@@ -39,6 +41,9 @@ class Outbox:
         self._events = events
         self._last_time = 0
         self._is_idle = False
+        self._passed: dict[str, frozenset[str]] = {}
+        """Queue to the events at the beginning of its outbox that are kept there, and that the next round passes
+        over; a queue whose outbox was seen to its end is not here, and its next round begins anew."""
 
     def run_once(self, now: int) -> float:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
@@ -54,15 +59,29 @@ class Outbox:
         return [node_type.uuid for node_type in self._definitions.known_node_types()]
 
     def take(self, queue: str, now: int) -> int:
-        """Take what is in the outbox of one queue; returns how many ends these were."""
-        events = self._store.read_outbox(queue, limit=_PER_ROUND)
-        kept = self._go_on_with_flows(events, now)
-        events = [event for event in events if job_of_event(event) not in kept]
-        if events:
+        """Take what is in the outbox of one queue; returns how many ends these were. Those that are kept are in
+        nobody's way: where there are many, each round goes on behind the ones of the round before."""
+        passed = self._passed.pop(queue, frozenset())
+        events = self._read(queue, passed)
+        kept = self._take(queue, events, now)
+        if len(events) >= _PER_ROUND:
+            self._passed[queue] = passed | kept
+        return len(events) - len(kept)
+
+    def _read(self, queue: str, passed: frozenset[str]) -> list[Event]:
+        """The next ends, without those that are passed over."""
+        limit = min(len(passed) + _PER_ROUND, _MOST_READ)
+        return [event for event in self._store.read_outbox(queue, limit=limit) if event.id not in passed][:_PER_ROUND]
+
+    def _take(self, queue: str, events: Sequence[Event], now: int) -> frozenset[str]:
+        """Take some ends out of an outbox; returns the ids of those that are kept there."""
+        jobs = self._go_on_with_flows(events, now)
+        taken = [event for event in events if job_of_event(event) not in jobs]
+        if taken:
             now = min(now, self._store.now())  # after the time of an event, older ones count for nothing
-            self._events.post([self._dated(event, now) for event in events])
-            self._store.clear_outbox(queue, events)
-        return len(events)
+            self._events.post([self._dated(event, now) for event in taken])
+            self._store.clear_outbox(queue, taken)
+        return frozenset(event.id for event in events if job_of_event(event) in jobs)
 
     def _go_on_with_flows(self, events: Sequence[Event], now: int) -> set[str]:
         """The jobs whose ends are to be heard once more."""
@@ -74,8 +93,13 @@ class Outbox:
     def take_flows(self, now: int) -> None:
         """Go on with all flows whose jobs have ended. Comes before jobs are forgotten: a flow is known by its jobs."""
         for queue in self._flow_queues.all(now):
-            while self.take(queue, now) >= _PER_ROUND:
-                pass  # there may be more
+            self._take_all(queue, now)
+
+    def _take_all(self, queue: str, now: int) -> None:
+        events, passed = self._read(queue, frozenset()), frozenset[str]()
+        while events:
+            passed |= self._take(queue, events, now)
+            events = self._read(queue, passed) if len(events) >= _PER_ROUND else []
 
     def _dated(self, event: Event, now: int) -> Event:
         self._last_time = max(self._last_time + 1, now * 1_000)

@@ -55,6 +55,7 @@ class Retention:
         queues = self._store.list_queues()
         defined = {node_type.uuid for node_type in self._definitions.node_types()}
         trimmed = [self._trim(queue, now) for queue in queues]
+        trimmed += [self._store.forget_rates(queue, now=now, limit=_PER_ROUND) for queue in queues]
         trimmed += [self._trim_series(one, one.history_max_count) for one in self._bounded_types()]
         trimmed += [self._trim_logs(one, now) for one in self._definitions.known_job_types() if one.log_max_age_ms]
         for queue in queues:

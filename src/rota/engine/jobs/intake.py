@@ -121,6 +121,8 @@ class Intake:
             queue = self._definitions.node_type(request.node_type or job_type.node_type).uuid
         except NotFound as error:
             raise InvalidInput("job_type", f"{job_type.name!r} cannot run: {error}") from None
+        if request.node_type is not None:
+            self._check_other_queue(job_type, queue)
         check_payload("arguments", request.arguments)
         return make_spec(
             job_type,
@@ -138,6 +140,19 @@ class Intake:
             flow=None if request.flow is None else self._checked_flow(request.flow, job_type, queue),
             has_own_id=request.id is not None,
         )
+
+    def _check_other_queue(self, job_type: JobType, queue: str) -> None:
+        """Locks, unique keys and rates hold within a queue: in two of them, their jobs would run side by side."""
+        if job_type.unique is Unique.NONE and job_type.rate is None:
+            return
+        own = self._definitions.known_node_type(job_type.node_type)
+        if own is None or own.uuid != queue:
+            rule = "has a rate" if job_type.unique is Unique.NONE else f"is unique {job_type.unique}"
+            raise InvalidInput(
+                "node_type",
+                f"{job_type.name!r} takes no jobs for another queue than its own, {job_type.node_type!r}, because it "
+                f"{rule}, which holds within one queue; define a job type for that queue",
+            )
 
     def _refuse_shared_jobs(self, name: str) -> None:
         """A flow knows its jobs by ids that are settled before; another's job in their place would never be found."""

@@ -18,7 +18,7 @@ from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
 from rota.model.runs.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, expired, refused, runs_on, timed_out
 from rota.model.runs.retry import RetryPolicy
-from rota.model.runs.settlement import is_suspect
+from rota.model.runs.settlement import has_expired, is_suspect
 from rota.store.records.unreadable import UNREADABLE
 
 
@@ -112,7 +112,7 @@ class Runner:
 
     async def _execute(self, attempt: Attempt) -> Outcome:
         spec = attempt.claim.spec
-        if spec.expires_at is not None and (attempt.started_at or 0) >= spec.expires_at:
+        if spec.expires_at is not None and has_expired(attempt.claim, attempt.started_at or 0):
             return expired()
         try:
             job_type = self._definitions.known_job_type(spec.job_type)

@@ -37,8 +37,8 @@ from rota.engine.worker.stopping import Stopping
 from rota.engine.worker.telling import Telling
 from rota.engine.worker.times import WorkerTimes
 from rota.errors import NodeStrained, StoreError
-from rota.model.runs.outcome import INTERRUPTED, Outcome
-from rota.model.runs.settlement import settle
+from rota.model.runs.outcome import INTERRUPTED, Outcome, refused
+from rota.model.runs.settlement import Settlement, settle
 from rota.store.contract.claims import Claims
 from rota.store.contract.store import Store
 
@@ -321,15 +321,19 @@ class Worker:
         if started_at is not None:
             self._runs += 1
             self._run_ms += now - started_at
-        settlement = settle(
-            attempt.claim,
-            outcome,
-            policy=self._runner.retry_policy(attempt.claim, outcome),
-            started_at=started_at,
-            now=now,
-            chance=random.random(),
-        )
+        try:
+            settlement = self._settlement(attempt, outcome, now)
+        except Exception as error:  # whatever it is, the slot lives on, and the job does not run for ever
+            self._observers.tell(Fault("worker", "an attempt could not be settled", error))
+            words = f"what became of its attempt could not be settled: {error!a:.500}"
+            settlement = self._settlement(attempt, refused("settlement", words), now)
         self._pending.add(settlement)
+
+    def _settlement(self, attempt: Attempt, outcome: Outcome, now: int) -> Settlement:
+        policy = self._runner.retry_policy(attempt.claim, outcome)
+        return settle(
+            attempt.claim, outcome, policy=policy, started_at=attempt.started_at, now=now, chance=random.random()
+        )
 
     # -- news ------------------------------------------------------------------------------------------------------
 

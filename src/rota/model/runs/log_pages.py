@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from rota.model.runs.log import LogEntry
-
 LETTERS_PER_PAGE = 64 * 1024
 _FIRST = 64
 """Lines, of which nothing is known yet: a line may have 16 KiB."""
@@ -17,7 +15,7 @@ class PageSize:
         self._most = most
         self.lines = min(_FIRST, most)
 
-    def learn(self, entries: Sequence[LogEntry]) -> None:
+    def learn(self, messages: Sequence[str]) -> None:
         """The next lines are taken to be like these."""
-        letters = sum(len(one.message) for one in entries)
-        self.lines = max(1, min(self._most, LETTERS_PER_PAGE * len(entries) // max(letters, 1)))
+        letters = sum(map(len, messages))
+        self.lines = max(1, min(self._most, LETTERS_PER_PAGE * len(messages) // max(letters, 1)))

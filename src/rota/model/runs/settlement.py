@@ -16,7 +16,7 @@ from rota.model.job import (
 )
 from rota.model.job_type import OnNodeDeath
 from rota.model.runs.failure import failure_words
-from rota.model.runs.outcome import Outcome, OutcomeKind, cancelled
+from rota.model.runs.outcome import Outcome, OutcomeKind, cancelled, expired
 from rota.model.runs.retry import MAX_DELAY_MS, RetryPolicy
 
 SUSPECT_DEATHS = 2
@@ -86,8 +86,8 @@ def settle(
     if kind is OutcomeKind.INTERRUPTED:
         return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths, returned_run=run, past=claim.past)
     if kind is OutcomeKind.FAILED and claim.attempt < policy.attempts:
-        wait_ms = outcome.retry_in_ms
-        run_at = now + (policy.delay_after(claim.attempt, chance) if wait_ms is None else min(wait_ms, MAX_DELAY_MS))
+        asked_ms = _asked_wait_ms(outcome)
+        run_at = now + (policy.delay_after(claim.attempt, chance) if asked_ms is None else asked_ms)
         # It ran to an end and killed nobody, so what it was suspected of is forgotten.
         past = _with_attempt(claim, failure_words(outcome.errors, outcome.results), started_at=started_at, now=now)
         return Settlement(claim, JobState.DELAYED, claim.attempt, 0, run_at=run_at, returned_run=run, past=past)
@@ -103,6 +103,14 @@ def settle(
         past=claim.past,
     )
     return Settlement(claim, ending.state, claim.attempt, claim.deaths, ending)
+
+
+def _asked_wait_ms(outcome: Outcome) -> int | None:
+    """How long the run asked to wait, bounded; None if it did not. Code of others says so, and may say anything."""
+    asked: object = outcome.retry_in_ms
+    if not isinstance(asked, int | float) or isinstance(asked, bool) or asked != asked:
+        return None
+    return round(max(0, min(asked, MAX_DELAY_MS)))
 
 
 def _with_attempt(claim: Claim, error: str | None, *, started_at: int | None, now: int) -> tuple[PastAttempt, ...]:
@@ -149,6 +157,12 @@ def is_suspect(claim: Claim) -> bool:
     return claim.deaths >= SUSPECT_DEATHS
 
 
+def has_expired(job: Claim | Job, now: int) -> bool:
+    """Whether nobody needs the job any more because it did not begin in time. One that began before is needed."""
+    expires_at = job.spec.expires_at
+    return expires_at is not None and now >= expires_at and not (job.attempts or job.deaths or job.past)
+
+
 def end_event(job_id: str, ending: Ending, job_type: str) -> Event:
     """The end of a job as an event; `job_type` is a name. The attempt token in the event's id, or the time of an end
     without an attempt, tells repeats from ends of a job that was brought back."""
@@ -184,6 +198,11 @@ def cancelled_ending(settlement: Settlement, now: int) -> Ending:
 def cancelled_before_run(now: int) -> Ending:
     """The ending of a job that was cancelled while it waited."""
     return Ending(state=JobState.CANCELLED, ended_at=now, errors=cancelled().errors)
+
+
+def expired_before_run(now: int) -> Ending:
+    """The ending of a job that expired while it waited."""
+    return Ending(state=JobState.CANCELLED, ended_at=now, errors=expired().errors)
 
 
 def given_back(job: Job, now: int) -> Job:

@@ -8,7 +8,7 @@ class DramatiqError(Exception):
 class Retry(DramatiqError):
     """Raised by an actor: try again, after `delay` milliseconds if they are given."""
 
-    def __init__(self, message: str = "", delay: int | None = None) -> None:
+    def __init__(self, message: str = "", delay: float | None = None) -> None:
         super().__init__(message or "the actor asked to be tried again")
         self.delay = delay
 

@@ -6,6 +6,9 @@ from typing import Any, Protocol
 
 from rota.errors import InvalidInput
 
+_DRIVERS = frozenset({"sqlite3", "psycopg", "psycopg2", "pg8000"})
+_VENDORS = frozenset({"sqlite", "postgresql"})
+
 
 class DatabaseConnection(Protocol):
     """What a connection of any DB-API driver can do."""
@@ -23,8 +26,27 @@ def run_statement(connection: DatabaseConnection, sql: str, *rows: Sequence[obje
     if "?" not in sql:
         cursor.execute(sql)
     elif rows:
-        cursor.executemany(sql if _style_of(connection) == "qmark" else sql.replace("?", "%s"), rows)
+        cursor.executemany(_marked(connection, sql), rows)
     return cursor
+
+
+def find_row(connection: DatabaseConnection, sql: str, row: Sequence[object]) -> bool:
+    """Whether a query with these values finds anything."""
+    cursor = connection.cursor()
+    cursor.execute(_marked(connection, sql), row)
+    return bool(cursor.fetchall())
+
+
+def knows_on_conflict(connection: DatabaseConnection) -> bool:
+    """Whether this certainly is a database that takes `ON CONFLICT`: Django's connections say what they are to, others
+    are known by their driver."""
+    if getattr(connection, "vendor", None) in _VENDORS:
+        return True
+    return any(kind.__module__.partition(".")[0] in _DRIVERS for kind in type(connection).__mro__)
+
+
+def _marked(connection: DatabaseConnection, sql: str) -> str:
+    return sql if _style_of(connection) == "qmark" else sql.replace("?", "%s")
 
 
 def _style_of(connection: DatabaseConnection) -> str:

@@ -50,10 +50,18 @@ def _hand_in(app: "Rota", rows: Sequence[tuple[str, str]]) -> dict[str, str]:
         except msgspec.DecodeError as error:
             reasons[job_id] = f"request: {error}"
     try:
-        app.engine.intake.enqueue(list(found.values()))
+        _enqueue(app, list(found.values()))
         return reasons | dict.fromkeys(found, "")
     except (InvalidInput, NotFound):  # one of them is bad, so each is handed in for itself
         return reasons | {job_id: _reason(app, request) for job_id, request in found.items()}
+
+
+def _enqueue(app: "Rota", requests: "Sequence[JobRequest]") -> None:
+    """Hand jobs in; queues that they name and nobody has defined are made first."""
+    from rota.sdk.tasks.declaring import ensure_queues
+
+    ensure_queues(app.engine, sorted({one.node_type for one in requests if one.node_type is not None}))
+    app.engine.intake.enqueue(requests)
 
 
 def _read(text: str) -> "JobRequest":
@@ -64,7 +72,7 @@ def _read(text: str) -> "JobRequest":
 
 def _reason(app: "Rota", request: "JobRequest") -> str:
     try:
-        app.engine.intake.enqueue([request])
+        _enqueue(app, [request])
     except (InvalidInput, NotFound) as error:
         return str(error)
     return ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from rota.errors import Conflict, InvalidInput
+from rota.errors import Conflict, InvalidInput, NotFound
 from rota.sdk.tasks.connection import Connection
 from rota.sdk.tasks.plan import Plan
 
@@ -64,13 +64,30 @@ class TaskRegistry:
         self, connection: object, requests: "Sequence[JobRequest]", named: str | None = None
     ) -> "list[Admission]":
         """Hand jobs in as part of a transaction of the program's own, in which nobody else can write to the store."""
-        if not self.is_declared and getattr(connection, "in_transaction", False):
-            raise Conflict(
-                f"the tasks of {self._app!r} are not in the store yet, and nobody can write there during this "
-                "transaction; call app.declare() before it begins"
-            )
+        queues = sorted({one.node_type for one in requests if one.node_type is not None})
+        if getattr(connection, "in_transaction", False):
+            self._check_is_there(queues)
         self.ensure_declared()
+        for queue in queues:
+            self.ensure_queue(queue)
         return self.connection.engine.intake.enqueue_within(connection, requests, named=named)
+
+    def _check_is_there(self, queues: Iterable[str]) -> None:
+        """Refuse what would have to be written to the store first, and wait there for the end of the transaction."""
+        locked = "nobody can write there during this transaction"
+        if not self.is_declared:
+            raise Conflict(
+                f"the tasks of {self._app!r} are not in the store yet, and {locked}; call app.declare() before it "
+                "begins"
+            )
+        for queue in queues:
+            try:
+                self.connection.engine.definitions.node_type(queue)
+            except NotFound:
+                raise Conflict(
+                    f"the queue {queue!r} is not in the store yet, and {locked}; make it before: "
+                    f"rota node-type create {queue}"
+                ) from None
 
     def submit_to_outbox(
         self, connection: "DatabaseConnection", requests: "Sequence[JobRequest]", named: str | None = None

@@ -86,7 +86,7 @@ class Enqueueing(Generic[P, R]):
         return _job_request()(job_type=self.name, arguments=arguments, **self._fields)  # type: ignore[arg-type]
 
     def _submit(self, requests: "list[JobRequest]", named: str | None = None) -> list[Handle[R]]:
-        if "node_type" in self._fields:
+        if self._within is None and "node_type" in self._fields:
             self._registry.ensure_queue(str(self._fields["node_type"]))
         answers = (self._within or self._registry.submit)(requests, named)
         connection = self._registry.connection

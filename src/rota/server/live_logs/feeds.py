@@ -176,7 +176,7 @@ class _Feed:
     def _read(self, after: int, size: PageSize) -> list[Line]:
         page = self._store.read_logs(self._job_id, after=after, limit=size.lines)
         if page.entries:
-            size.learn(page.entries)
+            size.learn([one.message for one in page.entries])
         return lines_of(page)
 
 

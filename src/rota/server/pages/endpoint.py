@@ -14,11 +14,11 @@ from rota.engine.access.keys.dev_key import DEV_KEY
 from rota.errors import RotaError
 from rota.server.answers import FAULT, Refusal
 from rota.server.api import Api
-from rota.server.auth.session_cookie import keep_session
+from rota.server.auth.session_cookie import is_opened_by_a_person, keep_session
 from rota.server.bodies.decoding import decode_path
 from rota.server.endpoint import identify, is_from_own_program
 from rota.server.pages.asking import Asking
-from rota.server.pages.page import Context, Entry, Page, Visit
+from rota.server.pages.page import Context, Entry, Page, Visit, check_may_look
 from rota.server.pages.showing.rendering import render, render_page
 from rota.shapes.errors import status_of
 
@@ -59,6 +59,8 @@ class PageEndpoint:
             caller, session = await visitor(self._api, scope, headers)
         except Refusal as refusal:
             return self._turned_away(scope, refusal)
+        except RotaError as error:
+            return self._error(NOBODY, Refusal(status_of(error), str(error)))
         answer = await self._shown(scope, caller)
         if session is not None:
             keep_session(answer, scope, session)
@@ -68,7 +70,8 @@ class PageEndpoint:
         if refusal.status != 401:
             return self._error(NOBODY, refusal)
         query = scope["query_string"].decode("latin-1")
-        wanted = scope["path"] + (f"?{query}" if query else "")
+        # As it was sent: of a decoded path nobody can tell which letters belong to names.
+        wanted = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
         return RedirectResponse(f"/sign-in?then={quote(wanted, safe='')}", status_code=303)
 
     async def _shown(self, scope: Scope, caller: Caller) -> Response:
@@ -86,6 +89,7 @@ class PageEndpoint:
     def _html(self, scope: Scope, caller: Caller) -> str:
         visit = Visit(decode_path(scope["path_params"]), QueryParams(scope["query_string"]))
         asking = Asking(self._api, caller)
+        check_may_look(asking, self._page)
         gathered = self._page.gather(asking, visit)
         beside = self._page.beside(asking, visit) if self._page.beside else {}
         return render_page(self._page, gathered | beside | self._around(asking))
@@ -114,7 +118,8 @@ async def visitor(api: Api, scope: Scope, headers: Headers) -> tuple[Caller, str
     try:
         return await identify(api, scope, headers), None
     except Refusal as refusal:
-        if refusal.status != 401 or "authorization" in headers or not await is_from_own_program(api, scope):
+        is_asked = refusal.status == 401 and "authorization" not in headers and is_opened_by_a_person(headers)
+        if not is_asked or not await is_from_own_program(api, scope):
             raise
         begun = await api.in_thread(partial(api.sessions.begin, DEV_KEY, by_own_program=True))
         if begun is None:

@@ -22,6 +22,8 @@ class Page(Struct, frozen=True, kw_only=True):
     path: str
     section: str
     """The entry of the navigation that it belongs to."""
+    needs: tuple[str, ...]
+    """The operations that whoever looks must be allowed to ask, whether at the page, at its stream, or at the log."""
     gather: Callable[[Asking, Visit], Context]
     beside: Callable[[Asking, Visit], Context] | None = None
     """What only the whole page shows, and no part of it."""
@@ -42,6 +44,12 @@ class Entry(Struct, frozen=True):
     """Typed after `g`, it leads there."""
     operation: str
     is_for_operators: bool = False
+
+
+def check_may_look(asking: Asking, page: Page) -> None:
+    """Refuse those who lack something that the page needs."""
+    for operation in page.needs:
+        asking.check(operation)
 
 
 def part_id(part: str) -> str:

@@ -7,17 +7,18 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rota.errors import RotaError
+from rota.errors import InvalidInput, RotaError
 from rota.server.answers import Refusal, error_answer
 from rota.server.api import Api
 from rota.server.bodies.decoding import decode_path
 from rota.server.gate.path_slashes import with_slashes_apart
 from rota.server.live_logs.seats import LiveAnswer
+from rota.server.pages.asking import Asking
 from rota.server.pages.endpoint import PageEndpoint, visitor
 from rota.server.pages.live.screens import Screens
 from rota.server.pages.live.stream import Stream
 from rota.server.pages.log_text import LogText
-from rota.server.pages.page import Page, Visit
+from rota.server.pages.page import Page, Visit, check_may_look
 from rota.server.pages.showing.static_files import static_files, static_version
 from rota.server.pages.signing_in import SignIn, sign_out
 from rota.server.pages.sitemap import NAVIGATION, PAGES
@@ -73,7 +74,7 @@ class _Live:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = await self._answer(scope)
         self._api.requests.count("GET", "/live", answer.status_code)
-        await answer(scope, receive, send)
+        await self._api.unread.give(answer, scope, receive, send)
 
     async def _answer(self, scope: Scope) -> Response:
         headers = Headers(scope=scope)
@@ -83,6 +84,7 @@ class _Live:
             caller, _ = await visitor(self._api, scope, headers)
             query = QueryParams(scope["query_string"])
             page, visit = self._meant(query.get("at", "/")[:_LONGEST_AT])
+            check_may_look(Asking(self._api, caller), page)
             stream = Stream(self._api, self._screens, page, visit)
             after = _number(query.get("after", ""))
             events = stream.events(query.get("at", "/"), after, caller=caller, headers=headers)
@@ -94,7 +96,10 @@ class _Live:
 
     def _meant(self, at: str) -> tuple[Page, Visit]:
         """The page at a path, and the look at it."""
-        parts = urlsplit(at)
+        try:
+            parts = urlsplit(at)
+        except ValueError as error:
+            raise InvalidInput("at", f"is no path: {error}") from None
         raw = parts.path.encode("ascii", "ignore")
         scope: Scope = {"type": "http", "method": "GET", "path": unquote(parts.path), "raw_path": raw, "headers": []}
         scope = with_slashes_apart(scope)

@@ -18,6 +18,7 @@ _FIELDS = {
     "before": "until",
 }
 QUALIFIERS = tuple(_FIELDS)
+_ENDS_WORDS = frozenset(" \t\r\n\"'\\")
 
 
 class Search(Struct, frozen=True):
@@ -48,7 +49,7 @@ def read_search(text: str, now: int) -> Search:
 def with_state(text: str, state: str) -> str:
     """The same search, but for jobs in this state, or in any if there is none."""
     others = [word for word in _split(text) if not word.startswith("state:")]
-    return " ".join(map(_quoted, [*([f"state:{state}"] if state else []), *others]))
+    return " ".join(map(as_word, [*([f"state:{state}"] if state else []), *others]))
 
 
 def _add(conditions: dict[str, object], name: str, value: str, now: int) -> None:
@@ -77,5 +78,9 @@ def _split(text: str) -> list[str]:
         return text.split()
 
 
-def _quoted(word: str) -> str:
-    return f'"{word}"' if " " in word else word
+def as_word(text: str) -> str:
+    """A text so that it is read as one word, whatever is in it."""
+    if text and not _ENDS_WORDS.intersection(text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

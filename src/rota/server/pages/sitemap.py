@@ -16,10 +16,18 @@ from rota.server.pages.screens import (
 )
 
 PAGES: tuple[Page, ...] = (
-    Page(path="/", section="Overview", gather=overview.gather, template="overview", parts=overview.PARTS),
-    Page(path="/jobs", section="Jobs", gather=jobs.gather, template="jobs", parts=jobs.PARTS),
+    Page(
+        path="/",
+        needs=("show_overview", "read_stats"),
+        section="Overview",
+        gather=overview.gather,
+        template="overview",
+        parts=overview.PARTS,
+    ),
+    Page(path="/jobs", needs=("list_jobs",), section="Jobs", gather=jobs.gather, template="jobs", parts=jobs.PARTS),
     Page(
         path="/jobs/{uuid}",
+        needs=("show_job", "why_job", "read_logs"),
         section="Jobs",
         gather=job.gather,
         beside=job.gather_log,
@@ -27,23 +35,55 @@ PAGES: tuple[Page, ...] = (
         parts=job.PARTS,
         log_of="uuid",
     ),
-    Page(path="/enqueue", section="Jobs", gather=job_types.gather_enqueue, template="enqueue"),
-    Page(path="/queues", section="Queues", gather=queues.gather, template="queues", parts=queues.PARTS),
-    Page(path="/schedules", section="Schedules", gather=schedules.gather, template="schedules", parts=schedules.PARTS),
-    Page(path="/schedules/new", section="Schedules", gather=schedules.gather_form, template="schedule_form"),
-    Page(path="/schedules/preview", section="Schedules", gather=schedules.gather_preview, template="schedule_preview"),
+    Page(path="/enqueue", needs=("enqueue_job",), section="Jobs", gather=job_types.gather_enqueue, template="enqueue"),
+    Page(
+        path="/queues",
+        needs=("list_queues", "read_stats"),
+        section="Queues",
+        gather=queues.gather,
+        template="queues",
+        parts=queues.PARTS,
+    ),
+    Page(
+        path="/schedules",
+        needs=("list_schedules", "list_ticks"),
+        section="Schedules",
+        gather=schedules.gather,
+        template="schedules",
+        parts=schedules.PARTS,
+    ),
+    Page(
+        path="/schedules/new",
+        needs=("create_schedule",),
+        section="Schedules",
+        gather=schedules.gather_form,
+        template="schedule_form",
+    ),
+    Page(
+        path="/schedules/preview",
+        needs=("next_of_cron",),
+        section="Schedules",
+        gather=schedules.gather_preview,
+        template="schedule_preview",
+    ),
     Page(
         path="/schedules/{schedule}",
+        needs=("show_schedule", "why_schedule", "next_of_schedule", "list_ticks"),
         section="Schedules",
         gather=schedules.gather_one,
         template="schedule",
         parts=schedules.ONE_PARTS,
     ),
     Page(
-        path="/schedules/{schedule}/edit", section="Schedules", gather=schedules.gather_form, template="schedule_form"
+        path="/schedules/{schedule}/edit",
+        needs=("change_schedule", "show_schedule"),
+        section="Schedules",
+        gather=schedules.gather_form,
+        template="schedule_form",
     ),
     Page(
         path="/configurations",
+        needs=("list_configurations", "explain_configuration"),
         section="Events",
         gather=configurations.gather,
         template="configurations",
@@ -51,6 +91,7 @@ PAGES: tuple[Page, ...] = (
     ),
     Page(
         path="/configurations/{name}",
+        needs=("show_configuration", "explain_configuration", "list_evaluations"),
         section="Events",
         gather=configurations.gather_one,
         template="configuration",
@@ -58,23 +99,50 @@ PAGES: tuple[Page, ...] = (
     ),
     Page(
         path="/configurations/{name}/what-if",
+        needs=("preview_configuration",),
         section="Events",
         gather=configurations.gather_what_if,
         template="what_if",
     ),
-    Page(path="/topics", section="Topics", gather=topics.gather, template="topics", parts=topics.PARTS),
-    Page(path="/topics/{topic}", section="Topics", gather=topics.gather_one, template="topic", parts=topics.ONE_PARTS),
-    Page(path="/nodes", section="Nodes", gather=nodes.gather, template="nodes", parts=nodes.PARTS),
-    Page(path="/job-types", section="Job types", gather=job_types.gather, template="job_types"),
+    Page(
+        path="/topics",
+        needs=("list_topics",),
+        section="Topics",
+        gather=topics.gather,
+        template="topics",
+        parts=topics.PARTS,
+    ),
+    Page(
+        path="/topics/{topic}",
+        needs=("read_topic",),
+        section="Topics",
+        gather=topics.gather_one,
+        template="topic",
+        parts=topics.ONE_PARTS,
+    ),
+    Page(
+        path="/nodes", needs=("list_nodes",), section="Nodes", gather=nodes.gather, template="nodes", parts=nodes.PARTS
+    ),
+    Page(
+        path="/job-types", needs=("list_job_types",), section="Job types", gather=job_types.gather, template="job_types"
+    ),
     Page(
         path="/job-types/{job_type}",
+        needs=("show_job_type",),
         section="Job types",
         gather=job_types.gather_one,
         template="job_type",
         parts=("jobs",),
     ),
-    Page(path="/keys", section="Keys", gather=keys.gather, template="keys", parts=keys.PARTS),
-    Page(path="/audit", section="Audit log", gather=audit.gather, template="audit", parts=audit.PARTS),
+    Page(path="/keys", needs=("list_keys",), section="Keys", gather=keys.gather, template="keys", parts=keys.PARTS),
+    Page(
+        path="/audit",
+        needs=("list_audit",),
+        section="Audit log",
+        gather=audit.gather,
+        template="audit",
+        parts=audit.PARTS,
+    ),
 )
 NAVIGATION = (
     Entry("Overview", "/", "o", "show_overview"),

@@ -164,3 +164,8 @@ class ClaimStore(Protocol):
         """Give nodes that hold claims without having a pulse one that never changes, so that they are found dead;
         returns how many. No operation here leaves such a node, but people and restored backups do."""
         ...
+
+    def forget_rates(self, queue: str, *, now: int, limit: int) -> int:
+        """Forget rates of which no start counts any more and for which no job waits, at most `limit`; returns how many.
+        Claims that count starts do so too, but there may be no more of them."""
+        ...

@@ -78,7 +78,8 @@ class JobStore(Protocol):
         """Accept jobs, each as delayed (if `run_at` is after `now`) or queued. One answer per spec, in order.
 
         A job whose id is known already, in whichever queue, is not stored again. A job whose unique key belongs to a
-        live job of its queue is not stored; the answer names that job. The same holds between specs of one call. Atomic
+        live job of its queue is not stored; the answer names that job. If that one waits and has expired, it is ended
+        as `expired`, and the new one accepted. The same holds between specs of one call. Atomic
         per queue: all of a queue's jobs are accepted, or none. A store may refuse a call with more jobs than it can
         take in one step (`InvalidInput`); it takes 100,000.
         """

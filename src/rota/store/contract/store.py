@@ -17,7 +17,7 @@ that are repeated are there twice.
 The operations are in one file per noun, each with the values that it takes and gives.
 """
 
-from typing import Protocol
+from typing import Protocol, Self
 
 from rota.store.contract.audit import AuditStore
 from rota.store.contract.claims import ClaimStore
@@ -56,6 +56,11 @@ class Store(
     @property
     def url(self) -> str:
         """Where it is, without secrets."""
+        ...
+
+    def reopen(self) -> Self:
+        """Another handle on this very store, which remembers nothing of what this one saw. The caller closes it, before
+        this one: what is in memory ends with this one."""
         ...
 
     def now(self) -> int:

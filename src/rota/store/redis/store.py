@@ -52,12 +52,19 @@ class RedisStore(
     @classmethod
     def open(cls, url: str) -> Self:
         """Connect, and refuse servers that would lose jobs."""
-        link = Link(Address(url))
+        return cls._connect(Address(url))
+
+    @classmethod
+    def _connect(cls, address: Address) -> Self:
+        link = Link(address)
         return cls(link, link.check())
 
     @property
     def url(self) -> str:
         return self._link.url
+
+    def reopen(self) -> Self:
+        return self._connect(self._link.address)
 
     def now(self) -> int:
         return self._link.now()

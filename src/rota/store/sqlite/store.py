@@ -37,6 +37,8 @@ class SqliteStore(
 ):
     """See `rota.store.contract.store.Store` for what each method promises."""
 
+    _owns_database = True
+
     @classmethod
     def open(cls, url: str) -> Self:
         path, synchronous = parse_url(url)
@@ -45,6 +47,13 @@ class SqliteStore(
     @property
     def url(self) -> str:
         return "sqlite://:memory:" if self._database.in_memory else f"sqlite:///{self._database.path}"
+
+    def reopen(self) -> Self:
+        if not self._database.in_memory:
+            return type(self)(self._database.reopen())
+        found = type(self)(self._database)
+        found._owns_database = False  # there is one connection, which ends with the first handle
+        return found
 
     def now(self) -> int:
         return self._clock.now()
@@ -59,4 +68,5 @@ class SqliteStore(
         return self._unreadable.all()
 
     def close(self) -> None:
-        self._database.close()
+        if self._owns_database:
+            self._database.close()

@@ -350,6 +350,25 @@ def test_a_key_is_revoked_by_name_or_id_and_only_it(kept: Store) -> None:
     assert not ring.identify(second)
 
 
+def test_a_key_named_like_the_id_of_another_is_not_revoked_in_its_place(kept: Store) -> None:
+    make_viewer(kept, "zed")
+    (zed,) = list_keys(kept)
+    decoy = msgspec.structs.replace(zed, id="0123456789ab", name=zed.id)  # as an older version let one make it
+    kept.put_setting("key:0123456789ab", msgspec.json.encode(decoy).decode())
+
+    assert revoke_key(kept, zed.id).name == "zed"
+
+    assert [one.id for one in list_keys(kept)] == ["0123456789ab"]
+
+
+def test_a_key_is_not_named_like_an_id(kept: Store) -> None:
+    with pytest.raises(InvalidInput, match="looks like the id of a key"):
+        make_viewer(kept, "0123456789ab")
+    make_viewer(kept, "0123456789abc")
+
+    assert [one.name for one in list_keys(kept)] == ["0123456789abc"]
+
+
 def test_a_key_that_was_replaced_under_its_id_is_another_one(kept: Store) -> None:
     clock = ManualClock()
     key = make_viewer(kept, "shop")

@@ -94,7 +94,7 @@ def test_an_exception_is_told_with_its_traceback_from_the_jobs_own_code_on(
 
     errors = errors_of(outcome)
     assert outcome.kind is OutcomeKind.FAILED
-    assert (errors["type"], errors["message"]) == ("ValueError", "no such luck")
+    assert (errors["type"], errors["class"], errors["message"]) == ("ValueError", "builtins.ValueError", "no such luck")
     assert 'raise ValueError("no such luck")' in errors["traceback"]
     assert "rota/engine/executors" not in errors["traceback"].replace("tests/engine/executors", "")
 

@@ -12,7 +12,8 @@ COPIED = {
     "node_types", "outbox", "paused_queues", "schedules", "series", "settings", "stats", "ticks", "topic_records",
     "topics", "validations",
 }  # fmt: skip
-OF_THE_STORE = {"clocks", "nodes", "pulses"}
+OF_THE_STORE = {"clocks", "nodes", "pulses", "rates"}
+"""What was started before a copy does not count against a rate in it."""
 
 COPIED_KEYS = {
     "cancelled", "configuration_states", "configurations", "delayed", "dependency_index", "ended", "failed", "fence",
@@ -20,7 +21,7 @@ COPIED_KEYS = {
     "succeeded", "totals", "unique",
 }  # fmt: skip
 """Keys of a queue in Redis."""
-KEYS_OF_THE_STORE = {"awaited_since", "floors", "pulses", "synced", "wake"}
+KEYS_OF_THE_STORE = {"awaited_since", "floors", "pulses", "rates", "rates_due", "rates_spent", "synced", "wake"}
 KEYS_OF_CLAIMS = {"cancelling", "held", "locks", "running"}
 """Nobody has a job in a copy, so nothing is blocked by one."""
 

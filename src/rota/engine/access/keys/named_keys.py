@@ -3,6 +3,7 @@
 A key is `rota_ID_SECRET`. The id finds the record, so a wrong key costs one comparison however many keys there are.
 """
 
+import re
 import secrets
 
 import msgspec
@@ -12,7 +13,7 @@ from rota.engine.access.audit.record import Change, recorded
 from rota.engine.access.keys.access import SCOPES_OF, Caller, Role, Scope, scopes_of_old_key
 from rota.engine.access.keys.dev_key import end_dev_key
 from rota.engine.access.keys.hashes import hash_made_key, matches_hash
-from rota.errors import Conflict, NotFound
+from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.limits import check_name
 from rota.store.contract.store import Store
 from rota.store.records.unreadable import UnreadableRecords
@@ -20,6 +21,7 @@ from rota.store.records.unreadable import UnreadableRecords
 PREFIX = "rota_"
 KIND = "key"
 _SETTING = "key:"
+_ID = re.compile(r"[0-9a-f]{12}")
 
 
 class NamedKey(Struct, frozen=True, kw_only=True):
@@ -57,6 +59,8 @@ def make_key(
 ) -> tuple[str, NamedKey]:
     """A new key, which nobody sees again, and its record. A name is given once."""
     check_name("name", name)
+    if _ID.fullmatch(name):
+        raise InvalidInput("name", f"{name!r} looks like the id of a key; choose another name")
     if any(one.name == name for one in list_keys(store)):
         raise Conflict(f"there is a key {name!r} already; revoke it first, or choose another name")
     key_id = secrets.token_hex(6)
@@ -85,9 +89,9 @@ def list_keys(store: Store) -> list[NamedKey]:
 
 
 def find_record(store: Store, name: str) -> NamedKey:
-    """A key, by name or id."""
-    for one in list_keys(store):
-        if name in (one.name, one.id):
+    """A key, by id or name. Ids come first: no key is hidden by another that has its id for a name."""
+    for one in sorted(list_keys(store), key=lambda one: one.id != name):
+        if name in (one.id, one.name):
             return one
     raise NotFound("key", name, "`rota key list` shows them")
 

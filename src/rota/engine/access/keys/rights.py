@@ -22,6 +22,8 @@ _APPLYING = (
     Scope.EVENTS_WRITE,
 )
 """What a file can define, and what the triggers in it make."""
+_FORGETTING = (Scope.JOBS_WRITE, Scope.SCHEDULES_WRITE, Scope.CONFIGURATIONS_WRITE, Scope.EVENTS_WRITE)
+"""What can be unreadable, and is deleted then."""
 BUILT_IN = frozenset({EMIT_JOB_TYPE, LOG_JOB_TYPE, LIGHT_JOB_TYPE})
 """Job types whose jobs are made by triggers only."""
 
@@ -69,6 +71,14 @@ def check_may_apply(by: Caller | None) -> None:
     lacking = [need for need in _APPLYING if by is not None and not by.may(need)]
     if lacking:
         raise NotAllowed(f"{_shown(by)} lacks the scope {lacking[0]}, which applying a file of definitions needs")
+
+
+def check_may_repair(by: Caller | None, *, forgets: bool, sets_back: bool) -> None:
+    """Refuse the doctor's repairs, if the caller may not change all that they can change."""
+    needed = (*(_FORGETTING if forgets else ()), *([Scope.SCHEDULES_WRITE] if sets_back else ()))
+    lacking = [need for need in needed if by is not None and not by.may(need)]
+    if lacking:
+        raise NotAllowed(f"{_shown(by)} lacks the scope {lacking[0]}, which this repair needs")
 
 
 def _shown(by: Caller | None) -> str:

@@ -97,7 +97,13 @@ def _facts_of(error: BaseException) -> dict[str, object]:
     cause = error.__cause__ if isinstance(error, TryAgain | GiveUp) else None
     told = error if cause is None else cause
     traced = error if told.__traceback__ is None else told  # what was never raised has no traceback of its own
-    return {"type": type(told).__name__, "message": _message_of(told), "traceback": _traceback_of(traced)}
+    kind = type(told)
+    return {
+        "type": kind.__name__,
+        "class": f"{kind.__module__}.{kind.__qualname__}",
+        "message": _message_of(told),
+        "traceback": _traceback_of(traced),
+    }
 
 
 def _why_arguments_do_not_fit(function: Function, arguments: dict[str, object]) -> str | None:

@@ -38,7 +38,6 @@ def gather_what_if(asking: Asking, visit: Visit) -> Context:
     """What an event would do to one configuration; nothing is stored."""
     fields = ("eventType", "eventResourceId", "eventTimestamp")
     event = {name: visit.query.get(name, "").strip() for name in fields}
-    asking.check("preview_configuration")
     try:
         found: Any = asking.ask("preview_configuration", {"name": visit.path["name"]}, body=event)
         return {"previews": found["evaluations"], "problem": ""}

@@ -4,6 +4,7 @@ from typing import Any
 
 from rota.server.pages.asking import Asking
 from rota.server.pages.page import Context, Visit
+from rota.server.pages.search import as_word
 
 _JOBS = 10
 
@@ -17,6 +18,7 @@ def gather_one(asking: Asking, visit: Visit) -> Context:
     uuid = job_type["uuid"]
     return {
         "job_type": job_type,
+        "search": f"type:{as_word(job_type['name'])}",
         "jobs": asking.ask_if_allowed("list_jobs", job_type=uuid, limit=_JOBS),
         "schedules": asking.ask_if_allowed("list_schedules", job_type=uuid, limit=_JOBS),
     }
@@ -24,7 +26,6 @@ def gather_one(asking: Asking, visit: Visit) -> Context:
 
 def gather_enqueue(asking: Asking, visit: Visit) -> Context:
     """The form, empty, for one job type, or as another job was."""
-    asking.check("enqueue_job")
     types = asking.ask_if_allowed("list_job_types")
     uuid = visit.query.get("job")
     job: Any = asking.ask("show_job", {"uuid": uuid}) if uuid else None

@@ -4,7 +4,7 @@ from rota.errors import InvalidInput
 from rota.model.job import JobState
 from rota.server.pages.asking import Asking
 from rota.server.pages.page import Context, Visit
-from rota.server.pages.search import QUALIFIERS, read_search, with_state
+from rota.server.pages.search import QUALIFIERS, as_word, read_search, with_state
 
 PARTS = ("tabs", "list")
 _ROWS = 50
@@ -51,13 +51,9 @@ def _suggestions(asking: Asking) -> list[str]:
     queues = asking.ask_if_allowed("list_queues")
     return [
         *(f"state:{state.value}" for state in JobState),
-        *(f"type:{_word(one['name'])}" for one in (types["job_types"] if types else [])[:100]),
-        *(f"queue:{_word(one['name'])}" for one in (queues["queues"] if queues else [])[:100]),
+        *(f"type:{as_word(one['name'])}" for one in (types["job_types"] if types else [])[:100]),
+        *(f"queue:{as_word(one['name'])}" for one in (queues["queues"] if queues else [])[:100]),
         *(f"{name}:" for name in QUALIFIERS if name in ("schedule", "node")),
         "after:1h",
         "before:1d",
     ]
-
-
-def _word(name: str) -> str:
-    return f'"{name}"' if " " in name else name

@@ -4,6 +4,7 @@ from rota.server.pages.asking import Asking
 from rota.server.pages.drawing.spark import spark_points
 from rota.server.pages.page import Context, Visit
 from rota.server.pages.screens.overview import throughput
+from rota.server.pages.search import as_word
 
 PARTS = ("list",)
 
@@ -20,5 +21,6 @@ def gather(asking: Asking, visit: Visit) -> Context:
         most = max([*ended, 1])
         queue["ended"] = spark_points(ended, most)
         queue["failed"] = spark_points(failed, most) if any(failed) else ""
+        queue["search"] = f"queue:{as_word(queue['name'])}"
         queue["ended_count"] = sum(ended)
     return {"queues": queues}

@@ -51,7 +51,6 @@ def gather_one(asking: Asking, visit: Visit) -> Context:
 def gather_form(asking: Asking, visit: Visit) -> Context:
     """A new one, or one to be changed."""
     name = visit.path.get("schedule")
-    asking.check("change_schedule" if name else "create_schedule")
     schedule = asking.ask("show_schedule", {"schedule": name}) if name else None
     types = asking.ask_if_allowed("list_job_types")
     trigger = schedule["trigger"] if schedule else {}
@@ -68,7 +67,6 @@ def gather_form(asking: Asking, visit: Visit) -> Context:
 
 def gather_preview(asking: Asking, visit: Visit) -> Context:
     """What a cron line means, while it is being typed."""
-    asking.check("next_of_cron")
     return _preview(asking, visit.query.get("cron", ""), visit.query.get("tz", ""))
 
 

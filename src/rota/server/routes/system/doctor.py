@@ -5,14 +5,13 @@ from contextlib import closing
 
 from msgspec import Struct
 
-from rota.engine.access.keys.access import Scope
+from rota.engine.access.keys.access import Caller, Scope
 from rota.engine.doctor.examine import examine
 from rota.engine.doctor.finding import Finding, Level, problem
 from rota.engine.doctor.machine_checks import check_machine
 from rota.engine.engine import Engine
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
-from rota.store.open import open_store
 
 routes = Routes("doctor")
 
@@ -36,21 +35,25 @@ class Examination(Struct, frozen=True):
 @routes.get("/api/doctor", needs=Scope.AUDIT_READ, answer=Examination)
 def examine_installation(api: Api, call: Call[None, None]) -> Examination:
     """Look for problems of the server's machine, the store and what is in it."""
-    return _examined(api, Repairs())
+    return _examined(api, Repairs(), call.caller)
 
 
 @routes.post("/api/doctor", needs=Scope.TYPES_WRITE, body=Repairs, answer=Examination)
 def repair_installation(api: Api, call: Call[Repairs, None]) -> Examination:
-    """The same, and mend what is asked for."""
-    return _examined(api, call.body)
+    """The same, and mend what is asked for.
+
+    A repair also needs the scopes of what it changes: `sched:w`, and to forget jobs, configurations and events
+    `jobs:w`, `config:w` and `events:w`."""
+    return _examined(api, call.body, call.caller)
 
 
-def _examined(api: Api, repairs: Repairs) -> Examination:
+def _examined(api: Api, repairs: Repairs, by: Caller) -> Examination:
     """By a handle of its own on the store: one that has been open for long remembers records that were mended since."""
     found = [*check_machine(api.settings), *_light_scheduler(api)]
-    with closing(open_store(api.engine.store.url)) as store:
+    with closing(api.engine.store.reopen()) as store:
         rota = Engine.open(store, event_types=api.engine.event_types)
-        found += examine(rota, api.settings, forgets=repairs.forget_unreadable, sets_back=repairs.set_back)
+        forgets, sets_back = repairs.forget_unreadable, repairs.set_back
+        found += examine(rota, api.settings, forgets=forgets, sets_back=sets_back, by=by)
     return Examination(all(one.level is not Level.PROBLEM for one in found), found)
 
 

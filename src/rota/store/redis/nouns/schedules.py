@@ -226,7 +226,7 @@ class RedisSchedules(RedisAwaited):
         k = self._keys_of(queue)
         keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
         keys += [*stats_keys(k, now), k.running, k.ended, k.locks, k.held, k.cancelled, k.cancelling, k.series]
-        keys += [k.outbox, k.awaited_since, *(k.ticks(firing.schedule.uuid) for firing in firings)]
+        keys += [k.outbox, k.awaited_since, k.rates_due, *(k.ticks(firing.schedule.uuid) for firing in firings)]
         cancels = [(number, job_id) for number, firing in enumerate(firings, 1) for job_id in firing.cancels]
         ending = cancelled_before_run(now)
         entries: list[Value] = [part for cancel in cancels for part in cancel]

@@ -57,6 +57,10 @@ class Database:
             undoing.pop_all()
         return self
 
+    def reopen(self) -> "Database":
+        """The same file by other connections."""
+        return Database(self.path, synchronous=self._synchronous).open()
+
     @property
     def in_memory(self) -> bool:
         return self.path == MEMORY

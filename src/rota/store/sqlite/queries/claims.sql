@@ -62,6 +62,14 @@ SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = :queue AND rate_key = :rate_key 
 INSERT INTO rates (queue, rate_key, starts, due, forgotten_at) VALUES (:queue, :rate_key, :starts, :due, :forgotten_at)
 ON CONFLICT (queue, rate_key) DO UPDATE SET starts = excluded.starts, due = excluded.due, forgotten_at = excluded.forgotten_at;
 
+-- name: look_again
+-- Have limited jobs of a rate looked at now.
+UPDATE rates SET due = :now WHERE queue = :queue AND rate_key = :rate_key AND due > :now;
+
+-- name: has_spent_rates
+-- Whether there are rates to forget.
+SELECT EXISTS (SELECT 1 FROM rates WHERE queue = :queue AND forgotten_at <= :now AND due IS NULL);
+
 -- name: forget_rates
 -- Forget rates of which nothing counts any more and for which nobody waits.
 DELETE FROM rates WHERE queue = :queue AND rate_key IN (

@@ -27,6 +27,10 @@ class RedisClaims(Claiming, RedisHolds):
         keys, args = self._claim_call(queue, wanted)
         return self._claims(queue, self._link.run("claim_jobs", keys, args, repeats=False), wanted)
 
+    def forget_rates(self, queue: str, *, now: int, limit: int) -> int:
+        k = self._keys_of(queue)
+        return int(self._link.run("forget_rates", [k.rates, k.rates_due, k.rates_spent], [now, limit]))
+
     def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
         for part in parts_of(claims):
             args: list[Value] = [now, *(text for one in part for text in (one.spec.id, one.token))]
@@ -38,7 +42,7 @@ class RedisClaims(Claiming, RedisHolds):
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.marks, k.pulses, k.paused, k.wake]
         most = min(limit, MOST_PER_CALL)
         node, serial = node_of_token(token), serial_of_token(token)
-        keys += [k.floors, k.fence, k.rates, k.rates_due, k.rates_spent]
+        keys += [k.floors, k.fence, k.rates, k.rates_due, k.rates_spent, k.ended]
         return keys, [now, token, node, serial, most, MAX_PROMOTED, MAX_SCANNED, begin]
 
     def _claims(self, queue: str, raw: list[bytes], wanted: Wanted) -> Claims:

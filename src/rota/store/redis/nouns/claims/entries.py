@@ -7,7 +7,7 @@ from rota.model.runs.settlement import Settlement, cancelled_ending
 from rota.store.contract.claims import Claims
 from rota.store.records.codec import encode
 from rota.store.redis.link.commands import Value
-from rota.store.redis.nouns.jobs.marks import Mark, claim_of, decode_mark
+from rota.store.redis.nouns.jobs.marks import Mark, claim_of, decode_mark, expiry_of, whole_instant
 
 
 def settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:
@@ -15,8 +15,8 @@ def settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:
     if ending:
         return claim.spec.id, claim.token, ending.state, ending.ended_at, encode(ending), ""
     spec = claim.spec
-    keys = spec.lock_key, spec.unique_key
-    mark = Mark(str(one.rank), one.attempts, one.deaths, *keys, claim.token, one.past, spec.rate_key)
+    keys, rate = (spec.lock_key, spec.unique_key), (spec.rate_key, expiry_of(spec))
+    mark = Mark(str(one.rank), one.attempts, one.deaths, *keys, claim.token, one.past, *rate)
     score = one.rank if one.run_at is None else one.run_at
     return spec.id, claim.token, one.state, score, encode(mark), encode(cancelled_ending(one, now))
 
@@ -29,4 +29,4 @@ def claims(raw: list[bytes], token: str, begin: int) -> Claims:
         claim_of(spec, token, rank, mark, fence, is_begun or (mark != b"" and was_at_a_death(decode_mark(mark).past)))
         for spec, rank, mark, fence, is_begun in parts
     ]
-    return Claims(claims, int(raw[0]) if raw[0] else None)
+    return Claims(claims, whole_instant(raw[0]) if raw[0] else None)

@@ -10,6 +10,9 @@ from rota.store.records.unreadable import SET_ASIDE_EVENT, UNREADABLE_ERRORS, se
 from rota.store.redis.keys import SETTINGS
 from rota.store.redis.link.part import RedisPart
 
+_MOST_SEARCHED = 10_000
+"""Records among which those that were taken are looked for: others may stay before them."""
+
 
 class RedisOutbox(RedisPart):
     """See `rota.store.contract.events.EventStore` for what each method promises."""
@@ -41,7 +44,7 @@ class RedisOutbox(RedisPart):
         if self._redis.zrem(outbox, *map(encode, events)) < len(events):
             # Somebody else took them, or a newer version wrote them with more than is known here.
             ids = {event.id for event in events}
-            left = [raw for raw in self._redis.zrange(outbox, 0, len(events) - 1) if _event_id(raw) in ids]
+            left = [raw for raw in self._redis.zrange(outbox, 0, _MOST_SEARCHED - 1) if _event_id(raw) in ids]
             if left:
                 self._redis.zrem(outbox, *left)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rota.errors import InvalidInput, StoreFull
-from rota.model.job import Job, JobSpec
-from rota.model.runs.settlement import cancelled_before_run
+from rota.model.job import Ending, Job, JobSpec
+from rota.model.runs.settlement import cancelled_before_run, expired_before_run, has_expired
 from rota.store.contract.jobs import Admission, CancelAnswer
 from rota.store.records.codec import encode
 from rota.store.redis.keys import QueueKeys
@@ -36,7 +36,8 @@ class RedisJobs(RedisJobReading, RedisAwaited):
         for done, (queue, indexes) in enumerate(by_queue.items()):
             try:
                 self._remember_queue(queue)
-                self._enqueue(queue, [specs[index] for index in indexes], indexes, admissions, now)
+                if self._enqueue(queue, specs, indexes, admissions, now):
+                    self._enqueue_after_expired(queue, specs, indexes, admissions, now)
             except StoreFull as error:
                 if not done:
                     raise
@@ -64,20 +65,44 @@ class RedisJobs(RedisJobReading, RedisAwaited):
         return by_queue
 
     def _enqueue(
-        self, queue: str, specs: list[JobSpec], indexes: list[int], admissions: list[Admission], now: int
-    ) -> None:
-        """One step for all of them, whatever their number: a server that is full takes all or none."""
+        self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
+    ) -> bool:
+        """One step for all of them, whatever their number: a server that is full takes all or none. Returns whether
+        some were not accepted."""
         k = self._keys_of(queue)
         args = stats_args(now)
-        for spec in specs:
+        mine = [specs[index] for index in indexes]
+        for spec in mine:
             args += new_entry(spec, now)
         keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now), k.series]
         answer, was_repeated = self._link.run_and_tell("enqueue_jobs", keys, args)
-        own = self._accepted_before(k, specs, answer) if was_repeated else set()
+        own = self._accepted_before(k, mine, answer) if was_repeated else set()
         self._link.await_replicas(k.synced)
         for number, survivor in zip(answer[::2], answer[1::2], strict=True):
             if number not in own:
                 admissions[indexes[number]] = Admission(survivor.decode(), False)
+        return len(answer) > 0
+
+    def _enqueue_after_expired(
+        self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
+    ) -> None:
+        """End those jobs that have a unique key and did not begin in time, and accept what they kept out. A step of its
+        own: who dies before it has accepted nothing, and ended what nobody needs."""
+        refused = [index for index in indexes if admissions[index].job_id != specs[index].id]
+        expired = self._expire_in(queue, {admissions[index].job_id for index in refused}, now)
+        again = [index for index in refused if admissions[index].job_id in expired]
+        if again:
+            for index in again:
+                admissions[index] = Admission(specs[index].id, True)
+            self._enqueue(queue, specs, again, admissions, now)
+
+    def _expire_in(self, queue: str, job_ids: set[str], now: int) -> set[str]:
+        """Of some jobs those that ended because they did not begin in time. One that a node has, that node ends."""
+        found = [job for part in parts_of(sorted(job_ids)) for job in self._jobs_in(queue, part)]
+        late = [job.id for job in found if job and not job.state.is_final and has_expired(job, now)]
+        ending = expired_before_run(now)
+        answers = [one for part in parts_of(late) for one in self._cancel_in(queue, part, ending, now)]
+        return {job_id for job_id, answer in answers if answer is CancelAnswer.CANCELLED}
 
     def _accepted_before(self, keys: QueueKeys, specs: list[JobSpec], answer: list[Any]) -> set[int]:
         """Jobs that a repeated call found to be known, because it had accepted them itself when its answer was lost:
@@ -92,14 +117,16 @@ class RedisJobs(RedisJobReading, RedisAwaited):
         answers = dict.fromkeys(job_ids, CancelAnswer.UNKNOWN)
         for queue, known in self._lookup.by_queue(job_ids).items():
             for part in parts_of(known):
-                answers.update(self._cancel_in(queue, part, now))
+                answers.update(self._cancel_in(queue, part, cancelled_before_run(now), now))
         return [answers[job_id] for job_id in job_ids]
 
-    def _cancel_in(self, queue: str, job_ids: Sequence[str], now: int) -> Iterable[tuple[str, CancelAnswer]]:
+    def _cancel_in(
+        self, queue: str, job_ids: Sequence[str], ending: Ending, now: int
+    ) -> Iterable[tuple[str, CancelAnswer]]:
         k = self._keys_of(queue)
         keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
-        keys += [k.cancelling, k.wake, *stats_keys(k, now), k.outbox, k.awaited_since]
-        ending, was_repeated = cancelled_before_run(now), False
+        keys += [k.cancelling, k.wake, *stats_keys(k, now), k.outbox, k.awaited_since, k.rates_due]
+        was_repeated = False
 
         def cancel() -> Any:
             nonlocal was_repeated

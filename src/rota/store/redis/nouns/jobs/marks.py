@@ -1,5 +1,6 @@
 """What a job's spec does not tell: the mark of a job, and the records of where it is."""
 
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -22,10 +23,17 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     """Of the attempt that brought it back, so that repeating that settlement is recognised."""
     past: tuple[PastAttempt, ...] = ()
     rate: str | None = None
+    expires: int | None = None
+    """When a job with a rate expires: from then on it needs no start, because it is only ended."""
 
 
 decode_mark = msgspec.json.Decoder(Mark).decode
 NO_MARK = Mark("")
+
+
+def expiry_of(spec: JobSpec) -> int | None:
+    """What the mark of a job says of its expiry."""
+    return None if spec.rate_key is None else spec.expires_at
 
 
 def mark_of(spec: JobSpec, rank: int, *, waits: bool) -> bytes:
@@ -33,7 +41,9 @@ def mark_of(spec: JobSpec, rank: int, *, waits: bool) -> bytes:
     has_keys = spec.lock_key is not None or spec.unique_key is not None or spec.rate_key is not None
     if not waits and not has_keys and not spec.series:
         return b""
-    return encode(Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key, rate=spec.rate_key))
+    return encode(
+        Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key, rate=spec.rate_key, expires=expiry_of(spec))
+    )
 
 
 def whole_rank(rank: bytes) -> int:
@@ -43,6 +53,11 @@ def whole_rank(rank: bytes) -> int:
         return int(rank)
     except ValueError:
         return int(float(rank))
+
+
+def whole_instant(score: bytes) -> int:
+    """An instant from a score. One that is no whole millisecond has passed when the next one has."""
+    return int(score) if score.isdigit() else ceil(float(score))
 
 
 def rank_of_blocked(text: bytes) -> float:
@@ -104,7 +119,7 @@ def job_of(
             cancel_requested=bool(cancelling),
         )
     if place == b"delayed":
-        return Job(**base, state=JobState.DELAYED, available_at=int(there))
+        return Job(**base, state=JobState.DELAYED, available_at=whole_instant(there))
     return Job(**base, state=JobState.QUEUED, available_at=available_at_of_rank(whole_rank(there)))
 
 

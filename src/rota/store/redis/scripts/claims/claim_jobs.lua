@@ -15,6 +15,7 @@
 -- KEYS[13] rates    hash: rate key -> starts that count
 -- KEYS[14] rates_due    sorted set: rate keys with limited jobs, by when these are looked at again
 -- KEYS[15] rates_spent  sorted set: rate keys by when nothing of them counts any more
+-- KEYS[16] ended    hash: job id -> ending
 -- ARGV[1] now       epoch milliseconds
 -- ARGV[2] token     attempt token of this claim, which is also the node's new pulse
 -- ARGV[3] node
@@ -34,11 +35,13 @@
 local jobs, ready, delayed, blocked, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local locks, marks, pulses, paused, wake = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local floors, fence = KEYS[11], KEYS[12]
-local rates, rates_due, rates_spent = KEYS[13], KEYS[14], KEYS[15]
+local rates, rates_due, rates_spent, ended = KEYS[13], KEYS[14], KEYS[15], KEYS[16]
 local now, token, node, serial = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local limit, most_due, most_scanned, begin = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 
-local clock = not_ahead(now)
+local server = server_time()
+local clock = not_ahead(now, server)
+local at = judged_at(tonumber(now), tonumber(server))
 
 local function promote_due_jobs()
   local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', clock, 'LIMIT', 0, most_due)
@@ -83,21 +86,37 @@ end
 local counts = {}
 
 local function rate_count(rate_key)
-  if counts[rate_key] == nil then counts[rate_key] = count_of(rates, rate_key, tonumber(clock)) or false end
+  if counts[rate_key] == nil then counts[rate_key] = count_of(rates, rate_key, at, tonumber(server)) or false end
   return counts[rate_key]
+end
+
+-- Ended, gone, or brought back after its end and in a node's hands.
+local function is_over(id)
+  return redis.call('HEXISTS', jobs, id) == 0 or redis.call('HEXISTS', ended, id) == 1 or redis.call('HEXISTS', running, id) == 1
 end
 
 local function free_due_rates()
   local room = tonumber(most_due)
-  for _, rate_key in ipairs(redis.call('ZRANGEBYSCORE', rates_due, '-inf', clock, 'LIMIT', 0, most_due)) do
+  for _, rate_key in ipairs(redis.call('ZRANGEBYSCORE', rates_due, '-inf', at, 'LIMIT', 0, most_due)) do
     local count = room > 0 and rate_count(rate_key)
-    if count then room = room - free_limited(blocked, ready, rate_key, count, room) end
+    if count then room = room - free_limited(blocked, ready, rate_key, count, room, is_over) end
   end
 end
 
-local function may_start(rate_key)
-  local count = rate_count(rate_key)
-  return not count or start(count, tonumber(clock))
+-- A job that its rate may have allowed does not start now: another may. Each time a job leaves the ready ones, so this ends.
+local function give_room_back(rate_key)
+  local count = rate_key and rate_count(rate_key)
+  if count then count.again = true end
+end
+
+-- One that has expired needs no start: its node only ends it.
+local function may_start(mark)
+  if mark.expires and mark.expires <= tonumber(now) then
+    give_room_back(mark.rate)
+    return true
+  end
+  local count = rate_count(mark.rate)
+  return not count or start(count, at)
 end
 
 -- A job whose lock is taken is set aside; whoever frees the lock brings it back. So is one whose rate is used up, until the
@@ -108,7 +127,8 @@ local function take_or_block(id, rank, mark)
   local lock = known.lock
   if lock and redis.call('HSETNX', locks, lock, id) == 0 then
     redis.call('ZADD', blocked, 0, blocked_member(lock, rank, id))
-  elseif known.rate and not may_start(known.rate) then
+    give_room_back(known.rate)
+  elseif known.rate and not may_start(known) then
     redis.call('ZADD', blocked, 0, waiting_member(limited_prefix(known.rate), rank, id))
     if lock then
       redis.call('HDEL', locks, lock)
@@ -126,7 +146,7 @@ if redis.call('EXISTS', paused) == 1 then return {next_due} end
 local floor = redis.call('HGET', floors, node)
 if floor and serial <= tonumber(floor) then return {next_due} end
 local first_rate = redis.call('ZRANGE', rates_due, 0, 0, 'WITHSCORES')[2]
-if limit > 0 and first_rate and tonumber(first_rate) <= tonumber(clock) then free_due_rates() end
+if limit > 0 and first_rate and tonumber(first_rate) <= at then free_due_rates() end
 
 -- Most jobs have no mark, and often no job of a queue has one.
 local has_marks = redis.call('EXISTS', marks) == 1
@@ -142,11 +162,12 @@ while #taken < limit and scanned < most_scanned do
 end
 
 if next(counts) then
-  local at = tonumber(clock)
+  local most_forgotten = 10 -- more than this claim adds
   for rate_key, count in pairs(counts) do
     if count then put_count(rates, rates_due, rates_spent, blocked, rate_key, count, at) end
+    most_forgotten = most_forgotten + 1
   end
-  forget_rates(rates, rates_due, rates_spent, at, 10)
+  forget_rates(rates, rates_due, rates_spent, at, most_forgotten)
   local before = first_rate
   first_rate = redis.call('ZRANGE', rates_due, 0, 0, 'WITHSCORES')[2]
   -- A waiting node may have planned to sleep past it.

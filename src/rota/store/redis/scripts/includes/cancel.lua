@@ -1,6 +1,8 @@
 -- Cancel one job of a queue. Returns 'unknown', 'final', 'cancelled', or the token that holds the running job, which is
 -- only marked. The caller counts those that were cancelled. Needs records, locks, rates and wake.
-local function cancel_waiting(ready, delayed, blocked, locks, unique, marks, ended, cancelled, wake, id, now, ending)
+local function cancel_waiting(
+  ready, delayed, blocked, locks, unique, marks, ended, cancelled, rates_due, wake, id, now, ending
+)
   redis.call('ZREM', ready, id)
   redis.call('ZREM', delayed, id)
   redis.call('HSET', ended, id, ending)
@@ -14,13 +16,16 @@ local function cancel_waiting(ready, delayed, blocked, locks, unique, marks, end
     -- It may have been the one that was made ready when the lock became free.
     if free_lock(locks, blocked, ready, mark.lock) then signal(wake) end
   end
-  if mark.rate and mark.rank then redis.call('ZREM', blocked, waiting_member(limited_prefix(mark.rate), mark.rank, id)) end
+  if mark.rate and mark.rank then
+    local was_limited = redis.call('ZREM', blocked, waiting_member(limited_prefix(mark.rate), mark.rank, id)) == 1
+    if not was_limited and look_again(rates_due, mark.rate, now) then signal(wake) end
+  end
   -- A mark with a past tells how often the job was tried; it stays as long as the job.
   if not mark.attempts and not mark.deaths then redis.call('HDEL', marks, id) end
 end
 
 local function cancel(
-  jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, wake, id, now, ending
+  jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, rates_due, wake, id, now, ending
 )
   local hold = redis.call('HGET', running, id)
   if hold then
@@ -29,7 +34,7 @@ local function cancel(
   elseif redis.call('HEXISTS', ended, id) == 1 then
     return 'final'
   elseif redis.call('HEXISTS', jobs, id) == 1 then
-    cancel_waiting(ready, delayed, blocked, locks, unique, marks, ended, cancelled, wake, id, now, ending)
+    cancel_waiting(ready, delayed, blocked, locks, unique, marks, ended, cancelled, rates_due, wake, id, now, ending)
     return 'cancelled'
   end
   return 'unknown'

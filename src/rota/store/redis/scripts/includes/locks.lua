@@ -23,15 +23,20 @@ local function first_waiting(blocked, prefix, most)
   return redis.call('ZRANGEBYLEX', blocked, '[' .. prefix .. '\0', '(' .. prefix .. '\1', 'LIMIT', 0, most)
 end
 
--- Make the first jobs ready that wait under a prefix; returns how many there were.
-local function free_first(blocked, ready, prefix, most)
-  local members = first_waiting(blocked, prefix, most)
+-- Make the first jobs ready that wait under a prefix, but those of which `is_over` says so; returns how many there were, and how
+-- many of them were over.
+local function free_first(blocked, ready, prefix, most, is_over)
+  local members, over = first_waiting(blocked, prefix, most), 0
   for _, member in ipairs(members) do
     local whole, part, id = string.match(member, '^.*%z(%d+)%.?(%d*)%z([^%z]*)$')
     redis.call('ZREM', blocked, member)
-    redis.call('ZADD', ready, whole - SHIFT + (tonumber(part) or 0) / PARTS, id)
+    if is_over and is_over(id) then
+      over = over + 1
+    else
+      redis.call('ZADD', ready, whole - SHIFT + (tonumber(part) or 0) / PARTS, id)
+    end
   end
-  return #members
+  return #members, over
 end
 
 -- Make the first job ready that waits for a lock nobody holds. Returns whether there was one.

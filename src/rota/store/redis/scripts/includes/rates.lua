@@ -1,21 +1,28 @@
 -- Rates: of the jobs with the same rate key so many start within a period, the others are limited until it allows them. A rate
 -- key begins with its rate: `10/60000/name` allows 10 within a minute. Starts are groups, oldest first: an instant and how
 -- many; those of more than 64 share groups of a 64th of the period. `rota/model/rate.py` has the same rule in words.
-local EXACT = 64
+local EXACT, LATE = 64, 60000
 
 -- Limited jobs are among the blocked ones, under a name that no lock has.
 local function limited_prefix(rate_key)
   return 'rate ' .. blocked_prefix(rate_key)
 end
 
--- What counts of a rate key at an instant; nothing if the key is none that can be read, which limits nobody.
-local function count_of(rates, rate_key, at)
+-- The instant of a start: by this server's clock, because a caller may have read its own some time ago. A caller that is far
+-- behind goes by a time of its own.
+local function judged_at(now, server)
+  return server < now + LATE and server or now
+end
+
+-- What counts of a rate key at an instant; nothing if the key is none that can be read, which limits nobody. What lies ahead
+-- counts too, unless it is so far ahead of this server's clock that it was written by one that was wrong.
+local function count_of(rates, rate_key, at, server)
   local limit, period = string.match(rate_key, '^(%d+)/(%d+)/')
   if not limit then return nil end
-  local count = {limit = tonumber(limit), period = tonumber(period), used = 0, groups = {}, is_cut = false}
+  local count = {limit = tonumber(limit), period = tonumber(period), used = 0, groups = {}, again = false}
   for last, number in string.gmatch(redis.call('HGET', rates, rate_key) or '', '(%d+) (%d+)') do
     last, number = tonumber(last), tonumber(number)
-    if last > at - count.period and last < at + count.period then
+    if last > at - count.period and last < server + count.period then
       count.groups[#count.groups + 1] = {last, number}
       count.used = count.used + number
     end
@@ -37,12 +44,15 @@ local function start(count, at)
   return true
 end
 
--- Make the first limited jobs of a rate ready, as many as it allows, at most so many; returns how many.
-local function free_limited(blocked, ready, rate_key, count, most)
+-- Make the first limited jobs of a rate ready, as many as it allows, at most so many; returns how many. One that is over is
+-- there if a version cancelled it that knows no rates. There is more to be looked at if some were left or over.
+local function free_limited(blocked, ready, rate_key, count, most, is_over)
   local wanted = math.min(count.limit - count.used, most)
-  count.is_cut = wanted < count.limit - count.used
+  count.again = wanted < count.limit - count.used
   if wanted < 1 then return 0 end
-  return free_first(blocked, ready, limited_prefix(rate_key), wanted)
+  local freed, over = free_first(blocked, ready, limited_prefix(rate_key), wanted, is_over)
+  count.again = count.again or over > 0
+  return freed
 end
 
 -- Keep what counts of a rate, and when its limited jobs are looked at again. Nothing counts from the time in `spent` on.
@@ -52,18 +62,30 @@ local function put_count(rates, rates_due, rates_spent, blocked, rate_key, count
   redis.call('HSET', rates, rate_key, table.concat(texts, ' '))
   redis.call('ZADD', rates_spent, (#groups > 0 and groups[#groups][1] or at) + count.period, rate_key)
   if first_waiting(blocked, limited_prefix(rate_key), 1)[1] then
-    redis.call('ZADD', rates_due, count.is_cut and at or (#groups > 0 and groups[1][1] or at) + count.period, rate_key)
+    local is_due = count.again and count.used < count.limit
+    redis.call('ZADD', rates_due, is_due and at or (#groups > 0 and groups[1][1] or at) + count.period, rate_key)
   else
     redis.call('ZREM', rates_due, rate_key)
   end
 end
 
--- Forget some rates of which nothing counts any more and for which nobody waits.
+-- Look at the limited jobs of a rate at once, if there are any: one that it allowed does not start.
+local function look_again(rates_due, rate_key, at)
+  local due = redis.call('ZSCORE', rates_due, rate_key)
+  if not due or tonumber(due) <= tonumber(at) then return false end
+  redis.call('ZADD', rates_due, at, rate_key)
+  return true
+end
+
+-- Forget some rates of which nothing counts any more and for which nobody waits; returns how many.
 local function forget_rates(rates, rates_due, rates_spent, at, most)
+  local forgotten = 0
   for _, rate_key in ipairs(redis.call('ZRANGEBYSCORE', rates_spent, '-inf', at, 'LIMIT', 0, most)) do
     if not redis.call('ZSCORE', rates_due, rate_key) then
       redis.call('HDEL', rates, rate_key)
       redis.call('ZREM', rates_spent, rate_key)
+      forgotten = forgotten + 1
     end
   end
+  return forgotten
 end

@@ -16,6 +16,7 @@
 -- KEYS[14] totals      hash: word -> how many jobs in all
 -- KEYS[15] outbox      sorted set: ends of jobs that are yet to be taken as events, by time
 -- KEYS[16] awaited_since  string: the version of the definitions that the caller must know
+-- KEYS[17] rates_due   sorted set: rate keys with limited jobs, by when these are looked at again
 -- ARGV[1] now     epoch milliseconds
 -- ARGV[2] ending  for a job that was waiting
 -- ARGV[3] minute  epoch milliseconds
@@ -36,7 +37,7 @@
 local jobs, ready, delayed, blocked, running = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local locks, unique, marks, ended = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local cancelled, cancelling, wake = KEYS[10], KEYS[11], KEYS[12]
-local stats, totals, outbox, awaited_since = KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local stats, totals, outbox, awaited_since, rates_due = KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local now, ending, minute, expiry, known = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
 local first = 7 + ARGV[5] * 3
 
@@ -48,7 +49,7 @@ local answer, count, is_over = {}, 0, {}
 for i = first, #ARGV do
   local id = ARGV[i]
   local word = cancel(
-    jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, wake, id, now, ending
+    jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, rates_due, wake, id, now, ending
   )
   answer[#answer + 1] = word
   if word == 'cancelled' then

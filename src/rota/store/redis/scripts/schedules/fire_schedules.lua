@@ -20,7 +20,8 @@
 -- KEYS[17] series     sorted set, by name: series, time and id of each job that is in one
 -- KEYS[18] outbox     sorted set: ends of jobs that are yet to be taken as events, by time
 -- KEYS[19] awaited_since  string: the version of the definitions that the caller must know if jobs give way
--- KEYS[20...] ticks  one sorted set per firing
+-- KEYS[20] rates_due  sorted set: rate keys with limited jobs, by when these are looked at again
+-- KEYS[21...] ticks  one sorted set per firing
 -- ARGV[1] minute   epoch milliseconds
 -- ARGV[2] expiry   of the stats, in seconds
 -- ARGV[3] most_ticks  rows kept for each schedule
@@ -48,12 +49,12 @@
 local states, schedule_due, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local unique, marks, wake, stats, totals = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local running, ended, locks, blocked, cancelled, cancelling = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local series, outbox, awaited_since = KEYS[17], KEYS[18], KEYS[19]
+local series, outbox, awaited_since, rates_due = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
 local minute, expiry, oldest_kept = ARGV[1], ARGV[2], -1 - tonumber(ARGV[3])
 local now, ending, known = ARGV[4], ARGV[5], ARGV[8]
 local first_cancel = 9 + ARGV[7] * 3
 local cancels_end = first_cancel - 1 + ARGV[6] * 2
-local FIXED, HEAD, ROW, JOB = 19, 7, 4, 6
+local FIXED, HEAD, ROW, JOB = 20, 7, 4, 6
 
 local newer = ARGV[6] ~= '0' and version_to_learn(awaited_since, known)
 if newer then return newer end
@@ -91,7 +92,7 @@ local told, cancelled_count, is_over = {}, 0, {}
 for i = first_cancel, cancels_end, 2 do
   local number, id = tonumber(ARGV[i]), ARGV[i + 1]
   local word = answer[number] == 1 and cancel(
-    jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, wake, id, now, ending
+    jobs, ready, delayed, blocked, running, locks, unique, marks, ended, cancelled, cancelling, rates_due, wake, id, now, ending
   ) or ''
   if word == 'cancelled' then
     cancelled_count = cancelled_count + 1

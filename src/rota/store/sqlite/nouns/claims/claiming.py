@@ -1,6 +1,7 @@
 """Giving jobs to a node, as part of a transaction."""
 
 import sqlite3
+from collections.abc import Callable
 
 from rota.model.job import Claim, node_of_token, was_at_a_death
 from rota.store.contract.claims import MAX_PROMOTED, MAX_SCANNED, Claims
@@ -15,8 +16,9 @@ from rota.store.sqlite.nouns.jobs.rows import claim_of, readable_claim
 from rota.store.sqlite.nouns.queues.lookup import is_paused, next_due
 
 
-def claim(db: sqlite3.Connection, queue: str, wanted: Wanted) -> Claims:
-    """Make due jobs ready, then give the first ready ones to the node of the token; so many of them begin now."""
+def claim(db: sqlite3.Connection, queue: str, wanted: Wanted, clock: Callable[[], int]) -> Claims:
+    """Make due jobs ready, then give the first ready ones to the node of the token; so many of them begin now. `clock`
+    is the store's, by which rates go."""
     token, limit, now, begin = wanted
     due = next_due(db, queue)
     if due is not None and due <= now:
@@ -26,7 +28,7 @@ def claim(db: sqlite3.Connection, queue: str, wanted: Wanted) -> Claims:
         return nothing_but(due, now)
     if pulses.is_late(db, queue, token):
         return Claims([], due)
-    rates = RateRound(db, queue, now)
+    rates = RateRound(db, queue, now, clock)
     if due is not None and due <= now:
         rates.free_due()
     claims: list[Claim] = []
@@ -45,6 +47,7 @@ def claim(db: sqlite3.Connection, queue: str, wanted: Wanted) -> Claims:
         if not blocked and not limited:
             break
         block_jobs(db, blocked)
+        rates.give_room_back(blocked)
         _limit_jobs(db, queue, limited, locks)
     if rates.is_touched:
         rates.write()

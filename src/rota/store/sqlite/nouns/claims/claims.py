@@ -31,7 +31,7 @@ class SqliteClaims(Claiming, SqliteAwaited):
             if not has_ready_jobs(db, queue, wanted.now):
                 return nothing_but(next_due(db, queue), wanted.now)
         with self._database.write() as db:
-            return claim(db, queue, wanted)
+            return claim(db, queue, wanted, self._clock.now)
 
     def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
         rows = [{"id": one.spec.id, "queue": queue, "token": one.token, "now": now} for one in claims]
@@ -47,7 +47,7 @@ class SqliteClaims(Claiming, SqliteAwaited):
     def _finish_and_claim(self, queue: str, settlements: Sequence[Settlement], wanted: Wanted) -> Claims:
         with self._database.write() as db:
             all_done = self._finish(db, queue, settlements, wanted.now)
-            answer = claim(db, queue, wanted)
+            answer = claim(db, queue, wanted, self._clock.now)
         self._announce_returns(settlements)
         return answer if all_done else Claims(answer.claims, answer.next_due, self._refused(settlements))
 
@@ -111,3 +111,10 @@ class SqliteClaims(Claiming, SqliteAwaited):
     def mark_orphans(self, queue: str) -> int:
         with self._database.write() as db:
             return db.execute(SQL["mark_orphans"], {"queue": queue}).rowcount
+
+    def forget_rates(self, queue: str, *, now: int, limit: int) -> int:
+        with self._database.read() as db:
+            if not db.execute(SQL["has_spent_rates"], {"queue": queue, "now": now}).fetchone()[0]:
+                return 0
+        with self._database.write() as db:
+            return db.execute(SQL["forget_rates"], {"queue": queue, "now": now, "limit": limit}).rowcount

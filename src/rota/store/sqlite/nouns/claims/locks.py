@@ -14,16 +14,16 @@ def free_lock(db: sqlite3.Connection, queue: str, lock_key: object) -> None:
         db.execute(SQL["free_lock"], {"queue": queue, "lock_key": lock_key})
 
 
-def block_jobs(db: sqlite3.Connection, seqs: Sequence[int]) -> None:
+def block_jobs(db: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> None:
     """Keep jobs back until their lock is free."""
-    db.execute(SQL["block_jobs"], {"seqs": json_array(seqs)})
+    db.execute(SQL["block_jobs"], {"seqs": json_array([row["seq"] for row in rows])})
 
 
 def split_by_lock(
     db: sqlite3.Connection, queue: str, candidates: list[sqlite3.Row], locks: set[str]
-) -> tuple[list[sqlite3.Row], list[int]]:
-    """Candidates whose lock is free, and the numbers of those that must wait for theirs. `locks` are known to be taken,
-    and become more."""
+) -> tuple[list[sqlite3.Row], list[sqlite3.Row]]:
+    """Candidates whose lock is free, and those that must wait for theirs. `locks` are known to be taken, and become
+    more."""
     free, blocked = [], []
     for row in candidates:
         lock_key = row["lock_key"]
@@ -31,7 +31,7 @@ def split_by_lock(
             free.append(row)
             continue
         if lock_key in locks or _is_locked(db, queue, lock_key):
-            blocked.append(row["seq"])
+            blocked.append(row)
         else:
             free.append(row)
         locks.add(lock_key)

@@ -3,10 +3,13 @@ All of it is part of the transaction that gives jobs out.
 """
 
 import sqlite3
+from collections.abc import Callable
+from functools import cached_property
 
 import msgspec
+from msgspec import Struct
 
-from rota.model.rate import Rate, Starts, counted, left_of, next_start_at, rate_of_key, with_start
+from rota.model.rate import Rate, Starts, counted, judged_at, left_of, next_start_at, rate_of_key, with_start
 from rota.store.contract.claims import MAX_PROMOTED
 from rota.store.records.unreadable import UNREADABLE_ERRORS
 from rota.store.sqlite.database.queries import SQL
@@ -16,14 +19,29 @@ _FORGOTTEN_AT_A_TIME = 10
 _decode_starts = msgspec.json.Decoder(Starts).decode
 
 
+class _Expiry(Struct):
+    """Of a job's spec, when it expires."""
+
+    expires_at: int | None = None
+
+
+_decode_expiry = msgspec.json.Decoder(_Expiry).decode
+
+
+def look_again(db: sqlite3.Connection, queue: str, rate_key: str, now: int) -> None:
+    """Look at the limited jobs of a rate at once, if there are any: one that it allowed does not start."""
+    db.execute(SQL["look_again"], {"queue": queue, "rate_key": rate_key, "now": now})
+
+
 class _Count:
     """What was started under one rate key."""
 
     def __init__(self, rate: Rate, starts: Starts) -> None:
         self.rate = rate
         self.starts = starts
-        self.is_cut = False
-        """Whether more limited jobs may come back than were brought back at a time."""
+        self.again = False
+        """Whether limited jobs are looked at again at once if the rate allows more: some were left, or one that was
+        brought back did not start."""
 
     @property
     def left(self) -> int:
@@ -33,11 +51,21 @@ class _Count:
 class RateRound:
     """The rates that one claim comes across: each is read once, and written at the end."""
 
-    def __init__(self, db: sqlite3.Connection, queue: str, now: int) -> None:
+    def __init__(self, db: sqlite3.Connection, queue: str, now: int, clock: Callable[[], int]) -> None:
         self._db = db
         self._queue = queue
-        self._now = now
+        self._callers_now = now
+        self._read_clock = clock
         self._counts: dict[str, _Count | None] = {}
+
+    @cached_property
+    def _clock(self) -> int:
+        """The store's clock, which is asked only if there are rates."""
+        return self._read_clock()
+
+    @cached_property
+    def _now(self) -> int:
+        return judged_at(self._callers_now, self._clock)
 
     @property
     def is_touched(self) -> bool:
@@ -54,16 +82,22 @@ class RateRound:
             wanted = min(count.left, room)
             freed = {"queue": self._queue, "rate_key": row["rate_key"], "limit": wanted}
             room -= self._db.execute(SQL["free_limited"], freed).rowcount
-            count.is_cut = wanted < count.left
+            count.again = wanted < count.left
 
     def split(self, rows: list[sqlite3.Row]) -> tuple[list[sqlite3.Row], list[sqlite3.Row]]:
         """Rows of jobs that start now, and of those whose rate is used up."""
         free: list[sqlite3.Row] = []
         limited: list[sqlite3.Row] = []
         for row in rows:
-            rate_key = row["rate_key"]
-            (free if rate_key is None or self._start(rate_key) else limited).append(row)
+            (free if row["rate_key"] is None or self._may_start(row) else limited).append(row)
         return free, limited
+
+    def give_room_back(self, rows: list[sqlite3.Row]) -> None:
+        """Jobs that their rates may have allowed do not start now: others may. Each time a job leaves the ready ones,
+        so this ends."""
+        for rate_key in {row["rate_key"] for row in rows} - {None}:
+            if count := self._count(rate_key):
+                count.again = True
 
     def write(self) -> None:
         for rate_key, count in self._counts.items():
@@ -71,6 +105,13 @@ class RateRound:
                 self._put(rate_key, count)
         forgotten = {"queue": self._queue, "now": self._now, "limit": _FORGOTTEN_AT_A_TIME + len(self._counts)}
         self._db.execute(SQL["forget_rates"], forgotten)
+
+    def _may_start(self, row: sqlite3.Row) -> bool:
+        """One that has expired needs no start: its node only ends it."""
+        if _has_expired(row, self._callers_now):
+            self.give_room_back([row])
+            return True
+        return self._start(row["rate_key"])
 
     def _start(self, rate_key: str) -> bool:
         count = self._count(rate_key)
@@ -86,7 +127,8 @@ class RateRound:
         if rate_key not in self._counts:
             try:
                 rate = rate_of_key(rate_key)
-                self._counts[rate_key] = _Count(rate, counted(self._read_starts(rate_key), rate, self._now))
+                starts = counted(self._read_starts(rate_key), rate, self._now, self._clock)
+                self._counts[rate_key] = _Count(rate, starts)
             except UNREADABLE_ERRORS:
                 self._counts[rate_key] = None
         return self._counts[rate_key]
@@ -102,7 +144,16 @@ class RateRound:
         key = {"queue": self._queue, "rate_key": rate_key}
         due: int | None = None
         if self._db.execute(SQL["has_limited"], key).fetchone()[0]:
-            due = self._now if count.is_cut else next_start_at(count.starts, count.rate, self._now)
+            is_due = count.again and count.left > 0
+            due = self._now if is_due else next_start_at(count.starts, count.rate, self._now)
         forgotten_at = count.starts[-1][0] + count.rate.period_ms if count.starts else self._now
         starts = msgspec.json.encode(count.starts).decode()
         self._db.execute(SQL["put_rate"], {**key, "starts": starts, "due": due, "forgotten_at": forgotten_at})
+
+
+def _has_expired(row: sqlite3.Row, now: int) -> bool:
+    try:
+        expires_at = _decode_expiry(row["spec"]).expires_at
+    except UNREADABLE_ERRORS:
+        return False
+    return expires_at is not None and expires_at <= now

@@ -1,16 +1,21 @@
 """Taking jobs in, as part of the transaction of whoever makes them: a call, a schedule, a configuration."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rota.model.job import JobSpec
-from rota.store.contract.jobs import Admission
+from rota.model.runs.settlement import expired_before_run, has_expired
+from rota.store.contract.events import Awaited
+from rota.store.contract.jobs import Admission, CancelAnswer
 from rota.store.sqlite.database.inserts import insert_rows
 from rota.store.sqlite.database.queries import SQL
+from rota.store.sqlite.nouns.jobs.changes import cancel_job
 from rota.store.sqlite.nouns.jobs.lookup import find_row
-from rota.store.sqlite.nouns.jobs.rows import new_row
+from rota.store.sqlite.nouns.jobs.rows import job_of, new_row
 
 Row = dict[str, object]
+AwaitedEnds = Callable[[sqlite3.Connection], Awaited]
+"""Which ends of jobs are waited for, read in the same transaction."""
 
 
 def insert_jobs(db: sqlite3.Connection, specs: Sequence[JobSpec], rows: Sequence[Row]) -> int:
@@ -27,13 +32,26 @@ def insert_job(db: sqlite3.Connection, spec: JobSpec, now: int) -> bool:
     return _insert(db, spec, new_row(spec, now))
 
 
-def admit(db: sqlite3.Connection, spec: JobSpec, row: Row) -> Admission:
-    """Take in one job, or tell which one there is instead."""
+def admit(db: sqlite3.Connection, spec: JobSpec, row: Row, now: int, awaited_ends: AwaitedEnds) -> Admission:
+    """Take in one job, or tell which one there is instead. One that has expired is ended for it, and `awaited_ends`
+    is asked whether somebody waits for that."""
     if _insert(db, spec, row):
         return Admission(spec.id, True)
     if spec.unique_key is None or find_row(db, spec.id):
         return Admission(spec.id, False)
-    return Admission(holder_of_unique_key(db, spec) or spec.id, False)
+    holder = holder_of_unique_key(db, spec)
+    if holder and _expire(db, holder, now, awaited_ends) and _insert(db, spec, row):
+        return Admission(spec.id, True)
+    return Admission(holder or spec.id, False)
+
+
+def _expire(db: sqlite3.Connection, job_id: str, now: int, awaited_ends: AwaitedEnds) -> bool:
+    """End a job that did not begin in time; False if it lives on, or a node has it, which ends it then."""
+    row = find_row(db, job_id)
+    if row is None or not has_expired(job_of(row), now):
+        return False
+    answer = cancel_job(db, job_id, awaited_ends(db), now, expired_before_run(now))
+    return answer is CancelAnswer.CANCELLED
 
 
 def holder_of_unique_key(db: sqlite3.Connection, spec: JobSpec) -> str | None:

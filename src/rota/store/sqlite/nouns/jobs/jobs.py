@@ -33,7 +33,9 @@ class SqliteJobs(SqliteAwaited):
                 # Some were left out; which ones is told one by one, in a second pass over the untouched table.
                 db.execute("ROLLBACK")
                 db.execute("BEGIN IMMEDIATE")
-                admissions = [admit(db, spec, row) for spec, row in zip(specs, rows, strict=True)]
+                admissions = [
+                    admit(db, spec, row, now, self._awaited_ends) for spec, row in zip(specs, rows, strict=True)
+                ]
             pairs = zip(specs, admissions, strict=True)
             for queue, jobs in Counter(spec.queue for spec, admission in pairs if admission.is_new).items():
                 count_up(db, queue, "enqueued", jobs, now)
@@ -43,7 +45,7 @@ class SqliteJobs(SqliteAwaited):
     def enqueue_jobs_within(self, connection: object, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         # Nobody is told: the file changes for everybody at the commit, and that is what waiting nodes watch.
         with translated_errors(self._database.path):
-            return enqueue_within(connection, self._database.path, specs, now)
+            return enqueue_within(connection, self._database.path, specs, now, self._awaited_ends)
 
     def find_jobs(self, job_ids: Sequence[str]) -> list[Job | None]:
         return find_jobs(self._database, job_ids)

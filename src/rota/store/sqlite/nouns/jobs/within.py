@@ -10,7 +10,7 @@ from typing import cast
 from rota.errors import InvalidInput
 from rota.model.job import JobSpec
 from rota.store.contract.jobs import Admission
-from rota.store.sqlite.nouns.jobs.admission import admit
+from rota.store.sqlite.nouns.jobs.admission import AwaitedEnds, admit
 from rota.store.sqlite.nouns.jobs.rows import new_row
 from rota.store.sqlite.nouns.queues.stats import count_up
 
@@ -35,12 +35,14 @@ class _NamedRows:
         return cursor
 
 
-def enqueue_within(connection: object, path: str, specs: Sequence[JobSpec], now: int) -> list[Admission]:
+def enqueue_within(
+    connection: object, path: str, specs: Sequence[JobSpec], now: int, awaited_ends: AwaitedEnds
+) -> list[Admission]:
     """Take jobs in with what else the connection's transaction does: they are there when it is committed."""
     checked = _check(connection, path)
     db = cast(sqlite3.Connection, _NamedRows(checked))
     with _savepoint(checked):
-        admissions = [admit(db, spec, new_row(spec, now)) for spec in specs]
+        admissions = [admit(db, spec, new_row(spec, now), now, awaited_ends) for spec in specs]
         pairs = zip(specs, admissions, strict=True)
         for queue, jobs in Counter(spec.queue for spec, admission in pairs if admission.is_new).items():
             count_up(db, queue, "enqueued", jobs, now)
@@ -51,7 +53,8 @@ def _check(connection: object, path: str) -> sqlite3.Connection:
     if not isinstance(connection, sqlite3.Connection):
         kind = f"{type(connection).__module__}.{type(connection).__qualname__}"
         raise InvalidInput("connection", f"must be a sqlite3.Connection to the store's file, got {kind}; use an outbox")
-    file = next((row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main"), "")
+    databases = _NamedRows(connection).execute("PRAGMA database_list")
+    file = next((row["file"] for row in databases if row["name"] == "main"), "")
     if not file or not Path(path).exists() or not Path(path).samefile(file):
         raise InvalidInput("connection", f"is to {file or 'memory'}, but the store is {path}; use an outbox")
     if not connection.in_transaction:

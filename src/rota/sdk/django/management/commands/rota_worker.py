@@ -1,0 +1,30 @@
+"""`manage.py rota_worker`: runs the tasks of a queue until a signal ends it."""
+
+from argparse import ArgumentParser
+
+from django.core.management.base import BaseCommand, CommandError
+from django.tasks import DEFAULT_TASK_BACKEND_ALIAS, DEFAULT_TASK_QUEUE_NAME, task_backends
+
+from rota.errors import RotaError
+from rota.sdk.django.backend import RotaBackend
+
+
+class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
+    help = "Run the tasks of one queue. Any number of workers may serve it; TERM lets running tasks end."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--backend", default=DEFAULT_TASK_BACKEND_ALIAS, help="Which entry of TASKS.")
+        parser.add_argument("--queue", default=DEFAULT_TASK_QUEUE_NAME, help="The queue to serve.")
+        parser.add_argument("--threads", type=int, help="Tasks at a time.")
+        parser.add_argument("--burst", action="store_true", help="End as soon as nothing is left to run.")
+
+    def handle(self, *, backend: str, queue: str, threads: int | None, burst: bool, **others: object) -> None:
+        found = task_backends[backend]
+        if not isinstance(found, RotaBackend):
+            raise CommandError(f"TASKS[{backend!r}] is no backend of Rota's; --backend names another entry of TASKS")
+        if found.queues and queue not in found.queues:
+            raise CommandError(f"TASKS[{backend!r}] has no queue {queue!r}; its QUEUES are {sorted(found.queues)}")
+        try:
+            found.app.rota.run_worker(burst=burst, queue=queue, threads=threads)
+        except RotaError as error:
+            raise CommandError(str(error)) from error

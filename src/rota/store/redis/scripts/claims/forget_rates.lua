@@ -1,0 +1,12 @@
+-- Forget rates of which nothing counts any more and for which nobody waits.
+--
+-- KEYS[1] rates        hash: rate key -> starts that count
+-- KEYS[2] rates_due    sorted set: rate keys with limited jobs, by when these are looked at again
+-- KEYS[3] rates_spent  sorted set: rate keys by when nothing of them counts any more
+-- ARGV[1] now    epoch milliseconds
+-- ARGV[2] limit  most of them
+-- Returns how many.
+-- include: locks
+-- include: rates
+-- include: time
+return forget_rates(KEYS[1], KEYS[2], KEYS[3], not_ahead(ARGV[1]), ARGV[2])
