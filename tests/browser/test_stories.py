@@ -92,6 +92,34 @@ def test_failed_jobs_are_found_and_retried_together(page: Page, dashboard: Dashb
     expect(page.get_by_text("No job matches this search.")).to_be_visible()
 
 
+def test_a_job_that_was_chosen_stays_chosen_when_its_row_goes(page: Page, dashboard: Dashboard) -> None:
+    for name in ("alpha", "gamma"):
+        dashboard.define(name, f"until [ -e {name} ]; do sleep 0.05; done")
+        dashboard.enqueue(name)
+
+    page.goto(f"{dashboard.address}/jobs?q=state:running")
+    rows = page.locator("#part-list tbody tr")
+    expect(rows).to_have_count(2)
+    rows.filter(has_text="alpha").get_by_label("Choose this job").check()
+    (dashboard.folder / "alpha").touch()
+    expect(rows).to_have_count(1)
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#confirm-question")).to_have_text("Cancel 1 job?")
+    (dashboard.folder / "gamma").touch()
+
+
+def test_a_log_stands_still_for_one_who_scrolls_up_by_the_keyboard(page: Page, dashboard: Dashboard) -> None:
+    dashboard.define("talk", "seq 300")
+    page.goto(f"{dashboard.address}/jobs/{dashboard.enqueue('talk')}")
+    log = page.get_by_role("log")
+    expect(log.locator("> div")).to_have_count(300)
+    expect(page.get_by_role("button", name="Follow", pressed=True)).to_be_visible()
+    page.wait_for_function("(() => { const log = document.querySelector('#log'); return log.scrollTop > 100; })()")
+    log.focus()
+    log.press("Home")
+    expect(page.get_by_role("button", name="Follow", pressed=False)).to_be_visible()
+
+
 def test_a_schedule_is_made_with_a_preview_changed_paused_and_run(page: Page, dashboard: Dashboard) -> None:
     dashboard.define("report", "true")
 
@@ -208,8 +236,8 @@ def test_a_hidden_tab_has_no_stream_and_a_shown_one_catches_up(page: Page, dashb
 
     page.get_by_role("button", name="Live").click()
     expect(page.locator("body[data-stream]")).to_have_count(0)
-    expect(page.get_by_role("button", name="Paused")).to_be_visible()
-    page.get_by_role("button", name="Paused").click()
+    expect(page.get_by_role("button", name="Live", pressed=False)).to_be_visible()
+    page.get_by_role("button", name="Live").click()
     when_live(page)
 
 

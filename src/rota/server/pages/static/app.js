@@ -108,12 +108,18 @@ const Rota = (() => {
 
   // -- many jobs at once -----------------------------------------------------------------------------------------
 
-  const chosen = () => all("input[data-choose]:checked").map((box) => box.value);
+  // Ids, also of rows that are no longer shown: what somebody chose never becomes "all that match".
+  const chosen = new Set();
+
+  function choose(box) {
+    if (box.checked) chosen.add(box.value);
+    else chosen.delete(box.value);
+  }
 
   async function changeMany(button) {
     const word = button.dataset.bulk;
     try {
-      const ids = chosen();
+      const ids = [...chosen];
       await (ids.length ? changeChosen(word, ids) : changeAll(word, JSON.parse(button.dataset.filter)));
     } catch (error) {
       toast(error.message, true);
@@ -129,7 +135,7 @@ const Rota = (() => {
       const one = word === "delete" ? call("DELETE", `/api/jobs/${id}`) : call("POST", `/api/jobs/${id}/${word}`, "{}");
       await one.catch((error) => refused.push(error.message));
     }
-    all("input[data-choose]:checked").forEach((box) => { box.checked = false; });
+    chosen.clear();
     tellChosen();
     if (refused.length) toast(`${refused.length} of ${ids.length} were left as they are: ${refused[0]}`, true);
     else toast(`Done to ${jobs}.`);
@@ -138,21 +144,25 @@ const Rota = (() => {
   async function changeAll(word, filter) {
     const path = `/api/jobs/${word}`;
     const counted = await call("POST", path, JSON.stringify({ ...filter, dry_run: true }));
-    const count = `${counted.more ? "at least " : ""}${counted.matched.toLocaleString("en")}`;
+    const count = counted.matched.toLocaleString("en");
+    const which = counted.more ? "the first that match" : "all that match";
     if (!counted.matched) return toast(`No job that matches can be changed so: there is none to ${word}.`);
-    if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${count} jobs, all that match?`))) return;
+    if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${count} jobs, ${which}?`))) return;
     let changed = 0, said;
     do {
       said = await call("POST", path, JSON.stringify(filter));
       changed += said.changed;
-    } while (said.more && said.changed);
+    } while (said.more && said.changed && changed < counted.matched);  // a job that fails again at once matches again
     toast(`Done to ${changed.toLocaleString("en")} jobs.`);
   }
 
   function tellChosen() {
-    const count = chosen().length;
+    const count = chosen.size;
     all("[data-chosen]").forEach((place) => { place.textContent = count ? `${count} chosen` : "all that match"; });
-    all("input[data-choose]").forEach((box) => box.closest("tr").classList.toggle("chosen", box.checked));
+    all("input[data-choose]").forEach((box) => {
+      box.checked = chosen.has(box.value);
+      box.closest("tr").classList.toggle("chosen", box.checked);
+    });
   }
 
   // -- parts of the page -----------------------------------------------------------------------------------------
@@ -221,8 +231,9 @@ const Rota = (() => {
     });
     document.addEventListener("change", (event) => {
       if ("chooseAll" in event.target.dataset) {
-        all("input[data-choose]").forEach((box) => { box.checked = event.target.checked; });
+        all("input[data-choose]").forEach((box) => { box.checked = event.target.checked; choose(box); });
       }
+      if ("choose" in event.target.dataset) choose(event.target);
       tellChosen();
       if ("go" in event.target.dataset) event.target.form.requestSubmit();
     });
@@ -235,6 +246,8 @@ const Rota = (() => {
     document.addEventListener("keydown", typed);
     document.addEventListener("rota:shown", () => { tellChosen(); tellLocalTimes(); });
     document.addEventListener("htmx:after:swap", tellLocalTimes);
+    all("input[data-choose]").forEach(choose);  // a browser may have kept them from before a reload
+    tellChosen();
     tellLocalTimes();
   }
 

@@ -57,7 +57,6 @@
   button.addEventListener("click", () => {
     const isLive = button.getAttribute("aria-pressed") !== "true";
     button.setAttribute("aria-pressed", String(isLive));
-    button.textContent = isLive ? "Live" : "Paused";
     if (!isLive) tell("");
     keep();
   });

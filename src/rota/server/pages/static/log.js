@@ -10,7 +10,13 @@
   const level = Rota.find("[data-log-level]");
 
   const isFollowed = () => follow.getAttribute("aria-pressed") === "true";
-  const toEnd = () => { if (isFollowed()) log.scrollTop = log.scrollHeight; };
+  let topBefore = 0;
+
+  function toEnd() {
+    if (!isFollowed()) return;
+    log.scrollTop = log.scrollHeight;
+    topBefore = log.scrollTop;
+  }
 
   function look(lines) {
     const wanted = search.value.trim().toLowerCase();
@@ -30,8 +36,12 @@
     follow.setAttribute("aria-pressed", String(!isFollowed()));
     toEnd();
   });
-  // Who scrolls up reads: the log stands still until they come back to its end.
-  log.addEventListener("wheel", (event) => { if (event.deltaY < 0) follow.setAttribute("aria-pressed", "false"); });
+  // Who scrolls up reads, by whatever means: the log stands still until Follow is pressed.
+  log.addEventListener("scroll", () => {
+    const isAtEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 2;
+    if (log.scrollTop < topBefore && !isAtEnd) follow.setAttribute("aria-pressed", "false");
+    topBefore = log.scrollTop;
+  });
   search.addEventListener("input", () => { look([...log.children]); toEnd(); });
   level.addEventListener("change", () => { log.dataset.level = level.value; toEnd(); });
   toEnd();
