@@ -9,6 +9,7 @@ from msgspec import Struct
 from playwright.sync_api import Page
 
 from tests.cli.calling import call_process
+from tests.servers import wait_until
 
 DEADLINE_MS = 60_000
 """Only a guard against hanging."""
@@ -49,6 +50,12 @@ class Dashboard(Struct, frozen=True):
         page.get_by_label("Key").fill(key)
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(f"{self.address}{path}")
+
+
+def when_true(page: Page, expression: str) -> None:
+    """Ask the page until it says yes. Playwright's own way asks from within the page, where the policy lets nobody make
+    code of text."""
+    wait_until(lambda: bool(page.evaluate(expression)), expression, deadline_s=DEADLINE_MS / 1000)
 
 
 def when_live(page: Page) -> None:

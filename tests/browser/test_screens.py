@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.dashboard import Dashboard, when_live
+from tests.browser.dashboard import Dashboard, when_live, when_true
 
 HOSTILE = '<img src=x onerror="hacked=1"><script>hacked=1</script>\'"'
 AXE = Path(__file__).parent / "vendored" / "axe.js"
@@ -82,7 +82,7 @@ def test_every_screen_is_drawn_in_both_themes_and_on_a_telephone(
             page.evaluate(source)
             assert page.evaluate(LOOK) == [], (name, theme)
         page.set_viewport_size({"width": 360, "height": 740})
-        page.wait_for_function("document.documentElement.scrollWidth <= 360")
+        when_true(page, "document.documentElement.scrollWidth <= 360")
     (dashboard.folder / "stop").touch()
 
 
@@ -101,7 +101,7 @@ def test_hostile_words_run_nothing(page: Page, dashboard: Dashboard) -> None:
     for name, path in screens.items():
         page.goto(f"{dashboard.address}{path}")
         if page.locator("[data-live]").count():
-            page.wait_for_function("window.hasLiveParts")
+            when_true(page, "window.hasLiveParts")
         assert page.evaluate("typeof hacked") == "undefined", name
         assert page.locator("main img, main script").count() == 0, name
     (dashboard.folder / "stop").touch()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.dashboard import Dashboard, when_live
+from tests.browser.dashboard import Dashboard, when_live, when_true
 
 TALKING = "echo one; until [ -e two ]; do sleep 0.05; done; echo two; until [ -e three ]; do sleep 0.05; done"
 ONE_SCHEDULE = re.compile(r"/schedules/[0-9a-f-]{36}$")
@@ -114,7 +114,7 @@ def test_a_log_stands_still_for_one_who_scrolls_up_by_the_keyboard(page: Page, d
     log = page.get_by_role("log")
     expect(log.locator("> div")).to_have_count(300)
     expect(page.get_by_role("button", name="Follow", pressed=True)).to_be_visible()
-    page.wait_for_function("(() => { const log = document.querySelector('#log'); return log.scrollTop > 100; })()")
+    when_true(page, "document.querySelector('#log').scrollTop > 100")
     log.focus()
     log.press("Home")
     expect(page.get_by_role("button", name="Follow", pressed=False)).to_be_visible()
