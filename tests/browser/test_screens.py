@@ -8,13 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import complaints_of
 from tests.browser.dashboard import Dashboard, when_live, when_true
 
 HOSTILE = '<img src=x onerror="hacked=1"><script>hacked=1</script>\'"'
-AXE = Path(__file__).parent / "vendored" / "axe.js"
-LOOK = """() => axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "best-practice"]}).then(found => found.violations
-  .filter(one => ["serious", "critical"].includes(one.impact))
-  .map(one => `${one.id}: ${one.nodes.slice(0, 3).map(node => node.html).join(" ")}`))"""
 
 
 def furnish(dashboard: Dashboard, word: str) -> dict[str, str]:
@@ -70,7 +67,6 @@ def test_every_screen_is_drawn_in_both_themes_and_on_a_telephone(
     screens = furnish(dashboard, "orders")
     page.goto(f"{dashboard.address}{screens['job']}")
     expect(page.locator("h1 + .state")).to_have_text("failed")
-    source = AXE.read_text()
 
     for name, path in screens.items():
         for theme in ("light", "dark"):
@@ -79,8 +75,7 @@ def test_every_screen_is_drawn_in_both_themes_and_on_a_telephone(
             page.goto(f"{dashboard.address}{path}")
             page.wait_for_load_state("load")
             page.screenshot(path=pictures / f"dashboard-{name}-{theme}.png", animations="disabled")
-            page.evaluate(source)
-            assert page.evaluate(LOOK) == [], (name, theme)
+            assert complaints_of(page) == [], (name, theme)
         page.set_viewport_size({"width": 360, "height": 740})
         when_true(page, "document.documentElement.scrollWidth <= 360")
     (dashboard.folder / "stop").touch()

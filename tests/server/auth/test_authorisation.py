@@ -110,6 +110,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
 PAGES = {
     "/": "queues:r",
     "/jobs": "jobs:r",
+    "/jobs/suggestions": "jobs:r",
     "/jobs/{uuid}": "jobs:r",
     "/jobs/{uuid}/log.txt": "jobs:r",
     "/enqueue": "jobs:w",
@@ -129,6 +130,7 @@ PAGES = {
     "/job-types/{job_type}": "types:r",
     "/audit": "audit:r",
     "/keys": "keys:w",
+    "/palette": "",
 }
 """Page to the scope without which it is refused; other rights only add to it."""
 BESIDE_PAGES = {"/sign-in", "/sign-out", "/live", "/static/{version}/{name}"}

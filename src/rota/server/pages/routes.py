@@ -18,10 +18,11 @@ from rota.server.pages.endpoint import PageEndpoint, visitor
 from rota.server.pages.live.screens import Screens
 from rota.server.pages.live.stream import Stream
 from rota.server.pages.log_text import LogText
+from rota.server.pages.navigation import NAVIGATION
 from rota.server.pages.page import Page, Visit, check_may_look
 from rota.server.pages.showing.static_files import static_files, static_version
 from rota.server.pages.signing_in import SignIn, sign_out
-from rota.server.pages.sitemap import NAVIGATION, PAGES
+from rota.server.pages.sitemap import PAGES
 from rota.server.routes.jobs.logs import EVENT_STREAM
 from rota.shapes.errors import status_of
 

@@ -1,6 +1,7 @@
-"""Every page of the dashboard. A new screen is added to `PAGES`, and to `NAVIGATION` as soon as it is whole."""
+"""Every page of the dashboard. A new screen is added to `PAGES`, and to the navigation as soon as it is whole."""
 
-from rota.server.pages.page import Entry, Page
+from rota.server.pages.finding import palette, suggestions
+from rota.server.pages.page import Page
 from rota.server.pages.screens import (
     audit,
     configurations,
@@ -24,7 +25,15 @@ PAGES: tuple[Page, ...] = (
         template="overview",
         parts=overview.PARTS,
     ),
+    Page(path="/palette", needs=(), section="", gather=palette.gather, template="finding/palette"),
     Page(path="/jobs", needs=("list_jobs",), section="Jobs", gather=jobs.gather, template="jobs/all", parts=jobs.PARTS),
+    Page(
+        path="/jobs/suggestions",
+        needs=("list_jobs",),
+        section="Jobs",
+        gather=suggestions.gather,
+        template="finding/suggestions",
+    ),
     Page(
         path="/jobs/{uuid}",
         needs=("show_job", "why_job", "read_logs"),
@@ -153,16 +162,4 @@ PAGES: tuple[Page, ...] = (
         template="audit",
         parts=audit.PARTS,
     ),
-)
-NAVIGATION = (
-    Entry("Overview", "/", "o", "show_overview"),
-    Entry("Jobs", "/jobs", "j", "list_jobs"),
-    Entry("Queues", "/queues", "q", "list_queues"),
-    Entry("Schedules", "/schedules", "s", "list_schedules"),
-    Entry("Events", "/configurations", "e", "list_configurations"),
-    Entry("Topics", "/topics", "p", "list_topics"),
-    Entry("Nodes", "/nodes", "n", "list_nodes", True),
-    Entry("Job types", "/job-types", "t", "list_job_types", True),
-    Entry("Audit log", "/audit", "a", "list_audit", True),
-    Entry("Keys", "/keys", "k", "list_keys", True),
 )

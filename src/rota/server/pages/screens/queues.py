@@ -2,9 +2,9 @@
 
 from rota.server.pages.asking import Asking
 from rota.server.pages.drawing.spark import spark_points
+from rota.server.pages.finding.search import as_word
 from rota.server.pages.page import Context, Visit
 from rota.server.pages.screens.overview import throughput
-from rota.server.pages.search import as_word
 
 PARTS = ("list",)
 
