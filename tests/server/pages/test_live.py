@@ -54,7 +54,7 @@ class Topics:
         self.fault: Exception | None = None
         needs = ("list_topics",)
         self.page = Page(
-            path="/topics", section="Topics", needs=needs, gather=self.gather, template="topics", parts=("list",)
+            path="/topics", section="Topics", needs=needs, gather=self.gather, template="topics/all", parts=("list",)
         )
 
     def gather(self, asking: Asking, visit: Visit) -> Context:

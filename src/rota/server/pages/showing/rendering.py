@@ -51,4 +51,4 @@ def render_parts(page: Page, context: Context) -> dict[str, str]:
 
 
 def render_log(lines: list[Any]) -> str:
-    return render("job/log_lines.html", {"lines": lines})
+    return render("jobs/one/log_lines.html", {"lines": lines})
