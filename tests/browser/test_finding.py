@@ -5,8 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.axe import complaints_of
-from tests.browser.dashboard import Dashboard, when_live, when_true
+from tests.browser.dashboard import Dashboard, complaints_of, when_live, when_true
 
 both_stores = pytest.mark.parametrize("store_url", ["sqlite", "redis"], indirect=True)
 

@@ -1,15 +1,12 @@
 """Every screen as it looks: in both themes and at the width of a telephone, for those who cannot see it too, and with
 hostile words everywhere. Pictures go to a folder that ROTA_SCREENSHOTS names."""
 
-import os
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.axe import complaints_of
-from tests.browser.dashboard import Dashboard, when_live, when_true
+from tests.browser.dashboard import Dashboard, look_at, when_live, when_true
 
 HOSTILE = '<img src=x onerror="hacked=1"><script>hacked=1</script>\'"'
 
@@ -54,13 +51,6 @@ def furnish(dashboard: Dashboard, word: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def pictures(tmp_path: Path) -> Path:
-    folder = Path(os.environ.get("ROTA_SCREENSHOTS") or tmp_path)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def test_every_screen_is_drawn_in_both_themes_and_on_a_telephone(
     page: Page, dashboard: Dashboard, pictures: Path
 ) -> None:
@@ -69,15 +59,7 @@ def test_every_screen_is_drawn_in_both_themes_and_on_a_telephone(
     expect(page.locator("h1 + .state")).to_have_text("failed")
 
     for name, path in screens.items():
-        for theme in ("light", "dark"):
-            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-            page.set_viewport_size({"width": 1280, "height": 800})
-            page.goto(f"{dashboard.address}{path}")
-            page.wait_for_load_state("load")
-            page.screenshot(path=pictures / f"dashboard-{name}-{theme}.png", animations="disabled")
-            assert complaints_of(page) == [], (name, theme)
-        page.set_viewport_size({"width": 360, "height": 740})
-        when_true(page, "document.documentElement.scrollWidth <= 360")
+        look_at(page, f"{dashboard.address}{path}", pictures / f"dashboard-{name}")
     (dashboard.folder / "stop").touch()
 
 

@@ -135,6 +135,9 @@ def test_definitions_are_made_by_who_may(server: Server) -> None:
     assert (changed["uuid"], changed["metadata"]) == (made["uuid"], {"command": ["false"]})
     for words in (["job-type", "list"], ["node-type", "list"], ["node-type", "show", "small"], ["audit"]):
         assert server.done(*words, "--json", role="admin").json == done(*words, "--json").json
+    again = ("job-type", "create", "new", "--replace", "--json", "--if-version", "2", "--", "date")
+    assert (changed["version"], server.done(*again, role="admin").json["version"]) == (2, 3)
+    assert server.call(*again, role="admin").exit_code == 4
     server.done("job-type", "delete", "new", role="admin")
     server.done("node-type", "delete", "small", role="admin")
     assert rota("job-type", "show", "new").exit_code == 3

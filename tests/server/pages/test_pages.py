@@ -15,8 +15,7 @@ from rota.model.node import NodeType
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
 from rota.server.pages.finding.search import read_search
-from rota.server.pages.navigation import NAVIGATION
-from rota.server.pages.sitemap import PAGES
+from rota.server.pages.sitemap import NAVIGATION, PAGES
 from rota.store import Store
 from tests.server.auth.test_authorisation import PAGES as RIGHTS
 from tests.server.auth.test_authorisation import SCOPES

@@ -201,7 +201,7 @@ class Configurations:
             metadata=job.metadata,
             managed_by=MANAGED_BY_ROTA,
         )
-        if made != there:
+        if there is None or made != there.unversioned:
             self._definitions.define_job_type(made)
         return made
 

@@ -1,7 +1,8 @@
-"""Every page of the dashboard. A new screen is added to `PAGES`, and to the navigation as soon as it is whole."""
+"""Every page of the dashboard itself; dialects add their own. A new screen is added to `PAGES`, and to `NAVIGATION` as
+soon as it is whole."""
 
 from rota.server.pages.finding import palette, suggestions
-from rota.server.pages.page import Page
+from rota.server.pages.page import Entry, Page, Pages
 from rota.server.pages.screens import (
     audit,
     configurations,
@@ -163,3 +164,16 @@ PAGES: tuple[Page, ...] = (
         parts=audit.PARTS,
     ),
 )
+NAVIGATION = (
+    Entry("Overview", "/", "o", "show_overview"),
+    Entry("Jobs", "/jobs", "j", "list_jobs"),
+    Entry("Queues", "/queues", "q", "list_queues"),
+    Entry("Schedules", "/schedules", "s", "list_schedules"),
+    Entry("Events", "/configurations", "e", "list_configurations"),
+    Entry("Topics", "/topics", "p", "list_topics"),
+    Entry("Nodes", "/nodes", "n", "list_nodes", True),
+    Entry("Job types", "/job-types", "t", "list_job_types", True),
+    Entry("Audit log", "/audit", "a", "list_audit", True),
+    Entry("Keys", "/keys", "k", "list_keys", True),
+)
+DASHBOARD = Pages(PAGES, NAVIGATION)

@@ -10,7 +10,6 @@ from rota.errors import RotaError
 from rota.model.ids import is_id
 from rota.server.pages.asking import Asking
 from rota.server.pages.finding.matching import fits
-from rota.server.pages.navigation import NAVIGATION
 from rota.server.pages.page import Context, Visit
 
 _MOST = 12
@@ -44,7 +43,7 @@ _EVERYWHERE = (
 
 def gather(asking: Asking, visit: Visit) -> Context:
     typed = visit.query.get("q", "").strip()[:_LONGEST]
-    found = [*_screens(asking), *_doings(asking), *_EVERYWHERE]
+    found = [*_screens(visit), *_doings(asking), *_EVERYWHERE]
     if typed:
         found += [*_job_types(asking), *_queues(asking), *_schedules(asking, typed), *_configurations(asking, typed)]
     ranked = [(rank, choice) for choice in found if (rank := fits(choice.name, typed)) is not None]
@@ -52,10 +51,9 @@ def gather(asking: Asking, visit: Visit) -> Context:
     return {"choices": [*shown, *_in_jobs(asking, typed)]}
 
 
-def _screens(asking: Asking) -> Iterator[Choice]:
-    for entry in NAVIGATION:
-        if asking.may(entry.operation):
-            yield Choice(name=entry.section, kind="screen", href=entry.path)
+def _screens(visit: Visit) -> Iterator[Choice]:
+    for entry in visit.navigation:
+        yield Choice(name=entry.section, kind="screen", href=entry.path)
 
 
 def _doings(asking: Asking) -> Iterator[Choice]:
