@@ -63,6 +63,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "POST /api/node_types/{node_type}/pause": ("queues:w", CHANGE),
     "POST /api/node_types/{node_type}/resume": ("queues:w", CHANGE),
     "GET /api/queues": ("queues:r", ALL),
+    "GET /api/queues/{queue}/why": ("queues:r", ALL),
     "GET /api/stats": ("queues:r", ALL),
     "GET /api/overview": ("queues:r", ALL),
     "GET /api/durations": ("jobs:r", ALL),

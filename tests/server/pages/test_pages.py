@@ -182,6 +182,15 @@ def test_a_link_to_the_jobs_of_a_name_finds_them_whatever_is_in_it(admin: TestCl
     assert {"queue": name} in searched
 
 
+def test_the_queues_say_why_nothing_of_them_begins(admin: TestClient, api: Api) -> None:
+    assert "rota worker --node-type default" in admin.get("/queues", headers=HTML).text
+    furnish(admin, api)
+    assert "1 node with 16 slots" in admin.get("/queues", headers=HTML).text
+    queue = api.engine.definitions.node_type("default").uuid
+    admin.post(f"/api/node_types/{queue}/pause", json={})
+    assert "rota queues resume default" in admin.get("/queues", headers=HTML).text
+
+
 def test_the_navigation_has_what_a_key_may_see(admin: TestClient, kept: Store) -> None:
     with signed_in(admin, key_of(kept, Role.VIEWER, "jobs:r")) as browser:
         page = browser.get("/jobs").text

@@ -54,7 +54,7 @@ PAGES: tuple[Page, ...] = (
     ),
     Page(
         path="/queues",
-        needs=("list_queues", "read_stats"),
+        needs=("list_queues", "read_stats", "why_queue"),
         section="Queues",
         gather=queues.gather,
         template="queues",
