@@ -70,7 +70,7 @@ class _Campaign:
         tests, members = group
         with self._workshop() as workshop:
             trial = workshop.try_unchanged(tests)
-        self._say(f"{'passes' if trial.is_passed else 'FAILS'} unchanged, {trial.took_s:.1f} s: {tests}")
+        self._say(f"{'passes' if trial.is_passed else 'FAILS'} unchanged, {trial.spent}: {tests}")
         if trial.is_passed or len(members) == 1:
             return dict.fromkeys(members, trial)
         return {test: tried for one in members for test, tried in self._try_unchanged((one, [one])).items()}
@@ -83,7 +83,7 @@ class _Campaign:
             trial = workshop.try_change(mutant, unchanged_took_s=unchanged.took_s)
         verdict = trial.verdict(mutant)
         done = f"{number}/{len(self._mutants)}"
-        self._say(f"{done} {verdict}, {trial.took_s:.1f} s: {mutant.area}: {mutant.what}")
+        self._say(f"{done} {verdict}, {trial.spent}: {mutant.area}: {mutant.what}")
         return Result(mutant, verdict, trial.fault if verdict is Verdict.ERROR else "")
 
     @contextmanager

@@ -142,7 +142,7 @@ async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
     if key is not None:
         caller = await caller_with(api, key, scope)
     else:
-        caller = None if "authorization" in headers else await _caller_of_session(api, scope, headers)
+        caller = None if "authorization" in headers else await caller_of_session(api, scope, headers)
     if caller is None:
         raise Refusal(401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
     if wait_s := api.requests_per_key.take(caller.name):
@@ -160,7 +160,7 @@ async def caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
     return await _look_up(api, key, scope, by_own_program)
 
 
-async def _caller_of_session(api: Api, scope: Scope, headers: Headers) -> Caller | None:
+async def caller_of_session(api: Api, scope: Scope, headers: Headers) -> Caller | None:
     """Whose session a browser shows. What would change something must come from a page of this server."""
     for session in likely_sessions(headers, scope):
         by_own_program = is_dev_key(session.partition(".")[0]) and await is_from_own_program(api, scope)

@@ -1,6 +1,7 @@
-"""Every page of the dashboard. A new screen is added to `PAGES`, and to `NAVIGATION` as soon as it is whole."""
+"""Every page of the dashboard itself; dialects add their own. A new screen is added to `PAGES`, and to `NAVIGATION` as
+soon as it is whole."""
 
-from rota.server.pages.page import Entry, Page
+from rota.server.pages.page import Entry, Page, Pages
 from rota.server.pages.screens import (
     audit,
     configurations,
@@ -166,3 +167,4 @@ NAVIGATION = (
     Entry("Audit log", "/audit", "a", "list_audit", True),
     Entry("Keys", "/keys", "k", "list_keys", True),
 )
+DASHBOARD = Pages(PAGES, NAVIGATION)
