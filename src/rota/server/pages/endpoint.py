@@ -108,7 +108,7 @@ class PageEndpoint:
 
     def _error(self, caller: Caller, refusal: Refusal) -> Response:
         around = self._around(Asking(self._api, caller)) | {"section": ""}
-        html = render("error.html", around | {"status": refusal.status, "sentence": str(refusal)})
+        html = render("frame/error.html", around | {"status": refusal.status, "sentence": str(refusal)})
         return HTMLResponse(html, refusal.status, headers=POLICY | refusal.headers)
 
 

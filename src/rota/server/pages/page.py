@@ -1,6 +1,7 @@
 """One declaration per screen: where it is, what it asks, how it is shown, and which of its parts change meanwhile."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from rota.server.pages.asking import Asking
 
 Context = dict[str, Any]
 """What a template is given."""
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 class Visit(Struct, frozen=True):
@@ -29,6 +31,8 @@ class Page(Struct, frozen=True, kw_only=True):
     """What only the whole page shows, and no part of it."""
     template: str
     """Its folder among the templates; `page.html` in there is the whole."""
+    templates: Path = TEMPLATES
+    """Where its folder is, if not here. It may use those here too."""
     parts: tuple[str, ...] = ()
     """Templates in that folder that are shown again while the page is open."""
     log_of: str = ""
@@ -44,6 +48,19 @@ class Entry(Struct, frozen=True):
     """Typed after `g`, it leads there."""
     operation: str
     is_for_operators: bool = False
+
+
+class Pages(Struct, frozen=True):
+    """Pages, and how they are reached: those of the dashboard itself, or what a dialect adds to them."""
+
+    pages: tuple[Page, ...]
+    navigation: tuple[Entry, ...]
+
+    def and_those_of(self, others: "Pages") -> "Pages":
+        """With those of others, whose entries come before what is for operators."""
+        own = [one for one in self.navigation if not one.is_for_operators]
+        for_operators = self.navigation[len(own) :]
+        return Pages((*self.pages, *others.pages), (*own, *others.navigation, *for_operators))
 
 
 def check_may_look(asking: Asking, page: Page) -> None:

@@ -1,6 +1,7 @@
-"""Every page of the dashboard. A new screen is added to `PAGES`, and to `NAVIGATION` as soon as it is whole."""
+"""Every page of the dashboard itself; dialects add their own. A new screen is added to `PAGES`, and to `NAVIGATION` as
+soon as it is whole."""
 
-from rota.server.pages.page import Entry, Page
+from rota.server.pages.page import Entry, Page, Pages
 from rota.server.pages.screens import (
     audit,
     configurations,
@@ -24,18 +25,24 @@ PAGES: tuple[Page, ...] = (
         template="overview",
         parts=overview.PARTS,
     ),
-    Page(path="/jobs", needs=("list_jobs",), section="Jobs", gather=jobs.gather, template="jobs", parts=jobs.PARTS),
+    Page(path="/jobs", needs=("list_jobs",), section="Jobs", gather=jobs.gather, template="jobs/all", parts=jobs.PARTS),
     Page(
         path="/jobs/{uuid}",
         needs=("show_job", "why_job", "read_logs"),
         section="Jobs",
         gather=job.gather,
         beside=job.gather_log,
-        template="job",
+        template="jobs/one",
         parts=job.PARTS,
         log_of="uuid",
     ),
-    Page(path="/enqueue", needs=("enqueue_job",), section="Jobs", gather=job_types.gather_enqueue, template="enqueue"),
+    Page(
+        path="/enqueue",
+        needs=("enqueue_job",),
+        section="Jobs",
+        gather=job_types.gather_enqueue,
+        template="jobs/enqueue",
+    ),
     Page(
         path="/queues",
         needs=("list_queues", "read_stats"),
@@ -49,7 +56,7 @@ PAGES: tuple[Page, ...] = (
         needs=("list_schedules", "list_ticks"),
         section="Schedules",
         gather=schedules.gather,
-        template="schedules",
+        template="schedules/all",
         parts=schedules.PARTS,
     ),
     Page(
@@ -57,21 +64,21 @@ PAGES: tuple[Page, ...] = (
         needs=("create_schedule",),
         section="Schedules",
         gather=schedules.gather_form,
-        template="schedule_form",
+        template="schedules/form",
     ),
     Page(
         path="/schedules/preview",
         needs=("next_of_cron",),
         section="Schedules",
         gather=schedules.gather_preview,
-        template="schedule_preview",
+        template="schedules/preview",
     ),
     Page(
         path="/schedules/{schedule}",
         needs=("show_schedule", "why_schedule", "next_of_schedule", "list_ticks"),
         section="Schedules",
         gather=schedules.gather_one,
-        template="schedule",
+        template="schedules/one",
         parts=schedules.ONE_PARTS,
     ),
     Page(
@@ -79,14 +86,14 @@ PAGES: tuple[Page, ...] = (
         needs=("change_schedule", "show_schedule"),
         section="Schedules",
         gather=schedules.gather_form,
-        template="schedule_form",
+        template="schedules/form",
     ),
     Page(
         path="/configurations",
         needs=("list_configurations", "explain_configuration"),
         section="Events",
         gather=configurations.gather,
-        template="configurations",
+        template="events/configurations",
         parts=configurations.PARTS,
     ),
     Page(
@@ -94,7 +101,7 @@ PAGES: tuple[Page, ...] = (
         needs=("show_configuration", "explain_configuration", "list_evaluations"),
         section="Events",
         gather=configurations.gather_one,
-        template="configuration",
+        template="events/configuration",
         parts=configurations.ONE_PARTS,
     ),
     Page(
@@ -102,14 +109,14 @@ PAGES: tuple[Page, ...] = (
         needs=("preview_configuration",),
         section="Events",
         gather=configurations.gather_what_if,
-        template="what_if",
+        template="events/what_if",
     ),
     Page(
         path="/topics",
         needs=("list_topics",),
         section="Topics",
         gather=topics.gather,
-        template="topics",
+        template="topics/all",
         parts=topics.PARTS,
     ),
     Page(
@@ -117,21 +124,25 @@ PAGES: tuple[Page, ...] = (
         needs=("read_topic",),
         section="Topics",
         gather=topics.gather_one,
-        template="topic",
+        template="topics/one",
         parts=topics.ONE_PARTS,
     ),
     Page(
         path="/nodes", needs=("list_nodes",), section="Nodes", gather=nodes.gather, template="nodes", parts=nodes.PARTS
     ),
     Page(
-        path="/job-types", needs=("list_job_types",), section="Job types", gather=job_types.gather, template="job_types"
+        path="/job-types",
+        needs=("list_job_types",),
+        section="Job types",
+        gather=job_types.gather,
+        template="job_types/all",
     ),
     Page(
         path="/job-types/{job_type}",
         needs=("show_job_type",),
         section="Job types",
         gather=job_types.gather_one,
-        template="job_type",
+        template="job_types/one",
         parts=("jobs",),
     ),
     Page(path="/keys", needs=("list_keys",), section="Keys", gather=keys.gather, template="keys", parts=keys.PARTS),
@@ -156,3 +167,4 @@ NAVIGATION = (
     Entry("Audit log", "/audit", "a", "list_audit", True),
     Entry("Keys", "/keys", "k", "list_keys", True),
 )
+DASHBOARD = Pages(PAGES, NAVIGATION)
