@@ -16,6 +16,8 @@ from tests.mutants.table import ROOT, Mutant, faults_of
 SOURCE = "src/rota"
 Spot = tuple[int, int, int, str]
 """Line, first and last column, and what comes there instead."""
+HANGS_S = 120
+"""A single test that takes longer is taken to hang, and so has noticed the change."""
 _TESTS = {
     "cli": "tests/cli -k 'not redis'",
     "cli/definitions": "tests/cli/definitions tests/cli/remote -k 'not redis'",
@@ -154,7 +156,7 @@ def _mutant(root: Path, path: Path, spot: Spot) -> Mutant | None:
         if text.count(before + line) == 1:
             what = f"line {number + 1}: {line.strip()!r} becomes {changed.strip()!r}"
             file = path.relative_to(root).as_posix()
-            tests = place_of_tests(root, path) or ""
+            tests = f"{place_of_tests(root, path)} --timeout={HANGS_S}"
             return Mutant(what, file, before + line, before + changed, tests, hangs=True, area="chance")
     return None
 

@@ -144,6 +144,7 @@ def test_a_job_type() -> None:
         "rate": "10/m",
         "rate_key": "{host}",
         "managed_by": "file",
+        "version": 1,
     }
     for unique, word in ((Unique.NONE, False), (Unique.WHILE_RUNNING, True)):
         assert job_type_shape(msgspec.structs.replace(job_type, unique=unique)).unique is word

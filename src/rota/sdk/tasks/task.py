@@ -99,9 +99,9 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
     __name__: str
 
     def __init__(self, registry: TaskRegistry, function: Callable[P, C], plan: Plan, parameters: Parameters) -> None:
+        update_wrapper(self, function)  # first: what the function has as attributes must not replace those of the task
         super().__init__(registry, plan.name, parameters, {"priority": plan.priority} if plan.priority else {})
         self.__rota_function__ = function
-        update_wrapper(self, function)
 
     def step(self, *args: object, **kwargs: object) -> Flow:
         """This task as a part of a flow, with all of its arguments or, where it gets the result of what is before it,
@@ -139,6 +139,11 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
         """The same task, for jobs that differ in something: `report.options(priority=5, delay="5m").enqueue()`."""
         fields = {**self._fields, **_fields(options)}
         return Enqueueing(self._registry, self.name, self._parameters, fields, _within(self._registry, options))
+
+
+def function_of(function: Callable[P, C]) -> Callable[P, C]:
+    """The function of a task; any other is its own."""
+    return function.__rota_function__ if isinstance(function, TaskFunction) else function
 
 
 def _expiry(value: Duration | datetime) -> dict[str, object]:

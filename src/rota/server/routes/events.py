@@ -160,9 +160,9 @@ def preview_event(api: Api, call: Call[object, EventQuery]) -> Previews:
 
 
 def _received_at(api: Api, call: Call[object, EventQuery]) -> int:
-    """Now, unless an admin says otherwise."""
+    """Now, unless somebody who may define job types says otherwise."""
     if call.query.received_at is None:
         return api.engine.clock.now()
     if not call.caller.may(Scope.TYPES_WRITE):
-        raise Refusal(403, "only an admin may say when an event was received")
+        raise Refusal(403, "only those who may define job types say when an event was received")
     return call.query.received_at
