@@ -38,11 +38,7 @@ from rota.store.sqlite.nouns.queues.stats import count_up
 _decode_validation = msgspec.json.Decoder(Validation).decode
 
 
-<<<<<<< HEAD
-class SqliteEvents(SqliteOutbox, SqliteAwaited):
-=======
-class SqliteEvents(SqliteOutbox, SqliteEventRecords):
->>>>>>> dasha
+class SqliteEvents(SqliteOutbox, SqliteEventRecords, SqliteAwaited):
     """See `rota.store.contract.events.EventStore` for what each method promises."""
 
     def put_configurations(
