@@ -245,11 +245,12 @@ class Host:
     async def _serve(self, listener: socket.socket, plan: KeyPlan, stopping: asyncio.Event) -> None:
         from rota.server.app import make_app
         from rota.server.listen import serve
+        from rota.server.pages.sitemap import DASHBOARD
 
         api = self.make_api(plan)
         try:
-            app, most = make_app(api, self._operations()), self.settings.max_connections
-            tls = tls_of(self.settings)
+            app = make_app(api, self._operations(), registry.with_pages(DASHBOARD))
+            most, tls = self.settings.max_connections, tls_of(self.settings)
             await serve(app, listener, stopping, before_end=api.end_streams, max_connections=most, tls=tls)
         finally:
             await asyncio.to_thread(api.close)

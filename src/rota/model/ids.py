@@ -34,6 +34,11 @@ def numbered_id(ms: int, series: str, number: int) -> str:
     return _spelled((ms << 80) | (0x7000 | counter) << 64 | 0x8000_0000_0000_0000 | noise & 0x3FFF_FFFF_FFFF_FFFF)
 
 
+def made_at(id_: str) -> int:
+    """The instant of which an id is that `new_id` made."""
+    return UUID(id_).int >> 80
+
+
 def ids_between(first_ms: int, last_ms: int) -> tuple[str, str]:
     """Where ids lie that were made in these milliseconds: not below the first text, and below the second."""
     return _spelled(first_ms << 80), _spelled(last_ms + 1 << 80)

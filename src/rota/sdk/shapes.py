@@ -43,6 +43,7 @@ class JobType(Struct, frozen=True, kw_only=True):
     rate: str | None = None
     rate_key: str | None = None
     managed_by: str | None = None
+    version: int | None = None
 
 
 class NodeType(Struct, frozen=True, kw_only=True):

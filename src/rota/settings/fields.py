@@ -57,7 +57,7 @@ FIELDS: dict[str, Field] = {
     "kafka_input_topic": Field(check_topic),
     "kafka_partitions": Field(values.whole(1, 10_000), values.read_whole),
     "kafka_replication": Field(values.whole(1, 100), values.read_whole),
-    "kafka_session_timeout_s": Field(values.number(1, 3600), values.read_number),
+    "kafka_session_timeout_s": Field(values.number(1, 300), values.read_number),
     "kafka_options": Field(values.options, values.read_words),
     "advertise": Field(values.url),
     "log_level": Field(values.one_of(["DEBUG", "INFO", "WARNING", "ERROR"])),

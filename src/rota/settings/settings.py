@@ -82,7 +82,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     kafka_replication: int | None = None
     """Of topics that are made; absent means what the brokers have as their default."""
     kafka_session_timeout_s: float = 10.0
-    """An instance that is silent for so long loses its partitions to the others."""
+    """When an instance dies, others serve its partitions within this time."""
     kafka_options: tuple[str, ...] = ()
     """Options of librdkafka, each as `name=value`, such as those for TLS and SASL."""
     advertise: str | None = None

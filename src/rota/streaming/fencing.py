@@ -6,8 +6,9 @@ partition ends it at once, by taking the name under which it was begun; a zombie
 """
 
 import logging
+from threading import Thread
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from rota.streaming.options import StreamOptions, instance_of
@@ -19,25 +20,24 @@ _logger = logging.getLogger("rota.streaming")
 
 
 def fence_former_owners(options: StreamOptions, admin: AdminClient, numbers: list[int]) -> None:
-    """Of the instances that fired these partitions last, end the transactions of those that are no longer members."""
-    former = _last_owners(options, numbers)
+    """Of the instances that fired these partitions last, have the transactions of those ended that are no longer
+    members. Nobody waits for it here: whoever asks for the offsets waits until they are settled, and librdkafka would
+    look half a second later whether it is done."""
+    former = _last_owners(options, admin, numbers)
     members = _members(options, admin) if former else set()
     for owner in former:
         if owner.partition(".")[0] not in members:
-            _fence(options, owner)
+            Thread(target=_fence, args=(options, owner), name="rota-fence", daemon=True).start()
 
 
-def _last_owners(options: StreamOptions, numbers: list[int]) -> set[str]:
+def _last_owners(options: StreamOptions, admin: AdminClient, numbers: list[int]) -> set[str]:
     """As the offsets tell that count already; those of an open transaction are not asked for. Each is the name of an
     instance, and behind a dot the number of its producer."""
-    consumer = Consumer(
-        options.client({"group.id": options.group, "isolation.level": "read_uncommitted", "enable.auto.commit": False})
-    )
-    try:
-        places = consumer.committed([TopicPartition(options.input_topic, one) for one in numbers], _TIMEOUT_S)
-    finally:
-        consumer.close()
-    return {read_cursor(place.metadata).owner for place in places} - {""}
+    places = [TopicPartition(options.input_topic, number) for number in numbers]
+    asked = [ConsumerGroupTopicPartitions(options.group, places)]
+    answers = admin.list_consumer_group_offsets(asked, require_stable=False, request_timeout=_TIMEOUT_S)
+    found = answers[options.group].result().topic_partitions
+    return {read_cursor(place.metadata).owner for place in found} - {""}
 
 
 def _members(options: StreamOptions, admin: AdminClient) -> set[str]:

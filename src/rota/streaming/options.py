@@ -8,6 +8,16 @@ from rota.errors import InvalidInput
 from rota.model.triggers.interval import TimeUnit
 
 _CLIENT_PREFIX = "rota"
+_LEAST_TAKE_OVER_S = 1.0
+_MOST_TAKE_OVER_S = 3.0
+
+
+def session_within(timeout_s: float) -> float:
+    """How long the brokers wait for a silent instance, so that another one serves its partitions before the time-out is
+    over: what remains is for the others to hear of it, to share the partitions out, and to restore them. That is a
+    fifth of the time-out, within bounds, and never more than half of it."""
+    take_over_s = min(max(timeout_s / 5, _LEAST_TAKE_OVER_S), _MOST_TAKE_OVER_S, timeout_s / 2)
+    return timeout_s - take_over_s
 
 
 class StreamOptions(Struct, frozen=True, kw_only=True):
@@ -20,7 +30,7 @@ class StreamOptions(Struct, frozen=True, kw_only=True):
     replication: int | None = None
     """None for what the brokers have as their default."""
     session_timeout_s: float = 10.0
-    """An instance that is silent for so long loses its partitions to the others."""
+    """When an instance dies, others serve its partitions within this time."""
     client_options: dict[str, str] = {}
     """Any further options of librdkafka, such as those for TLS and SASL."""
     address: str = ""
@@ -28,6 +38,20 @@ class StreamOptions(Struct, frozen=True, kw_only=True):
     peer_key: str = ""
     """The key with which instances ask each other. Whoever can join the group can have it shown, so it is good for
     nothing else."""
+
+    @property
+    def session_s(self) -> float:
+        """An instance that is silent for so long loses its partitions to the others."""
+        return session_within(self.session_timeout_s)
+
+    @property
+    def session_advice(self) -> str:
+        """What to do when the brokers do not take the session."""
+        return (
+            f"they take no session of {self.session_s:g} s, which kafka.session_timeout_s of "
+            f"{self.session_timeout_s:g} makes; give it another value (7.5 and more suit brokers that were not told "
+            "otherwise), or change what they take: group.min.session.timeout.ms and group.max.session.timeout.ms"
+        )
 
     @property
     def group(self) -> str:

@@ -1,9 +1,9 @@
 """Rebuilds partitions from the changelogs, before they serve.
 
-The order is what makes a take-over safe. First a dead owner's open transaction is ended, while the reading begins. Then
-come the offsets, which the brokers tell only when no transaction of the former owner is open; whatever that one still
-tries is refused, because the group has another generation. Then the ends of the changelogs, with all that is in them;
-then all up to there.
+The order is what makes a take-over safe. First the brokers are told to end a dead owner's open transaction. Then come
+the offsets, which they tell only when no transaction that changes them is open; whatever the former owner still tries
+is refused, because the group has another generation. Then the ends of the changelogs, with all that is in them; then
+all up to there, as far as it is committed.
 """
 
 import logging
@@ -56,9 +56,9 @@ def restore_partitions(
         )
     )
     try:
+        fence_former_owners(options, admin, numbers)
         reading = _Reading(consumer, numbers)
         reading.begin(options.changelogs)
-        fence_former_owners(options, admin, numbers)
         committed = _committed(options, consumer, numbers)
         reading.read(_ends(options, admin, numbers), is_wanted)
     finally:
@@ -133,7 +133,7 @@ class _Reading:
         self.positions: dict[int, Position] = {}
 
     def begin(self, topics: Iterable[str]) -> None:
-        """What is committed already may come while the rest is found out."""
+        """What is committed already may come while the offsets are found out."""
         self._consumer.list_topics(timeout=_TIMEOUT_S)  # otherwise it asks for one topic after the other, later
         places = [(topic, number) for topic in topics for number in self.definitions]
         self._kept = {place: {} for place in places}

@@ -11,7 +11,7 @@ from threading import Condition, Event, Thread
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from rota.clock import Clock
@@ -27,7 +27,7 @@ from rota.streaming.round import MAX_COMMANDS, Rounds
 _LONGEST_WAIT_S = 0.1
 """How long a restored partition, or a request to stop, may go unnoticed."""
 _RESTORING_WAIT_S = 0.02
-"""The same, while partitions are being restored: nothing of them is sent before they are adopted."""
+"""The same, while partitions change hands: nothing of them is sent before they are adopted."""
 _MOST_BEAT_MS = 300
 """By the answer to its heartbeat a member learns that another one died, so a longer one makes the gap longer."""
 _AFTER_ERROR_S = 1.0
@@ -134,8 +134,8 @@ class Stream:
                 "group.id": self._options.group,
                 "client.id": self._options.client_id(name),
                 "partition.assignment.strategy": "cooperative-sticky",
-                "session.timeout.ms": round(self._options.session_timeout_s * 1000),
-                "heartbeat.interval.ms": min(_MOST_BEAT_MS, round(self._options.session_timeout_s * 1000 / 5)),
+                "session.timeout.ms": round(self._options.session_s * 1000),
+                "heartbeat.interval.ms": min(_MOST_BEAT_MS, round(self._options.session_s * 1000 / 5)),
                 "error_cb": self._complaints.take,
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
@@ -154,15 +154,22 @@ class Stream:
             rounds.run(list(self.partitions.values()), messages, consumer.consumer_group_metadata(), now)
         except RoundAborted as error:
             rounds.learn(error.failures, self._clock.now())
-            self._trouble = f"a transaction was aborted: {error}"
-            _logger.warning("a transaction was aborted and is tried again", extra={"error": str(error)})
             self._seek_back(consumer, messages)
-            self._stopping.wait(_LONGEST_WAIT_S)
+            self._wait_after(error)
         else:
             self._trouble = None
             self._reach_ends()
         if messages:
             self._tell()
+
+    def _wait_after(self, error: RoundAborted) -> None:
+        if error.is_by_group:
+            _logger.info("a transaction is tried again: the group shares out its partitions")
+            self._stopping.wait(_RESTORING_WAIT_S)
+        else:
+            self._trouble = f"a transaction was aborted: {error}"
+            _logger.warning("a transaction was aborted and is tried again", extra={"error": str(error)})
+            self._stopping.wait(_LONGEST_WAIT_S)
 
     def _reach_ends(self) -> None:
         """Only now, because the end of a partition is told together with the commands before it, and those count when
@@ -198,7 +205,8 @@ class Stream:
         elif error.fatal() or error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise KafkaException(error)  # somebody removed the command topic: it is made again
         elif error.code() > 0:  # of the brokers, not of librdkafka, which goes on by itself
-            self._complaints.add(error)
+            is_session = error.code() == KafkaError.INVALID_SESSION_TIMEOUT
+            self._complaints.add(error, self._options.session_advice if is_session else None)
         return False
 
     def _seek_back(self, consumer: Consumer, messages: list[Message]) -> None:
@@ -217,7 +225,9 @@ class Stream:
     def _subscribe(self, consumer: Consumer, admin: AdminClient) -> None:
         def given(_: Consumer, places: list[TopicPartition]) -> None:
             self._complaints.end()
-            consumer.incremental_assign(places)
+            # From any offset but the group's: librdkafka would ask for that first, sooner or later or, when the group
+            # moves to another broker at this moment, never (its issue 5586). We know it when they are restored.
+            consumer.incremental_assign([_at_end(place) for place in places])
             consumer.pause(places)
             self._restore(admin, [place.partition for place in places])
 
@@ -282,6 +292,10 @@ class Stream:
             self._ends.pop(number, None)
             self.partitions.pop(number, None)
         self._tell()
+
+
+def _at_end(place: TopicPartition) -> TopicPartition:
+    return TopicPartition(place.topic, place.partition, OFFSET_END)
 
 
 def _seeks(consumer: Consumer, place: TopicPartition) -> bool:

@@ -31,10 +31,7 @@ def backup(target: Target, *, file: Path, replace: bool) -> None:
     FILE is a SQLite store, which can be looked at with --store sqlite:///FILE. What runs at the moment waits there to
     be run again.
     """
-    if target.is_remote:
-        raise click.UsageError(
-            "a copy reads a whole store; call it where the store is, with --store or without ROTA_SERVER"
-        )
+    target.refuse_server("a copy reads a whole store")
     _check_name(file)
     if file.exists() and not replace:
         raise Conflict(f"{file} is there already; name another, or give --replace")

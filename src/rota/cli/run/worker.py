@@ -25,6 +25,7 @@ from rota.host.supervision.line import LEAVING, READY, Line
 from rota.settings import Settings
 
 MOST_PROCESSES = 512
+_ON_A_STORE = "a node works on the store itself"
 Verb = TypeVar("Verb", bound=Callable[..., object])
 
 
@@ -82,7 +83,9 @@ def worker(
     """
     flags["node_type"], others = _first_of(flags["node_type"], queues)
     if supervised is None and (processes is not None or reload):
-        sys.exit(_supervise(node_settings(target, flags), target, processes or 1, is_burst=burst, reload=reload))
+        if app is None:
+            target.refuse_server(_ON_A_STORE)
+        sys.exit(_supervise(_settings_here(target, flags), target, processes or 1, is_burst=burst, reload=reload))
     life = Life(burst=burst, queues=others, max_jobs=max_jobs, max_memory=max_memory, supervised=supervised)
     with _opened(target, app, life, flags) as host:
         _live(host, target, life)
@@ -96,7 +99,12 @@ def _first_of(node_type: object, queues: Sequence[str]) -> tuple[object, tuple[s
 
 def node_settings(target: Target, flags: Mapping[str, object]) -> Settings:
     """The settings of a node that has this process to itself, and whose log goes to standard error."""
-    settings = target.settings(flags, because="a node works on the store itself")
+    target.refuse_server(_ON_A_STORE)
+    return _settings_here(target, flags)
+
+
+def _settings_here(target: Target, flags: Mapping[str, object]) -> Settings:
+    settings = target.settings_here(flags)
     set_up_logging(settings.log_level)
     return settings
 

@@ -32,10 +32,12 @@ class Complaints:
         if error.code() in _KEPT_OUT:
             self.add(error)
 
-    def add(self, error: KafkaError) -> None:
-        text = f"the brokers refuse this instance: {error.str()}"
+    def add(self, error: KafkaError, advice: str | None = None) -> None:
+        """`advice` is told in place of what the brokers say."""
+        reason = advice or error.str()
+        text = f"the brokers refuse this instance: {reason}"
         if self.current != text:
-            _logger.error("the brokers refuse this instance", extra={"error": error.str()})
+            _logger.error("the brokers refuse this instance", extra={"error": reason})
         self._latest = (text, self._clock.monotonic())
 
     def end(self) -> None:

@@ -19,7 +19,11 @@ from rota.streaming.options import StreamOptions
 
 _TRY_S = 5.0
 _ABORT_S = 1.0
+_LEAST_OPEN_S = 1.0
+_MOST_OPEN_S = 60.0
+"""What librdkafka and the brokers allow, at least and at most, with room to spare."""
 _FULL_WAIT_S = 0.05
+_GROUP_CHANGES = frozenset({KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS})
 # A new transaction is refused while the brokers still end the last one, for some milliseconds.
 _RETRY_MS = 2
 
@@ -31,6 +35,8 @@ class RoundAborted(Exception):
         super().__init__(error.str())
         self.failures = failures
         """What the brokers did not take."""
+        self.is_by_group = error.code() in _GROUP_CHANGES
+        """Whether partitions are being shared out anew, which is no trouble."""
 
 
 class ProducerBroken(Exception):
@@ -69,7 +75,7 @@ class Transactions:
         self._producers = 0
         self._producer = self._made()
         self._failures = Failures()
-        self._patience_s = options.session_timeout_s
+        self._patience_s = options.session_s
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         Thread(target=_carry_out, args=[self._calls], name="rota-offsets", daemon=True).start()
 
@@ -79,7 +85,7 @@ class Transactions:
         return f"{self.name}.{self._producers}"
 
     def _made(self) -> Producer:
-        timeout_ms = round(self._options.session_timeout_s * 1000)
+        timeout_ms = round(min(max(self._options.session_s, _LEAST_OPEN_S), _MOST_OPEN_S) * 1000)
         return Producer(
             self._options.client(
                 {

@@ -31,13 +31,14 @@ from rota.store.sqlite.nouns.definitions import version_in
 from rota.store.sqlite.nouns.events.awaited import SqliteAwaited, listening_in
 from rota.store.sqlite.nouns.events.index import index_configuration, match_event, unindex_configuration
 from rota.store.sqlite.nouns.events.outbox import SqliteOutbox
+from rota.store.sqlite.nouns.events.records import SqliteEventRecords
 from rota.store.sqlite.nouns.events.verdicts import apply_verdicts
 from rota.store.sqlite.nouns.queues.stats import count_up
 
 _decode_validation = msgspec.json.Decoder(Validation).decode
 
 
-class SqliteEvents(SqliteOutbox, SqliteAwaited):
+class SqliteEvents(SqliteOutbox, SqliteEventRecords, SqliteAwaited):
     """See `rota.store.contract.events.EventStore` for what each method promises."""
 
     def put_configurations(
