@@ -16,7 +16,7 @@ _logger = logging.getLogger("rota.node")
 class SideNode:
     """A node for one more queue in this process. It begins when its node type is defined."""
 
-    def __init__(self, main: Node, options: NodeOptions, node_type: str, threads: int) -> None:
+    def __init__(self, main: Node, options: NodeOptions, node_type: str, threads: int | None) -> None:
         self.node_type = node_type
         self._main = main
         self._options = structs.replace(options, node_type=node_type, threads=threads, roles=frozenset({WORKER}))
