@@ -167,6 +167,8 @@ def test_a_job_whose_next_run_is_now_runs_at_once(scheduler: BackgroundScheduler
     assert (told.wait().job_id, told.events[0].retval) == ("a", 42)
     assert job.next_run_time is not None
     assert job.next_run_time > datetime.now().astimezone()
+    scheduler.shutdown()
+    assert len(told.events) == 1
 
 
 def test_a_job_with_other_times_keeps_the_rest(scheduler: BackgroundScheduler) -> None:

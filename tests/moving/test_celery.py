@@ -336,3 +336,27 @@ def test_a_shared_task_belongs_to_the_app_that_was_made_last(app: Celery) -> Non
 
     assert (result.get(timeout=60), "shared" in app.tasks) == (2, True)
     assert app.send_task("shared", (1,)).state == "PENDING"
+
+
+def test_a_job_can_be_revoked_by_its_id(app: Celery) -> None:
+    task = app.task(add)
+    results = [task.apply_async((1,), countdown=3600, task_id=name) for name in ("a", "b", "c")]
+
+    app.control.revoke("a")
+    app.control.revoke(["b", "c"], terminate=True)
+
+    assert [one.state for one in results] == ["REVOKED"] * 3
+    with pytest.raises(InvalidInput, match=r"^signal: of revoke is not carried"):
+        app.control.revoke("a", signal="SIGKILL")
+
+
+@pytest.mark.parametrize("name", ["inspect", "ping", "purge", "shutdown", "rate_limit", "time_limit", "broadcast"])
+def test_what_workers_cannot_be_told_is_refused_by_name(app: Celery, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{name}: is not carried by Rota; "):
+        getattr(app.control, name)()
+
+
+@pytest.mark.parametrize("name", ["map", "starmap", "chunks"])
+def test_canvases_that_are_not_carried_are_refused_by_name(app: Celery, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{name}: is not carried by Rota; make a group"):
+        getattr(app.task(add), name)([1, 2], 2)

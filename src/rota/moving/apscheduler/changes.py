@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rota.clock import as_millis
+from rota.clock import STEP_MS, as_millis
 from rota.errors import InvalidInput
 from rota.moving.apscheduler.options import JobOptions, trigger_of
 from rota.moving.apscheduler.triggers.base import date_field
@@ -41,8 +41,7 @@ def changed_fields(
     if changes.keys() & {"coalesce", "misfire_grace_time", "max_instances"}:
         found["catch_up"] = _catch_up(changes)
     if "next_run_time" in changes:
-        when = changes["next_run_time"]
-        found |= _next_run(when, is_interval=is_interval, is_now=is_due(when, zone, now))
+        found |= _next_run(changes["next_run_time"], is_interval=is_interval, zone=zone, now=now)
     return found
 
 
@@ -58,18 +57,24 @@ def _catch_up(changes: Mapping[str, Any]) -> dict[str, object]:
 
 
 def is_due(when: object, zone: str, now: int) -> bool:
-    """Whether a job is to run at once, because its next run is now or was before."""
-    if not isinstance(when, datetime):
-        return False
-    return as_millis(when if when.tzinfo else when.replace(tzinfo=ZoneInfo(zone))) <= now
+    """Whether a job is to run at once, because its next run is now or was before. The clock of the program that says so
+    may be a little ahead of the store's."""
+    return isinstance(when, datetime) and _instant(when, zone) <= now + STEP_MS
 
 
-def _next_run(when: Any, *, is_interval: bool, is_now: bool) -> dict[str, object]:
-    """A job without a next run is paused; one in time to come is carried for intervals."""
+def _next_run(when: Any, *, is_interval: bool, zone: str, now: int) -> dict[str, object]:
+    """A job without a next run is paused; one in time to come is carried for intervals. An interval that is due goes on
+    from there, and its run of now is made apart."""
     if when is None:
         return {"paused": True}
+    is_now = is_due(when, zone, now)
     if is_interval:
-        return {"paused": False, "start": date_field("next_run_time", when)}
+        start = min(_instant(when, zone), now - 1) if is_now else date_field("next_run_time", when)
+        return {"paused": False, "start": start}
     if not is_now:
         raise InvalidInput("next_run_time", "is carried for intervals, and as now; give the job another trigger")
     return {"paused": False}
+
+
+def _instant(when: datetime, zone: str) -> int:
+    return as_millis(when if when.tzinfo else when.replace(tzinfo=ZoneInfo(zone)))

@@ -17,6 +17,7 @@ from rota.moving.celery.result import AsyncResult
 from rota.moving.celery.soft_limit import call_within
 from rota.moving.common.functions import called_by
 from rota.moving.common.identity import job_id_of
+from rota.moving.common.refusing import refused_method
 from rota.sdk.tasks.app import Rota
 from rota.sdk.tasks.current_job import current_job
 from rota.sdk.tasks.options import CallOptions
@@ -187,6 +188,10 @@ class Task(Generic[P, R]):
     ) -> Signature:
         immutable = bool(options.pop("immutable", False))
         return Signature(self, tuple(args), dict(kwargs or {}), options=options, immutable=immutable)
+
+    map = refused_method("map", "make a group: group(task.s(one) for one in many)")
+    starmap = refused_method("starmap", "make a group: group(task.s(*one) for one in many)")
+    chunks = refused_method("chunks", "make a group of tasks that each take a list")
 
     # -- what the code of a bound task calls -----------------------------------------------------------------------
 
