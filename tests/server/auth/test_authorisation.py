@@ -105,6 +105,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "POST /api/configurations/{name}/dry_run": ("events:w", CHANGE),
     "POST /api/events/dry_run": ("events:w", CHANGE),
     "POST /api/events": ("events:w", CHANGE),
+    "GET /api/events": ("events:r", ALL),
     "POST /events": ("events:w", CHANGE),
 }
 """Operation to the scope that it needs, and the roles that have it."""
@@ -121,6 +122,7 @@ PAGES = {
     "/schedules/preview": "sched:r",
     "/schedules/{schedule}": "sched:r",
     "/schedules/{schedule}/edit": "sched:w",
+    "/event-log": "events:r",
     "/configurations": "events:r",
     "/configurations/{name}": "events:r",
     "/configurations/{name}/what-if": "events:w",

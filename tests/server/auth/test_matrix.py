@@ -182,7 +182,7 @@ REQUESTS: dict[str, Request] = {
     **dict.fromkeys(["show_health", "show_about", "show_openapi", "show_docs", "show_metrics", "list_audit"], nothing),
     **dict.fromkeys(["list_jobs", "list_job_types", "list_node_types", "list_queues", "read_stats"], nothing),
     **dict.fromkeys(["show_overview", "list_durations", "list_upcoming"], nothing),
-    **dict.fromkeys(["list_schedules", "list_nodes", "list_configurations", "list_topics"], nothing),
+    **dict.fromkeys(["list_schedules", "list_nodes", "list_configurations", "list_topics", "list_events"], nothing),
     "read_topic": about("topic", House.topic),
     "find_in_partition": lambda house: Asked({"partition": "0"}),
     **dict.fromkeys(["show_job", "why_job", "cancel_job", "read_logs"], JOB),

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from rota.engine.access.keys.access import Role
 from rota.model.ids import new_id
+from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.server.api import Api, ServerOptions
 from rota.server.app import make_app
@@ -68,6 +69,20 @@ def test_every_page_without_anything_to_show_says_what_to_do(admin: TestClient) 
         assert admin.get(entry.path, headers=HTML).status_code == 200, entry.path
     assert "rota enqueue" in admin.get("/jobs", headers=HTML).text
     assert "rota schedule create" in admin.get("/schedules", headers=HTML).text
+
+
+@pytest.mark.parametrize(
+    ("search", "current"),
+    [("", "all"), ("words", "all"), ("state:queued words", "queued"), ("state:queued,failed", None)],
+)
+def test_of_the_states_only_the_one_that_is_searched_for_is_marked(
+    admin: TestClient, search: str, current: str | None
+) -> None:
+    page = admin.get("/jobs", params={"q": search}, headers=HTML).text
+
+    tabs = re.findall(r'<a href="/jobs\?q=[^"]*"( aria-current="true")?>(\w+)', page)
+    assert [name for _, name in tabs] == ["all", *JobState]
+    assert [name for marked, name in tabs if marked] == ([current] if current else [])
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

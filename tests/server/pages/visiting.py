@@ -108,6 +108,7 @@ def furnish(admin: TestClient, api: Api, name: str = "report", text: str = "hell
             "/schedules/preview": "/schedules/preview?cron=30+2+*+*+*&tz=Europe/Berlin",
             "/schedules/{schedule}": f"/schedules/{schedule}",
             "/schedules/{schedule}/edit": f"/schedules/{schedule}/edit",
+            "/event-log": "/event-log",
             "/configurations": "/configurations",
             "/configurations/{name}": f"/configurations/{configuration}",
             "/configurations/{name}/what-if": f"/configurations/{configuration}/what-if?eventType=FILE",
