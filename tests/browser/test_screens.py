@@ -39,6 +39,7 @@ def furnish(dashboard: Dashboard, word: str) -> dict[str, str]:
         "queues": "/queues",
         "schedules": "/schedules",
         "schedule": f"/schedules/{schedule}",
+        "planned": "/schedules/planned",
         "schedule-edit": f"/schedules/{schedule}/edit",
         "events": "/event-log",
         "configurations": "/configurations",
