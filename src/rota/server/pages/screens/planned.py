@@ -29,13 +29,13 @@ def gather(asking: Asking, visit: Visit) -> Context:
     found = asking.ask("read_planned", hours=_DAYS * 24)
     most = max(found["fires"])
     crowded = found["since"] + found["fires"].index(most) * _HOUR_MS
-    return {"planned": found, "days": _days(found, most), "most": most, "crowded": crowded}
+    return {"planned": found, "days": days_of(found, most), "most": most, "crowded": crowded}
 
 
-def _days(found: Any, most: int) -> list[Day]:
+def days_of(found: Any, most: int) -> list[Day]:
     """In UTC. The first one has its past hours too, the last one those that are not looked at yet."""
     passed = as_datetime(found["since"]).hour
-    fires: list[int | None] = [*([None] * passed), *found["fires"], *([None] * (24 - passed))]
+    fires: list[int | None] = [*([None] * passed), *found["fires"], *([None] * (-passed % 24))]
     midnight = found["since"] - passed * _HOUR_MS
     return [
         Day(
