@@ -128,7 +128,9 @@ PAGES = {
     "/topics/{topic}": "sched:r",
     "/nodes": "nodes:r",
     "/job-types": "types:r",
+    "/job-types/new": "types:w",
     "/job-types/{job_type}": "types:r",
+    "/job-types/{job_type}/edit": "types:w",
     "/audit": "audit:r",
     "/keys": "keys:w",
 }
