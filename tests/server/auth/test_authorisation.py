@@ -63,6 +63,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "POST /api/node_types/{node_type}/pause": ("queues:w", CHANGE),
     "POST /api/node_types/{node_type}/resume": ("queues:w", CHANGE),
     "GET /api/queues": ("queues:r", ALL),
+    "GET /api/queues/{queue}/why": ("queues:r", ALL),
     "GET /api/stats": ("queues:r", ALL),
     "GET /api/overview": ("queues:r", ALL),
     "GET /api/durations": ("jobs:r", ALL),
@@ -111,6 +112,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
 PAGES = {
     "/": "queues:r",
     "/jobs": "jobs:r",
+    "/jobs/suggestions": "jobs:r",
     "/jobs/{uuid}": "jobs:r",
     "/jobs/{uuid}/log.txt": "jobs:r",
     "/enqueue": "jobs:w",
@@ -133,6 +135,7 @@ PAGES = {
     "/job-types/{job_type}/edit": "types:w",
     "/audit": "audit:r",
     "/keys": "keys:w",
+    "/palette": "",
 }
 """Page to the scope without which it is refused; other rights only add to it."""
 BESIDE_PAGES = {"/sign-in", "/sign-out", "/live", "/static/{version}/{name}"}

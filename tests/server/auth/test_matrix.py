@@ -187,6 +187,7 @@ REQUESTS: dict[str, Request] = {
     "find_in_partition": lambda house: Asked({"partition": "0"}),
     **dict.fromkeys(["show_job", "why_job", "cancel_job", "read_logs"], JOB),
     **dict.fromkeys(["delete_job", "retry_job", "stream_logs"], ENDED),
+    "why_queue": lambda house: Asked({"queue": house.queue}),
     **dict.fromkeys(["list_queued", "list_in_progress", "list_finished"], QUEUE),
     "show_finished": lambda house: Asked({"node_type": house.queue, "uuid": house.ended_job()}),
     "enqueue_job": lambda house: Asked(body={"job_type_uuid": "used"}),

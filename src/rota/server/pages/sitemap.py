@@ -1,6 +1,7 @@
 """Every page of the dashboard itself; dialects add their own. A new screen is added to `PAGES`, and to `NAVIGATION` as
 soon as it is whole."""
 
+from rota.server.pages.finding import palette, suggestions
 from rota.server.pages.page import Entry, Page, Pages
 from rota.server.pages.screens import (
     audit,
@@ -26,13 +27,21 @@ PAGES: tuple[Page, ...] = (
         template="overview",
         parts=overview.PARTS,
     ),
+    Page(path="/palette", needs=(), section="", gather=palette.gather, template="finding/palette"),
     Page(path="/jobs", needs=("list_jobs",), section="Jobs", gather=jobs.gather, template="jobs/all", parts=jobs.PARTS),
+    Page(
+        path="/jobs/suggestions",
+        needs=("list_jobs",),
+        section="Jobs",
+        gather=suggestions.gather,
+        template="finding/suggestions",
+    ),
     Page(
         path="/jobs/{uuid}",
         needs=("show_job", "why_job", "read_logs"),
         section="Jobs",
         gather=job.gather,
-        beside=job.gather_log,
+        beside=job.gather_beside,
         template="jobs/one",
         parts=job.PARTS,
         log_of="uuid",
@@ -46,7 +55,7 @@ PAGES: tuple[Page, ...] = (
     ),
     Page(
         path="/queues",
-        needs=("list_queues", "read_stats"),
+        needs=("list_queues", "read_stats", "why_queue"),
         section="Queues",
         gather=queues.gather,
         template="queues",

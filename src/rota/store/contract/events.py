@@ -226,7 +226,8 @@ class EventStore(Protocol):
         """Write what events did: evidence, evaluations, state and jobs of one configuration in one step. One answer per
         item, in order.
 
-        A job whose unique key is taken is not made; its evaluation says so instead: `unique`.
+        A job whose unique key is taken is not made; its evaluation says so instead: `unique`. A waiting job
+        that has expired is ended, as by `enqueue_jobs`, and its key is not taken any more.
         """
         ...
 
