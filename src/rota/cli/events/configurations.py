@@ -144,8 +144,8 @@ def _show_explanation(found: Explanation) -> None:
     click.echo(found.sentence)
     rows = [_cells(row) for row in (found.last.matrix if found.last else found.standing)]
     print_table(("DEPENDENCY", "EVENT", "TIMESTAMP", "AGE", "LIFE", "NEWER", "MET"), rows, nothing="")
-    if found.missing:
-        click.echo(f"Missing now: {', '.join(named(one) for one in found.missing)}.")
+    if found.missing_words:
+        click.echo(f"Missing now: {found.missing_words}.")
     if found.expires_next:
         at = shown_time(found.expires_next.at)
         click.echo(f"Expires next: {named(found.expires_next.dependency)}, at {at}.")
