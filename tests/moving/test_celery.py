@@ -30,6 +30,7 @@ def add(x: int, y: int = 1) -> int:
 
 
 def join(first: str, second: str = "b", third: str = "c") -> str:
+    """Puts texts together."""
     return first + second + third
 
 
@@ -45,6 +46,19 @@ def ask(self: Task[..., Any], most: int | None = None) -> int:
     if self.request.retries < 3:
         self.retry(countdown=0, max_retries=most)
     return self.request.retries
+
+
+def test_a_task_has_the_name_and_the_words_of_its_function(app: Celery) -> None:
+    made = app.task(join)
+
+    assert (made.__name__, made.__doc__, made.__module__) == ("join", "Puts texts together.", __name__)
+
+
+def test_a_task_of_no_app_says_which_one_it_is() -> None:
+    alone: Task[..., int] = Task(add, {})
+
+    with pytest.raises(InvalidInput, match="add has no app yet; make one"):
+        alone.bound  # noqa: B018
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ the tests start (PYTHONPATH stands before the path of the editable install), whi
 """
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -69,6 +70,12 @@ class Trial(Struct, frozen=True):
         if self.exit_code is None:
             return Verdict.NOTICED if mutant.hangs else Verdict.ERROR
         return {0: Verdict.SURVIVED, 1: Verdict.NOTICED}.get(self.exit_code, Verdict.ERROR)
+
+    @property
+    def failed_test(self) -> str:
+        """The first that failed, as pytest names it; empty if none did."""
+        found = re.search(r"^(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$", self.output, re.MULTILINE)
+        return found[1] if found and self.exit_code == 1 else ""
 
     @property
     def spent(self) -> str:

@@ -172,7 +172,7 @@ def judge_repeats(court: Court, lives: Iterable[Life], runs: Iterable[Run]) -> R
             continue
         found.excused[excuse] += 1
         if excuse is Excuse.KILLED:
-            found.recoveries.append((second.started_at - (killed[first.node] or 0), f"{second.name} {second.job}"))
+            found.recoveries.append((second.started_at - (killed[first.node] or 0), f"job {second.job}"))
     return found
 
 

@@ -19,7 +19,8 @@ from rota.engine.access.audit.actor import begin_acting
 from rota.engine.access.keys.access import NOBODY, OPEN, Caller
 from rota.engine.access.keys.admin_key import is_strong
 from rota.engine.access.keys.dev_key import is_dev_key
-from rota.errors import RotaError
+from rota.engine.access.keys.rights import told_to
+from rota.errors import NotFound, RotaError
 from rota.model.access.audit import Actor
 from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
@@ -94,6 +95,8 @@ class Endpoint:
             if self._is_async[method]:
                 return _answer(await operation.run(self._api, call))
             return await self._api.in_thread(self._run_in_thread, operation, call)
+        except NotFound as error:
+            raise told_to(caller, error) from None
         finally:
             place.give_back()
 

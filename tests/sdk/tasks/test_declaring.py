@@ -41,6 +41,14 @@ def test_a_task_that_is_made_later_is_brought_too(app: Rota) -> None:
     assert set(schedules(app)) == {"report"}
 
 
+def test_a_task_that_is_defined_anew_is_brought_anew(app: Rota) -> None:
+    app.task(timeout=5)(functions.add).enqueue(1)
+
+    app.task(timeout=7)(functions.add).enqueue(1)
+
+    assert app.engine.definitions.job_type("tests.sdk.tasks.functions.add").timeout_ms == 7_000
+
+
 def test_a_worker_removes_what_is_gone_from_the_app(make_app: MakeApp) -> None:
     old, new = make_app("shop"), make_app("shop")
     old.task(name="add", every="1h")(functions.settings).enqueue()

@@ -23,7 +23,7 @@ from rota.sdk.tasks.handle import Handle
 from rota.sdk.tasks.options import TaskOptions
 from rota.sdk.tasks.plan import caller_module, make_plan
 from rota.sdk.tasks.registry import TaskRegistry
-from rota.sdk.tasks.task import C, P, R, TaskFunction
+from rota.sdk.tasks.task import C, P, R, TaskFunction, function_of
 
 if TYPE_CHECKING:
     from rota.engine.engine import Engine
@@ -81,7 +81,8 @@ class Rota:
         return TaskDecorator(self, options) if function is None else self.add_task(function, options)
 
     def add_task(self, function: Callable[P, C], options: TaskOptions) -> TaskFunction[P, C, Any]:
-        """What the decorator does."""
+        """What the decorator does. A function may be that of several tasks, also if it is given as one of them."""
+        function = function_of(function)
         plan, parameters = make_plan(function, options)
         self._registry.add(plan, function)
         return TaskFunction(self._registry, function, plan, parameters)

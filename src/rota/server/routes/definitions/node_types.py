@@ -17,8 +17,8 @@ routes = Routes("node types")
 
 
 class NodeTypeBody(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A node type. Its uuid is the one in the path; where that has a name, it may be left out. So may the name of a
-    node type that is there: a slip in the path must not make another one."""
+    """A node type. Its uuid is the one in the path; where that has a name, it may be left out. So may the name of one
+    that is there: a slip in the path must not make another one."""
 
     uuid: fields.Uuid | None = None
     name: fields.Name | None = None
