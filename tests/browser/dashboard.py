@@ -67,6 +67,13 @@ def when_live(page: Page) -> None:
     page.wait_for_selector("body[data-stream=open]")
 
 
+def complaints_of(page: Page) -> list[str]:
+    """What is seriously in the way of those who cannot see a page."""
+    page.evaluate(AXE.read_text())
+    found: list[str] = page.evaluate(LOOK)
+    return found
+
+
 def look_at(page: Page, url: str, picture: Path) -> None:
     """A screen in both themes, of which pictures are kept, with nothing serious in the way of those who cannot see it;
     and at the width of a telephone."""
@@ -76,8 +83,7 @@ def look_at(page: Page, url: str, picture: Path) -> None:
         page.goto(url)
         page.wait_for_load_state("load")
         page.screenshot(path=f"{picture}-{theme}.png", animations="disabled")
-        page.evaluate(AXE.read_text())
-        assert page.evaluate(LOOK) == [], (url, theme)
+        assert complaints_of(page) == [], (url, theme)
     page.set_viewport_size({"width": 360, "height": 740})
     when_true(page, "document.documentElement.scrollWidth <= 360")
     page.set_viewport_size({"width": 1280, "height": 800})

@@ -76,9 +76,8 @@ class Target:
         of that server must not be done here in silence."""
         self.refuse_server_option(because)
         if self.is_remote:
-            raise click.UsageError(
-                f"{because}, and {SERVER_VARIABLE} names a server; name the store with --store, or unset {SERVER_VARIABLE}"
-            )
+            instead = f"name the store with --store, or unset {SERVER_VARIABLE}"
+            raise click.UsageError(f"{because}, and {SERVER_VARIABLE} names a server; {instead}")
 
     def settings(
         self, flags: Mapping[str, object] | None = None, *, because: str = "this verb works on the store itself"

@@ -79,7 +79,7 @@ class Endpoint:
         caller = await self._guest(scope, headers) if self._is_open else await self._identify(self._api, scope, headers)
         operation = self.operations.get(method)
         if operation is None:
-            raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
+            raise Refusal(405, f"this path does not take {method}; it takes {self._allow}", {"Allow": self._allow})
         check_may(caller, operation)
         place = Place(self._api.body_room)
         try:

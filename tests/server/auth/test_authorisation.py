@@ -63,6 +63,7 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "POST /api/node_types/{node_type}/pause": ("queues:w", CHANGE),
     "POST /api/node_types/{node_type}/resume": ("queues:w", CHANGE),
     "GET /api/queues": ("queues:r", ALL),
+    "GET /api/queues/{queue}/why": ("queues:r", ALL),
     "GET /api/stats": ("queues:r", ALL),
     "GET /api/overview": ("queues:r", ALL),
     "GET /api/durations": ("jobs:r", ALL),
@@ -104,12 +105,14 @@ RIGHTS: dict[str, tuple[str, str]] = {
     "POST /api/configurations/{name}/dry_run": ("events:w", CHANGE),
     "POST /api/events/dry_run": ("events:w", CHANGE),
     "POST /api/events": ("events:w", CHANGE),
+    "GET /api/events": ("events:r", ALL),
     "POST /events": ("events:w", CHANGE),
 }
 """Operation to the scope that it needs, and the roles that have it."""
 PAGES = {
     "/": "queues:r",
     "/jobs": "jobs:r",
+    "/jobs/suggestions": "jobs:r",
     "/jobs/{uuid}": "jobs:r",
     "/jobs/{uuid}/log.txt": "jobs:r",
     "/enqueue": "jobs:w",
@@ -119,6 +122,7 @@ PAGES = {
     "/schedules/preview": "sched:r",
     "/schedules/{schedule}": "sched:r",
     "/schedules/{schedule}/edit": "sched:w",
+    "/event-log": "events:r",
     "/configurations": "events:r",
     "/configurations/{name}": "events:r",
     "/configurations/{name}/what-if": "events:w",
@@ -129,6 +133,7 @@ PAGES = {
     "/job-types/{job_type}": "types:r",
     "/audit": "audit:r",
     "/keys": "keys:w",
+    "/palette": "",
 }
 """Page to the scope without which it is refused; other rights only add to it."""
 BESIDE_PAGES = {"/sign-in", "/sign-out", "/live", "/static/{version}/{name}"}

@@ -7,7 +7,7 @@ from rota.model.triggers.durations import short_duration
 from rota.server.pages.drawing.graph import draw_graph
 from rota.server.pages.drawing.spark import spark_points
 from rota.server.pages.drawing.timeline import draw_timeline
-from rota.server.pages.search import as_word, read_search, with_state
+from rota.server.pages.finding.search import as_word, read_search, with_state
 from rota.server.pages.showing.ansi import ansi_html
 from rota.server.pages.showing.words import FILTERS, as_json, cut, typed
 
@@ -134,7 +134,14 @@ def test_another_state_leaves_the_rest_of_a_search() -> None:
             "\x1b[1;32mok\x1b[22m still",
             '<span class="ansi-bold ansi-green">ok</span><span class="ansi-green"> still</span>',
         ),
-        ("\x1b[38;5;196mx\x1b[48;2;1;2;3my", "xy"),
+        ("\x1b[38;5;196mx\x1b[48;2;1;2;3my", '<span class="ansi-red">xy</span>'),
+        ("\x1b[38;5;10ma\x1b[38;5;240mb", '<span class="ansi-green">a</span>b'),
+        ("\x1b[38;2;30;90;220mx", '<span class="ansi-blue">x</span>'),
+        ("\x1b[38:2::250:200:20mx\x1b[39my", '<span class="ansi-yellow">x</span>y'),
+        ("\x1b[38:2:200:20:190;1mx", '<span class="ansi-magenta ansi-bold">x</span>'),
+        ("\x1b[38:5:6mx\x1b[48:5:1;58:2::1:2:3my", '<span class="ansi-cyan">xy</span>'),
+        ("\x1b[4:3mx\x1b[4:0my", '<span class="ansi-underline">x</span>y'),
+        ("\x1b[38mx\x1b[38:mx\x1b[38;2mx\x1b[38:2:9mx\x1b[:mx", "xxxxx"),
         ("\x1b[91m<b>\x1b[39m", '<span class="ansi-red">&lt;b&gt;</span>'),
         ("\x1b[2J\x1b]0;title\x07gone\x1b(B", "gone"),
         ("\x1b]8;;javascript:alert(1)\x1b\\link", "link"),

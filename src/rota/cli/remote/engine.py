@@ -235,5 +235,8 @@ class RemoteWhy(Why):
     def configuration(self, name: str, *, zone: str = "UTC") -> Any:
         return self._ask("configurations", name)
 
+    def queue(self, name: str) -> Any:
+        return self._ask("queues", name)
+
     def _ask(self, kind: str, name: str) -> Any:
         return answer_of(self._server.store.get(kind, name, "why", answer=WhyShape))

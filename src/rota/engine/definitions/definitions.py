@@ -205,7 +205,8 @@ def _in_place_of(found: Definition | None, made: Definition, kind: str, *, repla
         return made
     refuse_file_owned(found)
     if not replace:
-        hint = "choose another name, or change it with PUT or --replace"
+        ways = "--replace" if isinstance(made, NodeType) else "PUT or --replace"
+        hint = f"choose another name, or change it with {ways}"
         raise Conflict(f"there is a {kind} {found.name!r} already; {hint}")
     return _of_same_owner(structs.replace(made, uuid=found.uuid), found)
 

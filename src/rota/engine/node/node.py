@@ -155,7 +155,9 @@ class Node:
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
         if self._worker is not None and not self._options.threads:
-            following = ThreadCount(self._definitions, self._worker, node_type=node_type.uuid)
+            following = ThreadCount(
+                self._definitions, self._worker, node_type=node_type.uuid, on_change=heart.beat_soon
+            )
             background.append(asyncio.create_task(self._drive(following, news)))
         heart.start()
         self._observers.tell(NodeJoined(self.uuid, node_type.uuid, self._options.roles))

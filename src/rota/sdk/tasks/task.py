@@ -47,7 +47,7 @@ class Enqueueing(Generic[P, R]):
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Make a job of it. Arguments that the function does not take, or JSON cannot carry, are `InvalidInput`."""
-        return self._submit([self._request(args, kwargs)])[0]
+        return self._submit([self.request(args, kwargs)])[0]
 
     def delay(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """The same as `enqueue`."""
@@ -81,7 +81,8 @@ class Enqueueing(Generic[P, R]):
             raise InvalidInput(f"calls[{number}].{error.field}", error.reason) from None
         raise InvalidInput(f"calls[{number}]", f"must be a tuple or a dict of arguments, got {call!r:.100}")
 
-    def _request(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> "JobRequest":
+    def request(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> "JobRequest":
+        """What `enqueue` hands in, for whoever does so later."""
         arguments = self._parameters.arguments(args, kwargs)
         return _job_request()(job_type=self.name, arguments=arguments, **self._fields)  # type: ignore[arg-type]
 

@@ -13,11 +13,24 @@ Context = dict[str, Any]
 TEMPLATES = Path(__file__).parent / "templates"
 
 
+class Entry(Struct, frozen=True):
+    """An entry of the navigation, for those who may ask for what it shows."""
+
+    section: str
+    path: str
+    key: str
+    """Typed after `g`, it leads there."""
+    operation: str
+    is_for_operators: bool = False
+
+
 class Visit(Struct, frozen=True):
     """A look at a page."""
 
     path: dict[str, str]
     query: Mapping[str, str]
+    navigation: tuple[Entry, ...] = ()
+    """The entries that whoever looks may see."""
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -37,17 +50,6 @@ class Page(Struct, frozen=True, kw_only=True):
     """Templates in that folder that are shown again while the page is open."""
     log_of: str = ""
     """The parameter of the path that names the job whose log goes along."""
-
-
-class Entry(Struct, frozen=True):
-    """An entry of the navigation, for those who may ask for what it shows."""
-
-    section: str
-    path: str
-    key: str
-    """Typed after `g`, it leads there."""
-    operation: str
-    is_for_operators: bool = False
 
 
 class Pages(Struct, frozen=True):

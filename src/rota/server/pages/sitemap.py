@@ -1,10 +1,12 @@
 """Every page of the dashboard itself; dialects add their own. A new screen is added to `PAGES`, and to `NAVIGATION` as
 soon as it is whole."""
 
+from rota.server.pages.finding import palette, suggestions
 from rota.server.pages.page import Entry, Page, Pages
 from rota.server.pages.screens import (
     audit,
     configurations,
+    events,
     job,
     job_types,
     jobs,
@@ -25,13 +27,21 @@ PAGES: tuple[Page, ...] = (
         template="overview",
         parts=overview.PARTS,
     ),
+    Page(path="/palette", needs=(), section="", gather=palette.gather, template="finding/palette"),
     Page(path="/jobs", needs=("list_jobs",), section="Jobs", gather=jobs.gather, template="jobs/all", parts=jobs.PARTS),
+    Page(
+        path="/jobs/suggestions",
+        needs=("list_jobs",),
+        section="Jobs",
+        gather=suggestions.gather,
+        template="finding/suggestions",
+    ),
     Page(
         path="/jobs/{uuid}",
         needs=("show_job", "why_job", "read_logs"),
         section="Jobs",
         gather=job.gather,
-        beside=job.gather_log,
+        beside=job.gather_beside,
         template="jobs/one",
         parts=job.PARTS,
         log_of="uuid",
@@ -45,7 +55,7 @@ PAGES: tuple[Page, ...] = (
     ),
     Page(
         path="/queues",
-        needs=("list_queues", "read_stats"),
+        needs=("list_queues", "read_stats", "why_queue"),
         section="Queues",
         gather=queues.gather,
         template="queues",
@@ -89,9 +99,17 @@ PAGES: tuple[Page, ...] = (
         template="schedules/form",
     ),
     Page(
+        path="/event-log",
+        needs=("list_events",),
+        section="Events",
+        gather=events.gather,
+        template="events/log",
+        parts=events.PARTS,
+    ),
+    Page(
         path="/configurations",
         needs=("list_configurations", "explain_configuration"),
-        section="Events",
+        section="Configurations",
         gather=configurations.gather,
         template="events/configurations",
         parts=configurations.PARTS,
@@ -99,7 +117,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         path="/configurations/{name}",
         needs=("show_configuration", "explain_configuration", "list_evaluations"),
-        section="Events",
+        section="Configurations",
         gather=configurations.gather_one,
         template="events/configuration",
         parts=configurations.ONE_PARTS,
@@ -107,7 +125,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         path="/configurations/{name}/what-if",
         needs=("preview_configuration",),
-        section="Events",
+        section="Configurations",
         gather=configurations.gather_what_if,
         template="events/what_if",
     ),
@@ -160,7 +178,8 @@ NAVIGATION = (
     Entry("Jobs", "/jobs", "j", "list_jobs"),
     Entry("Queues", "/queues", "q", "list_queues"),
     Entry("Schedules", "/schedules", "s", "list_schedules"),
-    Entry("Events", "/configurations", "e", "list_configurations"),
+    Entry("Events", "/event-log", "e", "list_events"),
+    Entry("Configurations", "/configurations", "c", "list_configurations"),
     Entry("Topics", "/topics", "p", "list_topics"),
     Entry("Nodes", "/nodes", "n", "list_nodes", True),
     Entry("Job types", "/job-types", "t", "list_job_types", True),

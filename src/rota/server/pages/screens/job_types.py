@@ -3,8 +3,8 @@
 from typing import Any
 
 from rota.server.pages.asking import Asking
+from rota.server.pages.finding.search import as_word
 from rota.server.pages.page import Context, Visit
-from rota.server.pages.search import as_word
 
 _JOBS = 10
 

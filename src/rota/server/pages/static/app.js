@@ -127,8 +127,10 @@ const Rota = (() => {
     await refresh();
   }
 
+  const jobsOf = (count) => (count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`);
+
   async function changeChosen(word, ids) {
-    const jobs = ids.length === 1 ? "1 job" : `${ids.length} jobs`;
+    const jobs = jobsOf(ids.length);
     if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${jobs}?`))) return;
     const refused = [];
     for (const id of ids) {
@@ -147,13 +149,15 @@ const Rota = (() => {
     const count = counted.matched.toLocaleString("en");
     const which = counted.more ? "the first that match" : "all that match";
     if (!counted.matched) return toast(`No job that matches can be changed so: there is none to ${word}.`);
-    if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${count} jobs, ${which}?`))) return;
+    if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${jobsOf(counted.matched)}, ${which}?`))) return;
     let changed = 0, said;
     do {
-      said = await call("POST", path, JSON.stringify(filter));
+      // Never more than somebody said yes to: others may match meanwhile, and a job that fails again matches again.
+      said = await call("POST", path, JSON.stringify({ ...filter, limit: counted.matched - changed }));
       changed += said.changed;
-    } while (said.more && said.changed && changed < counted.matched);  // a job that fails again at once matches again
-    toast(`Done to ${changed.toLocaleString("en")} jobs.`);
+    } while (said.more && said.changed && changed < counted.matched);
+    const done = changed.toLocaleString("en");
+    toast(changed === counted.matched ? `Done to ${jobsOf(changed)}.` : `Done to ${done} of ${count} jobs: the others changed meanwhile.`);
   }
 
   function tellChosen() {
@@ -198,8 +202,10 @@ const Rota = (() => {
   }
 
   function focusSearch(event) {
-    const field = find("input[type=search]");
-    if (field) { event.preventDefault(); field.focus(); field.select(); }
+    const field = find("main input[type=search]");
+    event.preventDefault();
+    if (field) { field.focus(); field.select(); }
+    else document.dispatchEvent(new CustomEvent("rota:palette"));
   }
 
   function stepRow(step) {
@@ -260,5 +266,5 @@ const Rota = (() => {
   }
 
   begin();
-  return { all, find, refresh, show, toast };
+  return { all, find, press, refresh, show, toast };
 })();

@@ -1,10 +1,13 @@
-"""What is typed into the search of jobs: `state:failed type:sync after:1h "some text"`, as conditions of the API."""
+"""What is typed into the search of jobs: `state:failed type:sync after:1h "some text"`, as conditions of the API.
+
+`-state:succeeded` leaves those jobs out."""
 
 import shlex
 
 from msgspec import Struct
 
 from rota.errors import InvalidInput
+from rota.model.job import JobState
 from rota.model.triggers.durations import parse_duration
 from rota.model.triggers.zones.dates import parse_instant
 
@@ -18,6 +21,7 @@ _FIELDS = {
     "before": "until",
 }
 QUALIFIERS = tuple(_FIELDS)
+NOT_STATE = "-state"
 _ENDS_WORDS = frozenset(" \t\r\n\"'\\")
 
 
@@ -32,13 +36,18 @@ def read_search(text: str, now: int) -> Search:
     """Words with a known name before a colon are conditions, the others are looked for as text."""
     conditions: dict[str, object] = {}
     words: list[str] = []
+    left_out: list[str] = []
     try:
         for word in _split(text):
             name, colon, value = word.partition(":")
-            if colon and value and name in _FIELDS:
+            if colon and value and name == NOT_STATE:
+                left_out += value.split(",")
+            elif colon and value and name in _FIELDS:
                 _add(conditions, name, value, now)
             else:
                 words.append(word)
+        if left_out:
+            conditions["state"] = _others(conditions.get("state"), left_out)
     except InvalidInput as error:
         return Search({}, str(error))
     if words:
@@ -48,7 +57,7 @@ def read_search(text: str, now: int) -> Search:
 
 def with_state(text: str, state: str) -> str:
     """The same search, but for jobs in this state, or in any if there is none."""
-    others = [word for word in _split(text) if not word.startswith("state:")]
+    others = [word for word in _split(text) if not word.startswith(("state:", f"{NOT_STATE}:"))]
     return " ".join(map(as_word, [*([f"state:{state}"] if state else []), *others]))
 
 
@@ -62,6 +71,17 @@ def _add(conditions: dict[str, object], name: str, value: str, now: int) -> None
         raise InvalidInput(name, "is given twice")
     else:
         conditions[field] = _instant(name, value, now) if field in ("since", "until") else value
+
+
+def _others(states: object, left_out: list[str]) -> list[str]:
+    """The states that are wanted, or all, but for those that are not."""
+    wanted = states if isinstance(states, list) else [state.value for state in JobState]
+    unknown = set(left_out) - {state.value for state in JobState}
+    if unknown:
+        raise InvalidInput(NOT_STATE, f"{min(unknown)!r} is no state; say one of {', '.join(JobState)}")
+    if not set(wanted) - set(left_out):
+        raise InvalidInput(NOT_STATE, "leaves out every state that is asked for")
+    return [state for state in wanted if state not in left_out]
 
 
 def _instant(name: str, value: str, now: int) -> int:
