@@ -74,7 +74,7 @@ _TESTS = {
     "sdk": "tests/sdk -k 'not redis and not django'",
     "sdk/outbox": "tests/sdk/outbox",
     "sdk/tasks": f"tests/sdk/tasks tests/moving {_ONE_STORE}",
-    "server": "tests/server tests/sdk/test_client.py -k 'not redis and not schemathesis'",
+    "server": "tests/server tests/sdk/test_client.py -k 'not redis and not schemathesis and not attack'",
     "server/pages": f"tests/server/pages tests/browser {_ONE_STORE}",
     "server/routes": f"tests/server/routes tests/server/auth tests/sdk/test_client.py tests/server/pages {_ONE_STORE}",
     "settings": "tests/settings tests/engine/definitions/test_file.py tests/cli/definitions tests/cli/run"
