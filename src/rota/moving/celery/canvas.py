@@ -42,7 +42,7 @@ class Canvas:
         """Those that follow each other."""
         return [self]
 
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
         """The same for Rota."""
         raise NotImplementedError
 
@@ -102,7 +102,7 @@ class Signature(Canvas):
         """Here and now, as in Celery."""
         return self.task(*args, *self.args, **self.kwargs)
 
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
         for name in self.options:
             raise InvalidInput(name, f"of {self.task.name} is not carried in a chain, group or chord; leave it out")
         function = self.task.sdk_task.__rota_function__
@@ -130,7 +130,7 @@ class group(Canvas):  # noqa: N801  Celery's name
     def app(self) -> Rota:
         return self.tasks[0].app()
 
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
         return group_of([one.flow(follows=follows) for one in self.tasks])
 
     def apply_async(self, **options: object) -> GroupResult:
@@ -153,7 +153,7 @@ class chain(Canvas):  # noqa: N801  Celery's name
     def app(self) -> Rota:
         return self.tasks[0].app()
 
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
         made = self.tasks[0].flow(follows=follows)
         for one in self.tasks[1:]:
             made = made.then(one.flow(follows=True))
