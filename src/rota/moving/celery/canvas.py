@@ -45,7 +45,7 @@ class Canvas(ABC):
         return [self]
 
     @abstractmethod
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
         """The same for Rota."""
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Signature(Canvas):
         """Here and now, as in Celery."""
         return self.task(*args, *self.args, **self.kwargs)
 
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
         for name in self.options:
             raise InvalidInput(name, f"of {self.task.name} is not carried in a chain, group or chord; leave it out")
         function = self.task.sdk_task.__rota_function__
@@ -133,7 +133,7 @@ class group(Canvas):  # noqa: N801  Celery's name
     def app(self) -> Rota:
         return self.tasks[0].app()
 
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
         for one in self.tasks:
             if not isinstance(one, Signature):
                 raise InvalidInput(
@@ -167,7 +167,7 @@ class chain(Canvas):  # noqa: N801  Celery's name
     def app(self) -> Rota:
         return self.tasks[0].app()
 
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
         made = self.tasks[0].flow(follows=follows)
         for one in self.tasks[1:]:
             made = made.then(one.flow(follows=True))
