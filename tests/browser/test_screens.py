@@ -49,6 +49,7 @@ def furnish(dashboard: Dashboard, word: str) -> dict[str, str]:
         "nodes": "/nodes",
         "job-types": "/job-types",
         "job-type": f"/job-types/{good}",
+        "job-type-edit": f"/job-types/{good}/edit",
         "audit": "/audit",
         "keys": "/keys",
     }

@@ -117,7 +117,9 @@ def furnish(admin: TestClient, api: Api, name: str = "report", text: str = "hell
             "/topics/{topic}": "/topics/prices",
             "/nodes": "/nodes",
             "/job-types": "/job-types",
+            "/job-types/new": "/job-types/new",
             "/job-types/{job_type}": f"/job-types/{command}",
+            "/job-types/{job_type}/edit": f"/job-types/{command}/edit",
             "/audit": "/audit",
             "/keys": "/keys",
         }
