@@ -70,7 +70,12 @@ def test_a_nudge_ends_the_wait_under_way(store: Store) -> None:
 def test_whoever_nudges_does_not_wait_for_somebody_who_does_not_listen(store: Store) -> None:
     """A pipe that nobody reads holds 64 KiB."""
     with waker_of(store, new_queue()) as waker:
-        nudging = threading.Thread(target=lambda: [waker.nudge() for _ in range(70_000)], daemon=True)
+
+        def nudge_often() -> None:
+            for _ in range(70_000):
+                waker.nudge()
+
+        nudging = threading.Thread(target=nudge_often, daemon=True)
         nudging.start()
         nudging.join(DEADLINE_S)
 
