@@ -35,7 +35,7 @@ def test_enqueue_watch_the_log_grow_and_cancel(page: Page, dashboard: Dashboard)
     page.get_by_role("button", name="Yes").click()
     expect(page.locator("h1 + .state")).to_have_text("cancelled")
     expect(page.get_by_role("button", name="Retry")).to_be_visible()
-    assert page.locator("#log > div").count() == 2, "no line is there twice"
+    expect(page.locator("#log > div"), "no line is there twice").to_have_count(2)
 
 
 def test_a_viewer_signs_in_sees_everything_and_changes_nothing(page: Page, dashboard: Dashboard) -> None:
