@@ -1,12 +1,14 @@
-"""What the dashboard costs: `python -m benchmarks.dashboard [--tabs 200] [--seconds 20] [--history]`.
+"""What the dashboard costs: `python -m benchmarks.dashboard [--tabs 200] [--seconds 20] [--log] [--history]`.
 
-Two questions, each answered on a server in a process of its own, on SQLite in a temporary folder, and on Redis if there
-is a server program: how much CPU open tabs cost, beyond what the same server uses without any, while jobs run; and with
-`--history`, how long each page takes with 1,000,000 ended jobs.
+Three questions, each answered on a server in a process of its own, on SQLite in a temporary folder, and on Redis if
+there is a server program: how much CPU open tabs cost, beyond what the same server uses without any, while jobs run;
+with `--log`, how soon a line that a job writes is on its page; and with `--history`, how long each page takes with
+1,000,000 ended jobs.
 """
 
 import argparse
 import asyncio
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -14,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.api import HISTORY, KEY, Load, RotaServer, fill_history
+from benchmarks.live_log import delays_of_lines
 from benchmarks.machine import tree_cpu_s
 from benchmarks.servers import Redis, ServerMissing
 from rota.store import open_store
@@ -131,10 +134,15 @@ async def _median_ms(load: Load, path: str) -> float:
 
 
 async def measure(url: str, folder: str, options: argparse.Namespace) -> None:
-    figures = await cost_of_tabs(url, folder, tabs=options.tabs, seconds=options.seconds)
+    figures: dict[str, float] = {}
+    if options.tabs:
+        figures |= await cost_of_tabs(url, folder, tabs=options.tabs, seconds=options.seconds)
+    if options.log:
+        figures |= await delays_of_lines(url, folder)
     if options.history:
         figures |= await times_of_pages(url, folder)
-    print(url.partition(":")[0] + (f", with {HISTORY:,} ended jobs" if options.history else ""))
+    history = f", with {HISTORY:,} ended jobs" if options.history else ""
+    print(f"{url.partition(':')[0]}{history}, load {os.getloadavg()[0]:.1f}")
     for name, value in figures.items():
         print(f"  {name:<55} {value:12,.3f}")
 
@@ -142,8 +150,9 @@ async def measure(url: str, folder: str, options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the dashboard.")
     parser.add_argument("--store", help="measure this store instead; it is written to")
-    parser.add_argument("--tabs", type=int, default=200)
+    parser.add_argument("--tabs", type=int, default=200, help="0: leave this question out")
     parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--log", action="store_true", help="also follow the log of a job that writes")
     parser.add_argument("--history", action="store_true", help=f"also look at pages with {HISTORY:,} ended jobs")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,7 @@
 
 A node with everything in one process, as `rota up` makes it. A task writes so many log lines a second; what counts is
 how long it took compared with how long it meant to, the API's latency meanwhile, and memory and CPU. Then a hundred
-collections are due in one second.
+collections are due in one second. `pages` lists a source that has run 100,000 tasks.
 """
 
 import argparse
@@ -215,6 +215,26 @@ def herd(folder: Path, url: str, count: int) -> None:
         )
 
 
+def pages(folder: Path, url: str, *, tasks: int = 100_000, collections: int = 1_000) -> None:
+    """What it takes to list the tasks of a source that ran so many."""
+    names = [f"c{number}" for number in range(collections)]
+    source = {"executor": "log", "collections": [{"name": name} for name in names]}
+    with node(folder, url, {"sources": {"many": source}}, 10 << 20) as (_, port):
+        api, made = Api(port), 0
+        while made < tasks:
+            for name in names:
+                status, _body = api.ask("POST", f"/tasks/?source=many&collection={name}")
+                made += status == 201
+        looks = {
+            "20 tasks": f"source=many&limit=20&{EVER}",
+            "100 tasks": f"source=many&limit=100&{EVER}",
+            "100 of one collection": f"source=many&collection=c7&limit=100&{EVER}",
+            "a status that none has": f"source=many&status=FAILED&limit=100&{EVER}",
+        }
+        for look, query in looks.items():
+            print(f"  {look}: {percentiles([api.timed('GET', f'/tasks?{query}') for _ in range(100)])}", flush=True)
+
+
 def _after(instant: datetime, due: datetime) -> int:
     return round((instant - due).total_seconds() * 1000)
 
@@ -237,6 +257,8 @@ def main() -> None:
                 try:
                     if part in ("flood", "cost"):
                         flood(folder, url, arguments.rate, arguments.seconds, is_probed=part == "flood")
+                    elif part == "pages":
+                        pages(folder, url)
                     else:
                         herd(folder, url, 100)
                 finally:

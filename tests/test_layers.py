@@ -59,7 +59,7 @@ WRITING = {
     "forget_pulse",
     "forget_queue", "forget_rates",
     "leave_queue", "lifeline", "mark_orphans", "pause_queue", "put_configurations", "put_job_types",
-    "put_node_types", "put_schedules", "put_setting", "reclaim_jobs", "recover_claims", "remove_nodes",
+    "put_node_types", "put_schedules", "put_setting", "reclaim_jobs", "record_events", "recover_claims", "remove_nodes",
     "renew_claims", "restore_jobs", "restore_logs", "restore_queue", "restore_topic", "resume_queue", "retry_jobs",
     "settle_audit", "trim_audit", "trim_history", "trim_topics",
 }  # fmt: skip
@@ -68,7 +68,7 @@ READING = {
     "claims_of_node", "close", "configuration_uuid", "copy_queue", "count_jobs", "count_logs", "count_series",
     "definitions_version",
     "find_configurations", "find_jobs", "find_schedules", "get_setting", "list_audit", "list_configurations",
-    "list_evaluations", "list_job_types", "list_jobs", "list_node_types", "list_nodes", "list_queues",
+    "list_evaluations", "list_events", "list_job_types", "list_jobs", "list_node_types", "list_nodes", "list_queues",
     "list_schedules", "list_series", "list_settings", "list_ticks", "list_topics", "list_validations",
     "listening_configurations", "load_configurations", "match_events", "next_schedules", "now", "paused_queues",
     "problems",

@@ -1,5 +1,6 @@
 """A Django project that has its slow work done by Rota. The jobs are in rota.db, and a worker runs them.
 
+python manage.py migrate
 python manage.py runserver
 python manage.py rota_worker
 """

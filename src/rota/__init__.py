@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rota.dialects.tasks.entity.task import Task
     from rota.dialects.tasks.scheduler import Scheduler
     from rota.dialects.tasks.worker import Worker
-    from rota.errors import GiveUp, InvalidInput, JobFailed, RotaError, TryAgain
+    from rota.errors import Conflict, GiveUp, InvalidInput, JobFailed, NotFound, RotaError, TryAgain
     from rota.model.runs.retry import RetryPolicy
     from rota.sdk.outbox.outbox import create_outbox
     from rota.sdk.outbox.relay import relay_outbox
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Conflict",
     "Flow",
     "FlowHandle",
     "GiveUp",
     "Handle",
     "InvalidInput",
     "JobFailed",
+    "NotFound",
     "RetryPolicy",
     "Rota",
     "RotaError",
@@ -44,12 +46,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Conflict": "rota.errors",
     "Flow": "rota.sdk.tasks.flow",
     "FlowHandle": "rota.sdk.tasks.flow_handle",
     "GiveUp": "rota.errors",
     "Handle": "rota.sdk.tasks.handle",
     "InvalidInput": "rota.errors",
     "JobFailed": "rota.errors",
+    "NotFound": "rota.errors",
     "RetryPolicy": "rota.model.runs.retry",
     "Rota": "rota.sdk.tasks.app",
     "RotaError": "rota.errors",

@@ -49,10 +49,16 @@ class NotFound(RotaError):
 
     exit_code = 3
 
-    def __init__(self, kind: str, name: str, hint: str = "") -> None:
-        super().__init__(f"no {kind} {name!r}" + (f"; {hint}" if hint else ""))
+    def __init__(self, kind: str, name: str, hint: str = "", *, suggestion: str = "") -> None:
+        super().__init__("; ".join(part for part in (f"no {kind} {name!r}", hint, suggestion) if part))
         self.kind = kind
         self.name = name
+        self._hint = hint
+
+    @property
+    def without_suggestion(self) -> "NotFound":
+        """For those who may not list what there is: `suggestion` names other things of the kind."""
+        return NotFound(self.kind, self.name, self._hint)
 
 
 class Conflict(RotaError):

@@ -56,10 +56,26 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def dashboard(tmp_path: Path, store_url: str) -> Iterator[Dashboard]:
+def definitions() -> str:
+    """The configuration file; a module may have one of its own."""
+    return ""
+
+
+@pytest.fixture
+def dashboard(tmp_path: Path, store_url: str, definitions: str) -> Iterator[Dashboard]:
     """An installation, and the key that its first start made."""
+    if definitions:
+        (tmp_path / "rota.yaml").write_text(definitions)
     words = ["up", "--no-demo", "--port", "0", "--json", "--store", store_url]
     with RotaProcess(words, tmp_path) as process:
         banner = process.banner()
         yield Dashboard(banner["address"], banner["api_key"], tmp_path, store_url)
         assert process.stop() == 0
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    """Where pictures of screens go: a folder that ROTA_SCREENSHOTS names."""
+    folder = Path(os.environ.get("ROTA_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

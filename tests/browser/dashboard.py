@@ -13,6 +13,10 @@ from tests.servers import wait_until
 
 DEADLINE_MS = 60_000
 """Only a guard against hanging."""
+AXE = Path(__file__).parent / "vendored" / "axe.js"
+LOOK = """() => axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "best-practice"]}).then(found => found.violations
+  .filter(one => ["serious", "critical"].includes(one.impact))
+  .map(one => `${one.id}: ${one.nodes.slice(0, 3).map(node => node.html).join(" ")}`))"""
 
 
 class Dashboard(Struct, frozen=True):
@@ -61,3 +65,25 @@ def when_true(page: Page, expression: str) -> None:
 def when_live(page: Page) -> None:
     """The stream of the tab is open."""
     page.wait_for_selector("body[data-stream=open]")
+
+
+def complaints_of(page: Page) -> list[str]:
+    """What is seriously in the way of those who cannot see a page."""
+    page.evaluate(AXE.read_text())
+    found: list[str] = page.evaluate(LOOK)
+    return found
+
+
+def look_at(page: Page, url: str, picture: Path) -> None:
+    """A screen in both themes, of which pictures are kept, with nothing serious in the way of those who cannot see it;
+    and at the width of a telephone."""
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(url)
+        page.wait_for_load_state("load")
+        page.screenshot(path=f"{picture}-{theme}.png", animations="disabled")
+        assert complaints_of(page) == [], (url, theme)
+    page.set_viewport_size({"width": 360, "height": 740})
+    when_true(page, "document.documentElement.scrollWidth <= 360")
+    page.set_viewport_size({"width": 1280, "height": 800})

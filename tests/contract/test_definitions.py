@@ -1,6 +1,9 @@
 """Node types and job types: created, replaced, listed and removed."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from msgspec import structs
 
 from rota.errors import Conflict
 from rota.model.ids import new_id
@@ -81,7 +84,70 @@ def test_putting_a_known_uuid_replaces_the_definition(store: Store) -> None:
     store.put_job_types([other])
 
     assert store.list_node_types() == [more]
-    assert store.list_job_types() == [other]
+    assert store.list_job_types() == [structs.replace(other, version=2)]
+
+
+def test_the_version_of_a_job_type_grows_with_every_change_of_it(store: Store) -> None:
+    report, other = job_type("report"), job_type("other")
+    store.put_job_types([report, other])
+
+    for executor, version in (("http", 2), ("http", 2), ("log", 3), ("bash", 4)):
+        store.put_job_types([job_type("report", report.uuid, executor=executor)])
+        assert [one.version for one in store.list_job_types()] == [1, version]
+
+
+def test_a_job_type_of_an_expected_version_takes_its_place_once(store: Store) -> None:
+    first = job_type("report")
+    store.put_job_types([first])
+
+    store.put_job_types([structs.replace(first, executor="http")], same_version=True)
+    with pytest.raises(Conflict, match="'report' is at version 2, not 1; read it again"):
+        store.put_job_types([structs.replace(first, executor="log")], same_version=True)
+
+    assert store.list_job_types() == [structs.replace(first, executor="http", version=2)]
+
+
+def test_if_one_of_several_is_at_another_version_none_is_changed(store: Store) -> None:
+    first, second = job_type("first"), job_type("second")
+    store.put_job_types([first, second])
+    before = store.definitions_version()
+
+    changed = [structs.replace(first, executor="log"), structs.replace(second, version=7)]
+    with pytest.raises(Conflict, match="'second' is at version 1, not 7"):
+        store.put_job_types(changed, same_version=True)
+
+    assert store.list_job_types() == [first, second]
+    assert store.definitions_version() == before
+
+
+def test_a_job_type_that_is_gone_has_no_expected_version(store: Store) -> None:
+    gone = job_type("gone")
+    store.put_job_types([gone])
+    store.delete_job_types([gone.uuid])
+
+    with pytest.raises(Conflict, match="'gone' was deleted meanwhile"):
+        store.put_job_types([gone], same_version=True)
+
+    assert store.list_job_types() == []
+
+
+def test_of_many_changes_of_one_version_at_a_time_one_is_made(store: Store, open_again: OpenStore) -> None:
+    first = job_type("report")
+    store.put_job_types([first])
+    handles = [open_again() for _ in range(8)]
+
+    def change(number: int) -> bool:
+        try:
+            handles[number].put_job_types([structs.replace(first, timeout_ms=number + 1)], same_version=True)
+        except Conflict:
+            return False
+        return True
+
+    with ThreadPoolExecutor(len(handles)) as threads:
+        made = list(threads.map(change, range(len(handles))))
+
+    assert made.count(True) == 1
+    assert store.list_job_types() == [structs.replace(first, timeout_ms=made.index(True) + 1, version=2)]
 
 
 def test_a_renamed_definition_frees_its_old_name(store: Store) -> None:

@@ -15,8 +15,13 @@ later finished 1
 at finished 2
 stubborn finished done
 failing failed None
+told finished 1
+after finished 4
+anyway finished 3
 words-1 2 True default
 True
+words.count 1
+True 1 9
 None HERE
 """
 

@@ -18,7 +18,8 @@ _printing = threading.Lock()
 def main() -> int:
     arguments = _parser().parse_args()
     if arguments.chance:
-        return _try(draw(arguments.chance, arguments.seed, under=arguments.under), arguments.jobs)
+        drawn = draw(arguments.chance, arguments.seed, under=arguments.under)
+        return _try(drawn, arguments.jobs, is_unchanged_first=False)
     try:
         mutants = [mutant for mutant in read_tables() if _is_chosen(mutant, arguments.area, arguments.k)]
     except ValueError as error:
@@ -61,10 +62,10 @@ def _check_tables(mutants: Sequence[Mutant]) -> int:
     return 2 if faults else 0
 
 
-def _try(mutants: Sequence[Mutant], jobs: int) -> int:
+def _try(mutants: Sequence[Mutant], jobs: int, *, is_unchanged_first: bool = True) -> int:
     began = time.monotonic()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no copy is left behind
-    results = try_all(mutants, ROOT, jobs=jobs, say=_say)
+    results = try_all(mutants, ROOT, jobs=jobs, say=_say, is_unchanged_first=is_unchanged_first)
     print(f"# {len(mutants)} dangerous changes\n\n{report(results)}", flush=True)
     _say(f"{(time.monotonic() - began) / 60:.1f} minutes.")
     return 1 if any(result.is_bad for result in results) else 0

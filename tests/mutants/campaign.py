@@ -1,5 +1,6 @@
 """All changes, one after the other, in as many copies of the project as there are workers."""
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -9,7 +10,7 @@ from queue import SimpleQueue
 from msgspec import Struct
 
 from tests.mutants.table import Mutant, together
-from tests.mutants.workshop import Trial, Verdict, Workshop
+from tests.mutants.workshop import LIMIT_S, Trial, Verdict, Workshop
 
 
 class Result(Struct, frozen=True):
@@ -27,9 +28,18 @@ class Result(Struct, frozen=True):
 
 
 def try_all(
-    mutants: Sequence[Mutant], root: Path, *, jobs: int, say: Callable[[str], None] = lambda line: None
+    mutants: Sequence[Mutant],
+    root: Path,
+    *,
+    jobs: int,
+    say: Callable[[str], None] = lambda line: None,
+    is_unchanged_first: bool = True,
 ) -> list[Result]:
-    """Try all changes in copies of `root`; `say` is told how far it is."""
+    """Try all changes in copies of `root`; `say` is told how far it is.
+
+    A test that fails without any change notices nothing. Where many changes share tests, these are run unchanged first;
+    where the tests of each are many, only the one that failed is, afterwards.
+    """
     with ExitStack() as stack:
         workshops: SimpleQueue[Workshop] = SimpleQueue()
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
@@ -39,7 +49,8 @@ def try_all(
             if not workshop.is_what_processes_see():
                 raise RuntimeError("tests in the copy would use the package of another tree")
             workshops.put(workshop)
-        return _Campaign(mutants, workshops, pool, say).run()
+        campaign = _Campaign(mutants, workshops, pool, say)
+        return campaign.run() if is_unchanged_first else campaign.run_changes(campaign.try_and_confirm)
 
 
 class _Campaign:
@@ -54,14 +65,21 @@ class _Campaign:
         self._unchanged: dict[str, Trial] = {}
 
     def run(self) -> list[Result]:
-        """First the tests without any change: one that fails anyway notices nothing."""
+        """First the tests without any change."""
         groups = together([mutant.tests for mutant in self._mutants])
         self._say(f"{len(groups)} runs of tests without a change, then {len(self._mutants)} changes.")
         try:
             for tried in self._pool.map(self._try_unchanged, groups.items()):
                 self._unchanged |= tried
+        except BaseException:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return self.run_changes(self._try_change)
+
+    def run_changes(self, try_one: Callable[[int, Mutant], Result]) -> list[Result]:
+        try:
             numbered = enumerate(self._mutants, start=1)
-            return list(self._pool.map(self._try_change, *zip(*numbered, strict=True)))
+            return list(self._pool.map(try_one, *zip(*numbered, strict=True)))
         finally:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -70,7 +88,7 @@ class _Campaign:
         tests, members = group
         with self._workshop() as workshop:
             trial = workshop.try_unchanged(tests)
-        self._say(f"{'passes' if trial.is_passed else 'FAILS'} unchanged, {trial.took_s:.1f} s: {tests}")
+        self._say(f"{'passes' if trial.is_passed else 'FAILS'} unchanged, {trial.spent}: {tests}")
         if trial.is_passed or len(members) == 1:
             return dict.fromkeys(members, trial)
         return {test: tried for one in members for test, tried in self._try_unchanged((one, [one])).items()}
@@ -81,9 +99,23 @@ class _Campaign:
             return Result(mutant, Verdict.ERROR, f"its tests fail without it, {unchanged.fault}")
         with self._workshop() as workshop:
             trial = workshop.try_change(mutant, unchanged_took_s=unchanged.took_s)
+        return self._judged(number, mutant, trial)
+
+    def try_and_confirm(self, number: int, mutant: Mutant) -> Result:
+        """Try a change; of the tests without it, run only what failed with it."""
+        with self._workshop() as workshop:
+            trial = workshop.try_change(mutant, unchanged_took_s=LIMIT_S)
+            failed = trial.failed_test
+            unchanged = workshop.try_unchanged(shlex.quote(failed)) if failed else None
+        if unchanged and not unchanged.is_passed:
+            self._say(f"{number}/{len(self._mutants)} fails anyway: {failed}")
+            return Result(mutant, Verdict.ERROR, f"{failed} fails without it, {unchanged.fault}")
+        return self._judged(number, mutant, trial)
+
+    def _judged(self, number: int, mutant: Mutant, trial: Trial) -> Result:
         verdict = trial.verdict(mutant)
-        done = f"{number}/{len(self._mutants)}"
-        self._say(f"{done} {verdict}, {trial.took_s:.1f} s: {mutant.area}: {mutant.what}")
+        by = f" by {trial.failed_test}" if trial.failed_test else ""
+        self._say(f"{number}/{len(self._mutants)} {verdict}, {trial.spent}: {mutant.area}: {mutant.what}{by}")
         return Result(mutant, verdict, trial.fault if verdict is Verdict.ERROR else "")
 
     @contextmanager

@@ -16,28 +16,81 @@ from tests.mutants.table import ROOT, Mutant, faults_of
 SOURCE = "src/rota"
 Spot = tuple[int, int, int, str]
 """Line, first and last column, and what comes there instead."""
+HANGS_S = 120
+"""A single test that takes longer is taken to hang, and so has noticed the change."""
+_ONE_STORE = "-k 'not redis and not sqlite-memory'"
+"""What is no store's own is tried on one of them."""
 _TESTS = {
-    "model/triggers": "tests/model/triggers tests/engine/schedules -k 'not redis'",
-    "model/schedules": "tests/model/schedules tests/engine/schedules tests/simulation/test_policies.py -k 'not redis'",
-    "model/events": "tests/model/events tests/engine/events -k 'not redis'",
-    "model": "tests/model tests/contract tests/engine/worker tests/engine/jobs tests/engine/liveness -k 'not redis'",
-    "store/sqlite": "tests/contract tests/store/sqlite tests/system/sqlite/test_sqlite_wake_ups.py -k 'not redis'",
-    "store/redis": "tests/contract tests/store/redis -k 'redis and not cluster'",
-    "engine/worker": "tests/engine/worker tests/engine/faults tests/engine/node/test_node.py -k 'not redis'",
-    "engine/schedules": "tests/engine/schedules tests/simulation/test_policies.py -k 'not redis'",
-    "engine/events": "tests/engine/events tests/seeds/test_004_events.py -k 'not redis'",
-    "engine/definitions": "tests/engine/definitions tests/engine/jobs tests/engine/events tests/server -k 'not redis'",
-    "engine/jobs": "tests/engine/jobs tests/server tests/engine/worker -k 'not redis'",
-    "engine/liveness": "tests/engine/liveness tests/engine/node tests/system/workers/test_liveness.py -k 'not redis'",
-    "engine/node": "tests/engine/node tests/engine/liveness tests/host -k 'not redis'",
-    "engine/observation": "tests/engine/observation tests/engine/node -k 'not redis'",
+    "cli": f"tests/cli {_ONE_STORE}",
+    "cli/definitions": f"tests/cli/definitions tests/cli/remote {_ONE_STORE}",
+    "cli/events": f"tests/cli/events tests/cli/remote {_ONE_STORE}",
+    "cli/jobs": f"tests/cli/jobs tests/cli/remote tests/cli/test_show.py {_ONE_STORE}",
+    "cli/operations": f"tests/cli/operations tests/cli/remote {_ONE_STORE}",
+    "cli/remote": "tests/cli/remote",
+    "cli/run": f"tests/cli/run tests/system/test_start.py tests/host {_ONE_STORE}",
+    "cli/time": f"tests/cli/time tests/cli/remote {_ONE_STORE}",
+    "dialects": "tests/dialects",
+    "dialects/light": f"tests/dialects/light tests/seeds/test_003_light_scheduler.py tests/system/light {_ONE_STORE}",
+    "dialects/sync_tasks": "tests/dialects/sync_tasks tests/seeds/test_000_sync_tasks.py",
+    "dialects/synchrony": "tests/dialects/synchrony tests/seeds/test_000_redis_keys.py"
+    " tests/seeds/test_001_redis_keys.py tests/seeds/test_001_synchrony.py",
+    "dialects/tasks": "tests/dialects/tasks tests/seeds/test_002_tasks.py tests/seeds/test_002_source_entity.py",
+    "engine": f"tests/engine/test_engine.py tests/engine/node tests/server/routes {_ONE_STORE}",
     "engine/access": "tests/engine/access tests/server/auth tests/cli/operations/test_key.py",
-    "engine/housekeeping": "tests/engine/housekeeping tests/cli/operations/test_doctor.py",
-    "engine/executors": "tests/engine/executors",
-    "server": "tests/server tests/sdk -k 'not redis'",
-    "dialects": "tests/dialects tests/seeds/test_001_redis_keys.py",
+    "engine/bridge": f"tests/engine/bridge tests/engine/events tests/engine/jobs tests/engine/worker {_ONE_STORE}",
+    "engine/definitions": "tests/engine/definitions tests/engine/jobs tests/engine/events tests/server/routes"
+    f" {_ONE_STORE}",
+    "engine/doctor": "tests/cli/operations/test_doctor.py tests/server/routes/test_doctor.py",
+    "engine/events": "tests/engine/events tests/seeds/test_004_events.py tests/server/routes/test_events.py"
+    f" {_ONE_STORE}",
+    "engine/executors": f"tests/engine/executors tests/engine/worker/test_worker.py {_ONE_STORE}",
+    "engine/housekeeping": f"tests/engine/housekeeping tests/cli/operations {_ONE_STORE}",
+    "engine/jobs": f"tests/engine/jobs tests/engine/worker tests/server/routes tests/sdk {_ONE_STORE}",
+    "engine/liveness": f"tests/engine/liveness tests/engine/node tests/system/workers/test_liveness.py {_ONE_STORE}",
+    "engine/node": f"tests/engine/node tests/engine/liveness tests/host {_ONE_STORE}",
+    "engine/observation": f"tests/engine/observation tests/engine/node tests/server/routes/test_system.py {_ONE_STORE}",
+    "engine/schedules": "tests/engine/schedules tests/simulation/test_policies.py tests/server/routes/test_schedules.py"
+    f" tests/cli/time {_ONE_STORE}",
+    "engine/topics": f"tests/engine/topics tests/dialects/light tests/server/routes/test_topics.py {_ONE_STORE}",
+    "engine/why": f"tests/engine/why tests/server/routes/test_why.py tests/cli/jobs/test_why.py {_ONE_STORE}",
+    "engine/worker": f"tests/engine/worker tests/engine/faults tests/engine/node/test_node.py {_ONE_STORE}",
+    "host": f"tests/host tests/cli/run tests/system/test_start.py tests/streaming/test_up.py {_ONE_STORE}",
+    "model": f"tests/model tests/contract tests/engine/worker tests/engine/jobs tests/engine/liveness tests/engine/why"
+    f" {_ONE_STORE}",
+    "model/access": f"tests/model/test_openings.py tests/engine/access tests/server/auth {_ONE_STORE}",
+    "model/events": f"tests/model/events tests/engine/events tests/server/routes/test_events.py {_ONE_STORE}",
+    "model/flows": f"tests/engine/jobs tests/contract/jobs tests/sdk/tasks/test_flows.py {_ONE_STORE}",
+    "model/schedules": f"tests/model/schedules tests/engine/schedules tests/simulation/test_policies.py {_ONE_STORE}",
+    "model/topics": "tests/model/topics tests/engine/topics tests/contract/test_topics.py tests/dialects/light"
+    f" tests/streaming/test_codec.py tests/streaming/test_partition.py {_ONE_STORE}",
+    "model/triggers": f"tests/model/triggers tests/engine/schedules tests/cli/time {_ONE_STORE}",
+    "model/why": f"tests/engine/why tests/server/routes/test_why.py tests/cli/jobs/test_why.py {_ONE_STORE}",
+    "moving": f"tests/moving {_ONE_STORE}",
+    "moving/apscheduler": f"tests/moving/test_apscheduler.py tests/moving/test_apscheduler_program.py {_ONE_STORE}",
+    "moving/arq": f"tests/moving/test_arq.py tests/moving/test_arq_program.py {_ONE_STORE}",
+    "moving/celery": f"tests/moving/test_celery.py tests/moving/test_celery_program.py {_ONE_STORE}",
+    "moving/dramatiq": f"tests/moving/test_dramatiq.py tests/moving/test_dramatiq_program.py {_ONE_STORE}",
+    "moving/rq": f"tests/moving/test_rq.py tests/moving/test_rq_program.py {_ONE_STORE}",
+    "sdk": "tests/sdk -k 'not redis and not django'",
+    "sdk/outbox": "tests/sdk/outbox",
+    "sdk/tasks": f"tests/sdk/tasks tests/moving {_ONE_STORE}",
+    "server": "tests/server tests/sdk/test_client.py -k 'not redis and not schemathesis and not attack'",
+    "server/pages": f"tests/server/pages tests/browser {_ONE_STORE}",
+    "server/routes": f"tests/server/routes tests/server/auth tests/sdk/test_client.py tests/server/pages {_ONE_STORE}",
+    "settings": "tests/settings tests/engine/definitions/test_file.py tests/cli/definitions tests/cli/run"
+    f" {_ONE_STORE}",
+    "shapes": "tests/shapes tests/server/test_shapes.py tests/server/routes tests/sdk/test_client.py tests/cli/jobs"
+    f" tests/cli/operations tests/cli/remote tests/sdk/test_flask.py {_ONE_STORE}",
+    "store": f"tests/contract {_ONE_STORE}",
+    "store/redis": "tests/contract tests/store/redis -k 'redis and not cluster'",
+    "store/sqlite": "tests/contract tests/store/sqlite tests/system/sqlite/test_sqlite_wake_ups.py -k 'not redis'",
+    "streaming": "tests/streaming",
+    "testing": "tests/testing",
 }
-"""The longest beginning of a path decides. What these tests do not notice, others may."""
+"""The longest beginning of a path decides; what is below none of these is left out. What these tests do not notice,
+others may."""
+_NOT_DRAWN = ("sdk/django", "cli/operations/bench")
+"""Django's tests need Python 3.12, and a benchmark's own changes are nobody's danger."""
 
 _SWAPS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
@@ -82,6 +135,8 @@ def _files(root: Path, under: str) -> list[Path]:
 def place_of_tests(root: Path, path: Path) -> str | None:
     """The tests that a file's changes are tried with."""
     place = path.relative_to(root / SOURCE).as_posix()
+    if place.startswith(_NOT_DRAWN):
+        return None
     fitting = [start for start in _TESTS if place.startswith(start + "/")]
     return _TESTS[max(fitting, key=len)] if fitting else None
 
@@ -103,7 +158,8 @@ def _mutant(root: Path, path: Path, spot: Spot) -> Mutant | None:
         if text.count(before + line) == 1:
             what = f"line {number + 1}: {line.strip()!r} becomes {changed.strip()!r}"
             file = path.relative_to(root).as_posix()
-            return Mutant(what, file, before + line, before + changed, place_of_tests(root, path) or "", area="chance")
+            tests = f"{place_of_tests(root, path)} --timeout={HANGS_S}"
+            return Mutant(what, file, before + line, before + changed, tests, hangs=True, area="chance")
     return None
 
 

@@ -103,6 +103,16 @@ def test_what_is_no_failed_test_is_an_error_and_not_noticed(root: Path) -> None:
     assert results[2].fault.startswith("its tests fail without it, pytest ended with 1: ")
 
 
+def test_where_only_the_failed_test_is_run_unchanged_one_that_fails_anyway_is_found_too(root: Path) -> None:
+    wrong = change("number = 41", "number = 40", of="test_answer")
+    fails_anyway = change("number = 41", "number = 40", of="test_broken")
+
+    results = try_all([wrong, fails_anyway], root, jobs=1, is_unchanged_first=False)
+
+    assert [result.verdict for result in results] == [Verdict.NOTICED, Verdict.ERROR]
+    assert results[1].fault.startswith("tests/test_code.py::test_broken fails without it, pytest ended with 1: ")
+
+
 def test_hanging_is_a_verdict_only_for_what_is_said_to_hang(root: Path) -> None:
     unsaid = change("while False", "while True", of="test_loop")
     said = change("while False", "while True", of="test_loop", hangs=True)

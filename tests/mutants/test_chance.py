@@ -38,4 +38,10 @@ def test_the_longest_beginning_of_a_path_chooses_the_tests() -> None:
     assert inner.startswith("tests/model/events ")
     assert outer is not None
     assert outer.startswith("tests/model ")
-    assert place_of_tests(ROOT, ROOT / "src/rota/cli/main.py") is None
+    assert place_of_tests(ROOT, ROOT / "src/rota/sdk/django/backend.py") is None
+
+
+def test_every_room_has_tests_for_what_is_drawn_there() -> None:
+    rooms = [path for path in (ROOT / "src/rota").iterdir() if (path / "__init__.py").exists()]
+
+    assert [room.name for room in rooms if place_of_tests(ROOT, room / "__init__.py") is None] == []

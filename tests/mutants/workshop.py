@@ -5,6 +5,7 @@ the tests start (PYTHONPATH stands before the path of the editable install), whi
 """
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
+from multiprocessing import Pipe
 from pathlib import Path
 
 from msgspec import Struct
@@ -23,8 +25,11 @@ from tests.mutants.table import Mutant
 
 LIMIT_S = 180.0
 """How long the tests of one change may take. Reaching it is an error and no verdict."""
+UNCHANGED_LIMIT_S = 900.0
+"""How long tests may take that run together without a change."""
 HANGS_AFTER_TIMES = 5
 """Of a change that is said to hang, how many times as long as without it the tests may take."""
+_WARM = Path(__file__).with_name("warm.py")
 _NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "*.db"
 )
@@ -32,6 +37,9 @@ _NOT_COPIED = shutil.ignore_patterns(
 _PLUGINS = ("-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin", "-p", "no:cacheprovider")
 # By this profile Hypothesis tries the same examples each time and keeps none for the next change.
 _OPTIONS = (*_PLUGINS, "-x", "-q", "--timeout=0", "--hypothesis-profile=ci")
+# Where there is CI, pytest compares long values to their last letter, which may take minutes. Without compiled code on
+# disk, every process that the tests start would compile all that it imports.
+_NOT_PASSED_ON = ("CI", "PYTHONDONTWRITEBYTECODE")
 _TAIL = 1_500
 
 
@@ -50,6 +58,8 @@ class Trial(Struct, frozen=True):
     """None: it was ended at its time limit."""
     took_s: float
     output: str
+    cpu_s: float = 0.0
+    """What it cost, whatever else the machine did."""
 
     @property
     def is_passed(self) -> bool:
@@ -60,6 +70,17 @@ class Trial(Struct, frozen=True):
         if self.exit_code is None:
             return Verdict.NOTICED if mutant.hangs else Verdict.ERROR
         return {0: Verdict.SURVIVED, 1: Verdict.NOTICED}.get(self.exit_code, Verdict.ERROR)
+
+    @property
+    def failed_test(self) -> str:
+        """The first that failed, as pytest names it; empty if none did."""
+        found = re.search(r"^(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$", self.output, re.MULTILINE)
+        return found[1] if found and self.exit_code == 1 else ""
+
+    @property
+    def spent(self) -> str:
+        end = ", ended at the time limit" if self.exit_code is None else ""
+        return f"{self.took_s:.1f} s ({self.cpu_s:.1f} s of CPU){end}"
 
     @property
     def fault(self) -> str:
@@ -73,17 +94,21 @@ class Workshop:
 
     def __init__(self, root: Path) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="rota-mutants-"))
+        self._folder.chmod(0o755)  # a PostgreSQL that tests start as another user has its place below it
         self._tree = self._folder / "tree"
         self._changes = 0
-        self._process: subprocess.Popen[str] | None = None
+        self._tests: int | None = None
         self._is_closed = False
         (self._folder / "tmp").mkdir()
         shutil.copytree(root, self._tree, symlinks=True, ignore=_NOT_COPIED)
+        self._warm = self._started()
 
     def close(self) -> None:
         """End what runs and remove the copy."""
         self._is_closed = True
-        self._end()
+        self._end_tests()
+        self._warm.kill()
+        self._warm.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def is_what_processes_see(self) -> bool:
@@ -92,8 +117,14 @@ class Workshop:
         said = subprocess.run(command, env=self._environment(), cwd="/", capture_output=True, text=True, check=True)
         return Path(said.stdout.strip()).is_relative_to(self._tree)
 
+    def _started(self) -> subprocess.Popen[bytes]:
+        self._pipe, its_pipe = Pipe()
+        with its_pipe:
+            command = [sys.executable, str(_WARM), str(its_pipe.fileno())]
+            return subprocess.Popen(command, cwd=self._tree, env=self._environment(), pass_fds=[its_pipe.fileno()])
+
     def try_unchanged(self, tests: str) -> Trial:
-        return self._run(tests, LIMIT_S)
+        return self._run(tests, UNCHANGED_LIMIT_S)
 
     def try_change(self, mutant: Mutant, *, unchanged_took_s: float) -> Trial:
         """Make the change, run its tests, and undo it."""
@@ -116,33 +147,23 @@ class Workshop:
                 os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     def _run(self, tests: str, limit_s: float) -> Trial:
-        command = [sys.executable, "-m", "pytest", *_OPTIONS, *shlex.split(tests)]
+        output = self._folder / "output"
         began = time.monotonic()
-        self._process = process = subprocess.Popen(
-            command,
-            cwd=self._tree,
-            env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-        try:
-            output, _ = process.communicate(timeout=limit_s)
-            exit_code: int | None = process.returncode
-        except subprocess.TimeoutExpired:
-            self._end()
-            output, exit_code = process.communicate()[0], None
-        self._end()
-        return Trial(exit_code, time.monotonic() - began, output)
+        self._pipe.send(([*_OPTIONS, *shlex.split(tests)], str(output)))
+        self._tests = self._pipe.recv()
+        is_in_time = self._pipe.poll(limit_s)
+        if not is_in_time:
+            self._end_tests()
+        exit_code, cpu_s = self._pipe.recv()
+        self._tests = None
+        took_s, said = time.monotonic() - began, output.read_text(errors="replace")
+        return Trial(exit_code if is_in_time else None, took_s, said, cpu_s)
 
-    def _end(self) -> None:
-        """End the tests and the servers that they left."""
-        if self._process is not None:
+    def _end_tests(self) -> None:
+        """End the tests and all that they started."""
+        if self._tests is not None:
             with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                os.killpg(self._tests, signal.SIGKILL)
 
     def _environment(self) -> dict[str, str]:
         ours = {
@@ -152,5 +173,4 @@ class Workshop:
             # Tests that wait for what a change keeps from happening give up sooner.
             "ROTA_TEST_PATIENCE_S": "15",
         }
-        # Where there is CI, pytest compares long values to their last letter, which may take minutes.
-        return {name: value for name, value in os.environ.items() if name != "CI"} | ours
+        return {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON} | ours

@@ -271,13 +271,14 @@ def test_the_client_asks_why_of_jobs_schedules_and_configurations(api: Api, clie
     dependency = {"type": "FILE", "resourceId": "/in", "lifeDuration": 60}
     api.engine.configurations.create(read_configuration({"name": "arrival", "dependencies": [dependency]}, ()))
 
-    of_job, of_schedule, of_configuration = (
+    of_job, of_queue, of_schedule, of_configuration = (
         client.why_job(job),
+        client.why_queue("default"),
         client.why_schedule(schedule),
         client.why_configuration("arrival"),
     )
 
     assert (of_job.code, [one.code for one in of_job.also]) == ("not_due", ["no_live_node"])
     assert of_job.until is not None
-    assert of_schedule.code == "no_live_node"
+    assert of_queue.code == of_schedule.code == "no_live_node"
     assert (of_configuration.code, of_configuration.dependency) == ("dependency_missing", dependency)

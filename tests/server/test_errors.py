@@ -74,8 +74,8 @@ def error_of(answer: Any, status: int) -> str:
         ("GET", "/api/configurations/none", None, 404, "no configuration 'none'"),
         ("GET", "/api/nothing", None, 404, "there is nothing at this path"),
         ("GET", "/nothing", None, 404, "there is nothing at this path"),
-        ("PUT", "/api/jobs", None, 405, "this path does not take PUT"),
-        ("POST", "/health", None, 405, "this path does not take POST"),
+        ("PUT", "/api/jobs", None, 405, "this path does not take PUT; it takes GET, HEAD, POST"),
+        ("POST", "/health", None, 405, "this path does not take POST; it takes GET, HEAD"),
     ],
 )
 def test_a_bad_request_is_told_what_is_wrong(

@@ -14,8 +14,7 @@ from rota.model.rate import Rate
 from rota.model.runs.log import LogEntry
 from rota.model.runs.progress import Progress
 from rota.model.runs.retry import RetryPolicy
-from rota.model.schedules.schedule import Backfill, Overlap, Schedule, ScheduleState, Tick, TickStatus
-from rota.model.triggers.catch_up import CatchUp, CatchUpMode
+from rota.model.schedules.schedule import Backfill, Overlap, ScheduleState, Tick, TickStatus
 from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import IntervalTrigger
 from rota.server import metrics
@@ -27,6 +26,7 @@ from rota.shapes.schedules import backfill_plan_shape, fire_shape, schedule_shap
 from rota.store import Store
 from rota.store.contract.schedules import ScheduleEntry
 from tests.contract.building import beat, enqueue, spec
+from tests.shapes.whole import whole_schedule
 
 RETRY = RetryPolicy(attempts=3, delay_ms=4, factor=5.0, max_delay_ms=6, jitter=0.7)
 RETRIES = {"attempts": 3, "delay_ms": 4, "factor": 5.0, "max_delay_ms": 6, "jitter": 0.7}
@@ -144,6 +144,7 @@ def test_a_job_type() -> None:
         "rate": "10/m",
         "rate_key": "{host}",
         "managed_by": "file",
+        "version": 1,
     }
     for unique, word in ((Unique.NONE, False), (Unique.WHILE_RUNNING, True)):
         assert job_type_shape(msgspec.structs.replace(job_type, unique=unique)).unique is word
@@ -229,24 +230,7 @@ BACKFILL_SHOWN = {
 
 
 def test_a_schedule() -> None:
-    schedule = Schedule(
-        uuid="id",
-        name="nightly",
-        trigger=IntervalTrigger(every_ms=60_000, anchor=Anchor.EPOCH),
-        queue="q",
-        job_type="jt",
-        arguments={"a": 1},
-        priority=2,
-        max_runs=3,
-        overlap=Overlap.BUFFER_ONE,
-        catch_up=CatchUp(mode=CatchUpMode.ALL, window_ms=40_000, max_fires=5),
-        paused=True,
-        pause_note="why",
-        pause_on_failure=True,
-        excluded=("2030-01-01",),
-        created_at=6,
-        managed_by="file",
-    )
+    schedule = whole_schedule(IntervalTrigger(every_ms=60_000, anchor=Anchor.EPOCH))
     state = ScheduleState(
         version=7,
         cursor=8,

@@ -26,9 +26,8 @@ from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import Node, NodeType
 from rota.model.runs.log import LogEntry
 from rota.model.runs.retry import RetryPolicy
-from rota.model.schedules.schedule import Backfill, Overlap, Schedule, ScheduleState, Tick, TickStatus
+from rota.model.schedules.schedule import Backfill, Overlap, ScheduleState, Tick, TickStatus
 from rota.model.topics.topic import MESSAGE_ID, TopicRecord
-from rota.model.triggers.catch_up import CatchUp, CatchUpMode
 from rota.model.triggers.make_trigger import make_cron, read_bounds
 from rota.model.why.answer import Answer, Code, Reason
 from rota.shapes.audit import AuditShape, audit_entry_of, audit_shape
@@ -60,6 +59,7 @@ from rota.shapes.why import WhyShape, answer_of, why_shape
 from rota.store.contract.events import ConfigurationEntry, Validation
 from rota.store.contract.schedules import ScheduleEntry
 from rota.store.contract.topics import TopicEntry, TopicRow
+from tests.shapes.whole import whole_schedule
 
 RETRY = RetryPolicy(attempts=3, delay_ms=4, factor=5.0, max_delay_ms=6, jitter=0.7)
 JOB = Job(
@@ -90,24 +90,7 @@ JOB = Job(
 )
 WAITING = structs.replace(JOB, state=JobState.QUEUED, token="", started_at=None, ended_at=None, errors=None)
 ENTRY = ScheduleEntry(
-    Schedule(
-        uuid="u",
-        name="nightly",
-        trigger=make_cron("30 2 * * *", read_bounds(tz="Europe/Berlin")),
-        queue="",
-        job_type="jt",
-        arguments={"a": 1},
-        priority=2,
-        max_runs=3,
-        overlap=Overlap.BUFFER_ALL,
-        catch_up=CatchUp(mode=CatchUpMode.ALL, window_ms=4_000, max_fires=5),
-        paused=True,
-        pause_note="enough",
-        pause_on_failure=True,
-        excluded=("2030-12-25",),
-        created_at=6,
-        managed_by="file",
-    ),
+    whole_schedule(make_cron("30 2 * * *", read_bounds(tz="Europe/Berlin"))),
     ScheduleState(
         version=7,
         cursor=8,
@@ -145,6 +128,7 @@ EXPLANATION = Explanation(
     last=EVALUATION,
     standing=EVALUATION.matrix[:1],
     missing=(DEPENDENCY,),
+    missing_words="JOB load",
     expires_next=Expiry(FILE, 61_500_000),
 )
 CONFIGURATION = Configuration(

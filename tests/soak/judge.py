@@ -155,8 +155,8 @@ class Repeats(Struct):
 
     excused: Counter[Excuse] = field(default_factory=Counter)
     beyond: list[str] = field(default_factory=list)
-    recoveries_ms: list[int] = field(default_factory=list)
-    """From the kill of a node to the next start of a job that it ran."""
+    recoveries: list[tuple[int, str]] = field(default_factory=list)
+    """Milliseconds from the kill of a node to the next start of a job that it ran, and which job that is."""
 
 
 def judge_repeats(court: Court, lives: Iterable[Life], runs: Iterable[Run]) -> Repeats:
@@ -172,7 +172,7 @@ def judge_repeats(court: Court, lives: Iterable[Life], runs: Iterable[Run]) -> R
             continue
         found.excused[excuse] += 1
         if excuse is Excuse.KILLED:
-            found.recoveries_ms.append(second.started_at - (killed[first.node] or 0))
+            found.recoveries.append((second.started_at - (killed[first.node] or 0), f"job {second.job}"))
     return found
 
 

@@ -219,7 +219,8 @@ def _in_process(chance: random.Random) -> JobRequest:
 
 
 def _too_slow(chance: random.Random) -> JobRequest:
-    return JobRequest(id=_id(), job_type=MUST_FAIL, arguments={"command": ["60", "-"]})
+    """Takes longer than anybody is suspended: what has ended when its node wakes has ended, whatever its timeout."""
+    return JobRequest(id=_id(), job_type=MUST_FAIL, arguments={"command": ["240", "-"]})
 
 
 def _shell(chance: random.Random, least_s: float, most_s: float) -> JobRequest:

@@ -123,10 +123,11 @@ def _work_rows(evidence: Evidence) -> Iterator[tuple[object, ...]]:
         evidence.overlaps.excused,
         "allowed: no node can stop its runs while it is suspended",
     )
-    times = evidence.repeats.recoveries_ms
-    if times:
-        longest = f"median {median(times) / 1000:.1f} s, longest {max(times) / 1000:.1f} s, outages and pauses included"
-        yield "from a kill to the next start", len(times), longest
+    recoveries = evidence.repeats.recoveries
+    if recoveries:
+        usual, (longest, job) = median(ms for ms, _ in recoveries), max(recoveries)
+        remark = f"median {usual / 1000:.1f} s, longest {longest / 1000:.1f} s ({job}), outages and pauses included"
+        yield "from a kill to the next start", len(recoveries), remark
 
 
 def _examples(count: Count) -> Iterator[str]:

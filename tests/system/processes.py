@@ -16,6 +16,11 @@ def processes_with(marker: str) -> list[int]:
     return found
 
 
+def sleepers_with(marker: str) -> list[int]:
+    """Those of them that have become the program `sleep`."""
+    return [pid for pid in processes_with(marker) if _read(pid, "cmdline").startswith(b"sleep\0")]
+
+
 def keepers_of(parent: int) -> list[int]:
     """The keepers that this process has started and that are alive."""
     return [pid for pid in _children_of(parent) if b"\0rota-keeper\0" in _read(pid, "cmdline")]

@@ -1,11 +1,17 @@
-"""`POST /fetches` enqueues and answers 202 with the address of the job, `GET /fetches/ID` shows how far it is."""
+"""`POST /fetches` enqueues and answers 202 with the address of the job, `GET /fetches/ID` shows how far it is.
+
+`POST /orders` writes an order and enqueues its receipt, both or none.
+"""
 
 import json
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
 from django.urls import path, reverse
 
-from shop.tasks import fetch
+from shop.models import Order
+from shop.tasks import fetch, send_receipt
 
 
 def start(request: HttpRequest) -> HttpResponse:
@@ -19,4 +25,23 @@ def show(request: HttpRequest, job: str) -> HttpResponse:
     return JsonResponse({"status": result.status, "result": found})
 
 
-urlpatterns = [path("fetches", start), path("fetches/<str:job>", show, name="show")]
+def order(request: HttpRequest) -> HttpResponse:
+    asked = json.loads(request.body)
+    with transaction.atomic():
+        made = Order.objects.create(item=asked["item"])
+        result = send_receipt.enqueue(made.pk)
+        if asked.get("sold_out"):
+            transaction.set_rollback(True)
+    return JsonResponse({"order": made.pk, "job": result.id}, status=409 if asked.get("sold_out") else 201)
+
+
+def show_order(request: HttpRequest, number: int) -> HttpResponse:
+    return JsonResponse({"receipt": get_object_or_404(Order, pk=number).receipt})
+
+
+urlpatterns = [
+    path("fetches", start),
+    path("fetches/<str:job>", show, name="show"),
+    path("orders", order),
+    path("orders/<int:number>", show_order),
+]

@@ -30,7 +30,7 @@ FAULT = 70
 _OWN_SECTIONS = {
     "Run": {
         "up": Verb("rota.cli.run.run:up", "Scheduler, worker and server in one process."),
-        "worker": Verb("rota.cli.run.worker:worker", "Run jobs of one node type."),
+        "worker": Verb("rota.cli.run.worker:worker", "Run jobs."),
         "scheduler": Verb("rota.cli.run.run:scheduler", "Fire schedules and do housekeeping, without running jobs."),
         "server": Verb("rota.cli.run.run:server", "Serve the HTTP API, without running jobs."),
     },
@@ -38,7 +38,7 @@ _OWN_SECTIONS = {
         "enqueue": Verb("rota.cli.jobs.enqueue:enqueue", "Make a job; wait for it or follow its log."),
         "jobs": Verb("rota.cli.jobs.jobs:jobs", "List jobs."),
         "job": Verb("rota.cli.jobs.jobs:job", "Show one job."),
-        "why": Verb("rota.cli.jobs.why:why", "Say why a job, schedule or configuration does not run."),
+        "why": Verb("rota.cli.jobs.why:why", "Say why a job, schedule, configuration or queue does not run."),
         "logs": Verb("rota.cli.jobs.logs:logs", "Show the log of a job, live with -f."),
         "cancel": Verb("rota.cli.jobs.jobs:cancel", "Cancel jobs, waiting or running."),
         "retry": Verb("rota.cli.jobs.jobs:retry", "Bring failed or cancelled jobs back."),

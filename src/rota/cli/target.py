@@ -16,7 +16,7 @@ from rota.dialects import registry
 from rota.engine.access.audit.actor import acting_here
 from rota.engine.engine import Engine, open_engine
 from rota.errors import AuthError
-from rota.settings import Settings, load_settings
+from rota.settings import Settings, find_config_file, load_settings
 
 R = TypeVar("R")
 SERVER_VARIABLE = "ROTA_SERVER"
@@ -66,16 +66,32 @@ class Target:
         given = (self._store, self._config, self._server, self._key)
         return self.as_json or any(one is not None for one in given)
 
-    def refuse_server(self, because: str) -> None:
-        """For verbs that no server can do for them."""
+    def config_file(self) -> Path | None:
+        """The configuration file in force, if there is one."""
+        return find_config_file(os.environ, self._config, Path.cwd())
+
+    def refuse_server_option(self, because: str) -> None:
+        """For verbs that are about this machine, whichever server the environment names."""
         if self._server is not None:
             raise click.UsageError(f"{because}; leave --server out, and call it where the store can be reached")
+
+    def refuse_server(self, because: str) -> None:
+        """For verbs that no server can do for them, whoever names one: what a reader of ROTA_SERVER takes for the work
+        of that server must not be done here in silence."""
+        self.refuse_server_option(because)
+        if self.is_remote:
+            instead = f"name the store with --store, or unset {SERVER_VARIABLE}"
+            raise click.UsageError(f"{because}, and {SERVER_VARIABLE} names a server; {instead}")
 
     def settings(
         self, flags: Mapping[str, object] | None = None, *, because: str = "this verb works on the store itself"
     ) -> Settings:
         """The settings in force, with the verb's own flags. They are of a store; `because` is why it must be one."""
         self.refuse_server(because)
+        return self.settings_here(flags)
+
+    def settings_here(self, flags: Mapping[str, object] | None = None) -> Settings:
+        """The settings of this machine, also where a verb of it goes to a server."""
         found = {"store": self._store, **(flags or {})}
         return load_settings(found, os.environ, self._config, Path.cwd(), registry.sections())
 

@@ -17,6 +17,8 @@ class Manifest(NamedTuple):
     """From a document to a `SectionContent`."""
     operations: str = ""
     """From settings and a store to the operations that the server gets."""
+    pages: str = ""
+    """The `Pages` that the dashboard gets; they ask those operations."""
     side_queues: str = ""
     """From settings to the queues that every worker serves beside its own, each with how many jobs at a time."""
     title: str = ""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     # `rota --help` asks for the verbs, and should not wait for the rest.
     from rota.engine.node.dialect import Dialect
     from rota.server.operations import Operation
+    from rota.server.pages.page import Pages
     from rota.settings import Settings
     from rota.settings.section import Section
     from rota.store import Store
@@ -37,6 +38,14 @@ def sections() -> "list[Section]":
 def operations(settings: "Settings", store: "Store") -> "list[Operation]":
     """What dialects add to the HTTP API."""
     return [found for one in DIALECTS if one.operations for found in load(one.operations)(settings, store)]
+
+
+def with_pages(dashboard: "Pages") -> "Pages":
+    """The dashboard, and what dialects add to it."""
+    for one in DIALECTS:
+        if one.pages:
+            dashboard = dashboard.and_those_of(load(one.pages)())
+    return dashboard
 
 
 def side_queues(settings: "Settings") -> dict[str, int]:

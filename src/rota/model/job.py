@@ -94,7 +94,8 @@ class JobSpec(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class PastAttempt(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """An attempt that failed, or whose node died, and after which the job was to be tried again."""
+    """An attempt that failed, or whose node died, and after which the job was to be tried again. Of a job that expires
+    also the first one, if its node stopped: so it is known to have begun in time."""
 
     number: int
     """Counted from 1. An attempt whose node died has the same number as the one after it."""

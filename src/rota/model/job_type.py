@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rota.errors import InvalidInput
 from rota.model.limits import check_name, check_payload
@@ -60,6 +60,8 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How long after a job's end its log is kept, if it is in a series. Absent means as long as the job."""
     labels: dict[str, str] = {}
     """What it is to whoever defined it, by name: a dialect finds its own again by these."""
+    version: int = 1
+    """Grows with every change, which the store counts; whoever changes it can say which version they saw."""
 
     def check(self) -> None:
         """Refuse what cannot be meant; the executor checks its metadata itself."""
@@ -72,6 +74,11 @@ class JobType(Struct, frozen=True, omit_defaults=True, kw_only=True):
             check_duration("timeout", self.timeout_ms, 1, MAX_TIMEOUT_MS)
         self.retry.check("retry")
         self._check_rate()
+
+    @property
+    def unversioned(self) -> "JobType":
+        """What it says, whichever version that is."""
+        return structs.replace(self, version=1)
 
     def _check_rate(self) -> None:
         check_key_template("rate_key", self.rate_key)

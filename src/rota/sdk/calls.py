@@ -266,6 +266,11 @@ def get_schedule(uuid: str) -> Call[Schedule]:
     return Call(method="GET", path=path_to("schedules", uuid), answer=Schedule)
 
 
+def why_queue(name: str) -> Call[Why]:
+    """Why nothing of a queue, by the name or uuid of its node type, begins at this moment."""
+    return Call(method="GET", path=path_to("queues", name, "why"), answer=Why)
+
+
 def why_schedule(uuid: str) -> Call[Why]:
     """Why a schedule does not fire at this moment, and when it will."""
     return Call(method="GET", path=path_to("schedules", uuid, "why"), answer=Why)

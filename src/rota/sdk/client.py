@@ -156,6 +156,7 @@ class Verbs:
     schedules = PagedVerb(paging.schedules)
     get_schedule = _one(calls.get_schedule)
     why_schedule = _one(calls.why_schedule)
+    why_queue = _one(calls.why_queue)
     delete_schedule = _one(calls.delete_schedule)
     pause_schedule = _one(calls.pause_schedule)
     resume_schedule = _one(calls.resume_schedule)

@@ -43,6 +43,7 @@ class JobType(Struct, frozen=True, kw_only=True):
     rate: str | None = None
     rate_key: str | None = None
     managed_by: str | None = None
+    version: int | None = None
 
 
 class NodeType(Struct, frozen=True, kw_only=True):
@@ -247,6 +248,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     verdict: str | None = None
     matrix: list[dict[str, object]] = []
     missing: list[dict[str, object]] = []
+    missing_words: str = ""
     expires_next: dict[str, object] | None = None
 
 

@@ -19,7 +19,8 @@ from rota.engine.access.audit.actor import begin_acting
 from rota.engine.access.keys.access import NOBODY, OPEN, Caller
 from rota.engine.access.keys.admin_key import is_strong
 from rota.engine.access.keys.dev_key import is_dev_key
-from rota.errors import RotaError
+from rota.engine.access.keys.rights import told_to
+from rota.errors import NotFound, RotaError
 from rota.model.access.audit import Actor
 from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
@@ -78,7 +79,7 @@ class Endpoint:
         caller = await self._guest(scope, headers) if self._is_open else await self._identify(self._api, scope, headers)
         operation = self.operations.get(method)
         if operation is None:
-            raise Refusal(405, f"this path does not take {method}", {"Allow": self._allow})
+            raise Refusal(405, f"this path does not take {method}; it takes {self._allow}", {"Allow": self._allow})
         check_may(caller, operation)
         place = Place(self._api.body_room)
         try:
@@ -94,6 +95,8 @@ class Endpoint:
             if self._is_async[method]:
                 return _answer(await operation.run(self._api, call))
             return await self._api.in_thread(self._run_in_thread, operation, call)
+        except NotFound as error:
+            raise told_to(caller, error) from None
         finally:
             place.give_back()
 
@@ -139,7 +142,7 @@ async def identify(api: Api, scope: Scope, headers: Headers) -> Caller:
     if key is not None:
         caller = await caller_with(api, key, scope)
     else:
-        caller = None if "authorization" in headers else await _caller_of_session(api, scope, headers)
+        caller = None if "authorization" in headers else await caller_of_session(api, scope, headers)
     if caller is None:
         raise Refusal(401, "a valid key is needed: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
     if wait_s := api.requests_per_key.take(caller.name):
@@ -157,7 +160,7 @@ async def caller_with(api: Api, key: str, scope: Scope) -> Caller | None:
     return await _look_up(api, key, scope, by_own_program)
 
 
-async def _caller_of_session(api: Api, scope: Scope, headers: Headers) -> Caller | None:
+async def caller_of_session(api: Api, scope: Scope, headers: Headers) -> Caller | None:
     """Whose session a browser shows. What would change something must come from a page of this server."""
     for session in likely_sessions(headers, scope):
         by_own_program = is_dev_key(session.partition(".")[0]) and await is_from_own_program(api, scope)

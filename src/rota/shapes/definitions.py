@@ -44,6 +44,8 @@ class JobTypeShape(Struct, frozen=True, kw_only=True):
     rate_key: str | None
     """What the rate is for, with arguments in braces."""
     managed_by: str | None
+    version: int
+    """Grows with every change."""
 
 
 class NodeTypeShape(Struct, frozen=True, kw_only=True):

@@ -56,10 +56,24 @@ def test_replacing_a_job_type_keeps_its_uuid() -> None:
     assert done("job-type", "show", "a", "--json").json["metadata"] == {"command": ["false"]}
 
 
+def test_a_job_type_is_replaced_only_if_it_is_still_the_version_that_was_seen() -> None:
+    done("job-type", "create", "a", "--", "true")
+    done("job-type", "create", "a", "--replace", "--if-version", "1", "--", "false")
+
+    late = rota("job-type", "create", "a", "--replace", "--if-version", "1", "--", "date")
+
+    assert late.exit_code == 4
+    assert "job type 'a' is at version 2, not 1; read it again" in late.stderr
+    assert done("job-type", "show", "a", "--json").json["metadata"] == {"command": ["false"]}
+    assert done("job-type", "show", "a").stdout.endswith("version        2\n")
+    assert rota("job-type", "create", "b", "--replace", "--if-version", "1", "--", "true").exit_code == 3
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["a"], "say what to run"),
+        (["a", "--if-version", "1", "--", "true"], "give both"),
         (["a", "--rate", "fast", "--", "true"], "such as 10/m"),
         (["a", "--rate-key", "{host}", "--", "true"], "give rate too"),
         (["a", "--command", "x", "--function", "m:f"], "one of"),
@@ -103,7 +117,8 @@ def test_node_types_are_created_listed_and_deleted() -> None:
     assert (made["name"], made["thread_count"]) == ("fast", 4)
     assert "fast" in [one["name"] for one in done("node-type", "list", "--json").json]
     assert done("node-type", "show", "fast", "--json").json["uuid"] == made["uuid"]
-    assert rota("node-type", "create", "fast").exit_code == 4
+    refused = rota("node-type", "create", "fast")
+    assert (refused.exit_code, "or change it with --replace" in refused.stderr) == (4, True)
     assert rota("node-type", "create", "slow", "--threads", "0").exit_code == 2
     done("node-type", "delete", "fast")
     assert "fast" not in [one["name"] for one in done("node-type", "list", "--json").json]

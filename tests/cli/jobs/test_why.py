@@ -49,6 +49,7 @@ def test_a_schedule_and_a_configuration_are_asked_about_by_name() -> None:
     configure("arrival")
 
     assert done("why", "nightly", "--json").json["code"] == "no_live_node"
+    assert done("why", "default").stdout.startswith("No live node runs jobs of the node type 'default'; start one ")
     assert done("why", "arrival").stdout.startswith("FILE /in has not come yet.\n")
 
 
@@ -67,7 +68,7 @@ def test_what_is_not_there_is_not_found_and_a_job_type_is_told_apart() -> None:
     unknown, job_type = rota("why", "nothing"), rota("why", "report")
 
     assert unknown.exit_code == 3
-    assert "no job, schedule or configuration 'nothing'" in unknown.stderr
+    assert "no job, schedule, configuration or queue 'nothing'" in unknown.stderr
     assert job_type.exit_code == 2
     assert "`rota jobs --type report`" in job_type.stderr
 
@@ -75,7 +76,7 @@ def test_what_is_not_there_is_not_found_and_a_job_type_is_told_apart() -> None:
 def test_a_job_is_shown_with_its_sentence() -> None:
     job = done("enqueue", "report", "--delay", "1h").stdout.strip()
 
-    assert "\nwhy        It is to wait until " in done("job", job).stdout
+    assert "\nwhy        It waits until " in done("job", job).stdout
 
 
 def test_whoever_waits_is_told_after_two_seconds_why_nothing_happens(folder: Path) -> None:

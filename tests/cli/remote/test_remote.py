@@ -135,6 +135,9 @@ def test_definitions_are_made_by_who_may(server: Server) -> None:
     assert (changed["uuid"], changed["metadata"]) == (made["uuid"], {"command": ["false"]})
     for words in (["job-type", "list"], ["node-type", "list"], ["node-type", "show", "small"], ["audit"]):
         assert server.done(*words, "--json", role="admin").json == done(*words, "--json").json
+    again = ("job-type", "create", "new", "--replace", "--json", "--if-version", "2", "--", "date")
+    assert (changed["version"], server.done(*again, role="admin").json["version"]) == (2, 3)
+    assert server.call(*again, role="admin").exit_code == 4
     server.done("job-type", "delete", "new", role="admin")
     server.done("node-type", "delete", "small", role="admin")
     assert rota("job-type", "show", "new").exit_code == 3
@@ -230,7 +233,7 @@ def test_the_environment_names_server_and_key(server: Server, monkeypatch: pytes
         (["enqueue", "say"], "viewer", 6, "jobs:w"),
         (["enqueue", "unknown"], "operator", 3, "no job type 'unknown'"),
         (["job", "0190b0c0-0000-7000-8000-000000000001"], "viewer", 3, "no job"),
-        (["backup", "copy.db"], "admin", 2, "where the store is"),
+        (["backup", "copy.db"], "admin", 2, "a copy reads a whole store"),
         (["bench"], "admin", 2, "it measures a store"),
         (["restore", "copy.db"], "admin", 2, "a copy writes a whole store"),
         (["config"], "admin", 2, "the settings of this machine"),
@@ -249,3 +252,41 @@ def test_what_a_server_does_not_do_is_said(
 def test_a_wrong_key_and_a_server_that_is_not_there_have_their_exit_codes(server: Server) -> None:
     assert rota("jobs", "--server", server.address, "--key", "wrong").exit_code == 6
     assert rota("jobs", "--server", "http://127.0.0.1:9", "--key", "x").exit_code == 5
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["up"],
+        ["worker"],
+        ["worker", "--processes", "2"],
+        ["scheduler"],
+        ["server"],
+        ["bench"],
+        ["backup", "copy.db"],
+        ["restore", "copy.db"],
+    ],
+    ids=" ".join,
+)
+def test_what_no_server_does_is_not_done_here_while_the_environment_names_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.setenv("ROTA_SERVER", "http://127.0.0.1:9")
+    before = list(folder.iterdir())
+
+    answer = rota(*words)
+
+    assert answer.exit_code == 2
+    assert "ROTA_SERVER names a server; name the store with --store, or unset ROTA_SERVER" in answer.stderr
+    assert list(folder.iterdir()) == before
+
+
+def test_a_store_that_is_named_and_the_settings_of_this_machine_are_not_the_servers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROTA_SERVER", "http://127.0.0.1:9")
+    (folder / "quick.py").write_text("from rota import Rota\n\napp = Rota('sqlite:///rota.db')\n")
+
+    assert done("config", "--json").json
+    assert done("worker", "--burst", "--store", "sqlite:///rota.db").exit_code == 0
+    assert done("worker", "quick:app", "--burst").exit_code == 0

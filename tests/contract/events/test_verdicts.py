@@ -92,6 +92,17 @@ def test_a_job_whose_unique_key_is_taken_is_not_made_and_the_evaluation_says_so(
     assert counts(store, queue) == {JobState.QUEUED: 2}
 
 
+def test_a_waiting_job_that_has_expired_gives_its_unique_key_to_that_of_a_configuration(store: Store) -> None:
+    queue = new_queue()
+    entry, new = put(store, configuration(queue)), spec(queue, unique_key="k")
+    enqueue(store, structs.replace(spec(queue, unique_key="k"), expires_at=NOW), now=NOW - 1)
+
+    (answer,) = store.apply_verdicts(queue, [verdicts(entry, event(), new)], now=NOW)
+
+    assert (answer.done, answer.survivors) == (True, {})
+    assert counts(store, queue) == {JobState.QUEUED: 1, JobState.CANCELLED: 1}
+
+
 def test_of_many_that_judged_the_same_version_one_wins(store: Store, open_again: Callable[[], Store]) -> None:
     queue = new_queue()
     entry = put(store, configuration(queue))

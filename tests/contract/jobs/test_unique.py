@@ -327,7 +327,7 @@ def test_a_job_keeps_its_key_until_it_expires(store: Store) -> None:
     assert enqueue(store, spec(queue, unique_key="k"), now=LATER - 1) == [old]
 
 
-@pytest.mark.parametrize("settle", [fail_and_retry, die, None])
+@pytest.mark.parametrize("settle", [fail_and_retry, interrupt, die, None])
 def test_a_job_that_began_before_it_expired_keeps_its_key(store: Store, settle: Settle | None) -> None:
     queue = new_queue()
     (old,) = enqueue(store, expiring(queue))

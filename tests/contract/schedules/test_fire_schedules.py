@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from rota.model.job import Job, JobState
-from rota.model.runs.outcome import failed
+from rota.model.runs.outcome import expired, failed
 from rota.model.runs.settlement import settle
 from rota.model.schedules.schedule import ScheduleState, TickStatus
 from rota.store import Store
@@ -147,6 +147,22 @@ def test_a_taken_unique_key_turns_the_tick_into_a_skipped_one(store: Store) -> N
 
     row = store.list_ticks(entry.schedule.uuid, limit=1)[0]
     assert (row.status, row.reason, row.job) == (TickStatus.SKIPPED, "unique", None)
+    assert store.count_jobs(queue)[JobState.QUEUED] == 1
+
+
+def test_a_waiting_job_that_has_expired_gives_its_unique_key_to_that_of_a_tick(store: Store) -> None:
+    queue = new_queue()
+    entry, new = put(store, schedule(queue)), spec(queue, unique_key="k")
+    old = structs.replace(spec(queue, unique_key="k"), expires_at=NOW)
+    enqueue(store, old, now=NOW - 1)
+
+    assert store.fire_schedules(queue, [firing(entry, new)], now=NOW) == [True]
+
+    row = store.list_ticks(entry.schedule.uuid, limit=1)[0]
+    assert (row.status, row.job) == (TickStatus.FIRED, new.id)
+    ended = store.find_jobs([old.id])[0]
+    assert ended is not None
+    assert (ended.state, ended.errors) == (JobState.CANCELLED, expired().errors)
     assert store.count_jobs(queue)[JobState.QUEUED] == 1
 
 

@@ -99,9 +99,11 @@ def test_without_one_it_is_the_api_key(kept: Store, tmp_path: Path) -> None:
 def test_the_api_documents_each_call_once(kept: Store, tmp_path: Path) -> None:
     for client in client_of(kept, tmp_path, None):
         paths = client.get("/openapi.json").json()["paths"]
-        assert [path for path in paths if "tasks" in path] == [
+        assert [path for path in paths if "tasks" in path or "sources" in path] == [
             "/tasks",
             "/tasks/{task_id}",
             "/tasks/{task_id}/logs",
             "/tasks/{task_id}/cancel",
+            "/sources",
+            "/sources/{source}/{collection}",
         ]

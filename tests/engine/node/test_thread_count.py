@@ -55,6 +55,16 @@ def test_a_node_follows_the_thread_count_up_and_down(store: Store) -> None:
     asyncio.run(scene())
 
 
+def test_a_node_tells_of_its_new_thread_count_without_waiting_for_its_next_beat(store: Store) -> None:
+    async def scene() -> None:
+        installation = Installation(store, threads=1)
+        async with working(store, dead_after_ms=86_400_000):  # it beats every six hours
+            set_thread_count(installation, 3)
+            await until(lambda: shown_slots(store) == [3], "the node to say so")
+
+    asyncio.run(scene())
+
+
 def test_a_number_that_was_given_to_the_node_itself_stays(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()

@@ -93,7 +93,7 @@ def test_a_job_for_later_is_not_due(installation: WhyInstallation) -> None:
 
     assert codes(found) == [Code.NOT_DUE]
     assert found.lead.until == installation.clock.now() + 5 * MINUTE
-    assert found.lead.sentence == "It is to wait until 2023-11-14 22:19:01 UTC, 5 minutes from now."
+    assert found.lead.sentence == "It waits until 2023-11-14 22:19:01 UTC, 5 minutes from now."
 
 
 @situation(2, Code.BACKING_OFF)
@@ -301,6 +301,53 @@ def test_a_job_behind_others_while_all_slots_are_taken_says_both(installation: W
     assert codes(installation.engine.why.job(job)) == [Code.AT_CAPACITY, Code.BEHIND]
 
 
+# -- queues --------------------------------------------------------------------------------------------------------
+
+
+@situation(29, Code.PAUSED)
+def test_a_queue_that_is_paused_says_so_and_what_else_holds(installation: WhyInstallation) -> None:
+    installation.engine.queues.pause("default")
+    installation.clock.advance(MINUTE)
+
+    found = installation.engine.why.queue("default")
+
+    assert codes(found) == [Code.PAUSED, Code.NO_LIVE_NODE]
+    assert "rota queues resume default" in found.lead.sentence
+
+
+@situation(30, Code.NO_LIVE_NODE)
+def test_a_queue_whose_node_is_draining_has_no_live_node(installation: WhyInstallation) -> None:
+    installation.show_node(draining=True)
+
+    found = installation.engine.why.queue(installation.queue)
+
+    assert codes(found) == [Code.NO_LIVE_NODE]
+    assert found.lead.nodes == (installation.node.uuid,)
+
+
+@situation(31, Code.AT_CAPACITY)
+def test_a_queue_whose_slots_are_taken_is_at_capacity(installation: WhyInstallation) -> None:
+    for _ in range(2):
+        installation.enqueue()
+        installation.claim_one()
+
+    found = installation.engine.why.queue("default")
+
+    assert codes(found) == [Code.AT_CAPACITY]
+    assert (found.lead.running, found.lead.slots) == (2, 2)
+
+
+@situation(32, Code.STARTING)
+def test_a_queue_with_free_slots_gives_out_jobs(installation: WhyInstallation) -> None:
+    installation.enqueue()
+    installation.claim_one()
+
+    found = installation.engine.why.queue("default")
+
+    assert codes(found) == [Code.STARTING]
+    assert "with 1 of 2 slots taken" in found.lead.sentence
+
+
 # -- schedules -----------------------------------------------------------------------------------------------------
 
 
@@ -316,7 +363,7 @@ def test_a_schedule_between_two_ticks_is_not_due(installation: WhyInstallation) 
     found = installation.engine.why.schedule(uuid)
 
     assert codes(found) == [Code.NOT_DUE]
-    assert found.lead.sentence == ("Its next tick is to wait until 2023-11-14 23:15:00 +01:00, 59 seconds from now.")
+    assert found.lead.sentence == ("Its next tick waits until 2023-11-14 23:15:00 +01:00, 59 seconds from now.")
 
 
 @situation(15, Code.PAUSED)

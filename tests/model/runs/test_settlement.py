@@ -89,6 +89,22 @@ def test_an_interruption_counts_no_attempt_and_keeps_the_place() -> None:
     assert settlement.rank == claim().rank
 
 
+def test_of_a_job_that_expires_an_interruption_keeps_that_it_had_begun() -> None:
+    expiring = claim()
+    expiring = structs.replace(expiring, spec=structs.replace(expiring.spec, expires_at=NOW + 1))
+
+    begun = settle(expiring, INTERRUPTED, policy=THREE, started_at=NOW, now=NOW, chance=0.5)
+    not_begun = settle(expiring, INTERRUPTED, policy=THREE, started_at=None, now=NOW, chance=0.5)
+    again = settle(
+        structs.replace(expiring, past=begun.past), INTERRUPTED, policy=THREE, started_at=NOW, now=NOW, chance=0.5
+    )
+
+    assert [(one.number, one.started_at, one.error) for one in begun.past] == [(1, NOW, "its node stopped")]
+    assert again.past == begun.past
+    assert not_begun.past == end(INTERRUPTED).past == ()
+    assert (begun.attempts, begun.rank) == (0, expiring.rank)
+
+
 def test_a_death_counts_as_death_and_not_as_attempt() -> None:
     settlement = settle_death(claim(attempts=1), on_node_death=OnNodeDeath.REQUEUE, now=NOW)
 

@@ -1,4 +1,4 @@
-"""A Django project on an empty store, in an empty folder."""
+"""A Django project on an empty store, in an empty folder, and databases of it with an outbox."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import folder
+from tests.sdk.outbox.conftest import postgres_address
 
-__all__ = ["folder"]
+__all__ = ["folder", "postgres_address"]
 
 MakeBackend = Callable[..., Any]
+SHOP = "shop"
+"""The name of the database with an outbox."""
 
 
 @pytest.fixture
@@ -40,3 +43,35 @@ def make_backend(folder: Path, store_url: str) -> Iterator[MakeBackend]:
 @pytest.fixture
 def backend(make_backend: MakeBackend) -> Any:
     return make_backend()
+
+
+@pytest.fixture(params=["postgres", "sqlite"])
+def database(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    """A database of the project that has no tables yet."""
+    from django.db import connections
+
+    if request.param == "postgres":
+        words = dict(word.split("=") for word in request.getfixturevalue("postgres_address").split())
+        entry = {"ENGINE": "django.db.backends.postgresql", "NAME": words["dbname"], "USER": words["user"]}
+        entry |= {"HOST": words["host"], "PORT": words["port"]}
+    else:
+        entry = {"ENGINE": "django.db.backends.sqlite3", "NAME": f"{folder}/shop.db", "OPTIONS": {"timeout": 60}}
+    connections.settings[SHOP] = connections.configure_settings({"default": {}, SHOP: entry})[SHOP]
+    yield SHOP
+    with connections[SHOP].cursor() as cursor:
+        for table in ("orders", "django_migrations", "rota_django_outbox"):
+            cursor.execute(f"DROP TABLE IF EXISTS {table}")
+    connections[SHOP].close()
+    del connections[SHOP], connections.settings[SHOP]
+
+
+@pytest.fixture
+def shop(database: str) -> str:
+    """A database of the project, with an outbox and a table of its own."""
+    from django.core.management import call_command
+    from django.db import connections
+
+    call_command("migrate", "rota", database=database, verbosity=0)
+    with connections[database].cursor() as cursor:
+        cursor.execute("CREATE TABLE orders (number INTEGER)")
+    return database

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.tasks import TaskContext, task
 
 from rota import GiveUp
@@ -62,6 +62,12 @@ def return_an_object() -> object:
 def ask_database() -> int:
     with connection.cursor() as cursor:
         return int(cursor.execute("SELECT 42").fetchone()[0])
+
+
+@task
+def enqueue_another() -> str:
+    with transaction.atomic(using="shop"):
+        return str(add.enqueue(40, 2).id)
 
 
 def no_task() -> None:

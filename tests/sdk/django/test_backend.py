@@ -285,6 +285,7 @@ def test_database_connections_are_closed_as_after_a_request(backend: RotaBackend
         ([], {"store": 7}, "store: must be text"),
         ([], {"retries": "often"}, "retries: must be a number"),
         ([], {"timeout": "soon"}, "timeout:"),
+        ([], {"outbox": "nowhere"}, "outbox: must be one of the DATABASES ['default'], got 'nowhere'"),
         (["-mail"], {}, "QUEUES: '-mail' is not a name"),
     ],
 )

@@ -1,6 +1,8 @@
 """Functions that the tests make tasks of."""
 
 import threading
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from rota import GiveUp, Rota, TryAgain, current_job
@@ -22,6 +24,21 @@ async def report(day: str = "today") -> dict[str, object]:
     job = current_job()
     job.log(f"report of {day}", "warning")
     return {"day": day, "id": job.id, "task": job.task, "attempt": job.attempt, "arguments": job.arguments}
+
+
+def doubled(function: Callable[..., int]) -> Callable[..., int]:
+    @wraps(function)
+    def call(*args: int, **kwargs: int) -> int:
+        return 2 * function(*args, **kwargs)
+
+    return call
+
+
+def named() -> None:
+    pass
+
+
+named.__dict__ |= {"name": "distance", "unit": "km"}
 
 
 def add_up(numbers: list[int]) -> int:

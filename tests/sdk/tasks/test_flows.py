@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from rota import InvalidInput, JobFailed, Rota, group
-from rota.model.job import JobState
+from rota import InvalidInput, JobFailed, NotFound, RetryPolicy, Rota, group
+from rota.model.job import JobState, make_token
+from rota.model.runs.outcome import succeeded
+from rota.model.runs.settlement import settle
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from rota.testing import Installation
 from tests.cli.calling import RotaProcess
 from tests.sdk.tasks import functions
+from tests.sdk.tasks.conftest import MakeApp
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 
@@ -178,3 +181,70 @@ def _a_child(worker: RotaProcess) -> int:
 
     worker.until(look, "a process that runs jobs")
     return int(found[0])
+
+
+def test_a_flow_that_has_lost_a_job_of_its_last_stage_ends_and_says_which(app: Rota, store: Store) -> None:
+    add = app.task(functions.add)
+    flow = add.step(1).then(group([add.step(b=10), add.step(b=20)])).enqueue()
+    app.run_worker(burst=True)
+
+    lost = flow.handles[1][1].id
+    assert store.delete_jobs([lost]) == [True]
+
+    with pytest.raises(NotFound, match=f"no job '{lost}'; it is of stage 2 of 2 of flow {flow.id}"):
+        flow.get()
+    with pytest.raises(NotFound, match=lost):
+        asyncio.run(flow.aget())
+
+
+def test_a_flow_of_which_nothing_is_left_ends(app: Rota, store: Store) -> None:
+    add = app.task(functions.add)
+    flow = add.step(1).then(add).enqueue()
+    app.run_worker(burst=True)
+
+    assert store.delete_jobs([one.id for stage in flow.handles for one in stage]) == [True, True]
+
+    with pytest.raises(NotFound, match="stage 1 of 2"):
+        flow.get()
+
+
+def test_a_flow_whose_next_stage_cannot_be_made_ends(app: Rota, make_app: MakeApp) -> None:
+    add, double = app.task(functions.add), make_app("another").task(name="double")(functions.double)
+    flow = add.step(1).then(double).enqueue()
+    app.run_worker(burst=True)
+
+    with pytest.raises(NotFound, match=r"stage 2 of 2 .* could not be made"):
+        flow.get()
+
+
+def test_a_flow_that_nobody_runs_is_waited_for(app: Rota) -> None:
+    add = app.task(functions.add)
+    flow = add.step(1).then(add).enqueue()
+
+    with pytest.raises(TimeoutError):
+        flow.get(timeout=0.2)
+
+
+def test_a_flow_that_is_to_go_on_later_is_waited_for(app: Rota, store: Store) -> None:
+    add = app.task(functions.add)
+    flow = add.step(1).then(add).enqueue()
+    queue, token = app.engine.definitions.node_type("default").uuid, make_token("me", 1)
+    claim = store.claim_jobs(queue, token=token, limit=1, now=store.now()).claims[0]
+    settlement = settle(claim, succeeded(2), policy=RetryPolicy(), started_at=0, now=store.now(), chance=0)
+    assert not store.finish_jobs(queue, [settlement], now=store.now())
+
+    with pytest.raises(TimeoutError):  # nobody runs who would make the next stage
+        flow.get(timeout=0.2)
+    app.run_worker(burst=True)
+
+    assert flow.get(timeout=60) == 3
+
+
+def test_a_job_that_is_lost_is_no_hindrance_for_what_follows_although_it_failed(app: Rota, store: Store) -> None:
+    add, total = app.task(functions.add), app.task(functions.note_all)
+    flow = group([add.step(1), add.step(2)]).then(total, although_failed=True).enqueue()
+    app.run_worker(burst=True)
+
+    assert store.delete_jobs([flow.handles[0][1].id]) == [True]
+
+    assert flow.get(timeout=60) == [2, 3]

@@ -45,6 +45,29 @@ def test_a_task_can_still_be_called(app: Rota) -> None:
 
 
 @ON_EACH_KIND
+def test_tasks_of_one_function_are_tasks_of_their_own(app: Rota) -> None:
+    add = app.task(functions.add)
+    again = app.task(name="again", priority=5)(add)
+    doubled = app.task(name="doubled")(functions.doubled(functions.add))
+
+    handles = [add.enqueue(1), again.enqueue(2), doubled.enqueue(3)]
+    app.run_worker(burst=True)
+
+    assert [add.name, again.name, doubled.name] == ["tests.sdk.tasks.functions.add", "again", "doubled"]
+    assert [one.job.spec.priority for one in handles] == [0, 5, 0]
+    assert [one.result for one in handles] == [2, 3, 8]
+    assert (add(1), again(1), doubled(1)) == (2, 2, 4)
+
+
+@ON_EACH_KIND
+def test_attributes_of_a_function_are_not_those_of_its_task(app: Rota) -> None:
+    task = app.task(functions.named)
+
+    assert task.name == "tests.sdk.tasks.functions.named"
+    assert task.__dict__["unit"] == "km"
+
+
+@ON_EACH_KIND
 def test_jobs_can_be_enqueued_in_several_ways(app: Rota) -> None:
     add = app.task(functions.add)
 

@@ -4,6 +4,7 @@ Whoever may define job types can run anything. Everybody else runs what is defin
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -13,6 +14,8 @@ from rota.engine.access.keys.access import SCOPES_OF, Role, Scope, read_scopes
 from rota.engine.access.keys.admin_key import KeyPlan
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.access.keys.named_keys import NamedKey, make_key
+from rota.model.ids import new_id
+from rota.model.job_type import JobType
 from rota.model.topics.light.definition import read_definition
 from rota.server.api import Api
 from rota.server.app import make_app
@@ -249,3 +252,58 @@ def test_a_key_that_had_all_of_its_role_has_what_the_role_got_since(kept: Store)
     assert narrow.caller.scopes == some
     assert exact.caller.scopes == before, "it was made with these names, and there were more"
     assert whole.caller.scopes == SCOPES_OF[Role.OPERATOR]
+
+
+def test_a_role_has_these_scopes() -> None:
+    reading = {"jobs:r", "types:r", "queues:r", "nodes:r", "sched:r", "events:r", "metrics:r"}
+    running = reading | {"jobs:w", "queues:w", "nodes:w", "sched:w", "events:w", "config:w"}
+
+    assert {role.value: set(scopes) for role, scopes in SCOPES_OF.items()} == {
+        "viewer": reading,
+        "operator": running,
+        "editor": running | {"types:w"},
+        "admin": running | {"types:w", "audit:r", "keys:w"},
+    }
+
+
+def test_an_editor_applies_a_file_and_makes_no_keys(acting_as: As, admin: TestClient) -> None:
+    editor = acting_as("editor")
+    file = {
+        "job_types": [{"name": "tidy", "executor": "log"}],
+        "schedules": [{"name": "tidy", "job_type": "tidy", "every": "1h"}],
+    }
+
+    applied = editor.post("/api/definitions/apply", json={"owner": "shop", "file": file})
+
+    assert [one["action"] for one in applied.json()["changes"]] == ["create", "create"]
+    assert editor.post("/api/keys", json={"name": "mine", "role": "viewer"}).status_code == 403
+    assert editor.get("/api/audit").status_code == 403
+
+
+@pytest.mark.parametrize("scopes", [["jobs:w"], ["jobs:w", "sched:w", "config:w", "jobs:r", "sched:r", "events:r"]])
+def test_what_is_defined_is_suggested_to_those_only_who_may_list_it(
+    acting_as: As, admin: TestClient, kept: Store, scopes: list[str]
+) -> None:
+    kept.put_job_types([JobType(uuid=new_id(1), name="lost", executor="log", node_type="defautl")])
+    client, wrong = acting_as("operator", *scopes), {"name": "x", "job_type": "plaim", "cron": "0 3 * * *"}
+    waiting = {"name": "x", "dependencies": WAITS, "job": {"job_type": "plaim"}}
+
+    assert said(client.post("/api/jobs", json={"job_type": "plaim"})) == "no job type 'plaim'"
+    assert said(client.post("/api/jobs/bulk", json={"jobs": [{"job_type": "plaim"}]})).startswith("no job type 'plaim'")
+    assert said(client.post("/api/jobs", json={"job_type": "lost"})).endswith("run: no node type 'defautl'")
+    for answer in (
+        client.get("/api/jobs", params={"job_type": "plaim"}),
+        client.get("/api/jobs/defautl/queued"),
+        client.post("/api/schedules", json=wrong),
+        client.post("/api/configurations", json=waiting),
+        client.get("/jobs", params={"q": "type:plaim"}),
+    ):
+        assert answer.status_code >= 400
+        assert not any(name in answer.text for name in ("'plain'", "dashed", "'default'", "&#39;plain")), answer.text
+    assert said(admin.post("/api/jobs", json={"job_type": "plaim"})) == "no job type 'plaim'; did you mean 'plain'?"
+    assert said(admin.post("/api/jobs", json={"job_type": "lost"})).endswith("did you mean 'default'?")
+
+
+def said(answer: Any) -> str:
+    assert answer.status_code in (400, 404), answer.text
+    return str(answer.json()["error"])

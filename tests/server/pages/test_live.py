@@ -54,7 +54,7 @@ class Topics:
         self.fault: Exception | None = None
         needs = ("list_topics",)
         self.page = Page(
-            path="/topics", section="Topics", needs=needs, gather=self.gather, template="topics", parts=("list",)
+            path="/topics", section="Topics", needs=needs, gather=self.gather, template="topics/all", parts=("list",)
         )
 
     def gather(self, asking: Asking, visit: Visit) -> Context:
@@ -242,6 +242,14 @@ def test_the_stream_of_a_page_is_for_those_who_may_see_it(admin: TestClient, api
     with signed_in(admin, KEY) as browser:
         for at in ("/nowhere", "/enqueue", "//evil.example/jobs", "/api/jobs", "", "/jobs/nonsense", "http://[", "//["):
             assert browser.get("/live", params={"at": at}).status_code in (400, 404), at
+
+
+def test_what_does_not_exist_is_not_followed(admin: TestClient) -> None:
+    nobody = "01890a5d-ac96-774b-bcce-b302099a8057"
+    for at in (f"/jobs/{nobody}", "/schedules/nowhere", "/configurations/nowhere", "/topics/nowhere"):
+        answer = admin.get("/live", params={"at": at})
+        assert answer.status_code == 404, at
+        assert "nowhere" in answer.text or nobody in answer.text
 
 
 def test_a_viewer_follows_what_a_viewer_sees(admin: TestClient, api: Api) -> None:

@@ -1,14 +1,15 @@
 """What pages say: searches, colours in logs, timelines, graphs."""
 
 import pytest
+from jinja2 import Environment
 
 from rota.model.triggers.durations import short_duration
 from rota.server.pages.drawing.graph import draw_graph
 from rota.server.pages.drawing.spark import spark_points
 from rota.server.pages.drawing.timeline import draw_timeline
-from rota.server.pages.search import as_word, read_search, with_state
+from rota.server.pages.finding.search import as_word, read_search, with_state
 from rota.server.pages.showing.ansi import ansi_html
-from rota.server.pages.showing.words import as_json, cut, typed
+from rota.server.pages.showing.words import FILTERS, as_json, cut, typed
 
 NOW = 1_700_000_000_000
 HOUR = 3_600_000
@@ -39,6 +40,52 @@ def test_a_length_of_time_is_told_in_its_two_largest_units(millis: int, words: s
 )
 def test_a_length_of_time_is_typed_with_its_unit(millis: int, text: str) -> None:
     assert typed(millis) == text
+
+
+SAID = [
+    ("ago", NOW, "now"),
+    ("ago", NOW - 999, "now"),
+    ("ago", NOW - 1_000, "1 s ago"),
+    ("ago", NOW - 2_900, "2 s ago"),
+    ("ago", NOW + 1_000, "in 1 s"),
+    ("ago", NOW + 840_000, "in 14 min"),
+    ("ago", None, ""),
+    ("since", NOW - 250_000, "4 min 10 s"),
+    ("since", NOW + 1, "0 ms"),
+    ("iso", NOW, "2023-11-14T22:13:20Z"),
+    ("iso", None, ""),
+    ("exact", NOW, "2023-11-14 22:13:20 UTC"),
+    ("exact('Europe/Berlin')", NOW, "2023-11-14 23:13:20 +01:00"),
+    ("exact", None, ""),
+    ("clock_time", NOW + 125, "22:13:20.125"),
+    ("span", 1_000, "1 s"),
+    ("span", None, ""),
+    ("typed", 90_000, "90s"),
+    ("number", 1_234_567, "1,234,567"),
+    ("number", 1234.56, "1,234.6"),
+    ("cut", "x" * 500, "x" * 500),
+    ("cut", "x" * 501, "x" * 500 + "…"),
+    ("cut(2)", "xyz", "xy…"),
+    ("cut", None, ""),
+    ("as_json", {"a": [1]}, '{\n  "a": [\n    1\n  ]\n}'),
+    ("compact_json", {"a": [1]}, '{"a":[1]}'),
+    ("segment", "a/b c", "a%2Fb%20c"),
+    ("field_value", "text", "text"),
+    ("short_id", "b30833c1-83b0-4dda-a439-97e3c97bbaa5", "c97bbaa5"),
+    ("short_id", None, ""),
+]
+
+
+@pytest.mark.parametrize(("said", "value", "words"), SAID)
+def test_templates_say_things_in_these_words(said: str, value: object, words: str) -> None:
+    environment = Environment()
+    environment.filters.update(FILTERS)
+
+    assert environment.from_string("{{ value|" + said + " }}").render(value=value, now=NOW) == words
+
+
+def test_everything_that_templates_can_say_is_tried_here() -> None:
+    assert {said.partition("(")[0] for said, _, _ in SAID} == set(FILTERS)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +134,14 @@ def test_another_state_leaves_the_rest_of_a_search() -> None:
             "\x1b[1;32mok\x1b[22m still",
             '<span class="ansi-bold ansi-green">ok</span><span class="ansi-green"> still</span>',
         ),
-        ("\x1b[38;5;196mx\x1b[48;2;1;2;3my", "xy"),
+        ("\x1b[38;5;196mx\x1b[48;2;1;2;3my", '<span class="ansi-red">xy</span>'),
+        ("\x1b[38;5;10ma\x1b[38;5;240mb", '<span class="ansi-green">a</span>b'),
+        ("\x1b[38;2;30;90;220mx", '<span class="ansi-blue">x</span>'),
+        ("\x1b[38:2::250:200:20mx\x1b[39my", '<span class="ansi-yellow">x</span>y'),
+        ("\x1b[38:2:200:20:190;1mx", '<span class="ansi-magenta ansi-bold">x</span>'),
+        ("\x1b[38:5:6mx\x1b[48:5:1;58:2::1:2:3my", '<span class="ansi-cyan">xy</span>'),
+        ("\x1b[4:3mx\x1b[4:0my", '<span class="ansi-underline">x</span>y'),
+        ("\x1b[38mx\x1b[38:mx\x1b[38;2mx\x1b[38:2:9mx\x1b[:mx", "xxxxx"),
         ("\x1b[91m<b>\x1b[39m", '<span class="ansi-red">&lt;b&gt;</span>'),
         ("\x1b[2J\x1b]0;title\x07gone\x1b(B", "gone"),
         ("\x1b]8;;javascript:alert(1)\x1b\\link", "link"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlencode
 
 from httpx2 import Response
 from msgspec import Struct
@@ -96,15 +97,19 @@ def furnish(admin: TestClient, api: Api, name: str = "report", text: str = "hell
         {
             "/": "/",
             "/jobs": "/jobs",
+            "/jobs/suggestions": "/jobs/suggestions?word=type:",
+            "/palette": f"/palette?{urlencode({'q': name})}",
             "/jobs/{uuid}": f"/jobs/{job}",
             "/jobs/{uuid} of a schedule": f"/jobs/{run}",
             "/enqueue": f"/enqueue?job={job}",
             "/queues": "/queues",
             "/schedules": "/schedules",
             "/schedules/new": "/schedules/new",
+            "/schedules/planned": "/schedules/planned",
             "/schedules/preview": "/schedules/preview?cron=30+2+*+*+*&tz=Europe/Berlin",
             "/schedules/{schedule}": f"/schedules/{schedule}",
             "/schedules/{schedule}/edit": f"/schedules/{schedule}/edit",
+            "/event-log": "/event-log",
             "/configurations": "/configurations",
             "/configurations/{name}": f"/configurations/{configuration}",
             "/configurations/{name}/what-if": f"/configurations/{configuration}/what-if?eventType=FILE",
@@ -112,7 +117,9 @@ def furnish(admin: TestClient, api: Api, name: str = "report", text: str = "hell
             "/topics/{topic}": "/topics/prices",
             "/nodes": "/nodes",
             "/job-types": "/job-types",
+            "/job-types/new": "/job-types/new",
             "/job-types/{job_type}": f"/job-types/{command}",
+            "/job-types/{job_type}/edit": f"/job-types/{command}/edit",
             "/audit": "/audit",
             "/keys": "/keys",
         }

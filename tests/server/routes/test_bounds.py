@@ -31,6 +31,7 @@ NUMBERS: dict[str, tuple[int, int, int | None]] = {
     "/api/jobs/{uuid}/logs last": (1, 10_000, None),
     "/api/durations limit": (1, 1_000, 200),
     "/api/upcoming limit": (1, 100, 10),
+    "/api/planned hours": (1, 168, 24),
     "/api/jobs/{uuid}/logs after": (0, 2**53, 0),
     "/api/jobs/{uuid}/logs start": (0, LATEST, None),
     "/api/jobs/{uuid}/logs end": (0, LATEST, None),
@@ -52,6 +53,7 @@ NUMBERS: dict[str, tuple[int, int, int | None]] = {
     "/events received_at": (0, LATEST, None),
     "/api/events received_at": (0, LATEST, None),
     "/api/events/dry_run received_at": (0, LATEST, None),
+    "/api/events limit": (1, 1_000, 100),
     "/api/configurations limit": (1, 1_000, 100),
     "/api/configurations/{name}/evaluations limit": (1, 1_000, 100),
     "/api/configurations/{name}/events limit": (1, 1_000, 100),
@@ -99,7 +101,7 @@ def error_of_query(client: TestClient, path: str, name: str, value: object) -> s
     """What is wrong with a request that has this parameter; nothing, if it is not its form."""
     params = {"cron": "0 0 1 1 *"} if path == "/api/cron" else {}
     params[name] = str(value)
-    if path in ("/events", "/api/events", "/api/events/dry_run"):
+    if name == "received_at":
         answer = client.post(path, params=params, json=EVENT)
     else:
         answer = client.get(with_ids(path), params=params)

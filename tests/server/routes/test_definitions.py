@@ -53,7 +53,7 @@ def test_a_job_type_is_put_back_as_it_was_shown(admin: TestClient) -> None:
     path = f"/api/job_types/{create(admin, timeout=500, retries={'attempts': 4})}"
     shown = admin.get(path).json()
 
-    assert admin.put(path, json={**shown, "timeout": None}).json() == {**shown, "timeout": None}
+    assert admin.put(path, json={**shown, "timeout": None}).json() == {**shown, "timeout": None, "version": 2}
     assert admin.get(path).json()["timeout"] is None
     status, error = status_and_error(admin.put(path, json={**shown, "uuid": new_id(1)}))
     assert status == 400
@@ -68,8 +68,36 @@ def test_some_fields_of_a_job_type_are_changed(admin: TestClient) -> None:
 
     assert after["retries"]["attempts"] == 3
     assert (after["unique"], after["timeout"]) == (True, None)
-    assert {key for key in before if before[key] != after[key]} == {"unique", "timeout", "retries"}
+    assert {key for key in before if before[key] != after[key]} == {"unique", "timeout", "retries", "version"}
     assert admin.get(path).json() == after
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_of_two_admins_who_edit_one_version_the_second_is_refused(admin: TestClient, method: str) -> None:
+    path = f"/api/job_types/{create(admin)}"
+    shown = admin.get(path).json()
+    first = admin.request(method, path, json=edit_of(method, shown, timeout=1_000))
+
+    second = admin.request(method, path, json=edit_of(method, shown, timeout=2_000))
+
+    assert (first.status_code, first.json()["version"]) == (200, 2)
+    assert status_and_error(second) == (409, "job type 'report' is at version 2, not 1; read it again")
+    assert admin.get(path).json() == first.json()
+    again = admin.request(method, path, json=edit_of(method, first.json(), timeout=2_000)).json()
+    assert (again["timeout"], again["version"]) == (2_000, 3)
+
+
+def edit_of(method: str, shown: dict[str, Any], **changes: object) -> dict[str, Any]:
+    """The whole of it, or only what changes, upon the version that was shown."""
+    return {**(shown if method == "PUT" else {"version": shown["version"]}), **changes}
+
+
+def test_a_change_that_names_no_version_is_made_upon_whatever_is_there(admin: TestClient) -> None:
+    path = f"/api/job_types/{create(admin)}"
+
+    for timeout, version in ((1_000, 2), (2_000, 3), (2_000, 3)):
+        assert admin.put(path, json={**REPORT, "timeout": timeout}).json()["version"] == version
+    assert admin.patch(path, json={"timeout": 3_000}).json()["version"] == 4
 
 
 def test_a_bad_change_changes_nothing(admin: TestClient) -> None:

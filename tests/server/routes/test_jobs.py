@@ -286,6 +286,23 @@ def test_many_jobs_are_changed_by_what_they_have_in_common(admin: TestClient, ap
     assert change("delete", all=True) == {**done, "matched": 5, "changed": 5}
 
 
+def test_no_more_jobs_are_changed_than_the_caller_says(admin: TestClient, api: Api, kept: Store) -> None:
+    for _ in range(3):
+        enqueue(admin)
+        run(kept, api, fails=True)
+
+    def change(verb: str, **conditions: object) -> tuple[int, int, bool]:
+        answer = admin.post(f"/api/jobs/{verb}", json=conditions).json()
+        return answer["matched"], answer["changed"], answer["more"]
+
+    assert change("retry", state=["failed"], limit=2, dry_run=True) == (2, 0, True)
+    assert change("retry", state=["failed"], limit=2) == (2, 2, True)
+    assert change("cancel", all=True, limit=1) == (1, 1, True)
+    assert change("delete", all=True, limit=2) == (2, 2, False)
+    assert error_of(admin.post("/api/jobs/cancel", json={"all": True, "limit": 0}), 400).startswith("limit: ")
+    assert error_of(admin.post("/api/jobs/cancel", json={"all": True, "limit": 10_001}), 400).startswith("limit: ")
+
+
 @pytest.mark.parametrize("verb", ["cancel", "retry", "delete"])
 def test_changing_everything_must_be_said_aloud(admin: TestClient, verb: str) -> None:
     enqueue(admin)

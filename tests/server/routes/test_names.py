@@ -5,6 +5,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
+from rota.model.ids import new_id
 from tests.server.serving import BASE
 
 HUMAN = "Nightly report (EU)"
@@ -43,6 +44,18 @@ def test_a_node_type_is_made_and_used_by_its_name(admin: TestClient, name: str) 
     for place in ("queued", "in_progress", "finished"):
         assert admin.get(at("jobs", name, f"/{place}")).json() == {"jobs": [], "cursor": None}
     assert admin.delete(at("node_types", name)).json()["uuid"] == uuid
+
+
+def test_a_node_type_that_is_there_keeps_its_name_unless_another_is_given(admin: TestClient) -> None:
+    uuid = admin.get("/api/node_types/default").json()["uuid"]
+
+    by_name = admin.post("/api/node_types/default", json={"thread_count": 5})
+    by_uuid = admin.post(at("node_types", uuid), json={"thread_count": 7})
+
+    assert by_name.status_code == by_uuid.status_code == 200
+    assert admin.get("/api/node_types/default").json()["thread_count"] == 7
+    assert admin.post("/api/node_types/defualt", json={"thread_count": 5}).status_code == 404
+    assert admin.post(at("node_types", new_id(1)), json={"thread_count": 5}).status_code == 400
 
 
 def test_a_node_type_that_is_not_there_is_not_made_under_another_name(admin: TestClient) -> None:

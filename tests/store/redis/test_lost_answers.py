@@ -8,7 +8,9 @@ from msgspec import structs
 from redis import Redis
 
 from rota.errors import StoreUnavailable
+from rota.model.ids import new_id
 from rota.model.job import JobState
+from rota.model.job_type import JobType
 from rota.store import Store, open_store
 from rota.store.contract.claims import Renewal
 from rota.store.contract.jobs import CancelAnswer
@@ -70,6 +72,17 @@ def line(redis_server: RedisServer) -> Iterator[Line]:
                 client.script_load(script.text)
         yield line
         line.store.close()
+
+
+def test_a_job_type_is_changed_once_and_its_own_change_is_no_conflict(line: Line) -> None:
+    report = JobType(uuid=new_id(NOW), name="report", executor="log")
+    line.store.put_job_types([report])
+    line.lose_answer("put_definitions")
+
+    line.store.put_job_types([structs.replace(report, timeout_ms=5)], same_version=True)
+
+    assert line.lost == 1
+    assert line.store.list_job_types() == [structs.replace(report, timeout_ms=5, version=2)]
 
 
 def test_a_claim_happens_once_and_its_caller_is_told(line: Line) -> None:

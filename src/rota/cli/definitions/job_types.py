@@ -42,6 +42,7 @@ def job_type() -> None:
 @click.option("--rate", metavar="N/PERIOD", help="So many starts within a period at most: 10/m, 100/90s.")
 @click.option("--rate-key", metavar="TEXT", default="", help="What the rate is for: {customer} is each customer.")
 @click.option("--replace", is_flag=True, help="Change the job type if it exists.")
+@click.option("--if-version", type=int, help="With --replace: only if it is still at this version.")
 @takes_target
 def create(
     target: Target,
@@ -61,6 +62,7 @@ def create(
     rate: str | None,
     rate_key: str,
     replace: bool,
+    if_version: int | None,
 ) -> None:
     """Define what jobs of type NAME run.
 
@@ -69,6 +71,8 @@ def create(
     rota job-type create report --command 'make report | mail -s report me@example.org'
     rota job-type create resize --function shop.images:resize --attempts 3
     """
+    if if_version is not None and not replace:
+        raise click.UsageError("--if-version is about the job type that --replace changes; give both")
     kind, settings = _executor_and_metadata(executor, metadata, command=command, words=words, function=function)
     retry = RetryPolicy(attempts=attempts)
     if retry_delay is not None:
@@ -87,7 +91,7 @@ def create(
             rate=parse_rate("rate", rate) if rate is not None else None,
             rate_key=rate_key,
         )
-        kept = _define(rota, made, replace=replace)
+        kept = _define(rota, made, replace=replace, expected=if_version)
     answer(job_type_shape(kept), as_json=target.as_json, show=lambda: click.echo(kept.uuid))
 
 
@@ -114,10 +118,10 @@ def _executor_and_metadata(
     return kind, {**(metadata or {}), key: value}
 
 
-def _define(rota: Engine, made: JobType, *, replace: bool) -> JobType:
+def _define(rota: Engine, made: JobType, *, replace: bool, expected: int | None) -> JobType:
     if made.node_type == DEFAULT_NODE_TYPE:
         ensure_default_node_type(rota.definitions, rota.clock.now())
-    return rota.definitions.create_job_type(made, replace=replace)
+    return rota.definitions.create_job_type(made, replace=replace, expected=expected)
 
 
 @job_type.command(name="list")
@@ -159,6 +163,7 @@ def _show_one(one: JobType) -> None:
             ("on node death", one.on_node_death.value),
             ("rate", _rate_words(one)),
             ("owned by", one.managed_by or None),
+            ("version", one.version),
         ]
     )
 

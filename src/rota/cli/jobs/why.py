@@ -1,4 +1,4 @@
-"""`rota why`: what is in the way of a job, a schedule or a configuration. Those who wait for a job are told too."""
+"""`rota why`: what is in the way of a job, schedule, configuration or queue. Those who wait for a job are told too."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,16 +18,16 @@ from rota.shapes.why import WhyShape, why_shape
 
 TELL_AFTER_S = 2.0
 _ASK_EVERY_S = 1.0
-_KINDS = ("job", "schedule", "configuration")
+_KINDS = ("job", "schedule", "configuration", "queue")
 
 
-@click.command(short_help="Say why a job, schedule or configuration does not run.")
+@click.command(short_help="Say why a job, schedule, configuration or queue does not run.")
 @click.argument("name", metavar="ID|NAME")
 @click.option("--kind", type=click.Choice(_KINDS), help="What NAME is, if it is the name of several things.")
 @takes_target
 def why(target: Target, *, name: str, kind: str | None) -> None:
-    """Say why something does not run: a job by its id, which may be cut to its beginning or end, a schedule or a
-    configuration by name or uuid."""
+    """Say why something does not run: a job by its id, which may be cut to its beginning or end, a schedule, a
+    configuration or a queue by name or uuid."""
     with target.open() as rota:
         shape = why_shape(_ask(rota, name, kind))
     answer(shape, as_json=target.as_json, show=lambda: _show(shape))
@@ -38,16 +38,17 @@ def _ask(rota: Engine, name: str, kind: str | None) -> Answer:
     ways: dict[str, Callable[[], Answer]] = {
         "schedule": lambda: rota.why.schedule(name),
         "configuration": lambda: rota.why.configuration(name, zone=machine_zone()),
+        "queue": lambda: rota.why.queue(name),
         "job": lambda: rota.why.of_job(find_job(rota.store, name), zone=machine_zone()),
     }
     if kind is not None:
         return ways[kind]()
     found: dict[str, Answer] = {}
-    for each in ("schedule", "configuration"):
+    for each in ("schedule", "configuration", "queue"):
         with suppress(NotFound):
             found[each] = ways[each]()
     if len(found) > 1:
-        raise InvalidInput("name", f"{name!r} is a schedule and a configuration; say which with --kind")
+        raise InvalidInput("name", f"{name!r} is a {' and a '.join(found)}; say which with --kind")
     return next(iter(found.values())) if found else _ask_job(rota, name, ways["job"])
 
 
@@ -59,7 +60,7 @@ def _ask_job(rota: Engine, name: str, ask: Callable[[], Answer]) -> Answer:
         return ask()
     except (InvalidInput, NotFound) as error:
         hint = f"as a job: {error}"
-        raise NotFound("job, schedule or configuration", name, hint) from None
+        raise NotFound("job, schedule, configuration or queue", name, hint) from None
 
 
 def _show(shape: WhyShape) -> None:

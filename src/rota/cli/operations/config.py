@@ -15,7 +15,8 @@ from rota.settings import Settings
 @takes_target
 def config(target: Target) -> None:
     """Show every setting, its value and where it came from. Secrets are masked."""
-    settings = target.settings(because="these are the settings of this machine")
+    target.refuse_server_option("these are the settings of this machine")
+    settings = target.settings_here()
     described = settings.described()
     shapes = [{"name": name, "value": _native(settings, name, shown), "source": at} for name, shown, at in described]
     answer(shapes, as_json=target.as_json, show=lambda: print_table(("NAME", "VALUE", "SOURCE"), described, nothing=""))

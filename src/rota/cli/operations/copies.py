@@ -31,10 +31,7 @@ def backup(target: Target, *, file: Path, replace: bool) -> None:
     FILE is a SQLite store, which can be looked at with --store sqlite:///FILE. What runs at the moment waits there to
     be run again.
     """
-    if target.is_remote:
-        raise click.UsageError(
-            "a copy reads a whole store; call it where the store is, with --store or without ROTA_SERVER"
-        )
+    target.refuse_server("a copy reads a whole store")
     _check_name(file)
     if file.exists() and not replace:
         raise Conflict(f"{file} is there already; name another, or give --replace")
@@ -59,7 +56,7 @@ def restore(target: Target, *, file: Path) -> None:
     url = store_url(target.settings(because="a copy writes a whole store"))
     with _opened_backup(file) as source, closing(open_store(url)) as store:
         copied = _copy(source, store, "Restore", f"backup {file.absolute()}")
-    _answer(target.as_json, copied, mask_url(url))
+    _answer(target.as_json, copied, mask_url(url.partition("?")[0]))
 
 
 @click.command(short_help="Bring everything to another store.")

@@ -91,16 +91,18 @@ class RemoteDefinitions(Definitions):
 
     def create_job_types(self, job_types: Sequence[JobType], *, replace: bool = False) -> list[JobType]:
         """One after another: a server takes them so."""
-        return [self._create_job_type(one, replace=replace) for one in job_types]
+        return [self.create_job_type(one, replace=replace) for one in job_types]
 
-    def _create_job_type(self, job_type: JobType, *, replace: bool) -> JobType:
+    def create_job_type(self, job_type: JobType, *, replace: bool = False, expected: int | None = None) -> JobType:
         there = self._there(self._named(self.job_types(), job_type.name), "job type", replace=replace)
+        if there is None and expected is not None:
+            raise NotFound("job type", job_type.name)
         body = {**structs.asdict(job_type_shape(job_type)), "retries": structs.asdict(job_type.retry)}
-        del body["uuid"], body["managed_by"]
+        del body["uuid"], body["managed_by"], body["version"]
         if there is None:
             done = self._server.send("POST", "job_types", body=body)
         else:
-            done = self._server.send("PUT", "job_types", there.uuid, body=body)
+            done = self._server.send("PUT", "job_types", there.uuid, body=body | present({"version": expected}))
         self._server.store.changed()
         return self.current_job_type(done["uuid"])
 
@@ -232,6 +234,9 @@ class RemoteWhy(Why):
 
     def configuration(self, name: str, *, zone: str = "UTC") -> Any:
         return self._ask("configurations", name)
+
+    def queue(self, name: str) -> Any:
+        return self._ask("queues", name)
 
     def _ask(self, kind: str, name: str) -> Any:
         return answer_of(self._server.store.get(kind, name, "why", answer=WhyShape))

@@ -6,7 +6,9 @@ times.py       instants as ISO text and back
 task.py        a job as a task
 task_log.py    its log
 tasks.py       what can be asked of tasks, and how one is made
+sources.py     every collection with its schedule and its latest tasks
 routes.py      the HTTP API   (admin_token.py: who may ask)
+pages/         its screens in the dashboard
 verbs.py       `rota sources`, `rota sync`, `rota tasks`
 notices.py     the duty that tells when a collection's status changes
 opening.py     its duties for a node
@@ -22,6 +24,7 @@ MANIFEST = Manifest(
     keys=("sources", "sync_tasks"),
     reader=f"{_HERE}.section:read_section",
     operations=f"{_HERE}.routes:make_operations",
+    pages=f"{_HERE}.pages:make_pages",
     side_queues=f"{_HERE}.options:side_queues",
     title="Sync tasks",
     verbs={

@@ -1,6 +1,7 @@
 """Who may ask for tasks: whoever shows the admin token, in the query, in `X-Admin-Token` or as a Bearer key.
 
-Without an `admin_token` in the settings it is the API key, and any other key of the server that has the rights."""
+Without an `admin_token` in the settings it is the API key, and any other key of the server that has the rights. Pages
+of the dashboard ask with the session of whoever looks at them."""
 
 import hmac
 from urllib.parse import parse_qs
@@ -16,7 +17,7 @@ from rota.engine.access.keys.admin_key import is_strong
 from rota.server.answers import Json, Refusal
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
-from rota.server.endpoint import caller_with, count_guess, too_often
+from rota.server.endpoint import caller_of_session, caller_with, count_guess, too_often
 from rota.server.operations import Manner
 
 _HEADER = "x-admin-token"
@@ -57,7 +58,7 @@ async def _caller(api: Api, scope: Scope, headers: Headers, admin_token: str | N
     bearer = bearer_key(headers) if shown is None else None
     token = shown if shown is not None else bearer
     if token is None:
-        return None
+        return None if "authorization" in headers else await caller_of_session(api, scope, headers)
     if admin_token is not None:
         is_right = hmac.compare_digest(token.encode("utf-8", "replace"), admin_token.encode("utf-8", "surrogateescape"))
         if bearer is None or is_right:

@@ -1,19 +1,21 @@
 """The HTTP API of tasks: with and without a slash at the end, and also under `/api/v1`; never a redirect."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, structs
 from msgspec.json import encode
 from starlette.responses import Response, StreamingResponse
 
 from rota.dialects.sync_tasks.admin_token import task_manner
+from rota.dialects.sync_tasks.names import Collection
 from rota.dialects.sync_tasks.redis.opening import Shown, open_shown
+from rota.dialects.sync_tasks.sources import CollectionShape, SourcePage, Sources
 from rota.dialects.sync_tasks.task import Task, task_id, task_of
 from rota.dialects.sync_tasks.task_log import LogLine, Period, read_log
 from rota.dialects.sync_tasks.tasks import TaskQuery, Tasks
 from rota.dialects.sync_tasks.times import read_micros
-from rota.engine.access.keys.access import Scope
+from rota.engine.access.keys.access import Caller, Scope
 from rota.errors import InvalidInput
 from rota.model.job import Job
 from rota.model.limits import check_range
@@ -21,6 +23,7 @@ from rota.server.answers import Done, Json
 from rota.server.api import Api
 from rota.server.operations import JSON, Call, Operation, Routes
 from rota.settings import Settings
+from rota.shapes import fields
 from rota.store import Store
 
 MAX_LIMIT = 1_000_000
@@ -55,6 +58,24 @@ class PeriodQuery(Struct, frozen=True):
 
     start: str | None = None
     end: str | None = None
+    token: str | None = None
+
+
+class SourceQuery(Struct, frozen=True):
+    """Which page of collections, and how much of each."""
+
+    limit: Annotated[int, Meta(ge=1, le=1_000)] = 100
+    last: Annotated[int, Meta(ge=1, le=100)] = 1
+    """So many of the latest tasks."""
+    cursor: fields.Cursor | None = None
+    token: str | None = None
+
+
+class LastQuery(Struct, frozen=True):
+    """How much of a collection."""
+
+    last: Annotated[int, Meta(ge=1, le=100)] = 20
+    """So many of the latest tasks."""
     token: str | None = None
 
 
@@ -126,6 +147,24 @@ def _declare(routes: Routes, shown: Shown) -> None:
         tasks.cancel(call.path["task_id"])
         shown.show([tasks.find(call.path["task_id"])])
         return Done()
+
+    @routes.get("/sources", needs=Scope.JOBS_READ, query=SourceQuery, answer=SourcePage)
+    def list_sources(api: Api, call: Call[None, SourceQuery]) -> SourcePage:
+        """Collections by source and name, each with its schedule and its latest tasks."""
+        query = call.query
+        return _sources(api, call.caller).page(limit=query.limit, cursor=query.cursor, last=query.last)
+
+    @routes.get(
+        "/sources/{source}/{collection}", needs=Scope.JOBS_READ, query=LastQuery, answer=CollectionShape, errors=(404,)
+    )
+    def show_collection(api: Api, call: Call[None, LastQuery]) -> CollectionShape:
+        """One collection with its schedule and its latest tasks."""
+        collection = Collection(call.path["source"], call.path["collection"])
+        return _sources(api, call.caller).find(collection, call.query.last)
+
+
+def _sources(api: Api, caller: Caller) -> Sources:
+    return Sources(api.engine, with_schedules=caller.may(Scope.SCHEDULES_READ))
 
 
 def _open_log(api: Api, shown: Shown, task_id: str, period: Period) -> Iterator[list[LogLine]]:

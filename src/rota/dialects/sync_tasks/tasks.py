@@ -88,12 +88,6 @@ class Tasks:
         jobs = iter(()) if queue is None else self._find(queue, query)
         return iter(lambda: list(islice(jobs, _PAGE)), [])
 
-    def latest(self, collection: Collection) -> Job | None:
-        """The task that was created last."""
-        queue = queue_of_tasks(self._engine)
-        found = self._store.list_series(queue, collection.series[-1], limit=1, latest_first=True) if queue else []
-        return found[0] if found else None
-
     def cancel(self, id: str) -> None:
         try:
             self._engine.jobs.cancel(self.find(id).id)

@@ -6,9 +6,9 @@ from rota.cli.jobs.logs import print_entry
 from rota.cli.parameters import duration, instant
 from rota.cli.show import answer, print_facts, print_foreign, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
-from rota.dialects.sync_tasks.names import Collection
 from rota.dialects.sync_tasks.redis.opening import open_shown
-from rota.dialects.sync_tasks.task import STATUSES, SUCCESS, Task, status_of, task_id, task_of
+from rota.dialects.sync_tasks.sources import CollectionShape, Sources
+from rota.dialects.sync_tasks.task import STATUSES, SUCCESS, Task, task_id, task_of
 from rota.dialects.sync_tasks.task_log import read_log
 from rota.dialects.sync_tasks.tasks import TaskQuery, Tasks
 from rota.engine.engine import Engine
@@ -16,7 +16,6 @@ from rota.engine.jobs.watch import WaitedTooLong, Watch
 from rota.errors import InvalidInput
 from rota.model.job import Job
 from rota.model.runs.log import LogEntry
-from rota.model.triggers.words.words import trigger_words
 from rota.store import Store
 
 JOB_FAILED, TIMED_OUT = 1, 124
@@ -28,23 +27,21 @@ _DAY_MS = 24 * 3600 * 1000
 def sources(target: Target) -> None:
     """List sources and their collections, each with its schedule and its latest task."""
     with target.open() as rota:
-        tasks = Tasks(rota)
-        found = [_collection_shape(rota, one, tasks.latest(one)) for one in sorted(tasks.collections())]
+        found = [_collection_facts(one) for one in Sources(rota).shown(sorted(Tasks(rota).collections()), last=1)]
     rows = [list(one.values()) for one in found]
     headers = ("source", "collection", "schedule", "status", "latest task")
     nothing = "No sources yet: `sources:` in rota.yaml names them."
     answer(found, as_json=target.as_json, show=lambda: print_table(headers, rows, nothing=nothing))
 
 
-def _collection_shape(rota: Engine, collection: Collection, latest: Job | None) -> dict[str, object]:
-    uuid = rota.store.schedule_uuid(collection.job_type_name)
-    entry = rota.store.find_schedules([uuid])[0] if uuid else None
+def _collection_facts(shown: CollectionShape) -> dict[str, object]:
+    latest = shown.tasks[0] if shown.tasks else None
     return {
-        "source": collection.source,
-        "collection": collection.name,
-        "schedule": trigger_words(entry.schedule.trigger, entry.schedule.progress(entry.state)) if entry else None,
-        "status": status_of(latest) if latest else None,
-        "task": task_id(latest) if latest else None,
+        "source": shown.source,
+        "collection": shown.collection,
+        "schedule": shown.schedule.words if shown.schedule else None,
+        "status": latest.status if latest else None,
+        "task": latest.id if latest else None,
     }
 
 

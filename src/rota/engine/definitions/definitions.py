@@ -40,9 +40,12 @@ class Definitions(KnownDefinitions):
         node_types: Sequence[NodeType],
         job_types: Sequence[JobType],
         places: Mapping[str, Mapping[str, str]] | None = None,
+        *,
+        same_version: bool = False,
     ) -> None:
         """Check everything first, then store it: bad input changes nothing. Schedules follow their job types. `places`
-        tells by a job type's name where each of its keys comes from."""
+        tells by a job type's name where each of its keys comes from. With `same_version` job types are changed only if
+        they are still at the version that they have here."""
         for node_type in node_types:
             node_type.check()
         new_names = {one.name for one in node_types}
@@ -59,7 +62,7 @@ class Definitions(KnownDefinitions):
             if node_types:
                 self._store.put_node_types(node_types)
             if job_types:
-                self._store.put_job_types(job_types)
+                self._store.put_job_types(job_types, same_version=same_version)
             self.refresh()
             for one in moved:
                 queue = self.node_type(one.node_type).uuid
@@ -68,8 +71,8 @@ class Definitions(KnownDefinitions):
 
     def _changes(self, wanted: Sequence[NodeType | JobType]) -> list[Change]:
         """What is about to change, for the audit log."""
-        known = {**self._view.node_types, **self._view.job_types}
-        pairs = [(known.get(one.uuid), one) for one in wanted]
+        known: dict[str, NodeType | JobType] = {**self._view.node_types, **self._view.job_types}
+        pairs = [(_said(known[one.uuid]) if one.uuid in known else None, _said(one)) for one in wanted]
         return [change_of(kind_of(after), before, after) for before, after in pairs if before != after]
 
     def _moves(self, job_type: JobType) -> bool:
@@ -94,16 +97,19 @@ class Definitions(KnownDefinitions):
         self.define_node_type(kept)
         return kept
 
-    def create_job_type(self, job_type: JobType, *, replace: bool = False) -> JobType:
-        """Define a new job type; `replace` as for node types."""
-        return self.create_job_types([job_type], replace=replace)[0]
+    def create_job_type(self, job_type: JobType, *, replace: bool = False, expected: int | None = None) -> JobType:
+        """Define a new job type; `replace` as for node types. With `expected`, only in place of this version."""
+        if expected is None:
+            return self.create_job_types([job_type], replace=replace)[0]
+        uuid = self.current_job_type(job_type.name).uuid
+        return self.change_job_type(structs.replace(job_type, uuid=uuid), expected=expected)
 
     def create_job_types(self, job_types: Sequence[JobType], *, replace: bool = False) -> list[JobType]:
         """Define new job types: all of them or, if one is bad, none."""
         self.refresh()
         kept = [_in_place_of(self.known_job_type(one.name), one, "job type", replace=replace) for one in job_types]
         self.define([], kept)
-        return kept
+        return [self.known_job_type(one.uuid) or one for one in kept]
 
     def put_node_type(self, node_type: NodeType) -> None:
         """Create a node type, or change the one of this uuid. Its name stays while job types refer to it."""
@@ -116,14 +122,17 @@ class Definitions(KnownDefinitions):
             node_type = _of_same_owner(node_type, found)
         self.define_node_type(node_type)
 
-    def change_job_type(self, job_type: JobType) -> JobType:
-        """Change the job type of this uuid, which must be there. Its owner stays."""
+    def change_job_type(self, job_type: JobType, *, expected: int | None = None) -> JobType:
+        """Change the job type of this uuid, which must be there and, if that is told, at the expected version. Its
+        owner stays."""
         self.refresh()
         found = self.job_type(job_type.uuid)
         refuse_file_owned(found)
-        changed = _of_same_owner(job_type, found)
-        self.define_job_type(changed)
-        return changed
+        changed = structs.replace(
+            _of_same_owner(job_type, found), version=found.version if expected is None else expected
+        )
+        self.define([], [changed], same_version=expected is not None)
+        return self.known_job_type(job_type.uuid) or changed
 
     def delete_node_type(self, *names: str) -> list[NodeType]:
         """Remove node types that no job type uses and whose queues hold no live jobs. If a file owns one of them, none
@@ -163,7 +172,7 @@ class Definitions(KnownDefinitions):
             if users:
                 names = [entry.schedule.name for entry in users[:_MOST_NAMED]] + ["..."] * (len(users) > _MOST_NAMED)
                 raise Conflict(f"job type {one.name!r} is used by the schedules {', '.join(names)}")
-        with recorded(self._store, *(change_of(kind_of(one), one, None) for one in job_types)):
+        with recorded(self._store, *(change_of(kind_of(one), _said(one), None) for one in job_types)):
             self._store.delete_job_types([one.uuid for one in job_types])
 
     def ensure_node_type(self, node_type: NodeType) -> NodeType:
@@ -186,12 +195,18 @@ class Definitions(KnownDefinitions):
             self._remove_node_type(node_type)
 
 
+def _said(one: NodeType | JobType) -> NodeType | JobType:
+    """What a definition says, without what the store counts."""
+    return one.unversioned if isinstance(one, JobType) else one
+
+
 def _in_place_of(found: Definition | None, made: Definition, kind: str, *, replace: bool) -> Definition:
     if found is None:
         return made
     refuse_file_owned(found)
     if not replace:
-        hint = "choose another name, or change it with PUT or --replace"
+        ways = "--replace" if isinstance(made, NodeType) else "PUT or --replace"
+        hint = f"choose another name, or change it with {ways}"
         raise Conflict(f"there is a {kind} {found.name!r} already; {hint}")
     return _of_same_owner(structs.replace(made, uuid=found.uuid), found)
 

@@ -28,7 +28,7 @@ from rota.model.schedules.schedule import Schedule
 from rota.settings import Settings
 from rota.store.contract.store import Store
 
-_UNTOLD = ("uuid", "created_at", "managed_by", "queue")
+_UNTOLD = ("uuid", "created_at", "managed_by", "queue", "version")
 """Fields that say nothing about what somebody wrote."""
 
 Fields = dict[str, object]

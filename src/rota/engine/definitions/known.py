@@ -85,7 +85,7 @@ class KnownDefinitions:
             self.refresh()
             found = self.known_node_type(name)
         if found is None:
-            raise NotFound("node type", name, _nearest(name, self._view.node_types.values()))
+            raise NotFound("node type", name, suggestion=_nearest(name, self._view.node_types.values()))
         return found
 
     def job_type(self, name: str) -> JobType:
@@ -95,7 +95,7 @@ class KnownDefinitions:
             self.refresh()
             found = self.known_job_type(name)
         if found is None:
-            raise NotFound("job type", name, _nearest(name, self._view.job_types.values()))
+            raise NotFound("job type", name, suggestion=_nearest(name, self._view.job_types.values()))
         return found
 
     def known_node_type(self, name: str) -> NodeType | None:

@@ -182,7 +182,7 @@ class Configurations:
         try:
             return self._definitions.node_type(job_type.node_type).uuid
         except NotFound as error:
-            raise InvalidInput("job.job_type", f"{job_type.name!r} cannot run: {error}") from None
+            raise InvalidInput("job.job_type", f"{job_type.name!r} cannot run: {error.without_suggestion}") from None
 
     def _job_type(self, request: ConfigurationRequest, uuid: str) -> JobType:
         """The job type that it names, or the one that is made for it."""
@@ -201,7 +201,7 @@ class Configurations:
             metadata=job.metadata,
             managed_by=MANAGED_BY_ROTA,
         )
-        if made != there:
+        if there is None or made != there.unversioned:
             self._definitions.define_job_type(made)
         return made
 

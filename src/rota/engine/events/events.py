@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
+from rota.engine.events.records import Meanings, record
 from rota.engine.jobs.spec import make_spec
 from rota.engine.observation.happenings import EventsJudged
 from rota.engine.observation.observers import Observers
@@ -98,22 +99,25 @@ class Events:
 
     def post(self, events: Sequence[Event]) -> EventAnswer:
         """Take events, in this order, some hundreds at a time. What they do to one configuration then is one step."""
-        answer = EventAnswer.empty()
+        answer, meanings = EventAnswer.empty(), Meanings()
         # Of several with one id the first counts.
         number_of = {event.id: n for n, event in reversed(list(enumerate(events)))}
         for start in range(0, len(events), _PER_ROUND):
-            self._take(events[start : start + _PER_ROUND], number_of, answer)
+            self._take(events[start : start + _PER_ROUND], number_of, answer, meanings)
+        record(self._store, meanings.records(events, self._clock.now()))
         answer.matched.update(n for n, event in enumerate(events) if number_of[event.id] in answer.matched)
         answer.validated.sort(key=lambda one: one.event)
         answer.triggered.sort(key=lambda one: one.event)
         return answer
 
-    def _take(self, events: Sequence[Event], number_of: dict[str, int], answer: EventAnswer) -> None:
+    def _take(
+        self, events: Sequence[Event], number_of: dict[str, int], answer: EventAnswer, meanings: Meanings
+    ) -> None:
         for queue, numbers in _by_queue(self._store.match_events(events)).items():
             uuids = list(numbers)
             for start in range(0, len(uuids), _PER_ROUND):
                 part = {uuid: [events[n] for n in numbers[uuid]] for uuid in uuids[start : start + _PER_ROUND]}
-                self._settle(queue, part, number_of, answer)
+                self._settle(queue, part, number_of, answer, meanings)
 
     def preview(self, event: Event, configuration: str | None = None) -> list[Preview]:
         """What would happen if this event came now; nothing is stored. `configuration` is a uuid."""
@@ -128,7 +132,12 @@ class Events:
         return found
 
     def _settle(
-        self, queue: str, waiting: dict[str, list[Event]], numbers: dict[str, int], answer: EventAnswer
+        self,
+        queue: str,
+        waiting: dict[str, list[Event]],
+        numbers: dict[str, int],
+        answer: EventAnswer,
+        meanings: Meanings,
     ) -> None:
         """Judge and write until every configuration of this part has its verdicts."""
         for _ in range(_TRIES):
@@ -141,6 +150,7 @@ class Events:
             for one, done in zip(verdicts, applied, strict=True):
                 if done.done:
                     _add_to_answer(one, done, numbers, answer)
+                    meanings.add(one, done)
                     self._observers.tell(EventsJudged(one.configuration.name, one.evaluations, done.survivors))
             left = {one.configuration.uuid for one, done in zip(verdicts, applied, strict=True) if not done.done}
             waiting = {uuid: events for uuid, events in waiting.items() if uuid in left}

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
+from rota.engine.access.audit.actor import current_actor
 from rota.errors import InvalidInput
 from rota.model.events.event import (
     JOB,
@@ -49,6 +50,7 @@ def read_event(raw: object, received_at: int, event_types: Collection[str] = ())
         received_at=received_at,
         has_own_id=own_id is not None,
         outcome=_outcome(kind, found.get("outcome")),
+        by=current_actor().who,
     )
 
 

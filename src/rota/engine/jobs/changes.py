@@ -30,13 +30,13 @@ class Changed(Struct, frozen=True):
     matched: int
     changed: int
     is_complete: bool
-    """Whether there were no more jobs than one call takes."""
+    """Whether there were no more jobs than the call was to take."""
 
 
 class JobChanges:
     """Cancels, retries and deletes jobs: one, several, or all that have something in common.
 
-    Of those in common at most `MOST_CHANGED` in one call; a dry run only counts.
+    Of those in common at most `MOST_CHANGED` in one call, or fewer if the caller says so; a dry run only counts.
     """
 
     def __init__(self, store: Store, clock: Clock, *, take_flows: Callable[[int], None]) -> None:
@@ -112,35 +112,49 @@ class JobChanges:
                 recording.nothing_was_done()
         return answers
 
-    def cancel_all(self, query: JobQuery, *, dry_run: bool) -> Changed:
+    def cancel_all(self, query: JobQuery, *, dry_run: bool, limit: int = MOST_CHANGED) -> Changed:
         """Cancel live jobs. A running one counts as changed when its node is told."""
 
         def change(ids: Sequence[str]) -> int:
             return sum(answer in _CANCELLED for answer in self.cancel_each(ids))
 
-        return self._change(query, LIVE_STATES, change, dry_run=dry_run)
+        return self._change(query, LIVE_STATES, change, dry_run=dry_run, limit=limit)
 
-    def retry_all(self, query: JobQuery, *, dry_run: bool) -> Changed:
+    def retry_all(self, query: JobQuery, *, dry_run: bool, limit: int = MOST_CHANGED) -> Changed:
         """Bring failed and cancelled jobs back."""
-        return self._change(query, RETRIED_STATES, lambda ids: sum(self.retry_each(ids)), dry_run=dry_run)
 
-    def delete_all(self, query: JobQuery, *, dry_run: bool) -> Changed:
+        def change(ids: Sequence[str]) -> int:
+            return sum(self.retry_each(ids))
+
+        return self._change(query, RETRIED_STATES, change, dry_run=dry_run, limit=limit)
+
+    def delete_all(self, query: JobQuery, *, dry_run: bool, limit: int = MOST_CHANGED) -> Changed:
         """Forget ended jobs."""
-        return self._change(query, FINAL_STATES, lambda ids: sum(self.delete_each(ids)), dry_run=dry_run)
+
+        def change(ids: Sequence[str]) -> int:
+            return sum(self.delete_each(ids))
+
+        return self._change(query, FINAL_STATES, change, dry_run=dry_run, limit=limit)
 
     def _change(
-        self, query: JobQuery, states: frozenset[JobState], change: Callable[[Sequence[str]], int], *, dry_run: bool
+        self,
+        query: JobQuery,
+        states: frozenset[JobState],
+        change: Callable[[Sequence[str]], int],
+        *,
+        dry_run: bool,
+        limit: int,
     ) -> Changed:
         wanted = query.states & states if query.states else states
         if not wanted:
             return Changed(0, 0, True)
-        ids, is_complete = self._find(structs.replace(query, states=wanted))
+        ids, is_complete = self._find(structs.replace(query, states=wanted), limit)
         if dry_run:
             return Changed(len(ids), 0, is_complete)
         changed = sum(change(ids[start : start + _STEP]) for start in range(0, len(ids), _STEP))
         return Changed(len(ids), changed, is_complete)
 
-    def _find(self, query: JobQuery) -> tuple[list[str], bool]:
+    def _find(self, query: JobQuery, limit: int) -> tuple[list[str], bool]:
         """All ids before the first change: a change would shift the pages."""
         ids: list[str] = []
         cursor: str | None = None
@@ -148,8 +162,8 @@ class JobChanges:
             page = self._store.list_jobs(query, limit=_PAGE, cursor=cursor)
             ids += [job.id for job in page.jobs]
             cursor = page.cursor
-            if cursor is None or len(ids) > MOST_CHANGED:
-                return ids[:MOST_CHANGED], cursor is None and len(ids) <= MOST_CHANGED
+            if cursor is None or len(ids) > limit:
+                return ids[:limit], cursor is None and len(ids) <= limit
 
 
 def _change_of(action: str, job_ids: Sequence[str]) -> Change:

@@ -13,10 +13,13 @@ from rota.errors import RotaError, StoreError
 from rota.model.flows.flow import Flow, FlowCall
 from rota.model.flows.following import calls_after, has_ended
 from rota.model.job import Cause, Job
+from rota.model.runs.settlement import job_of_event
 from rota.store.contract.store import Store
 
 FLOW = "flow"
 """The kind of cause of jobs of later stages."""
+_MOST_READ = 10_000
+"""Where more ends wait than this, that of any job may be among them."""
 _logger = logging.getLogger("rota.flows")
 
 
@@ -34,6 +37,19 @@ class Flows:
         jobs = [job for job in self._store.find_jobs(ended_ids) if job is not None] if ended_ids else []
         stages = {(job.spec.flow.id, job.spec.flow.first): job for job in jobs if job.spec.flow and job.spec.flow.rest}
         return {job.id for job in stages.values() if not self._go_on(job, although_missing)}
+
+    def may_go_on(self, stage: Flow) -> bool:
+        """Whether jobs of the next stage may still be made: one of this stage has not ended, or its end is still in the
+        outbox, where it stays until they are."""
+        members = [job for job in self._store.find_jobs(stage.job_ids()) if job is not None]
+        if not has_ended(members):
+            return True
+        ids = {job.id for job in members}
+        return any(self._holds_end_of(ids, queue) for queue in {job.spec.queue for job in members})
+
+    def _holds_end_of(self, job_ids: set[str], queue: str) -> bool:
+        events = self._store.read_outbox(queue, limit=_MOST_READ)
+        return len(events) == _MOST_READ or any(job_of_event(event) in job_ids for event in events)
 
     def _go_on(self, job: Job, although_missing: bool) -> bool:
         """Whether it is settled what follows the stage of a job."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rota.clock import Clock
 from rota.engine.access.keys.access import Caller
-from rota.engine.access.keys.rights import check_may_enqueue
+from rota.engine.access.keys.rights import check_may_enqueue, told_to
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.jobs.flow_queues import FlowQueues
 from rota.engine.jobs.spec import make_spec
@@ -120,7 +120,7 @@ class Intake:
         try:
             queue = self._definitions.node_type(request.node_type or job_type.node_type).uuid
         except NotFound as error:
-            raise InvalidInput("job_type", f"{job_type.name!r} cannot run: {error}") from None
+            raise InvalidInput("job_type", f"{job_type.name!r} cannot run: {told_to(by, error)}") from None
         if request.node_type is not None:
             self._check_other_queue(job_type, queue)
         check_payload("arguments", request.arguments)

@@ -43,9 +43,12 @@ class Watch:
             time.sleep(self.next_pause_s())
         return job
 
-    def until_made(self) -> None:
-        """Wait for a job that is yet to be made."""
+    def until_made(self, *, may_come: Callable[[], bool] = lambda: True) -> None:
+        """Wait for a job that is yet to be made; `NotFound` once `may_come` says that it will not be."""
         while self._store.find_jobs([self._job_id])[0] is None:
+            # Looked for once more after that: it may have been made meanwhile.
+            if not may_come() and self._store.find_jobs([self._job_id])[0] is None:
+                raise NotFound("job", self._job_id, "it was deleted, history forgot it, or it could not be made")
             time.sleep(self.next_pause_s())
 
     def look(self, show: Callable[[LogEntry], None] | None = None) -> Job:
@@ -79,5 +82,5 @@ class Watch:
     def _find(self) -> Job:
         job = self._store.find_jobs([self._job_id])[0]
         if job is None:
-            raise NotFound("job", self._job_id, "it was there before; history may have been trimmed")
+            raise NotFound("job", self._job_id, "it was deleted, history forgot it, or it never was")
         return job

@@ -67,6 +67,7 @@ class Heart:
         self._dead_after_s = dead_after_ms / 1000
         self._last_heard = clock.monotonic()
         self._is_stopped = threading.Event()
+        self._is_to_beat = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="rota-heart", daemon=True)
 
     def start(self) -> None:
@@ -75,9 +76,14 @@ class Heart:
     def stop(self) -> None:
         """End; a call that is under way takes at most its time-out."""
         self._is_stopped.set()
+        self._is_to_beat.set()
         if self._thread.ident is not None:
             self._thread.join()
         self._lifeline.close()
+
+    def beat_soon(self) -> None:
+        """What the node's record says has changed, and others are to see it before the next beat would be due."""
+        self._is_to_beat.set()
 
     def beat(self) -> float:
         """One sign of life; returns how many seconds the next one can wait."""
@@ -105,6 +111,7 @@ class Heart:
 
     def _serve(self) -> None:
         while not self._is_stopped.is_set():
+            self._is_to_beat.clear()
             try:
                 pause_s = self.beat()
             except Exception as error:
@@ -114,8 +121,9 @@ class Heart:
 
     def _rest_until(self, at: float) -> None:
         """In short steps: a wait does not count the time for which the machine was suspended, the clock does."""
-        while (left_s := at - self._clock.monotonic()) > 0 and not self._is_stopped.wait(min(left_s, _STEP_S)):
-            continue
+        while (left_s := at - self._clock.monotonic()) > 0 and not self._is_stopped.is_set():
+            if self._is_to_beat.wait(min(left_s, _STEP_S)):
+                return
 
     def _let_go_if_unheard(self) -> None:
         silent_s = self._clock.monotonic() - self._last_heard

@@ -125,7 +125,7 @@ class Schedules:
         except NotFound as error:
             if error.kind == "job type":
                 raise
-            raise InvalidInput("job_type", str(error)) from None
+            raise InvalidInput("job_type", str(error.without_suggestion)) from None
 
     def _check_may_make(self, by: Caller | None, schedule: Schedule) -> None:
         job_type = self._definitions.job_type(schedule.job_type)

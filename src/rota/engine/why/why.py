@@ -14,6 +14,7 @@ from rota.model.schedules.ticking import Situation
 from rota.model.why.answer import Answer
 from rota.model.why.configuration import ConfigurationFacts, why_configuration
 from rota.model.why.job import JobFacts, why_job
+from rota.model.why.queue import why_queue
 from rota.model.why.schedule import ScheduleFacts, why_schedule
 from rota.store.contract.store import Store
 
@@ -90,6 +91,12 @@ class Why:
             zone=zone,
         )
         return why_configuration(facts)
+
+    def queue(self, name: str) -> Answer:
+        """Why nothing of a queue, by the name or uuid of its node type, begins."""
+        self._definitions.refresh()
+        queue, now = self._definitions.node_type(name).uuid, self._clock.now()
+        return why_queue(queue_facts(self._store, self._definitions, queue, live_nodes(self._store, now), now))
 
     def _job_type(self, uuid: str) -> JobType | None:
         self._definitions.refresh()

@@ -59,6 +59,11 @@ class Attempt:
         if self.run is not None:
             self.run.stop_grace_s = min(self.run.stop_grace_s, grace_s)
 
+    def not_begun(self) -> Outcome:
+        """It could not be started, and is not to blame: it goes back as it came."""
+        self.started_at = None
+        return INTERRUPTED
+
     def stop(self, reason: Stop) -> None:
         """End the run; a second reason changes nothing. A run that has not begun will not."""
         if self.reason is None:
@@ -100,7 +105,7 @@ class Runner:
             outcome = self._after_cancel(attempt, error)
         except NodeStrained as error:
             self._on_strain(error)
-            outcome = INTERRUPTED  # it has not begun, and is not to blame
+            outcome = attempt.not_begun()
         except (Exception, SystemExit) as error:
             self._observers.tell(ExecutorFailed(attempt.claim.spec.id, type(error).__name__))
             outcome = outcome_of_error(error)
@@ -122,7 +127,7 @@ class Runner:
         except (NotFound, InvalidInput) as error:
             return self._cannot_run(spec, error)
         except StoreError:
-            return INTERRUPTED  # it has not begun, and is not to blame
+            return attempt.not_begun()
         claim = attempt.claim
         run = attempt.run = Run(spec, job_type, claim.attempt, self._log_of(claim), fencing_number=claim.fence)
         # What may have killed its nodes runs where it can hurt nobody else.

@@ -299,8 +299,11 @@ class Worker:
                 hands.end(attempt, INTERRUPTED)
                 continue
             attempt.task = task
-            attempt.started_at = self._clock.now()
-            outcome = self._runner.stopped(attempt) if attempt.reason else await self._runner.run(attempt)
+            if attempt.reason is None:
+                attempt.started_at = self._clock.now()
+                outcome = await self._runner.run(attempt)
+            else:
+                outcome = self._runner.stopped(attempt)
             attempt.task = None
             hands.end(attempt, outcome)
         slots.leave(task)

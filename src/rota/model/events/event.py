@@ -45,6 +45,8 @@ class Event(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How a job ended, for events of the type JOB."""
     stated_time: int | None = None
     """What its sender stated, if that was after its reception."""
+    by: str = ""
+    """Who told of it: the name of a key, or a user; empty where Rota saw it itself."""
 
 
 class EventRef(Struct, frozen=True, omit_defaults=True):
@@ -71,6 +73,7 @@ def make_event(
     received_at: int,
     has_own_id: bool = False,
     outcome: str | None = None,
+    by: str = "",
 ) -> Event:
     """An event whose time is what its sender stated, but not later than the end of the millisecond of its reception."""
     time = min(stated_time, received_at * 1_000 + 999)
@@ -83,6 +86,7 @@ def make_event(
         has_own_id=has_own_id,
         outcome=outcome,
         stated_time=stated_time if stated_time > time else None,
+        by=by,
     )
 
 

@@ -84,7 +84,8 @@ def settle(
     kind = outcome.kind
     run = None if started_at is None else (started_at, now)
     if kind is OutcomeKind.INTERRUPTED:
-        return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths, returned_run=run, past=claim.past)
+        past = _interrupted(claim, started_at=started_at, now=now)
+        return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths, returned_run=run, past=past)
     if kind is OutcomeKind.FAILED and claim.attempt < policy.attempts:
         asked_ms = _asked_wait_ms(outcome)
         run_at = now + (policy.delay_after(claim.attempt, chance) if asked_ms is None else asked_ms)
@@ -103,6 +104,14 @@ def settle(
         past=claim.past,
     )
     return Settlement(claim, ending.state, claim.attempt, claim.deaths, ending)
+
+
+def _interrupted(claim: Claim, *, started_at: int | None, now: int) -> tuple[PastAttempt, ...]:
+    """A stop costs no attempt and leaves no trace; but of a job that expires it is kept, once, that it began in
+    time."""
+    if claim.spec.expires_at is None or started_at is None or claim.attempts or claim.deaths or claim.past:
+        return claim.past
+    return _with_attempt(claim, "its node stopped", started_at=started_at, now=now)
 
 
 def _asked_wait_ms(outcome: Outcome) -> int | None:

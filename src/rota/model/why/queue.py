@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from rota.model.node import Node, NodeType
-from rota.model.why.answer import Code, Reason
+from rota.model.why.answer import Answer, Code, Reason, answer
 from rota.model.why.words import count_of
 
 
@@ -31,6 +31,18 @@ class QueueFacts(Struct, frozen=True, kw_only=True):
     @property
     def slots(self) -> int:
         return sum(node.slots for node in self.workers)
+
+
+def why_queue(facts: QueueFacts) -> Answer:
+    """Why nothing of a queue begins."""
+    return answer([*why_closed(facts), *why_full(facts)], _open(facts))
+
+
+def _open(facts: QueueFacts) -> Reason:
+    taken = f"{facts.running} of {count_of(facts.slots, 'slot', 'slots')} taken"
+    way = f"Nothing is in the way of the queue {facts.name!r}"
+    sentence = f"{way}: with {taken}, a node takes what is due within moments."
+    return Reason(code=Code.STARTING, sentence=sentence, running=facts.running, slots=facts.slots, node_type=facts.name)
 
 
 def why_closed(facts: QueueFacts) -> list[Reason]:

@@ -114,9 +114,9 @@ class AsyncResult(Generic[R]):
 
 
 class GroupResult:
-    """The jobs of a group."""
+    """The jobs of a group, or what became of the chains in it."""
 
-    def __init__(self, id: str, results: Sequence[AsyncResult[Any]], flow: FlowHandle) -> None:
+    def __init__(self, id: str, results: "Sequence[AsyncResult[Any] | GroupResult]", flow: FlowHandle | None) -> None:
         self.id = id
         self.results = list(results)
         self._flow = flow
@@ -124,7 +124,7 @@ class GroupResult:
     def __len__(self) -> int:
         return len(self.results)
 
-    def __iter__(self) -> Iterator[AsyncResult[Any]]:
+    def __iter__(self) -> "Iterator[AsyncResult[Any] | GroupResult]":
         return iter(self.results)
 
     def ready(self) -> bool:
@@ -141,8 +141,8 @@ class GroupResult:
 
     def get(self, timeout: float | None = None, propagate: bool = True) -> list[Any]:
         """The results of all, in order, once all have ended."""
-        if not propagate:
-            return [one.get(timeout, propagate=False) for one in self.results]
+        if self._flow is None or not propagate:
+            return [one.get(timeout, propagate=propagate) for one in self.results]
         try:
             return self._flow.get(timeout)  # type: ignore[return-value]
         except builtins.TimeoutError as error:

@@ -1,17 +1,23 @@
 """A job as RQ's programs see it."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
+import msgspec
+
 from rota.clock import as_datetime
-from rota.errors import NotFound
+from rota.engine.jobs.intake import JobRequest
+from rota.errors import InvalidInput, NotFound
 from rota.model.job import Job as EngineJob
 from rota.model.job import JobState
 from rota.model.runs.failure import failure_words
 from rota.moving.common.identity import job_id_of
 from rota.moving.rq.apps import FunctionApp, app_for, app_met_last
+from rota.moving.rq.dependencies import gate_of
 from rota.moving.rq.exceptions import NoSuchJobError
+from rota.moving.rq.extras import split_arguments
 from rota.sdk.tasks.current_job import current_job
 from rota.sdk.tasks.handle import Handle
 
@@ -24,6 +30,7 @@ class JobStatus(StrEnum):
     FAILED = "failed"
     STARTED = "started"
     SCHEDULED = "scheduled"
+    DEFERRED = "deferred"
     CANCELED = "canceled"
 
 
@@ -59,10 +66,20 @@ class Job:
         return self._app.rota.handle(job_id_of("job_id", self.id))
 
     def _look(self) -> EngineJob:
-        try:
-            return self.handle.job
-        except NotFound:
-            raise NoSuchJobError(f"no such job: {self.id}") from None
+        """The job or, while it waits for others, its gate."""
+        job_id = job_id_of("job_id", self.id)
+        for one in (job_id, gate_of(job_id), job_id):  # it may have been made between the first two looks
+            try:
+                return self._app.rota.handle(one).job
+            except NotFound:
+                continue
+        raise NoSuchJobError(f"no such job: {self.id}")
+
+    @property
+    def _request(self) -> JobRequest | None:
+        """What it will be, if the last look found its gate."""
+        is_gate = self._seen.id == gate_of(job_id_of("job_id", self.id))
+        return msgspec.convert(self._seen.spec.arguments["request"], JobRequest) if is_gate else None
 
     def refresh(self) -> None:
         self._seen = self._look()
@@ -70,7 +87,8 @@ class Job:
     def get_status(self, refresh: bool = True) -> JobStatus:
         if refresh:
             self.refresh()
-        return _STATUS[self._seen.state]
+        is_deferred = self._request is not None and not self._seen.state.is_final
+        return JobStatus.DEFERRED if is_deferred else _STATUS[self._seen.state]
 
     @property
     def is_finished(self) -> bool:
@@ -93,6 +111,11 @@ class Job:
         return self.get_status() is JobStatus.SCHEDULED
 
     @property
+    def is_deferred(self) -> bool:
+        """Whether it waits for other jobs."""
+        return self.get_status() is JobStatus.DEFERRED
+
+    @property
     def is_canceled(self) -> bool:
         return self.get_status() is JobStatus.CANCELED
 
@@ -100,7 +123,8 @@ class Job:
         """What the function returned; None while it has not, and if it failed."""
         if refresh or not self._seen.state.is_final:
             self.refresh()
-        return self._seen.results if self._seen.state is JobState.SUCCEEDED else None
+        has_result = self._request is None and self._seen.state is JobState.SUCCEEDED
+        return self._seen.results if has_result else None
 
     @property
     def result(self) -> Any:
@@ -115,12 +139,45 @@ class Job:
 
     @property
     def func_name(self) -> str:
-        return self._app.rota.engine.definitions.job_type(self._seen.spec.job_type).name
+        request = self._request
+        name = self._seen.spec.job_type if request is None else request.job_type
+        return self._app.rota.engine.definitions.job_type(name).name
+
+    @property
+    def args(self) -> tuple[object, ...]:
+        """None: jobs carry their arguments by name."""
+        return ()
 
     @property
     def kwargs(self) -> dict[str, object]:
         """All arguments: jobs carry them by name."""
-        return self._seen.spec.arguments
+        return split_arguments(self._arguments)[0]
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What it was enqueued with."""
+        return split_arguments(self._arguments)[1].meta
+
+    def save_meta(self) -> None:
+        """Refused: what a job was enqueued with does not change."""
+        reason = "is kept as it was enqueued; rota.current_job().progress(done, total, message) tells how far a job is"
+        raise InvalidInput("meta", reason)
+
+    save = save_meta
+
+    @property
+    def _arguments(self) -> dict[str, object]:
+        request = self._request
+        return self._seen.spec.arguments if request is None else request.arguments
+
+    @property
+    def dependency_ids(self) -> list[str]:
+        """Of the jobs that it waited for, as long as history knows that."""
+        try:
+            gate = self._app.rota.handle(gate_of(job_id_of("job_id", self.id))).job
+        except NotFound:
+            return []
+        return list(msgspec.convert(gate.spec.arguments["after"], list[str]))
 
     @property
     def origin(self) -> str:
@@ -139,8 +196,17 @@ class Job:
     def ended_at(self) -> datetime | None:
         return None if self._seen.ended_at is None else as_datetime(self._seen.ended_at)
 
+    def fetch_dependencies(self) -> "list[Job]":
+        """The jobs that it waited for."""
+        return [Job(self._app, one) for one in self.dependency_ids]
+
+    @property
+    def dependency(self) -> "Job | None":
+        """The first of them."""
+        return next(iter(self.fetch_dependencies()), None)
+
     def cancel(self) -> None:
-        self.handle.cancel()
+        self._app.rota.handle(self._look().id).cancel()
 
     def requeue(self) -> None:
         """Bring a failed or cancelled job back."""
@@ -148,8 +214,31 @@ class Job:
 
     def delete(self) -> None:
         """Cancel it if it has not ended, and forget it."""
-        self.handle.cancel()
+        self.cancel()
         self._app.rota.engine.jobs.delete(self._look().id)
+
+
+class Dependency:
+    """Jobs that another one waits for; with `allow_failure`, whatever becomes of them."""
+
+    def __init__(
+        self, jobs: "Job | str | Iterable[Job | str]", allow_failure: bool = False, enqueue_at_front: bool = False
+    ) -> None:
+        found = list(jobs) if isinstance(jobs, Iterable) and not isinstance(jobs, str) else [jobs]
+        if not found or not all(isinstance(one, Job | str) for one in found):
+            raise InvalidInput("depends_on", f"must be jobs or their ids, at least one, got {jobs!r:.100}")
+        self.dependencies = found
+        self.allow_failure = allow_failure
+        self.enqueue_at_front = enqueue_at_front
+
+    def job_ids(self) -> list[str]:
+        """As Rota has them."""
+        return [job_id_of("depends_on", one.id if isinstance(one, Job) else one) for one in self.dependencies]
+
+
+def job_waiting_at(gate: EngineJob) -> str:
+    """The id of the job that a gate is for."""
+    return str(msgspec.convert(gate.spec.arguments["request"], JobRequest).id)
 
 
 def get_current_job(connection: object = None) -> Job | None:

@@ -4,19 +4,35 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec import structs
+
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import InvalidInput, NotFound
+from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.limits import check_name
 from rota.moving.common.identity import job_id_of
 from rota.moving.common.imports import function_of
 from rota.moving.common.refusing import Options, refuse_value
 from rota.moving.rq.apps import app_for
+from rota.moving.rq.dependencies import make_gate, may_begin
 from rota.moving.rq.exceptions import DuplicateJobError, NoSuchJobError
-from rota.moving.rq.job import Job
+from rota.moving.rq.extras import carried, make_extras
+from rota.moving.rq.job import Dependency, Job
+from rota.moving.rq.registry import (
+    CanceledJobRegistry,
+    DeferredJobRegistry,
+    FailedJobRegistry,
+    FinishedJobRegistry,
+    ScheduledJobRegistry,
+    StartedJobRegistry,
+)
 from rota.moving.rq.retry import Retry
+from rota.moving.rq.running import known_task
 from rota.sdk.tasks.app import Rota
 from rota.sdk.tasks.handle import Handle
 from rota.sdk.tasks.options import CallOptions
+from rota.sdk.tasks.task import Enqueueing
 from rota.store.contract.jobs import JobQuery
 
 DEFAULT_TIMEOUT_S = 180
@@ -30,14 +46,24 @@ _QUEUE = Options(
 )
 _CALL = Options(
     of="enqueue",
-    carried=("job_timeout", "timeout", "ttl", "job_id", "at_front", "retry", "unique"),
+    carried=(
+        "job_timeout",
+        "timeout",
+        "ttl",
+        "job_id",
+        "at_front",
+        "retry",
+        "unique",
+        "depends_on",
+        "on_success",
+        "on_failure",
+        "meta",
+    ),
     harmless=("result_ttl", "failure_ttl", "description"),
     instead={
-        "depends_on": "make a flow of the functions: first.step(...).then(second), see docs/python.md",
-        "meta": "give what the function needs as an argument; rota.current_job().progress(...) tells how far it is",
         "repeat": "give the task a schedule: @app.task(every=...)",
         "pipeline": "enqueue it by itself, or many of one task with task.map(...)",
-        **dict.fromkeys(("on_success", "on_failure", "on_stopped", "webhooks"), _EVENTS),
+        **dict.fromkeys(("on_stopped", "webhooks"), _EVENTS),
     },
 )
 _ALL = (*_CALL.carried, *_CALL.harmless, *_CALL.instead)
@@ -59,12 +85,12 @@ class Queue:
         refuse_value("is_async", is_async, allowed=(True,), instead="test with rota.testing, which goes the real way")
         self.name = check_name("name", name)
         self._default_timeout = default_timeout
-        self._app = app_for(connection)
+        self.app = app_for(connection)
 
     @property
     def __rota_app__(self) -> Rota:
         """What `rota worker` runs: it finds the functions by their names."""
-        return self._app.rota
+        return self.app.rota
 
     def __repr__(self) -> str:
         return f"Queue({self.name!r})"
@@ -109,24 +135,44 @@ class Queue:
         options: Mapping[str, Any],
         when: Mapping[str, object],
     ) -> Job:
-        name = options.get("job_id")
+        name, known = options.get("job_id"), known_task(self.app, function_of("f", f))
         fields = {**when, "queue": self.name, **self._call_options(options)}
         if name is not None:
             fields["id"] = job_id_of("job_id", name)
-        enqueueing = self._app.task_of(function_of("f", f)).options(**fields)  # type: ignore[arg-type]
-        handle = enqueueing.enqueue(*args, **kwargs)
+        arguments = known.parameters.arguments(args, kwargs) | carried(make_extras(options))
+        enqueueing: Enqueueing[..., Any] = known.task.options(**fields)  # type: ignore[arg-type]
+        depends_on = _dependency(options.get("depends_on"))
+        if depends_on is not None and not self._may_begin(depends_on):
+            return self._defer(enqueueing.request((), arguments), depends_on, name)
+        handle = enqueueing.enqueue(**arguments)
         if name is not None and not handle.is_new:
             if options.get("unique"):
                 raise DuplicateJobError(f"job {name!r} is there already")
             if self._forget_ended(handle):
-                enqueueing.enqueue(*args, **kwargs)
-        return Job(self._app, name or handle.id)
+                enqueueing.enqueue(**arguments)
+        return Job(self.app, name or handle.id)
+
+    def _may_begin(self, depends_on: Dependency) -> bool:
+        try:
+            return may_begin(self.app, depends_on.job_ids(), although_failed=depends_on.allow_failure)
+        except NotFound as error:
+            raise NoSuchJobError(f"depends_on: {error}") from None
+
+    def _defer(self, request: JobRequest, depends_on: Dependency, name: str | None) -> Job:
+        engine = self.app.rota.engine
+        settled = structs.replace(
+            request,
+            id=request.id or new_id(engine.clock.now()),
+            priority=_AT_FRONT if depends_on.enqueue_at_front else request.priority,
+        )
+        make_gate(self.app, settled, depends_on.job_ids(), although_failed=depends_on.allow_failure)
+        return Job(self.app, name or str(settled.id))
 
     def _forget_ended(self, handle: Handle[Any]) -> bool:
         """As in RQ, an id that an ended job has is free: the new job takes the place of the old one."""
         if not handle.status.is_final:
             return False
-        self._app.rota.engine.jobs.delete(handle.id)
+        self.app.rota.engine.jobs.delete(handle.id)
         return True
 
     def _call_options(self, given: Mapping[str, Any]) -> CallOptions:
@@ -145,10 +191,34 @@ class Queue:
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
+    @property
+    def started_job_registry(self) -> StartedJobRegistry:
+        return StartedJobRegistry(queue=self)
+
+    @property
+    def finished_job_registry(self) -> FinishedJobRegistry:
+        return FinishedJobRegistry(queue=self)
+
+    @property
+    def failed_job_registry(self) -> FailedJobRegistry:
+        return FailedJobRegistry(queue=self)
+
+    @property
+    def scheduled_job_registry(self) -> ScheduledJobRegistry:
+        return ScheduledJobRegistry(queue=self)
+
+    @property
+    def deferred_job_registry(self) -> DeferredJobRegistry:
+        return DeferredJobRegistry(queue=self)
+
+    @property
+    def canceled_job_registry(self) -> CanceledJobRegistry:
+        return CanceledJobRegistry(queue=self)
+
     def fetch_job(self, job_id: str) -> Job | None:
         """The job with this id, if there is one."""
         try:
-            return Job(self._app, job_id)
+            return Job(self.app, job_id)
         except NoSuchJobError:
             return None
 
@@ -159,7 +229,7 @@ class Queue:
         if found is None:
             return []
         query = JobQuery(queue=found, states=frozenset({JobState.QUEUED}))
-        jobs = self._app.rota.engine.store.list_jobs(query, limit=1_000).jobs
+        jobs = self.app.rota.engine.store.list_jobs(query, limit=1_000).jobs
         return [job.id for job in sorted(jobs, key=lambda job: (-job.spec.priority, job.available_at, job.id))]
 
     @property
@@ -169,7 +239,7 @@ class Queue:
     def __len__(self) -> int:
         """How many jobs wait for a worker."""
         found = self._uuid()
-        counts = None if found is None else self._app.rota.engine.store.count_jobs(found)
+        counts = None if found is None else self.app.rota.engine.store.count_jobs(found)
         return 0 if counts is None else counts.get(JobState.QUEUED, 0)
 
     def is_empty(self) -> bool:
@@ -177,9 +247,15 @@ class Queue:
 
     def _uuid(self) -> str | None:
         try:
-            return self._app.rota.engine.definitions.node_type(self.name).uuid
+            return self.app.rota.engine.definitions.node_type(self.name).uuid
         except NotFound:
             return None
+
+
+def _dependency(given: object) -> Dependency | None:
+    if given is None or isinstance(given, Dependency):
+        return given
+    return Dependency(given)  # type: ignore[arg-type]
 
 
 def _policy_of(retry: object) -> object:

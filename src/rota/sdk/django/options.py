@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict, cast
 
+from django.db import connections
+
+from rota.errors import InvalidInput
 from rota.model.limits import check_name
-from rota.sdk.tasks.options import CallOptions, Duration, read_duration, read_retries, refuse_unknown
+from rota.sdk.tasks.options import Duration, read_duration, read_retries, refuse_unknown
 from rota.settings.values import text
 from rota.store.open import scheme_of
 
@@ -23,6 +26,8 @@ class BackendOptions(TypedDict, total=False):
     """How often a task is tried again after a failure, or a policy with its waits."""
     timeout: Duration
     """How long an attempt may take."""
+    outbox: str
+    """The database, by its name in `DATABASES`, whose transactions tasks are part of."""
 
 
 def check_options(options: Mapping[str, object], queues: "Iterable[str]") -> BackendOptions:
@@ -31,17 +36,24 @@ def check_options(options: Mapping[str, object], queues: "Iterable[str]") -> Bac
     found = cast(BackendOptions, options)
     if "store" in found:
         scheme_of(text("store", found["store"]))
-    call_options(found)
+    if "outbox" in found:
+        _check_database(found["outbox"])
+    request_fields(found)
     for queue in queues:
         check_name("QUEUES", queue)
     return found
 
 
-def call_options(options: BackendOptions) -> CallOptions:
-    """What each task of the backend is enqueued with."""
-    found = CallOptions()
+def request_fields(options: BackendOptions) -> dict[str, object]:
+    """What the request for a job of each task of the backend says."""
+    found: dict[str, object] = {}
     if "retries" in options:
-        found["retries"] = read_retries("retries", options["retries"])
+        found["retry"] = read_retries("retries", options["retries"])
     if "timeout" in options:
-        found["timeout"] = read_duration("timeout", options["timeout"]) / 1000
+        found["timeout_ms"] = read_duration("timeout", options["timeout"])
     return found
+
+
+def _check_database(name: object) -> None:
+    if name not in connections.settings:
+        raise InvalidInput("outbox", f"must be one of the DATABASES {sorted(connections.settings)}, got {name!r}")

@@ -10,7 +10,9 @@ from django.utils import timezone
 from msgspec import structs
 
 from rota.clock import as_datetime
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import JobFailed
+from rota.model.ids import made_at
 from rota.model.job import Job, JobState, PastAttempt
 from rota.model.runs.failure import failure_words
 
@@ -47,6 +49,25 @@ def result_of(task: Task, job: Job) -> TaskResult:
     if job.state is JobState.SUCCEEDED:
         set_facts(result, _return_value=job.results)
     return result
+
+
+def waiting_result(task: Task, job_id: str, request: JobRequest, *, reason: str | None = None) -> TaskResult:
+    """Of a task that was enqueued, before its job is known. With a reason, it cannot become a job."""
+    arguments: dict[str, Any] = request.arguments
+    return TaskResult(
+        task=task,
+        id=job_id,
+        status=TaskResultStatus.READY if reason is None else TaskResultStatus.FAILED,
+        enqueued_at=instant(made_at(job_id)),
+        started_at=None,
+        finished_at=None,
+        last_attempted_at=None,
+        args=arguments["args"],
+        kwargs=arguments["kwargs"],
+        backend=task.backend,
+        errors=[] if reason is None else [TaskError(exception_class_path=_NO_EXCEPTION, traceback=reason)],
+        worker_ids=[],
+    )
 
 
 def set_facts(result: TaskResult, **facts: object) -> None:

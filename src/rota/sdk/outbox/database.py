@@ -30,11 +30,12 @@ def run_statement(connection: DatabaseConnection, sql: str, *rows: Sequence[obje
     return cursor
 
 
-def find_row(connection: DatabaseConnection, sql: str, row: Sequence[object]) -> bool:
-    """Whether a query with these values finds anything."""
+def find_row(connection: DatabaseConnection, sql: str, values: Sequence[object]) -> Sequence[object] | None:
+    """The first row that a query with these values finds."""
     cursor = connection.cursor()
-    cursor.execute(_marked(connection, sql), row)
-    return bool(cursor.fetchall())
+    cursor.execute(_marked(connection, sql), values)
+    rows: list[Sequence[object]] = cursor.fetchall()
+    return rows[0] if rows else None
 
 
 def knows_on_conflict(connection: DatabaseConnection) -> bool:

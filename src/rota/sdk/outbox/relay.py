@@ -2,7 +2,8 @@
 dies between the two leaves rows, and whoever finds them hands the same ids in again, which makes no second job.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,11 +16,11 @@ from rota.sdk.outbox.outbox import TABLE
 if TYPE_CHECKING:
     from rota.engine.jobs.intake import JobRequest
     from rota.sdk.tasks.app import Rota
+    from rota.store.contract.jobs import Admission
 
+HandIn = Callable[["Sequence[JobRequest]"], object]
+"""Makes jobs of requests; `InvalidInput` or `NotFound` if one of them cannot become one."""
 _AT_A_TIME = 500
-_SELECT = f"SELECT id, request FROM {TABLE} WHERE error IS NULL ORDER BY id LIMIT {_AT_A_TIME}"
-_DELETE = f"DELETE FROM {TABLE} WHERE id = ?"
-_REFUSE = f"UPDATE {TABLE} SET error = ? WHERE id = ?"
 
 
 def relay_outbox(connection: DatabaseConnection, app: "Rota") -> int:
@@ -27,52 +28,59 @@ def relay_outbox(connection: DatabaseConnection, app: "Rota") -> int:
     cannot become a job keeps the reason in its column `error`, and stops nobody; without that text it is tried again.
     The connection is the relay's own: what else it has begun is committed too."""
     app.declare()
+    return relay_rows(connection, partial(enqueue_requests, app))
+
+
+def relay_rows(connection: DatabaseConnection, hand_in: HandIn, *, table: str = TABLE) -> int:
+    """The same for a table and whoever makes jobs of its rows."""
+    select = f"SELECT id, request FROM {table} WHERE error IS NULL ORDER BY id LIMIT {_AT_A_TIME}"
     relayed = 0
-    while rows := run_statement(connection, _SELECT).fetchall():
-        reasons = _hand_in(app, rows)
+    while rows := run_statement(connection, select).fetchall():
+        reasons = _hand_in(hand_in, rows)
         done = [(job_id,) for job_id, _ in rows if not reasons[job_id]]
         refused = [(reason, job_id) for job_id, reason in sorted(reasons.items()) if reason]
-        run_statement(connection, _DELETE, *done)
-        run_statement(connection, _REFUSE, *refused)
+        run_statement(connection, f"DELETE FROM {table} WHERE id = ?", *done)
+        run_statement(connection, f"UPDATE {table} SET error = ? WHERE id = ?", *refused)
         connection.commit()
         relayed += len(done)
     connection.rollback()
     return relayed
 
 
-def _hand_in(app: "Rota", rows: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Make jobs of rows; per id why not, or nothing."""
-    found: dict[str, JobRequest] = {}
-    reasons: dict[str, str] = {}
-    for job_id, text in rows:
-        try:
-            found[job_id] = structs.replace(_read(text), id=job_id)
-        except msgspec.DecodeError as error:
-            reasons[job_id] = f"request: {error}"
-    try:
-        _enqueue(app, list(found.values()))
-        return reasons | dict.fromkeys(found, "")
-    except (InvalidInput, NotFound):  # one of them is bad, so each is handed in for itself
-        return reasons | {job_id: _reason(app, request) for job_id, request in found.items()}
-
-
-def _enqueue(app: "Rota", requests: "Sequence[JobRequest]") -> None:
+def enqueue_requests(app: "Rota", requests: "Sequence[JobRequest]") -> "list[Admission]":
     """Hand jobs in; queues that they name and nobody has defined are made first."""
     from rota.sdk.tasks.declaring import ensure_queues
 
     ensure_queues(app.engine, sorted({one.node_type for one in requests if one.node_type is not None}))
-    app.engine.intake.enqueue(requests)
+    return app.engine.intake.enqueue(requests)
 
 
-def _read(text: str) -> "JobRequest":
+def read_request(text: str) -> "JobRequest":
+    """The request of a row."""
     from rota.engine.jobs.intake import JobRequest
 
     return msgspec.json.decode(text, type=JobRequest)
 
 
-def _reason(app: "Rota", request: "JobRequest") -> str:
+def _hand_in(hand_in: HandIn, rows: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Make jobs of rows; per id why not, or nothing."""
+    found: dict[str, JobRequest] = {}
+    reasons: dict[str, str] = {}
+    for job_id, text in rows:
+        try:
+            found[job_id] = structs.replace(read_request(text), id=job_id)
+        except msgspec.DecodeError as error:
+            reasons[job_id] = f"request: {error}"
     try:
-        _enqueue(app, [request])
+        hand_in(list(found.values()))
+        return reasons | dict.fromkeys(found, "")
+    except (InvalidInput, NotFound):  # one of them is bad, so each is handed in for itself
+        return reasons | {job_id: _reason(hand_in, request) for job_id, request in found.items()}
+
+
+def _reason(hand_in: HandIn, request: "JobRequest") -> str:
+    try:
+        hand_in([request])
     except (InvalidInput, NotFound) as error:
         return str(error)
     return ""

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rota.errors import JobFailed
+from rota.errors import JobFailed, NotFound
 from rota.model.flows.flow import Flow
 from rota.model.job import Job
 from rota.model.runs.progress import Progress
@@ -39,16 +39,17 @@ class FlowHandle(Struct, frozen=True, eq=False):
 
     def get(self, timeout: float | None = None) -> object:
         """Wait for the end of the last stage, this many seconds at most (`TimeoutError`), and give its result: of a
-        group a list. `JobFailed` if a job failed or was cancelled, and what follows does not begin."""
-        clock = self._connection.engine.clock
+        group a list. `JobFailed` if a job failed or was cancelled, and what follows does not begin; `NotFound` if a job
+        is gone, or could not be made, and the flow does not go on."""
+        clock, stages = self._connection.engine.clock, self._stages()
         end = None if timeout is None else clock.monotonic() + timeout
         results: list[object] = []
-        for stage in self._stages()[_latest(self._jobs()) :]:
+        for number in range(_latest(self._jobs()), len(stages)):
             results = []
-            for job_id in stage.job_ids():
+            for job_id in stages[number].job_ids():
                 left = None if end is None else max(end - clock.monotonic(), 0.0)
-                results.append(self._result(stage, Handle(self._connection, job_id), left))
-        return results if stage.is_group else results[0]
+                results.append(self._result(stages, number, job_id, left))
+        return results if stages[-1].is_group else results[0]
 
     async def aget(self, timeout: float | None = None) -> object:
         """The same as `get`, without blocking the event loop meanwhile."""
@@ -62,13 +63,28 @@ class FlowHandle(Struct, frozen=True, eq=False):
         answers = [one.cancel() for stage in self.handles for one in stage]
         return any(answers)
 
-    def _result(self, stage: Flow, handle: Handle[object], timeout: float | None) -> object:
+    def _result(self, stages: list[Flow], number: int, job_id: str, timeout: float | None) -> object:
+        """Of one job of a stage; None if it has none and the next stage is for that."""
+        rest, handle = stages[number].rest, Handle[object](self._connection, job_id)
         try:
-            return handle.get_when_made(timeout)
-        except JobFailed:
-            if stage.rest and stage.rest[0].although_failed:
+            return handle.get_when_made(timeout, may_come=lambda: self._may_come(stages, number))
+        except (JobFailed, NotFound) as error:
+            if rest and rest[0].although_failed:
                 return None
+            if isinstance(error, NotFound):
+                raise self._lost(number, job_id) from None
             raise
+
+    def _may_come(self, stages: list[Flow], number: int) -> bool:
+        """Whether a job of this stage that is not there may still be made; those of the first were, with the flow."""
+        return number > 0 and self._connection.engine.flows.may_go_on(stages[number - 1])
+
+    def _lost(self, number: int, job_id: str) -> NotFound:
+        hint = (
+            f"it is of stage {number + 1} of {len(self._stages())} of flow {self.id}, which has no result without it: "
+            "it was deleted, history forgot it, or it could not be made, and then the log of the worker says why"
+        )
+        return NotFound("job", job_id, hint)
 
     def _jobs(self) -> list[list[Job | None]]:
         """By stage; None for those that are not there."""

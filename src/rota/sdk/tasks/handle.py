@@ -1,6 +1,6 @@
 """A job as the program that enqueued it sees it. Each question is asked of the store anew."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from msgspec import Struct
@@ -56,13 +56,13 @@ class Handle(Struct, Generic[R], frozen=True, eq=False, gc=False):
         except WaitedTooLong:
             raise self._late(timeout) from None
 
-    def get_when_made(self, timeout: float | None = None) -> R:
-        """The same as `get` for a job that is yet to be made."""
+    def get_when_made(self, timeout: float | None = None, *, may_come: Callable[[], bool] = lambda: True) -> R:
+        """The same as `get` for a job that is yet to be made; `NotFound` once `may_come` says that it will not be."""
         from rota.engine.jobs.watch import WaitedTooLong
 
         watch = self._watch(timeout)
         try:
-            watch.until_made()
+            watch.until_made(may_come=may_come)
             return self._result(watch.until_ended())
         except WaitedTooLong:
             raise self._late(timeout) from None

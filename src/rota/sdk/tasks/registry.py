@@ -40,8 +40,10 @@ class TaskRegistry:
         self.tasks: dict[str, Registered] = {}
         """By name."""
         self._lock = threading.Lock()
+        self._changes = 0
+        """How often a task was added, or replaced."""
         self._declared: tuple[Engine | None, int] = (None, 0)
-        """The engine that was told of so many tasks."""
+        """The engine that was told of the tasks, after so many changes."""
         self._executors: ExecutorRegistry | None = None
         """Of a worker in this process."""
 
@@ -52,8 +54,16 @@ class TaskRegistry:
             raise InvalidInput("name", f"{plan.function} and {there.plan.function} are both tasks named {plan.name!r}")
         with self._lock:
             self.tasks[plan.name] = Registered(plan, function)
+            self._changes += 1
             if self._executors is not None:
                 _provide(self._executors, [self.tasks[plan.name]])
+
+    def tasks_by_queue(self) -> dict[str, list[str]]:
+        """The names of the tasks of each queue."""
+        found: dict[str, list[str]] = {}
+        for task in list(self.tasks.values()):
+            found.setdefault(task.plan.queue, []).append(task.plan.name)
+        return found
 
     def submit(self, requests: "Sequence[JobRequest]", named: str | None = None) -> "list[Admission]":
         """Hand jobs in. What the tasks are is brought into the store before the first of them."""
@@ -113,7 +123,7 @@ class TaskRegistry:
     @property
     def is_declared(self) -> bool:
         """Whether this engine was told of all tasks. None is opened for that: who asks may be writing to the file."""
-        return self.connection.is_open and self._declared == (self.connection.engine, len(self.tasks))
+        return self.connection.is_open and self._declared == (self.connection.engine, self._changes)
 
     def provide_functions(self, executors: "ExecutorRegistry") -> None:
         """Have a process call the functions of this program, instead of importing them by name; those of tasks that are
@@ -131,7 +141,7 @@ class TaskRegistry:
             engine, plans = self.connection.engine, [task.plan for task in self.tasks.values()]
             schedules = [request for source in self.schedule_sources for request in source()]
             declare(engine, self._app, plans, schedules, removes=removes and not self.keeps)
-            self._declared = (engine, len(plans))
+            self._declared = (engine, self._changes)
 
 
 def _provide(executors: "ExecutorRegistry", tasks: Iterable[Registered]) -> None:
@@ -140,4 +150,4 @@ def _provide(executors: "ExecutorRegistry", tasks: Iterable[Registered]) -> None
     executor = executors.get("python")
     assert isinstance(executor, PythonExecutor)
     for task in tasks:
-        executor.provide(task.plan.function, task.function)
+        executor.provide_for(task.plan.name, task.function)

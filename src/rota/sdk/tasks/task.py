@@ -47,7 +47,7 @@ class Enqueueing(Generic[P, R]):
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Make a job of it. Arguments that the function does not take, or JSON cannot carry, are `InvalidInput`."""
-        return self._submit([self._request(args, kwargs)])[0]
+        return self._submit([self.request(args, kwargs)])[0]
 
     def delay(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """The same as `enqueue`."""
@@ -81,7 +81,8 @@ class Enqueueing(Generic[P, R]):
             raise InvalidInput(f"calls[{number}].{error.field}", error.reason) from None
         raise InvalidInput(f"calls[{number}]", f"must be a tuple or a dict of arguments, got {call!r:.100}")
 
-    def _request(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> "JobRequest":
+    def request(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> "JobRequest":
+        """What `enqueue` hands in, for whoever does so later."""
         arguments = self._parameters.arguments(args, kwargs)
         return _job_request()(job_type=self.name, arguments=arguments, **self._fields)  # type: ignore[arg-type]
 
@@ -99,9 +100,9 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
     __name__: str
 
     def __init__(self, registry: TaskRegistry, function: Callable[P, C], plan: Plan, parameters: Parameters) -> None:
+        update_wrapper(self, function)  # first: what the function has as attributes must not replace those of the task
         super().__init__(registry, plan.name, parameters, {"priority": plan.priority} if plan.priority else {})
         self.__rota_function__ = function
-        update_wrapper(self, function)
 
     def step(self, *args: object, **kwargs: object) -> Flow:
         """This task as a part of a flow, with all of its arguments or, where it gets the result of what is before it,
@@ -139,6 +140,11 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
         """The same task, for jobs that differ in something: `report.options(priority=5, delay="5m").enqueue()`."""
         fields = {**self._fields, **_fields(options)}
         return Enqueueing(self._registry, self.name, self._parameters, fields, _within(self._registry, options))
+
+
+def function_of(function: Callable[P, C]) -> Callable[P, C]:
+    """The function of a task; any other is its own."""
+    return function.__rota_function__ if isinstance(function, TaskFunction) else function
 
 
 def _expiry(value: Duration | datetime) -> dict[str, object]:

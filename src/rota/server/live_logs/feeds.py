@@ -15,7 +15,10 @@ from rota.server.live_logs.latest import Latest, Line, letters_per_feed, lines_o
 from rota.store.contract.store import Store
 
 FIRST_PAUSE_S = 0.02
-LONGEST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 0.1
+"""A line is in the store within 0.1 s: so its followers have it within 0.3 s, also on a machine that is busy."""
+_MOST_LOOKS_PER_S = 1_000
+"""Of all feeds together: with more than a hundred each looks less often."""
 _PAGE = 200
 
 InThread = Callable[..., Awaitable[Any]]
@@ -85,13 +88,15 @@ class LogFeeds:
         if feed is None or feed.is_over:
             feed = self._feeds[job_id] = _Feed(self._store, self._in_thread, job_id)
             self._followed.add(feed)
-            self._share_room()
+            self._share()
         feed.followers += 1
         return feed
 
-    def _share_room(self) -> None:
-        most = letters_per_feed(len(self._followed))
+    def _share(self) -> None:
+        """Room, and looks at the store, among all feeds."""
+        most, pause_s = letters_per_feed(len(self._followed)), longest_pause_s(len(self._followed))
         for feed in self._followed:
+            feed.longest_pause_s = pause_s
             feed.most_letters = most
             feed.latest.shrink(most)
 
@@ -100,7 +105,7 @@ class LogFeeds:
         if not feed.followers:
             feed.stop()
             self._followed.discard(feed)
-            self._share_room()
+            self._share()
             if self._feeds.get(job_id) is feed:
                 del self._feeds[job_id]
 
@@ -115,6 +120,7 @@ class _Feed:
         self.latest = Latest()
         self.most_letters = 0
         """That it may keep."""
+        self.longest_pause_s = LONGEST_PAUSE_S
         self._position = 0
         self.followers = 0
         self.is_over = False
@@ -157,7 +163,7 @@ class _Feed:
             self.is_over = is_final
             if lines or is_final:
                 self.announce()
-            pause_s = FIRST_PAUSE_S if lines else min(pause_s * 1.5, LONGEST_PAUSE_S)
+            pause_s = FIRST_PAUSE_S if lines else min(pause_s * 1.5, self.longest_pause_s)
             if not self.is_over:
                 await asyncio.sleep(pause_s)
 
@@ -178,6 +184,10 @@ class _Feed:
         if page.entries:
             size.learn([one.message for one in page.entries])
         return lines_of(page)
+
+
+def longest_pause_s(feeds: int) -> float:
+    return max(LONGEST_PAUSE_S, feeds / _MOST_LOOKS_PER_S)
 
 
 def _beginning(lines: list[Line]) -> list[Line]:

@@ -10,6 +10,8 @@ import msgspec
 from starlette.datastructures import Headers
 
 from rota.engine.access.keys.access import Caller
+from rota.engine.access.keys.rights import told_to
+from rota.errors import NotFound
 from rota.server.api import Api
 from rota.server.bodies.decoding import decode_query
 from rota.server.endpoint import check_may
@@ -48,7 +50,10 @@ class Asking:
         given = {key: value for key, value in query.items() if value is not None}
         decoded = decode_query(urlencode(given, doseq=True).encode(), operation.query) if operation.query else None
         call: Call[Any, Any] = Call(path or {}, decoded, body, self.caller, _NO_HEADERS)
-        return msgspec.json.decode(msgspec.json.encode(operation.run(self._api, call)))
+        try:
+            return msgspec.json.decode(msgspec.json.encode(operation.run(self._api, call)))
+        except NotFound as error:
+            raise told_to(self.caller, error) from None
 
     def ask_if_allowed(self, name: str, path: dict[str, str] | None = None, /, **query: object) -> Any:
         """The same; None if the caller may not ask for it."""

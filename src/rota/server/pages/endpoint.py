@@ -87,8 +87,9 @@ class PageEndpoint:
             return self._error(caller, Refusal(500, FAULT))
 
     def _html(self, scope: Scope, caller: Caller) -> str:
-        visit = Visit(decode_path(scope["path_params"]), QueryParams(scope["query_string"]))
         asking = Asking(self._api, caller)
+        query = QueryParams(scope["query_string"])
+        visit = Visit(decode_path(scope["path_params"]), query, self._entries_for(asking))
         check_may_look(asking, self._page)
         gathered = self._page.gather(asking, visit)
         beside = self._page.beside(asking, visit) if self._page.beside else {}
@@ -96,9 +97,8 @@ class PageEndpoint:
 
     def _around(self, asking: Asking) -> Context:
         """What every page has around it."""
-        shown = [one for one in self._navigation if asking.may(one.operation)]
         return {
-            "navigation": shown,
+            "navigation": self._entries_for(asking),
             "section": self._page.section,
             "caller": asking.caller.name,
             "may": asking.may,
@@ -106,9 +106,12 @@ class PageEndpoint:
             "version": __version__,
         }
 
+    def _entries_for(self, asking: Asking) -> tuple[Entry, ...]:
+        return tuple(one for one in self._navigation if asking.may(one.operation))
+
     def _error(self, caller: Caller, refusal: Refusal) -> Response:
         around = self._around(Asking(self._api, caller)) | {"section": ""}
-        html = render("error.html", around | {"status": refusal.status, "sentence": str(refusal)})
+        html = render("frame/error.html", around | {"status": refusal.status, "sentence": str(refusal)})
         return HTMLResponse(html, refusal.status, headers=POLICY | refusal.headers)
 
 

@@ -1,6 +1,7 @@
 """One declaration per screen: where it is, what it asks, how it is shown, and which of its parts change meanwhile."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -9,6 +10,18 @@ from rota.server.pages.asking import Asking
 
 Context = dict[str, Any]
 """What a template is given."""
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+class Entry(Struct, frozen=True):
+    """An entry of the navigation, for those who may ask for what it shows."""
+
+    section: str
+    path: str
+    key: str
+    """Typed after `g`, it leads there."""
+    operation: str
+    is_for_operators: bool = False
 
 
 class Visit(Struct, frozen=True):
@@ -16,6 +29,8 @@ class Visit(Struct, frozen=True):
 
     path: dict[str, str]
     query: Mapping[str, str]
+    navigation: tuple[Entry, ...] = ()
+    """The entries that whoever looks may see."""
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -29,21 +44,25 @@ class Page(Struct, frozen=True, kw_only=True):
     """What only the whole page shows, and no part of it."""
     template: str
     """Its folder among the templates; `page.html` in there is the whole."""
+    templates: Path = TEMPLATES
+    """Where its folder is, if not here. It may use those here too."""
     parts: tuple[str, ...] = ()
     """Templates in that folder that are shown again while the page is open."""
     log_of: str = ""
     """The parameter of the path that names the job whose log goes along."""
 
 
-class Entry(Struct, frozen=True):
-    """An entry of the navigation, for those who may ask for what it shows."""
+class Pages(Struct, frozen=True):
+    """Pages, and how they are reached: those of the dashboard itself, or what a dialect adds to them."""
 
-    section: str
-    path: str
-    key: str
-    """Typed after `g`, it leads there."""
-    operation: str
-    is_for_operators: bool = False
+    pages: tuple[Page, ...]
+    navigation: tuple[Entry, ...]
+
+    def and_those_of(self, others: "Pages") -> "Pages":
+        """With those of others, whose entries come before what is for operators."""
+        own = [one for one in self.navigation if not one.is_for_operators]
+        for_operators = self.navigation[len(own) :]
+        return Pages((*self.pages, *others.pages), (*own, *others.navigation, *for_operators))
 
 
 def check_may_look(asking: Asking, page: Page) -> None:

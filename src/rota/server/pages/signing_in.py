@@ -93,5 +93,5 @@ def _local(path: str) -> str:
 
 
 def _form(status: int = 200, sentence: str = "", *, then: str = "/", headers: dict[str, str] | None = None) -> Response:
-    html = render("sign_in.html", {"sentence": sentence, "then": _local(then), "version": __version__})
+    html = render("frame/sign_in.html", {"sentence": sentence, "then": _local(then), "version": __version__})
     return HTMLResponse(html, status, headers=POLICY | (headers or {}))

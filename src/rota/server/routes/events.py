@@ -1,5 +1,6 @@
 """Events: what happened outside, or is said to have happened."""
 
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -7,8 +8,9 @@ from starlette.responses import Response
 
 from rota.engine.access.keys.access import Scope
 from rota.engine.events.events import EventAnswer
+from rota.engine.events.records import RecordQuery, read_records
 from rota.engine.events.request import MAX_EVENTS, BadEvent, read_event, read_events
-from rota.model.events.event import MAX_EVENT_ID, MAX_RESOURCE
+from rota.model.events.event import MAX_EVENT_ID, MAX_RESOURCE, check_event_type
 from rota.model.job import FINAL_STATES
 from rota.server.answers import Json, Refusal
 from rota.server.api import Api
@@ -18,9 +20,11 @@ from rota.shapes.events.evaluations import EvaluationShape, preview_shape
 from rota.shapes.events.events import (
     MAX_EVENTS_BYTES,
     EventAnswerShape,
+    EventRecordShape,
     EventReportShape,
     answer_shape,
     answers_shape,
+    event_record_shape,
     report_shape,
 )
 
@@ -57,21 +61,41 @@ class EventQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """When they count as received; for admins."""
 
 
+class RecordFilter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which events; all, unless told."""
+
+    type: Text | None = None
+    resource: Text | None = None
+    """How their resource begins."""
+    limit: Annotated[int, Meta(ge=1, le=1_000)] = 100
+    cursor: fields.Uuid | None = None
+
+
+class EventRecords(Struct, frozen=True):
+    """Events, the latest first. A page may be short, or empty, and still have a cursor."""
+
+    events: list[EventRecordShape]
+    cursor: str | None
+
+
 class Previews(Struct, frozen=True):
     """What would happen, for each configuration that the event matches."""
 
     evaluations: list[EvaluationShape]
 
 
-@routes.post(
-    "/events",
+_post = partial(
+    routes.post,
     needs=Scope.EVENTS_WRITE,
     body=object,
     documented_body=Events,
     query=EventQuery,
-    answer=EventAnswerShape,
     body_limit=MAX_EVENTS_BYTES,
 )
+"""An operation that takes events."""
+
+
+@_post("/events", answer=EventAnswerShape)
 async def post_events(api: Api, call: Call[object, EventQuery]) -> Response:
     """Take an event, or a list of them.
 
@@ -95,20 +119,25 @@ async def _take(api: Api, given: list[object], now: int) -> tuple[EventAnswer, l
     return answer, [index for index, _ in good], failed
 
 
+@routes.get("/api/events", needs=Scope.EVENTS_READ, query=RecordFilter, answer=EventRecords)
+def list_events(api: Api, call: Call[None, RecordFilter]) -> EventRecords:
+    """The events that were taken, the latest first, with who told of each and what it meant.
+
+    The latest 10,000 are remembered.
+    """
+    one = call.query
+    kind = None if one.type is None else check_event_type("type", one.type, api.engine.event_types)
+    query = RecordQuery(kind, one.resource or "")
+    page = read_records(api.engine.store, query, limit=one.limit, cursor=one.cursor)
+    return EventRecords(list(map(event_record_shape, page.records)), page.cursor)
+
+
 def _unmatched(answer: EventAnswer, count: int) -> dict[str, str]:
     """How many of the events matched no configuration, in a header: the body is as the event specification has it."""
     return {"Rota-Unmatched": str(count - len(answer.matched))}
 
 
-@routes.post(
-    "/api/events",
-    needs=Scope.EVENTS_WRITE,
-    body=object,
-    documented_body=Events,
-    query=EventQuery,
-    answer=EventReportShape,
-    body_limit=MAX_EVENTS_BYTES,
-)
+@_post("/api/events", answer=EventReportShape)
 async def report_events(api: Api, call: Call[object, EventQuery]) -> Response:
     """Take an event, or a list of them, as `/events` does, and also say what became of those that did nothing."""
     given = call.body if isinstance(call.body, list) else [call.body]
@@ -131,9 +160,9 @@ def preview_event(api: Api, call: Call[object, EventQuery]) -> Previews:
 
 
 def _received_at(api: Api, call: Call[object, EventQuery]) -> int:
-    """Now, unless an admin says otherwise."""
+    """Now, unless somebody who may define job types says otherwise."""
     if call.query.received_at is None:
         return api.engine.clock.now()
     if not call.caller.may(Scope.TYPES_WRITE):
-        raise Refusal(403, "only an admin may say when an event was received")
+        raise Refusal(403, "only those who may define job types say when an event was received")
     return call.query.received_at

@@ -11,6 +11,7 @@ from rota.server.api import Api
 from rota.server.operations import Call, Routes
 from rota.shapes import fields
 from rota.shapes.nodes import QueueShape, queue_shape
+from rota.shapes.why import WhyShape, why_shape
 from rota.store.contract.queues import STATS_KEPT_MS, STATS_STEP_MS
 
 routes = Routes("queues")
@@ -70,6 +71,12 @@ def queue_shapes(api: Api) -> Iterable[QueueShape]:
     nodes = api.engine.store.list_nodes(since=api.engine.clock.now() - DEAD_AFTER_MS + 1)
     for one in api.engine.definitions.node_types():
         yield queue_shape(one, api.engine.store.count_jobs(one.uuid), nodes, is_paused=one.uuid in paused)
+
+
+@routes.get("/api/queues/{queue}/why", needs=Scope.QUEUES_READ, answer=WhyShape, errors=(404,))
+def why_queue(api: Api, call: Call[None, None]) -> WhyShape:
+    """Why nothing of a queue begins at this moment."""
+    return why_shape(api.engine.why.queue(call.path["queue"]))
 
 
 @routes.get("/api/stats", needs=Scope.QUEUES_READ, query=StatsQuery, answer=StatsList, errors=(404,))

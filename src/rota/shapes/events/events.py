@@ -13,7 +13,8 @@ from rota.engine.events.events import EventAnswer, Ignored, Triggered, Validated
 from rota.engine.events.request import BadEvent
 from rota.model.events.configuration import Configuration, Dependency, Match, default_match
 from rota.model.events.evaluation import Verdict
-from rota.model.events.event import EventRef, parse_timestamp, shown_time
+from rota.model.events.event import EventRef, parse_timestamp, ref_of, shown_time
+from rota.model.events.record import EventRecord
 from rota.shapes.codec import As, Codec
 from rota.store.contract.events import Validation
 
@@ -94,6 +95,29 @@ class EventShape(Struct, frozen=True, kw_only=True, rename=SPECIFIED_KEYS):
     """What its sender stated, if that was after its reception, as of which it counts."""
 
 
+class MeaningShape(Struct, frozen=True):
+    """What an event meant to a configuration."""
+
+    configuration: str
+    """Its uuid."""
+    name: str
+    verdict: Verdict
+    job: str | None
+
+
+class EventRecordShape(EventShape, frozen=True, kw_only=True, rename=SPECIFIED_KEYS):
+    """An event that was taken: who told of it, and what it meant."""
+
+    uuid: str
+    """Of its taking."""
+    by: str | None
+    """The name of a key, or a user; null where Rota saw it itself."""
+    outcome: str | None
+    matched: int
+    """How many configurations it hit; the first of them are told."""
+    meanings: list[MeaningShape]
+
+
 class ValidationShape(Struct, frozen=True):
     """An event that validated a dependency."""
 
@@ -121,6 +145,18 @@ def event_shape(one: EventRef, type: str | None = None) -> EventShape:
 
 def event_of(shape: EventShape) -> EventRef:
     return _EVENT.value(shape)
+
+
+def event_record_shape(one: EventRecord) -> EventRecordShape:
+    event = one.event
+    return EventRecordShape(
+        **structs.asdict(event_shape(ref_of(event), event.type)),
+        uuid=one.id,
+        by=event.by or None,
+        outcome=event.outcome,
+        matched=one.matched,
+        meanings=[MeaningShape(each.configuration, each.name, each.verdict, each.job) for each in one.meanings],
+    )
 
 
 def time_shape(micros: int | None) -> str | None:

@@ -22,8 +22,12 @@ class DefinitionStore(Protocol):
         """Remove definitions; returns how many there were. `Conflict` while the queue holds live jobs."""
         ...
 
-    def put_job_types(self, job_types: Sequence[JobType]) -> None:
-        """Create or replace, by uuid. A name belongs to one job type: `Conflict` if another uuid has it."""
+    def put_job_types(self, job_types: Sequence[JobType], *, same_version: bool = False) -> None:
+        """Create or replace, by uuid, all or none. A name belongs to one job type: `Conflict` if another uuid has it.
+
+        A new one keeps its version; one that becomes another has the version after the one that was there. With
+        `same_version` each must still be there at the version that it has here, else `Conflict`.
+        """
         ...
 
     def list_job_types(self) -> list[JobType]:

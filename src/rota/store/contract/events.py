@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from rota.model.events.configuration import Configuration, ConfigurationState, Match, literal_start
 from rota.model.events.evaluation import Evaluation, Verdict
 from rota.model.events.event import JOB, Event, EventRef
+from rota.model.events.record import EventRecord
 from rota.model.job import Ending, JobSpec
 from rota.model.job_type import JobType
 from rota.model.runs.settlement import Settlement, cancelled_ending, end_event
@@ -26,6 +27,8 @@ MAX_EVALUATIONS = 200
 """Kept for each configuration, the latest ones."""
 MAX_VALIDATIONS = 10_000
 """Events that validated something, kept for each configuration at most, however long they would live."""
+MAX_EVENT_RECORDS = 10_000
+"""Of events that were taken, the latest ones, whatever they did."""
 TRIM_EVERY = 100
 """What is over a limit is forgotten when the version of a configuration is a multiple of this, not one by one."""
 
@@ -223,7 +226,8 @@ class EventStore(Protocol):
         """Write what events did: evidence, evaluations, state and jobs of one configuration in one step. One answer per
         item, in order.
 
-        A job whose unique key is taken is not made; its evaluation says so instead: `unique`.
+        A job whose unique key is taken is not made; its evaluation says so instead: `unique`. A waiting job
+        that has expired is ended, as by `enqueue_jobs`, and its key is not taken any more.
         """
         ...
 
@@ -233,6 +237,17 @@ class EventStore(Protocol):
 
     def list_validations(self, uuid: str, *, limit: int) -> list[Validation]:
         """Events that validated dependencies of a configuration, the last received first."""
+        ...
+
+    def record_events(self, records: Sequence[EventRecord], *, keep: int = MAX_EVENT_RECORDS) -> None:
+        """Remember events that were taken, and forget all but the latest `keep`. One that is there already stays as it
+        is, so repeating is harmless. No part of their taking: what they did is in evaluations, this is what people look
+        at."""
+        ...
+
+    def list_events(self, *, limit: int, before: str | None = None) -> list[EventRecord]:
+        """Events that were taken, with smaller ids than `before`, the latest first. What cannot be read is left out.
+        Costs as much as it gives."""
         ...
 
     def read_outbox(self, queue: str, *, limit: int) -> list[Event]:

@@ -127,7 +127,8 @@ class ScheduleStore(Protocol):
 
         False, and nothing of it happened: the schedule is no longer the expected version. Jobs that must give way are
         cancelled as by `cancel_jobs`, in the same step, before the new ones are made. A job whose unique key is taken
-        is not made; the row of its tick says so instead: skipped, `unique`.
+        is not made; the row of its tick says so instead: skipped, `unique`. A waiting job that has expired is ended, as
+        by `enqueue_jobs`, and its key is not taken any more.
         """
         ...
 

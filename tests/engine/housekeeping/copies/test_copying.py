@@ -155,6 +155,15 @@ def test_of_two_copies_into_one_store_the_first_gives_up(source: Moved, target: 
     assert target.find_jobs([source.waiting])[0] is not None
 
 
+def test_what_people_are_told_of_events_is_copied(source: Moved, target: Store) -> None:
+    for _ in range(3):
+        post_an_event(source)
+    copy(source, target)
+
+    assert len(target.list_events(limit=10)) >= 3
+    assert target.list_events(limit=10) == source.store.list_events(limit=10)
+
+
 def test_what_an_older_version_left_of_a_copy_is_not_gone_on_with(source: Moved, target: Store) -> None:
     target.put_setting("unfinished copy", "the source")
 

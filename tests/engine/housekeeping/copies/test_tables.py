@@ -8,9 +8,9 @@ from rota.store import open_store
 from rota.store.redis.keys import QueueKeys
 
 COPIED = {
-    "audit", "configurations", "dependency_index", "evaluations", "fences", "forgotten", "job_types", "jobs", "logs",
-    "node_types", "outbox", "paused_queues", "schedules", "series", "settings", "stats", "ticks", "topic_records",
-    "topics", "validations",
+    "audit", "configurations", "dependency_index", "evaluations", "event_records", "fences", "forgotten", "job_types",
+    "jobs", "logs", "node_types", "outbox", "paused_queues", "schedules", "series", "settings", "stats", "ticks",
+    "topic_records", "topics", "validations",
 }  # fmt: skip
 OF_THE_STORE = {"clocks", "nodes", "pulses", "rates"}
 """What was started before a copy does not count against a rate in it."""

@@ -44,14 +44,17 @@ class Role(StrEnum):
     """Sees everything."""
     OPERATOR = "operator"
     """Runs what is defined: jobs, schedules, events, queues, nodes."""
+    EDITOR = "editor"
+    """Also defines what can be run, as whoever deploys does."""
     ADMIN = "admin"
-    """Also defines what can be run."""
+    """Also makes keys, and sees who changed what."""
 
 
 _READ = frozenset(scope for scope in Scope if scope.endswith(":r")) - {Scope.AUDIT_READ}
 SCOPES_OF: dict[Role, frozenset[Scope]] = {
     Role.VIEWER: _READ,
     Role.OPERATOR: frozenset(Scope) - {Scope.TYPES_WRITE, Scope.AUDIT_READ, Scope.KEYS_WRITE},
+    Role.EDITOR: frozenset(Scope) - {Scope.AUDIT_READ, Scope.KEYS_WRITE},
     Role.ADMIN: frozenset(Scope),
 }
 _ADDED = frozenset({Scope.CONFIGURATIONS_WRITE, Scope.AUDIT_READ, Scope.KEYS_WRITE})

@@ -6,7 +6,7 @@ command line and the engine's own parts: who can write there can do everything a
 
 from rota.engine.access.keys.access import Caller, Scope
 from rota.engine.definitions.built_in import LIGHT_JOB_TYPE, LOG_JOB_TYPE
-from rota.errors import InvalidInput, NotAllowed
+from rota.errors import InvalidInput, NotAllowed, NotFound
 from rota.model.access.openings import why_closed
 from rota.model.job_type import JobType
 from rota.model.schedules.request import EMIT_JOB_TYPE
@@ -79,6 +79,11 @@ def check_may_repair(by: Caller | None, *, forgets: bool, sets_back: bool) -> No
     lacking = [need for need in needed if by is not None and not by.may(need)]
     if lacking:
         raise NotAllowed(f"{_shown(by)} lacks the scope {lacking[0]}, which this repair needs")
+
+
+def told_to(by: Caller | None, error: NotFound) -> NotFound:
+    """The error for this caller: which job types and node types there are is told to those only who may list them."""
+    return error if by is None or by.may(Scope.TYPES_READ) else error.without_suggestion
 
 
 def _shown(by: Caller | None) -> str:

@@ -49,13 +49,22 @@ class PythonExecutor:
 
     def __init__(self, options: ExecutorOptions = ExecutorOptions()) -> None:  # noqa: B008 a frozen value
         self._options = options
+        self._provided: dict[str, Function] = {}
+        """Of job types, by their names."""
         self._functions: dict[object, Function] = {}
+        """By their place."""
         self._threads = Threads()
 
     def provide(self, name: str, function: Callable[..., object]) -> None:
-        """Call this function for a name, instead of importing one: the program that runs the node has it already."""
+        """Call this function for a place, instead of importing one: the program that runs the node has it already."""
         _lead_output_to_jobs()
         self._functions[name] = Function(name, function)
+
+    def provide_for(self, job_type: str, function: Callable[..., object]) -> None:
+        """Call this function for jobs of the type of this name, whatever its place: two decorated functions may have
+        one."""
+        _lead_output_to_jobs()
+        self._provided[job_type] = Function(job_type, function)
 
     def check(self, job_type: JobType) -> None:
         check_keys(job_type.metadata, _KEYS)
@@ -71,7 +80,7 @@ class PythonExecutor:
         metadata = run.job_type.metadata
         if metadata.get("process"):
             return await self._run_in_process(run)
-        function = self._functions.get(metadata.get("function"))
+        function = self._provided.get(run.job_type.name) or self._functions.get(metadata.get("function"))
         if function is None:
             found = await self._find(run)
             if isinstance(found, Outcome):
@@ -165,6 +174,8 @@ def _call(
         value = context.run(function.call, **arguments)
     except BaseException as error:
         return outcome_of_error(error, function, arguments)
+    if value is None:
+        return SUCCEEDED
     return value if asyncio.iscoroutine(value) else outcome_of_value(value)
 
 

@@ -20,6 +20,7 @@ from rota.engine.housekeeping.copies.source import fingerprint_of, refuse_live_n
 from rota.engine.housekeeping.copies.unfinished import UNFINISHED, UnfinishedCopy, begin_copy, check_copy, end_copy
 from rota.errors import Conflict, StoreError
 from rota.model.events.event import Event
+from rota.model.events.record import EventRecord
 from rota.model.ids import new_id
 from rota.model.job import Job
 from rota.model.runs.progress import Progress
@@ -87,6 +88,7 @@ class Copying:
         self._copy_settings()
         self._copy_topics()
         self._copy_audit()
+        self._copy_event_records()
         if not is_live:
             self._refuse_changes(copy)
         end_copy(self._target, copy)
@@ -245,6 +247,14 @@ class Copying:
         while entries := self._source.list_audit(limit=_STEP, before=before):
             self._target.append_audit(entries)
             before = entries[-1].id
+
+    def _copy_event_records(self) -> None:
+        """The oldest first: a store keeps the latest that it was given."""
+        found: list[EventRecord] = []
+        while page := self._source.list_events(limit=_STEP, before=found[-1].id if found else None):
+            found += page
+        for some in _in_steps(found[::-1]):
+            self._target.record_events(some)
 
 
 def count_all_jobs(store: Store) -> int:

@@ -67,6 +67,7 @@ def is_empty(store: Store) -> bool:
         or store.list_job_types()
         or store.list_settings("")
         or store.list_audit(limit=1)
+        or store.list_events(limit=1)
         or store.list_nodes(since=0)
     )
 

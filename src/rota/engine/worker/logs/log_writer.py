@@ -20,6 +20,8 @@ from rota.store.contract.store import Store
 
 LOG_DELAY_S = 0.1
 """Log lines of running jobs reach the store at least this often, unless there are too many."""
+_FIRST_DELAY_S = 0.02
+"""The first ones after a silence are there sooner: somebody may watch. Those of short jobs still go with their ends."""
 _LEAST_PAUSE_S = 0.005
 _MOST_PAUSE_S = 0.5
 _PAUSE_FACTOR = 2
@@ -52,11 +54,11 @@ class LogWriter:
         thread = StoreThread("rota-logs")
         try:
             while True:
-                await self._has_lines.wait()
-                self._has_lines.clear()
+                delay_s = await self._await_lines()
                 while self.logs.has_lines():
-                    await asyncio.sleep(LOG_DELAY_S)
+                    await asyncio.sleep(delay_s)
                     await self._write_shares(thread)
+                    delay_s = LOG_DELAY_S
         finally:
             thread.close()
 
@@ -77,6 +79,13 @@ class LogWriter:
             if self._dropped:
                 self._observers.tell(LogLinesWritten(self._dropped))
                 self._dropped = 0
+
+    async def _await_lines(self) -> float:
+        """How long lines may gather that came now."""
+        began = self._clock.monotonic()
+        await self._has_lines.wait()
+        self._has_lines.clear()
+        return _FIRST_DELAY_S if self._clock.monotonic() - began >= LOG_DELAY_S else LOG_DELAY_S
 
     async def _write_shares(self, thread: StoreThread) -> None:
         """Share after share, until nothing waits that can be written now."""

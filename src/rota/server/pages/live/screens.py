@@ -36,6 +36,10 @@ class Screens:
         self._screens: dict[_Key, _Screen] = {}
         api.at_end.append(self._wake)
 
+    def is_open(self, at: str, caller: Caller) -> bool:
+        """Whether somebody with the same rights follows it already."""
+        return (at, caller.scopes) in self._screens
+
     async def follow(
         self, page: Page, visit: Visit, at: str, *, caller: Caller, idle_s: float
     ) -> AsyncGenerator[bytes | None, None]:

@@ -1,1 +1,1 @@
-"""What each screen asks of the API; its templates are in the folder of the same name."""
+"""What each screen asks of the API; its templates are in the folder of its section."""

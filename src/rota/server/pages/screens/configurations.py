@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from rota.clock import as_datetime
 from rota.errors import RotaError
+from rota.model.events.event import EVENT_TYPES
 from rota.server.pages.asking import Asking
 from rota.server.pages.drawing.graph import draw_graph
 from rota.server.pages.page import Context, Visit
+from rota.server.pages.screens.events import now_text
 
 PARTS = ("list",)
 ONE_PARTS = ("why", "graph", "life", "evaluations")
@@ -18,7 +19,12 @@ def gather(asking: Asking, visit: Visit) -> Context:
     page = asking.ask("list_configurations", limit=_ROWS, cursor=visit.query.get("cursor") or None)
     for one in page["configurations"]:
         one["explained"] = asking.ask("explain_configuration", {"name": one["uuid"]})
-    return {"page": page, "is_first": not visit.query.get("cursor"), "example_time": _now_text(asking)}
+    return {
+        "page": page,
+        "is_first": not visit.query.get("cursor"),
+        "example_time": now_text(asking),
+        "types": EVENT_TYPES,
+    }
 
 
 def gather_one(asking: Asking, visit: Visit) -> Context:
@@ -30,7 +36,7 @@ def gather_one(asking: Asking, visit: Visit) -> Context:
         "explained": explained,
         "graph": draw_graph(configuration, explained["now"]),
         "evaluations": asking.ask("list_evaluations", path, limit=_EVALUATIONS)["evaluations"],
-        "example_time": _now_text(asking),
+        "example_time": now_text(asking),
     }
 
 
@@ -43,7 +49,3 @@ def gather_what_if(asking: Asking, visit: Visit) -> Context:
         return {"previews": found["evaluations"], "problem": ""}
     except RotaError as error:
         return {"previews": [], "problem": str(error)}
-
-
-def _now_text(asking: Asking) -> str:
-    return as_datetime(asking.now).isoformat(timespec="seconds").partition("+")[0]

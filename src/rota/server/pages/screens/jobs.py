@@ -3,8 +3,8 @@
 from rota.errors import InvalidInput
 from rota.model.job import JobState
 from rota.server.pages.asking import Asking
+from rota.server.pages.finding.search import read_search, with_state
 from rota.server.pages.page import Context, Visit
-from rota.server.pages.search import QUALIFIERS, as_word, read_search, with_state
 
 PARTS = ("tabs", "list")
 _ROWS = 50
@@ -29,7 +29,6 @@ def gather(asking: Asking, visit: Visit) -> Context:
         "is_first": not visit.query.get("cursor"),
         "filter": search.conditions or _ALL,
         "tabs": _tabs(asking, text, search.conditions.get("state")),
-        "suggestions": _suggestions(asking),
     }
 
 
@@ -44,16 +43,3 @@ def _tabs(asking: Asking, text: str, states: object) -> Context:
     for state, count in counts.items():
         rows.append({"name": state, "q": with_state(text, state), "count": count, "is_current": states == [state]})
     return {"rows": rows}
-
-
-def _suggestions(asking: Asking) -> list[str]:
-    types = asking.ask_if_allowed("list_job_types")
-    queues = asking.ask_if_allowed("list_queues")
-    return [
-        *(f"state:{state.value}" for state in JobState),
-        *(f"type:{as_word(one['name'])}" for one in (types["job_types"] if types else [])[:100]),
-        *(f"queue:{as_word(one['name'])}" for one in (queues["queues"] if queues else [])[:100]),
-        *(f"{name}:" for name in QUALIFIERS if name in ("schedule", "node")),
-        "after:1h",
-        "before:1d",
-    ]

@@ -2,11 +2,12 @@
 
 from rota.server.pages.asking import Asking
 from rota.server.pages.drawing.spark import spark_points
+from rota.server.pages.finding.search import as_word
 from rota.server.pages.page import Context, Visit
 from rota.server.pages.screens.overview import throughput
-from rota.server.pages.search import as_word
 
 PARTS = ("list",)
+_TONES = {"paused": "off", "at_capacity": "run"}
 
 
 def gather(asking: Asking, visit: Visit) -> Context:
@@ -23,4 +24,6 @@ def gather(asking: Asking, visit: Visit) -> Context:
         queue["failed"] = spark_points(failed, most) if any(failed) else ""
         queue["search"] = f"queue:{as_word(queue['name'])}"
         queue["ended_count"] = sum(ended)
+        queue["why"] = asking.ask("why_queue", {"queue": queue["uuid"]})
+        queue["tone"] = _TONES.get(queue["why"]["code"], "wait" if queue["jobs"]["queued"] else "off")
     return {"queues": queues}

@@ -12,7 +12,12 @@ from rota.server.pages.showing.readable import readable
 _SEQUENCE = re.compile(r"\x1b(?:\[([0-9;:?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()*+].|[@-Z\\-_])")
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 _STYLES = {1: "bold", 2: "dim", 3: "italic", 4: "underline"}
-_ENDS = {22: {"bold", "dim"}, 23: {"italic"}, 24: {"underline"}}
+_ENDS = {22: {"bold", "dim"}, 23: {"italic"}, 24: {"underline"}, 39: {"colour"}}
+_TEXT_COLOUR = 38
+_WITH_COLOUR = (_TEXT_COLOUR, 48, 58)
+"""Of the text, of what is behind it, of the line under it: one of 256 colours, or of all."""
+_GREY = 48
+_DIGITS = 4
 
 
 def ansi_html(text: str) -> Markup:
@@ -39,23 +44,55 @@ def _span(names: str, text: str) -> str:
 
 
 def _apply(codes: str, classes: dict[str, str]) -> None:
-    numbers = iter([int(code) if code.isdigit() and len(code) < 4 else 0 for code in codes.split(";")])
-    for code in numbers:
-        if code in (38, 48):  # a colour of 256, or of all: no class has it, and its numbers are no codes
-            _skip(numbers, {5: 1, 2: 3}.get(next(numbers, 0), 0))
+    """Semicolons part codes from each other; colons part what one code says more closely."""
+    groups = iter([[_number(one) for one in group.split(":")] for group in codes.split(";")])
+    for code, *closer in groups:
+        if code in _WITH_COLOUR:
+            name = _nearest(closer or _following(groups))
+            if code == _TEXT_COLOUR:
+                _put(classes, "colour", name)
         elif code == 0:
             classes.clear()
-        elif code in _STYLES:
-            classes[_STYLES[code]] = _STYLES[code]
+        elif code in _STYLES:  # `4:3` is a wavy line, `4:0` is none
+            _put(classes, _STYLES[code], "" if closer[:1] == [0] else _STYLES[code])
         elif code in _ENDS:
-            for name in _ENDS[code]:
-                classes.pop(name, None)
+            for ended in _ENDS[code]:
+                classes.pop(ended, None)
         elif 30 <= code <= 37 or 90 <= code <= 97:
             classes["colour"] = _COLOURS[code % 10]
-        elif code == 39:
-            classes.pop("colour", None)
 
 
-def _skip(numbers: Iterator[int], count: int) -> None:
-    for _ in range(count):
-        next(numbers, 0)
+def _put(classes: dict[str, str], what: str, name: str) -> None:
+    if name:
+        classes[what] = name
+    else:
+        classes.pop(what, None)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() and len(text) < _DIGITS else 0
+
+
+def _following(groups: Iterator[list[int]]) -> list[int]:
+    """The codes behind one for a colour that belong to it: `5;N`, or `2;R;G;B`."""
+    kind = next(groups, [0])[0]
+    return [kind, *(next(groups, [0])[0] for _ in range({5: 1, 2: 3}.get(kind, 0)))]
+
+
+def _nearest(numbers: list[int]) -> str:
+    """The one of our colours that is like it, so that it can be read in both themes; none if it is grey."""
+    kind, *values = numbers
+    if kind == 5 and values and values[0] < 16:
+        return _COLOURS[values[0] % 8]
+    if kind == 5 and values and values[0] < 232:
+        cube = values[0] - 16
+        red, green, blue = (step * 51 for step in (cube // 36, cube // 6 % 6, cube % 6))
+    elif kind == 2 and len(values) >= 3:
+        red, green, blue = values[1:4] if len(values) > 3 else values  # a fourth, in front, names a colour space
+    else:
+        return ""
+    darkest, lightest = min(red, green, blue), max(red, green, blue)
+    if lightest - darkest < _GREY:
+        return ""
+    half = (darkest + lightest) / 2
+    return _COLOURS[(red > half) + 2 * (green > half) + 4 * (blue > half)]

@@ -70,14 +70,17 @@ const Rota = (() => {
   // The JSON of a form. Fields left empty are left out; of one with `data-changes` only what was changed goes, and what
   // was emptied is set back.
   function jsonOf(form) {
-    const pieces = [];
+    const pieces = [], inner = {};  // a field called `a.b` is the field `b` of an object `a`
     for (const field of all("[name]", form)) {
       const value = field.value.trim();
       const isSame = "changes" in form.dataset && !("always" in field.dataset) && value === valueBefore(field);
       const isSetBack = "changes" in form.dataset && value === "";
       if (isSame || (value === "" && !isSetBack)) continue;
-      pieces.push(`${JSON.stringify(field.name)}:${isSetBack ? "null" : jsonOfField(field, value)}`);
+      const [outer, name] = field.name.split(".");
+      const into = name === undefined ? pieces : (inner[outer] ??= []);
+      into.push(`${JSON.stringify(name ?? outer)}:${isSetBack ? "null" : jsonOfField(field, value)}`);
     }
+    for (const [name, fields] of Object.entries(inner)) pieces.push(`${JSON.stringify(name)}:{${fields.join(",")}}`);
     return `{${pieces.join(",")}}`;
   }
 
@@ -95,15 +98,36 @@ const Rota = (() => {
   }
 
   async function send(form) {
-    const problem = find(".problem", form);
     const [method, path] = form.dataset.call.split(" ");
-    if (problem) problem.textContent = "";
+    tellProblem(form, "");
     try {
       await done(form, await call(method, path, jsonOf(form)));
     } catch (error) {
-      if (problem) problem.textContent = error.message;
-      else toast(error.message, true);
+      tellProblem(form, error.message);
     }
+  }
+
+  // What is wrong, at the field that it begins with: `timeout: ...`, `metadata.command: ...`; else at the end of the form.
+  function tellProblem(form, text) {
+    const where = text.split(":")[0];
+    const fields = all("label > [name]", form);
+    const isAt = (name) => where === name || where.startsWith(`${name}.`) || where.startsWith(`${name}[`);
+    const field = fields.find((one) => isAt(one.name));
+    for (const one of fields) {
+      if (one === field) one.setAttribute("aria-invalid", "true");
+      else one.removeAttribute("aria-invalid");
+    }
+    all("label .problem", form).forEach((shown) => shown.remove());
+    const common = find("p.problem", form);
+    if (common) common.textContent = field ? "" : text;
+    else if (text && !field) toast(text, true);
+    if (!field) return;
+    const shown = document.createElement("span");
+    shown.className = "problem";
+    shown.role = "alert";
+    shown.textContent = text;
+    field.after(shown);
+    field.focus();
   }
 
   // -- many jobs at once -----------------------------------------------------------------------------------------
@@ -127,8 +151,10 @@ const Rota = (() => {
     await refresh();
   }
 
+  const jobsOf = (count) => (count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`);
+
   async function changeChosen(word, ids) {
-    const jobs = ids.length === 1 ? "1 job" : `${ids.length} jobs`;
+    const jobs = jobsOf(ids.length);
     if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${jobs}?`))) return;
     const refused = [];
     for (const id of ids) {
@@ -147,13 +173,15 @@ const Rota = (() => {
     const count = counted.matched.toLocaleString("en");
     const which = counted.more ? "the first that match" : "all that match";
     if (!counted.matched) return toast(`No job that matches can be changed so: there is none to ${word}.`);
-    if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${count} jobs, ${which}?`))) return;
+    if (!(await confirmed(`${word[0].toUpperCase()}${word.slice(1)} ${jobsOf(counted.matched)}, ${which}?`))) return;
     let changed = 0, said;
     do {
-      said = await call("POST", path, JSON.stringify(filter));
+      // Never more than somebody said yes to: others may match meanwhile, and a job that fails again matches again.
+      said = await call("POST", path, JSON.stringify({ ...filter, limit: counted.matched - changed }));
       changed += said.changed;
-    } while (said.more && said.changed && changed < counted.matched);  // a job that fails again at once matches again
-    toast(`Done to ${changed.toLocaleString("en")} jobs.`);
+    } while (said.more && said.changed && changed < counted.matched);
+    const done = changed.toLocaleString("en");
+    toast(changed === counted.matched ? `Done to ${jobsOf(changed)}.` : `Done to ${done} of ${count} jobs: the others changed meanwhile.`);
   }
 
   function tellChosen() {
@@ -198,8 +226,10 @@ const Rota = (() => {
   }
 
   function focusSearch(event) {
-    const field = find("input[type=search]");
-    if (field) { event.preventDefault(); field.focus(); field.select(); }
+    const field = find("main input[type=search]");
+    event.preventDefault();
+    if (field) { field.focus(); field.select(); }
+    else document.dispatchEvent(new CustomEvent("rota:palette"));
   }
 
   function stepRow(step) {
@@ -260,5 +290,5 @@ const Rota = (() => {
   }
 
   begin();
-  return { all, find, refresh, show, toast };
+  return { all, find, press, refresh, show, toast };
 })();

@@ -22,8 +22,10 @@
     stream.addEventListener("open", () => { document.body.dataset.stream = "open"; tell(""); });
     // The browser would begin again with the same lines: so we do, behind those that are here.
     stream.addEventListener("error", () => {
+      const isRefused = stream.readyState === EventSource.CLOSED;
       close();
-      tell("the connection to the server is lost; it is tried again");
+      tell(isRefused ? "the server does not go on with this page; loaded again, it says why"
+        : "the connection to the server is lost; it is tried again");
       setTimeout(keep, 2000);
     });
   }

@@ -57,6 +57,8 @@ class WholeJobType(NewJobType, frozen=True, forbid_unknown_fields=True, kw_only=
     uuid: fields.Uuid | None = None
     managed_by: str | None = None
     """Ignored: who owns a job type is not for the client to say."""
+    version: int | None = None
+    """Only if it is still at this version."""
 
 
 class JobTypeChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -72,6 +74,8 @@ class JobTypeChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     on_node_death: OnNodeDeath | UnsetType = UNSET
     rate: str | UnsetType | None = UNSET
     rate_key: str | UnsetType | None = UNSET
+    version: int | UnsetType = UNSET
+    """Only if it is still at this version."""
 
 
 class JobTypeQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -119,20 +123,24 @@ def show_job_type(api: Api, call: Call[None, None]) -> JobTypeShape:
     "/api/job_types/{job_type}", needs=Scope.TYPES_WRITE, body=WholeJobType, answer=JobTypeShape, errors=(404, 409)
 )
 def replace_job_type(api: Api, call: Call[WholeJobType, None]) -> JobTypeShape:
-    """Change a job type to what is given here. Jobs that run already go on as they began."""
+    """Change a job type to what is given here. Jobs that run already go on as they began.
+
+    With a `version`, as it was shown, a change that somebody else made meanwhile is not lost: this one is refused.
+    """
     uuid = api.engine.definitions.current_job_type(call.path["job_type"]).uuid
     if call.body.uuid is not None:
         check_path_uuid(call.body.uuid, uuid)
-    return _changed(api, call.body.job_type(uuid))
+    return _changed(api, call.body.job_type(uuid), call.body.version)
 
 
 @routes.patch(
     "/api/job_types/{job_type}", needs=Scope.TYPES_WRITE, body=JobTypeChange, answer=JobTypeShape, errors=(404, 409)
 )
 def change_job_type(api: Api, call: Call[JobTypeChange, None]) -> JobTypeShape:
-    """Change some fields of a job type."""
+    """Change some fields of a job type, if it is still at the `version` that is given; the others stay."""
     found = api.engine.definitions.current_job_type(call.path["job_type"])
     given = {key: value for key, value in structs.asdict(call.body).items() if value is not UNSET}
+    expected = given.pop("version", found.version)
     names = {"timeout": "timeout_ms", "retries": "retry"}
     changes = {names.get(key, key): value for key, value in given.items()}
     if call.body.timeout is not UNSET:
@@ -145,7 +153,7 @@ def change_job_type(api: Api, call: Call[JobTypeChange, None]) -> JobTypeShape:
         changes["unique"] = _unique(changes["unique"])
     if isinstance(call.body.retries, fields.RetriesChange):
         changes["retry"] = call.body.retries.changed(found.retry)
-    return _changed(api, structs.replace(found, **changes))
+    return _changed(api, structs.replace(found, **changes), expected)
 
 
 @routes.delete("/api/job_types/{job_type}", needs=Scope.TYPES_WRITE, answer=DoneTo, errors=(404, 409))
@@ -156,8 +164,8 @@ def delete_job_type(api: Api, call: Call[None, None]) -> DoneTo:
     return DoneTo(uuid=found.uuid)
 
 
-def _changed(api: Api, job_type: JobType) -> JobTypeShape:
-    return job_type_shape(api.engine.definitions.change_job_type(job_type))
+def _changed(api: Api, job_type: JobType, expected: int | None) -> JobTypeShape:
+    return job_type_shape(api.engine.definitions.change_job_type(job_type, expected=expected))
 
 
 def _rate(given: str | None) -> Rate | None:

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from rota.engine.access.keys.access import Scope
-from rota.errors import NotFound
+from rota.errors import InvalidInput, NotFound
 from rota.model.ids import is_id, new_id
 from rota.model.node import NodeType
 from rota.server.answers import Done, DoneTo
@@ -17,10 +17,11 @@ routes = Routes("node types")
 
 
 class NodeTypeBody(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A node type. Its uuid is the one in the path; where that has a name, it may be left out."""
+    """A node type. Its uuid is the one in the path; where that has a name, it may be left out. So may the name of one
+    that is there: a slip in the path must not make another one."""
 
     uuid: fields.Uuid | None = None
-    name: fields.Name
+    name: fields.Name | None = None
     thread_count: fields.Threads
     managed_by: str | None = None
     """Ignored: who owns a node type is not for the client to say."""
@@ -50,8 +51,16 @@ def put_node_type(api: Api, call: Call[NodeTypeBody, None]) -> Done:
     body, uuid = call.body, _uuid_of(api, call)
     if body.uuid is not None:
         check_path_uuid(body.uuid, uuid)
-    api.engine.definitions.put_node_type(NodeType(uuid=uuid, name=body.name, thread_count=body.thread_count))
+    name = body.name or _name_of(api, uuid)
+    api.engine.definitions.put_node_type(NodeType(uuid=uuid, name=name, thread_count=body.thread_count))
     return Done()
+
+
+def _name_of(api: Api, uuid: str) -> str:
+    found = api.engine.definitions.known_node_type(uuid)
+    if found is None:
+        raise InvalidInput("name", "is missing")
+    return found.name
 
 
 def _uuid_of(api: Api, call: Call[NodeTypeBody, None]) -> str:

@@ -1,6 +1,7 @@
 """The node types and job types of the Redis store."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from rota.errors import Conflict
 from rota.model.job import JobState
@@ -8,9 +9,14 @@ from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store.records.codec import decode_job_type, decode_node_type, encode_over
 from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_job_type, unreadable_node_type
+from rota.store.records.versions import encode_next_version, refuse_other_version
 from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, DefinitionKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.nouns.events.listening import RedisListening
+
+Definition = TypeVar("Definition", NodeType, JobType)
+_TRIES = 100
+"""Whoever finds that another was faster begins again, upon the newer record."""
 
 
 class RedisDefinitions(RedisListening):
@@ -20,22 +26,39 @@ class RedisDefinitions(RedisListening):
     """Of the definitions, as this process saw it last."""
 
     def put_node_types(self, node_types: Sequence[NodeType]) -> None:
-        self._put_definitions(NODE_TYPES, "node type", node_types)
+        self._put_definitions(NODE_TYPES, "node type", node_types, encode_over)
 
-    def put_job_types(self, job_types: Sequence[JobType]) -> None:
-        self._put_definitions(JOB_TYPES, "job type", job_types)
+    def put_job_types(self, job_types: Sequence[JobType], *, same_version: bool = False) -> None:
+        def encode(one: JobType, old: bytes | None) -> bytes:
+            if same_version:
+                refuse_other_version(one, old)
+            return encode_next_version(one, old)
+
+        self._put_definitions(JOB_TYPES, "job type", job_types, encode)
         if self.listening_configurations():
             self._change_awaited()  # they wait for names, and one may belong to another job type now
 
     def _put_definitions(
-        self, keys: DefinitionKeys, kind: str, definitions: Sequence[NodeType] | Sequence[JobType]
+        self,
+        keys: DefinitionKeys,
+        kind: str,
+        definitions: Sequence[Definition],
+        encode: Callable[[Definition, bytes | None], bytes],
     ) -> None:
-        args: list[Value] = []
-        for one in definitions:
-            args += [one.uuid, one.name, encode_over(one, self._redis.hget(keys.bodies, one.uuid))]
-        taken = self._link.run("put_definitions", [keys.bodies, keys.names, keys.version], args)
-        if taken:
-            raise Conflict(f"another {kind} has the name {taken.decode()!r}")
+        """`encode` says how one is written in the place of the record that is there."""
+        if not definitions:
+            return
+        for _ in range(_TRIES):
+            there = self._redis.hmget(keys.bodies, [one.uuid for one in definitions])
+            args: list[Value] = []
+            for one, old in zip(definitions, there, strict=True):
+                args += [one.uuid, one.name, encode(one, old), old or b""]
+            refused = self._link.run("put_definitions", [keys.bodies, keys.names, keys.version], args)
+            if not refused:
+                return
+            if taken := refused[0]:
+                raise Conflict(f"another {kind} has the name {taken.decode()!r}")
+        raise Conflict(f"{kind} {definitions[0].name!r} changes too often; try again")
 
     def list_node_types(self) -> list[NodeType]:
         found = self._redis.hgetall(NODE_TYPES.bodies).items()

@@ -22,7 +22,7 @@ from rota.store.contract.schedules import (
 from rota.store.records.codec import decode_schedule, decode_schedule_state, decode_tick, encode, encode_over
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
 from rota.store.redis.link.commands import Value
-from rota.store.redis.nouns.events.awaited import RedisAwaited
+from rota.store.redis.nouns.jobs.ending import RedisEnding
 from rota.store.redis.nouns.jobs.entries import new_entry
 from rota.store.redis.nouns.queues.signals import tell_to_cancel
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
@@ -38,7 +38,7 @@ _TRIM_SLACK = 100
 """Old rows are forgotten with every hundredth version of a schedule, not one by one."""
 
 
-class RedisSchedules(RedisAwaited):
+class RedisSchedules(RedisEnding):
     """See `rota.store.contract.schedules.ScheduleStore` for what each method promises."""
 
     def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
@@ -223,6 +223,7 @@ class RedisSchedules(RedisAwaited):
         return [done for some in in_steps(firings) for done in self._fire(queue, some, now)]
 
     def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
+        self._expire_for(queue, (spec for firing in firings for spec in firing.specs), now)
         k = self._keys_of(queue)
         keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
         keys += [*stats_keys(k, now), k.running, k.ended, k.locks, k.held, k.cancelled, k.cancelling, k.series]

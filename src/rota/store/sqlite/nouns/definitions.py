@@ -13,6 +13,7 @@ from rota.store.records.unreadable import (
     unreadable_job_type,
     unreadable_node_type,
 )
+from rota.store.records.versions import encode_next_version, refuse_other_version
 from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL
 from rota.store.sqlite.nouns.queues.lookup import has_live_jobs
@@ -24,13 +25,17 @@ class SqliteDefinitions(SqliteNoun):
     def put_node_types(self, node_types: Sequence[NodeType]) -> None:
         with self._database.write() as db:
             for one in node_types:
-                _put(db, one, "node type", old=SQL["body_of_node_type"], new=SQL["put_node_types"])
+                body = encode_over(one, _body(db, SQL["body_of_node_type"], one))
+                _put(db, one, "node type", SQL["put_node_types"], body)
             raise_version(db)
 
-    def put_job_types(self, job_types: Sequence[JobType]) -> None:
+    def put_job_types(self, job_types: Sequence[JobType], *, same_version: bool = False) -> None:
         with self._database.write() as db:
             for one in job_types:
-                _put(db, one, "job type", old=SQL["body_of_job_type"], new=SQL["put_job_types"])
+                old = _body(db, SQL["body_of_job_type"], one)
+                if same_version:
+                    refuse_other_version(one, old)
+                _put(db, one, "job type", SQL["put_job_types"], encode_next_version(one, old))
             raise_version(db)
 
     def list_node_types(self) -> list[NodeType]:
@@ -78,12 +83,15 @@ def job_types_in(db: sqlite3.Connection, unreadable: UnreadableRecords) -> list[
     return [_job_type(row, unreadable) for row in db.execute(SQL["list_job_types"])]
 
 
-def _put(db: sqlite3.Connection, one: NodeType | JobType, kind: str, *, old: str, new: str) -> None:
-    """Replace a definition; `old` is the query for its record, `new` the one that writes it."""
-    row = db.execute(old, {"uuid": one.uuid}).fetchone()
-    body = encode_over(one, row["body"] if row else None)
+def _body(db: sqlite3.Connection, query: str, one: NodeType | JobType) -> bytes | None:
+    """The record that it replaces, if there is one."""
+    row = db.execute(query, {"uuid": one.uuid}).fetchone()
+    return row["body"] if row else None
+
+
+def _put(db: sqlite3.Connection, one: NodeType | JobType, kind: str, query: str, body: bytes) -> None:
     try:
-        db.execute(new, {"uuid": one.uuid, "name": one.name, "body": body})
+        db.execute(query, {"uuid": one.uuid, "name": one.name, "body": body})
     except sqlite3.IntegrityError:
         raise Conflict(f"another {kind} has the name {one.name!r}") from None
 

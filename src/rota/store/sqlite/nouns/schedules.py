@@ -20,7 +20,7 @@ from rota.store.records.codec import decode_schedule, decode_schedule_state, dec
 from rota.store.sqlite.database.inserts import insert_rows
 from rota.store.sqlite.database.queries import SQL, json_array
 from rota.store.sqlite.nouns.events.awaited import SqliteAwaited
-from rota.store.sqlite.nouns.jobs.admission import insert_job, insert_jobs
+from rota.store.sqlite.nouns.jobs.admission import AwaitedEnds, admit, insert_jobs
 from rota.store.sqlite.nouns.jobs.changes import cancel_job
 from rota.store.sqlite.nouns.jobs.lookup import states_of_jobs
 from rota.store.sqlite.nouns.jobs.rows import new_row
@@ -105,7 +105,7 @@ class SqliteSchedules(SqliteAwaited):
             for job_id in (job_id for firing in fired for job_id in firing.cancels):
                 cancel_job(db, job_id, self._awaited_ends(db), now)
             specs = [spec for firing in fired for spec in firing.specs]
-            refused = _make_jobs(db, specs, now)
+            refused = _make_jobs(db, specs, now, self._awaited_ends)
             insert_rows(db, SQL["put_tick"], [_tick_row(one, tick, refused) for one in fired for tick in one.ticks])
             for firing in fired:
                 _trim_ticks(db, firing)
@@ -170,11 +170,12 @@ def _move_on(db: sqlite3.Connection, firing: Firing) -> bool:
     return db.execute(SQL["fire_schedule"], moved).rowcount == 1
 
 
-def _make_jobs(db: sqlite3.Connection, specs: Sequence[JobSpec], now: int) -> set[str]:
+def _make_jobs(db: sqlite3.Connection, specs: Sequence[JobSpec], now: int, awaited_ends: AwaitedEnds) -> set[str]:
     """Accept jobs; returns the ids of those whose unique key is taken. The others, nearly all, go in together."""
     plain = [spec for spec in specs if spec.unique_key is None]
     insert_jobs(db, plain, [new_row(spec, now) for spec in plain])
-    return {spec.id for spec in specs if spec.unique_key is not None and not insert_job(db, spec, now)}
+    others = [spec for spec in specs if spec.unique_key is not None]
+    return {spec.id for spec in others if not admit(db, spec, new_row(spec, now), now, awaited_ends).is_new}
 
 
 def _trim_ticks(db: sqlite3.Connection, firing: Firing) -> None:

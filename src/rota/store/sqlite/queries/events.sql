@@ -99,6 +99,18 @@ WHERE uuid = :uuid ORDER BY number DESC LIMIT :limit;
 SELECT validations.body FROM validations JOIN configurations ON seq = configuration
 WHERE uuid = :uuid ORDER BY received_at DESC, event DESC, dependency DESC LIMIT :limit;
 
+-- name: record_events
+-- An event that was taken; one that is there stays as it is.
+INSERT INTO event_records (id, body) VALUES (:id, :body) ON CONFLICT (id) DO NOTHING;
+
+-- name: trim_events
+-- Keep the latest ones only.
+DELETE FROM event_records WHERE seq <= (SELECT max(seq) FROM event_records) - :keep;
+
+-- name: list_events
+-- Events that were taken, the latest first.
+SELECT body FROM event_records WHERE :before IS NULL OR id < :before ORDER BY id DESC LIMIT :limit;
+
 -- name: put_outbox
 -- The end of a job, to be taken as an event.
 INSERT INTO outbox (queue, event, body) VALUES (:queue, :event, :body) ON CONFLICT DO NOTHING;

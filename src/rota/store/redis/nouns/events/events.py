@@ -15,12 +15,14 @@ from rota.store.redis.nouns.events.configurations import MOST_PER_CALL, RedisCon
 from rota.store.redis.nouns.events.entries import applied, histories_of, verdicts_entry
 from rota.store.redis.nouns.events.listening import sorted_names
 from rota.store.redis.nouns.events.outbox import RedisOutbox
+from rota.store.redis.nouns.events.records import RedisEventRecords
+from rota.store.redis.nouns.jobs.ending import RedisEnding
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
 _decode_validation = msgspec.json.Decoder(Validation).decode
 
 
-class RedisEvents(RedisConfigurations, RedisOutbox):
+class RedisEvents(RedisConfigurations, RedisOutbox, RedisEventRecords, RedisEnding):
     """See `rota.store.contract.events.EventStore` for what each method promises."""
 
     _event_queues: tuple[str, ...] = ()
@@ -55,6 +57,7 @@ class RedisEvents(RedisConfigurations, RedisOutbox):
         return answers
 
     def _apply(self, queue: str, verdicts: Sequence[Verdicts], now: int) -> list[Applied]:
+        self._expire_for(queue, (spec for one in verdicts for spec in one.specs), now)
         k = self._keys_of(queue)
         keys = [
             k.configuration_states,

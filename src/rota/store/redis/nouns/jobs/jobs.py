@@ -4,21 +4,19 @@ A step whose answer was lost is repeated, and finds done what it did itself. The
 that did it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rota.errors import InvalidInput, StoreFull
-from rota.model.job import Ending, Job, JobSpec
-from rota.model.runs.settlement import cancelled_before_run, expired_before_run, has_expired
+from rota.model.job import Job, JobSpec
+from rota.model.runs.settlement import cancelled_before_run
 from rota.store.contract.jobs import Admission, CancelAnswer
 from rota.store.records.codec import encode
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import parts_of
-from rota.store.redis.nouns.events.awaited import RedisAwaited
+from rota.store.redis.nouns.jobs.ending import RedisEnding
 from rota.store.redis.nouns.jobs.entries import is_retried, new_entry, retried_entry
-from rota.store.redis.nouns.jobs.reading import RedisJobReading
-from rota.store.redis.nouns.queues.signals import tell_to_cancel
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
 MOST_DELETED = 500
@@ -27,7 +25,7 @@ _MOST_ENQUEUED = 100_000
 """Jobs of one queue in one call. They are one step, and a command has a million arguments at most."""
 
 
-class RedisJobs(RedisJobReading, RedisAwaited):
+class RedisJobs(RedisEnding):
     """See `rota.store.contract.jobs.JobStore` for what each method promises."""
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
@@ -96,14 +94,6 @@ class RedisJobs(RedisJobReading, RedisAwaited):
                 admissions[index] = Admission(specs[index].id, True)
             self._enqueue(queue, specs, again, admissions, now)
 
-    def _expire_in(self, queue: str, job_ids: set[str], now: int) -> set[str]:
-        """Of some jobs those that ended because they did not begin in time. One that a node has, that node ends."""
-        found = [job for part in parts_of(sorted(job_ids)) for job in self._jobs_in(queue, part)]
-        late = [job.id for job in found if job and not job.state.is_final and has_expired(job, now)]
-        ending = expired_before_run(now)
-        answers = [one for part in parts_of(late) for one in self._cancel_in(queue, part, ending, now)]
-        return {job_id for job_id, answer in answers if answer is CancelAnswer.CANCELLED}
-
     def _accepted_before(self, keys: QueueKeys, specs: list[JobSpec], answer: list[Any]) -> set[int]:
         """Jobs that a repeated call found to be known, because it had accepted them itself when its answer was lost:
         what is kept is exactly what was handed in, the instant included."""
@@ -119,35 +109,6 @@ class RedisJobs(RedisJobReading, RedisAwaited):
             for part in parts_of(known):
                 answers.update(self._cancel_in(queue, part, cancelled_before_run(now), now))
         return [answers[job_id] for job_id in job_ids]
-
-    def _cancel_in(
-        self, queue: str, job_ids: Sequence[str], ending: Ending, now: int
-    ) -> Iterable[tuple[str, CancelAnswer]]:
-        k = self._keys_of(queue)
-        keys = [k.jobs, k.ready, k.delayed, k.held, k.running, k.locks, k.unique, k.marks, k.ended, k.cancelled]
-        keys += [k.cancelling, k.wake, *stats_keys(k, now), k.outbox, k.awaited_since, k.rates_due]
-        was_repeated = False
-
-        def cancel() -> Any:
-            nonlocal was_repeated
-            events = self._events_if_ended(queue, job_ids, ending)
-            args = [now, encode(ending), *stats_args(now), *events, *job_ids]
-            words, was_repeated = self._link.run_and_tell("cancel_jobs", keys, args)
-            return words
-
-        words = self._until_known(cancel)
-        own = self._cancelled_before(k, job_ids, encode(ending)) if was_repeated else set()
-        for job_id, word in zip(job_ids, (raw.decode() for raw in words), strict=True):
-            if "/" in word:
-                tell_to_cancel(self._link, k, job_id, word)
-                yield job_id, CancelAnswer.REQUESTED
-            else:
-                yield job_id, CancelAnswer.CANCELLED if job_id in own else CancelAnswer(word)
-
-    def _cancelled_before(self, keys: QueueKeys, job_ids: Sequence[str], ending: bytes) -> set[str]:
-        """Jobs that a repeated call found ended because it had cancelled them itself: they have the ending it gives."""
-        kept = self._redis.hmget(keys.ended, job_ids)
-        return {job_id for job_id, body in zip(job_ids, kept, strict=True) if body == ending}
 
     def retry_jobs(self, job_ids: Sequence[str], *, now: int) -> list[bool]:
         retried: set[str] = set()

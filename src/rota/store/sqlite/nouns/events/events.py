@@ -28,16 +28,17 @@ from rota.store.records.codec import (
 )
 from rota.store.sqlite.database.queries import SQL, json_array
 from rota.store.sqlite.nouns.definitions import version_in
-from rota.store.sqlite.nouns.events.awaited import listening_in
+from rota.store.sqlite.nouns.events.awaited import SqliteAwaited, listening_in
 from rota.store.sqlite.nouns.events.index import index_configuration, match_event, unindex_configuration
 from rota.store.sqlite.nouns.events.outbox import SqliteOutbox
+from rota.store.sqlite.nouns.events.records import SqliteEventRecords
 from rota.store.sqlite.nouns.events.verdicts import apply_verdicts
 from rota.store.sqlite.nouns.queues.stats import count_up
 
 _decode_validation = msgspec.json.Decoder(Validation).decode
 
 
-class SqliteEvents(SqliteOutbox):
+class SqliteEvents(SqliteOutbox, SqliteEventRecords, SqliteAwaited):
     """See `rota.store.contract.events.EventStore` for what each method promises."""
 
     def put_configurations(
@@ -99,7 +100,7 @@ class SqliteEvents(SqliteOutbox):
 
     def apply_verdicts(self, queue: str, verdicts: Sequence[Verdicts], *, now: int) -> list[Applied]:
         with self._database.write() as db:
-            answers = [apply_verdicts(db, one, now) for one in verdicts]
+            answers = [apply_verdicts(db, one, now, self._awaited_ends) for one in verdicts]
             done = zip(verdicts, answers, strict=True)
             made = sum(len(one.specs) - len(answer.survivors) for one, answer in done if answer.done)
             count_up(db, queue, "enqueued", made, now)

@@ -14,10 +14,11 @@ from rota.store.contract.events import (
 )
 from rota.store.records.codec import encode
 from rota.store.sqlite.database.queries import SQL
-from rota.store.sqlite.nouns.jobs.admission import holder_of_unique_key, insert_job
+from rota.store.sqlite.nouns.jobs.admission import AwaitedEnds, admit
+from rota.store.sqlite.nouns.jobs.rows import new_row
 
 
-def apply_verdicts(db: sqlite3.Connection, one: Verdicts, now: int) -> Applied:
+def apply_verdicts(db: sqlite3.Connection, one: Verdicts, now: int, awaited_ends: AwaitedEnds) -> Applied:
     """Evidence, evaluations, state and jobs of one configuration, if it is still the expected version."""
     moved = {
         "uuid": one.configuration.uuid,
@@ -29,7 +30,7 @@ def apply_verdicts(db: sqlite3.Connection, one: Verdicts, now: int) -> Applied:
     if row is None:
         return Applied(False)
     seq = int(row["seq"])
-    survivors = dict(pair for spec in one.specs if (pair := _refused(db, spec, now)))
+    survivors = dict(pair for spec in one.specs if (pair := _refused(db, spec, now, awaited_ends)))
     first = one.state.evaluated - len(one.evaluations) + 1
     told = [not_made(each) if each.job in survivors else each for each in one.evaluations]
     rows = [{"seq": seq, "number": number, "body": encode(each)} for number, each in enumerate(told, first)]
@@ -52,8 +53,7 @@ def _validation_row(seq: int, one: Validation) -> dict[str, object]:
     }
 
 
-def _refused(db: sqlite3.Connection, spec: JobSpec, now: int) -> tuple[str, str] | None:
+def _refused(db: sqlite3.Connection, spec: JobSpec, now: int, awaited_ends: AwaitedEnds) -> tuple[str, str] | None:
     """A job that was not made, and the one that is there instead."""
-    if insert_job(db, spec, now):
-        return None
-    return spec.id, holder_of_unique_key(db, spec) or spec.id
+    answer = admit(db, spec, new_row(spec, now), now, awaited_ends)
+    return None if answer.is_new else (spec.id, answer.job_id)

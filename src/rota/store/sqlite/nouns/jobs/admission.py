@@ -11,7 +11,7 @@ from rota.store.sqlite.database.inserts import insert_rows
 from rota.store.sqlite.database.queries import SQL
 from rota.store.sqlite.nouns.jobs.changes import cancel_job
 from rota.store.sqlite.nouns.jobs.lookup import find_row
-from rota.store.sqlite.nouns.jobs.rows import job_of, new_row
+from rota.store.sqlite.nouns.jobs.rows import job_of
 
 Row = dict[str, object]
 AwaitedEnds = Callable[[sqlite3.Connection], Awaited]
@@ -27,11 +27,6 @@ def insert_jobs(db: sqlite3.Connection, specs: Sequence[JobSpec], rows: Sequence
     return inserted
 
 
-def insert_job(db: sqlite3.Connection, spec: JobSpec, now: int) -> bool:
-    """Take in one job; False if its id is known or its unique key is taken."""
-    return _insert(db, spec, new_row(spec, now))
-
-
 def admit(db: sqlite3.Connection, spec: JobSpec, row: Row, now: int, awaited_ends: AwaitedEnds) -> Admission:
     """Take in one job, or tell which one there is instead. One that has expired is ended for it, and `awaited_ends`
     is asked whether somebody waits for that."""
@@ -39,7 +34,7 @@ def admit(db: sqlite3.Connection, spec: JobSpec, row: Row, now: int, awaited_end
         return Admission(spec.id, True)
     if spec.unique_key is None or find_row(db, spec.id):
         return Admission(spec.id, False)
-    holder = holder_of_unique_key(db, spec)
+    holder = _holder_of_unique_key(db, spec)
     if holder and _expire(db, holder, now, awaited_ends) and _insert(db, spec, row):
         return Admission(spec.id, True)
     return Admission(holder or spec.id, False)
@@ -54,7 +49,7 @@ def _expire(db: sqlite3.Connection, job_id: str, now: int, awaited_ends: Awaited
     return answer is CancelAnswer.CANCELLED
 
 
-def holder_of_unique_key(db: sqlite3.Connection, spec: JobSpec) -> str | None:
+def _holder_of_unique_key(db: sqlite3.Connection, spec: JobSpec) -> str | None:
     """The live job that has the unique key of this one."""
     found = db.execute(SQL["holder_of_unique_key"], {"queue": spec.queue, "unique_key": spec.unique_key}).fetchone()
     return str(found["id"]) if found else None

@@ -1,0 +1,1 @@
+"""The table of tasks that wait for the end of a transaction."""

@@ -1,0 +1,1 @@
+"""Finding things: the search of jobs with its suggestions, and the command palette."""

@@ -1,0 +1,62 @@
+"""One job: what made it, what it says and how its log is read."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.dashboard import Dashboard, when_live
+from tests.servers import wait_until
+
+UNTIL_GO = "until [ -e go ]; do sleep 0.05; done"
+both_stores = pytest.mark.parametrize("store_url", ["sqlite", "redis"], indirect=True)
+
+
+@both_stores
+def test_a_job_tells_the_chain_of_what_made_it(page: Page, dashboard: Dashboard) -> None:
+    dashboard.define("extract", "true")
+    dashboard.define("report", "true")
+    dependencies = [{"type": "JOB", "resourceId": "extract", "lifeDuration": 3600}]
+    ready = {"name": "extracted", "job": {"job_type": "report"}, "dependencies": dependencies}
+    dashboard.call("POST", "/api/configurations", ready)
+    fields = {"job_type": "extract", "cron": "30 2 1 1 *"}
+    schedule = dashboard.call("POST", "/api/schedules", {"name": "yearly", **fields})["uuid"]
+    first = dashboard.call("POST", f"/api/schedules/{schedule}/run", {})["uuid"]
+    found: list[str] = []
+
+    def is_made() -> bool:
+        found[:] = [one["uuid"] for one in dashboard.call("GET", "/api/jobs?job_type=report")["jobs"]]
+        return bool(found)
+
+    wait_until(is_made, "the second job", deadline_s=120)
+    page.goto(f"{dashboard.address}/jobs/{found[0]}")
+
+    links = page.get_by_role("list", name="What made it").get_by_role("listitem")
+    expect(links).to_have_text(
+        ["by hand, of schedule yearly", "the end of job extract", "configuration extracted", "this job"]
+    )
+    expect(links.nth(1).get_by_role("link")).to_have_attribute("href", f"/jobs/{first}")
+
+
+def test_a_log_is_filtered_by_level_searched_and_downloaded(page: Page, dashboard: Dashboard) -> None:
+    dashboard.define("talk", f"echo apples; echo pears; echo 'no plums' >&2; {UNTIL_GO}; echo figs")
+    job = dashboard.enqueue("talk")
+    page.goto(f"{dashboard.address}/jobs/{job}")
+    lines, seen = page.locator("#log > div"), page.locator("#log > div:visible")
+    expect(lines).to_have_count(3)
+    when_live(page)
+    search = page.get_by_role("searchbox", name="Find in the log")
+    search.fill("PEAR")
+    expect(seen).to_have_count(1)
+    (dashboard.folder / "go").touch()
+    expect(lines).to_have_count(4)
+    expect(seen).to_have_count(1)
+    expect(seen).to_contain_text("pears")
+    search.fill("")
+    expect(seen).to_have_count(4)
+    page.get_by_label("Least level shown").select_option("warning")
+    expect(seen).to_have_count(1)
+    expect(seen).to_contain_text("no plums")
+
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    text = download.value.path().read_text()
+    assert [word for word in ("apples", "pears", "no plums", "figs") if word not in text] == []
