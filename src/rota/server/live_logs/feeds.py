@@ -16,7 +16,7 @@ from rota.store.contract.store import Store
 
 FIRST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 0.1
-"""A line is in the store within 0.1 s: so its followers have it within 0.3 s, also on a machine that is busy."""
+"""A line is in the store within 0.1 s: so its followers have it within 0.3 s, unless the machine is overloaded."""
 _MOST_LOOKS_PER_S = 1_000
 """Of all feeds together: with more than a hundred each looks less often."""
 _PAGE = 200
