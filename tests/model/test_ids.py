@@ -1,5 +1,7 @@
 """Ids are unique, ordered and canonical."""
 
+import subprocess
+import sys
 from uuid import UUID
 
 import pytest
@@ -33,6 +35,21 @@ def test_more_ids_than_fit_into_a_millisecond_still_grow() -> None:
 
     assert ids == sorted(ids)
     assert len(set(ids)) == len(ids)
+
+
+def test_a_forked_child_makes_other_ids_than_its_parent() -> None:
+    """In a process of its own: this one has threads, which do not survive a fork."""
+    script = (
+        "import os; from rota.model.ids import new_id; new_id(1); reading, writing = os.pipe()\n"
+        "child = os.fork() == 0\n"
+        "os.write(writing, (new_id(1) + '\\n').encode())\n"
+        "if not child: os.wait(); print(os.read(reading, 1000).decode(), end='')"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    first, second = done.stdout.split()
+    assert first != second
 
 
 def test_numbered_ids_are_the_same_at_every_call_and_in_the_order_of_their_numbers() -> None:

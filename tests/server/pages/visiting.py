@@ -105,6 +105,7 @@ def furnish(admin: TestClient, api: Api, name: str = "report", text: str = "hell
             "/queues": "/queues",
             "/schedules": "/schedules",
             "/schedules/new": "/schedules/new",
+            "/schedules/planned": "/schedules/planned",
             "/schedules/preview": "/schedules/preview?cron=30+2+*+*+*&tz=Europe/Berlin",
             "/schedules/{schedule}": f"/schedules/{schedule}",
             "/schedules/{schedule}/edit": f"/schedules/{schedule}/edit",

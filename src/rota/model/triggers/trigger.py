@@ -5,6 +5,7 @@ A nominal instant is when the trigger says; the due instant is later by the jitt
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -70,22 +71,25 @@ class CronTrigger(TriggerBase, frozen=True, kw_only=True, tag="cron"):
         return fires_between(self.parsed(progress), after, until, zone=self.zone, dst=self.dst)
 
 
-class _Periodic(TriggerBase, frozen=True, kw_only=True):
-    """Kinds whose fires are a series of equal steps, or a single one: they know an anchor and a period."""
-
+class _Series(Protocol):
     def _series(self, after: int, progress: Progress) -> tuple[int, int]:
-        """(first instant, period). Each kind has its own; a struct cannot be an abstract class."""
-        raise NotImplementedError
+        """(first instant, period)."""
+        ...
 
-    def next_after(self, after: int, progress: Progress) -> int | None:
+
+class _Periodic(TriggerBase, frozen=True, kw_only=True):
+    """Kinds whose fires are a series of equal steps, or a single one: they know an anchor and a period. Each kind has a
+    series of its own; a struct cannot be an abstract class."""
+
+    def next_after(self: _Series, after: int, progress: Progress) -> int | None:
         first, period = self._series(after, progress)
         return next_in_series(first, period, after)
 
-    def count(self, after: int, until: int, progress: Progress) -> int:
+    def count(self: _Series, after: int, until: int, progress: Progress) -> int:
         first, period = self._series(after, progress)
         return count_in_series(first, period, after_ms=after, until_ms=until)
 
-    def between(self, after: int, until: int, progress: Progress) -> Iterator[int]:
+    def between(self: _Series, after: int, until: int, progress: Progress) -> Iterator[int]:
         first, period = self._series(after, progress)
         return iter(range(next_in_series(first, period, after), until + 1, period))
 

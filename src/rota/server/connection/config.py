@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import uvicorn
@@ -42,13 +43,18 @@ def _protocol() -> dict[str, Any]:
     return {"http": BoundedProtocol}
 
 
+def _check() -> Callable[[Iterable[object], float], None]:
+    """What looks at all connections; uvicorn's other protocol has no bounds to look after."""
+    try:
+        from rota.server.connection.protocol import check_connections
+    except ImportError:
+        return lambda connections, now: None
+    return check_connections
+
+
 async def watch_connections(server: uvicorn.Server) -> None:
-    """Look at the time of every connection, again and again."""
-    loop = asyncio.get_running_loop()
+    """Look at the time of every connection, and whether its client is still there, again and again."""
+    loop, check = asyncio.get_running_loop(), _check()
     while True:
         await asyncio.sleep(_LOOK_S)
-        now = loop.time()
-        for connection in list(server.server_state.connections):
-            check = getattr(connection, "check_time", None)
-            if check is not None:
-                check(now)
+        check(server.server_state.connections, loop.time())

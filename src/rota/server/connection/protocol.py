@@ -4,6 +4,7 @@ Times are looked at by one task for all connections, once a second, so they cost
 """
 
 import asyncio
+from collections.abc import Iterable
 from enum import IntEnum
 from heapq import nsmallest
 
@@ -12,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from rota.server.connection import limits
 from rota.server.connection.facts import CONNECTION, END
+from rota.server.connection.gone import gone_clients
 
 
 class Phase(IntEnum):
@@ -184,10 +186,12 @@ class BoundedProtocol(HttpToolsProtocol):
         return is_kept and waited > limits.HEAD_S
 
     def _make_room(self) -> None:
-        """One connection too many: those go that have been idle for longest, else of those who do not read their
-        answers; or this one if all are busy. Some go at once, so that a flood of new ones does not look at all the
-        others for each."""
-        others = [one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self]
+        """One connection too many: those go whose clients have gone, else that have been idle for longest, else of
+        those who do not read their answers; or this one if all are busy. Some go at once, so that a flood of new ones
+        does not look at all the others for each."""
+        others = [one for one in _bounded(self.connections) if one is not self]
+        if _end_gone(others):
+            return
         idle = [one for one in others if one.is_idle]
         if useless := idle or [one for one in others if one.flow.write_paused]:
             for one in nsmallest(1 + len(others) // limits.ENDED_OF_ALL, useless, key=lambda one: one.since):
@@ -221,6 +225,26 @@ class BoundedProtocol(HttpToolsProtocol):
         self._forget_requests()
         self.connections.discard(self)
         self.transport.abort()
+
+
+def check_connections(connections: Iterable[object], now: float) -> None:
+    """End those whose clients have gone, or have been too slow."""
+    _end_gone(_bounded(connections))
+    for one in _bounded(connections):
+        one.check_time(now)
+
+
+def _bounded(connections: Iterable[object]) -> list[BoundedProtocol]:
+    return [one for one in connections if isinstance(one, BoundedProtocol)]
+
+
+def _end_gone(connections: Iterable[BoundedProtocol]) -> bool:
+    """End those whose clients have gone; whether there were any."""
+    by_transport = {one.transport: one for one in connections}
+    gone = gone_clients(by_transport)
+    for transport in gone:
+        by_transport[transport]._end()
+    return bool(gone)
 
 
 def _answer(status: int, message: str) -> bytes:

@@ -13,6 +13,7 @@ from rota.server.pages.screens import (
     keys,
     nodes,
     overview,
+    planned,
     queues,
     schedules,
     topics,
@@ -75,6 +76,13 @@ PAGES: tuple[Page, ...] = (
         section="Schedules",
         gather=schedules.gather_form,
         template="schedules/form",
+    ),
+    Page(
+        path="/schedules/planned",
+        needs=("read_planned",),
+        section="Schedules",
+        gather=planned.gather,
+        template="schedules/planned",
     ),
     Page(
         path="/schedules/preview",

@@ -1,6 +1,7 @@
 """Giving out jobs, as far as it is the same in every store: what a claim asks for, also of one that has nothing to
 settle first."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ class Wanted(NamedTuple):
     """How many of the jobs begin at once."""
 
 
-class Claiming:
+class Claiming(ABC):
     """See `rota.store.contract.claims.ClaimStore` for what each method promises."""
 
     def claim_jobs(self, queue: str, *, token: str, limit: int, now: int, begin: int | None = None) -> Claims:
@@ -37,9 +38,9 @@ class Claiming:
         wanted = Wanted(token, limit, now, limit if begin is None else begin)
         return self._finish_and_claim(queue, settlements, wanted) if settlements else self._claim(queue, wanted)
 
-    def _claim(self, queue: str, wanted: Wanted) -> Claims:
-        raise NotImplementedError
+    @abstractmethod
+    def _claim(self, queue: str, wanted: Wanted) -> Claims: ...
 
+    @abstractmethod
     def _finish_and_claim(self, queue: str, settlements: Sequence[Settlement], wanted: Wanted) -> Claims:
         """There are settlements."""
-        raise NotImplementedError

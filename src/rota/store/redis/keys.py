@@ -8,120 +8,85 @@ PREFIX = "rota"
 
 
 class QueueKeys:
-    """The keys of one queue."""
+    """The keys of one queue: each is called as here, behind what all of them share."""
 
-    __slots__ = (
-        "_base",
-        "awaited_since",
-        "cancelled",
-        "cancelling",
-        "configuration_states",
-        "configurations",
-        "delayed",
-        "dependency_index",
-        "ended",
-        "failed",
-        "fence",
-        "floors",
-        "held",
-        "jobs",
-        "locks",
-        "marks",
-        "outbox",
-        "paused",
-        "progress",
-        "pulses",
-        "rates",
-        "rates_due",
-        "rates_spent",
-        "ready",
-        "running",
-        "schedule_due",
-        "schedule_states",
-        "schedules",
-        "series",
-        "succeeded",
-        "synced",
-        "totals",
-        "unique",
-        "wake",
-    )
+    jobs: str
+    """hash: job id -> spec (JSON), for every job of the queue."""
+    marks: str
+    """hash: job id -> mark (JSON), only for jobs about which there is more to know than their spec: a time to wait
+    for, attempts used, a lock or a unique key. Plain jobs have none, and cost nothing."""
+    ready: str
+    """sorted set: id of queued jobs by rank."""
+    delayed: str
+    """sorted set: id of delayed jobs by due time."""
+    held: str
+    """sorted set, by name: lock, rank and id of queued jobs that wait for a lock; the same with a rate key, of
+    those that wait for a rate."""
+    running: str
+    """hash: job id -> token, rank, when it began (0: it waits in its node's buffer)."""
+    cancelling: str
+    """hash: id of running jobs that are to be cancelled -> 1."""
+    locks: str
+    """hash: lock key -> id of the running job that holds it."""
+    rates: str
+    """hash: rate key -> the starts that count, as groups: an instant and how many, with spaces between them."""
+    rates_due: str
+    """sorted set: rate keys for which jobs wait, by when these are looked at again."""
+    rates_spent: str
+    """sorted set: rate keys by when nothing of their starts counts any more."""
+    unique: str
+    """hash: unique key -> id of the live job that has it."""
+    ended: str
+    """hash: job id -> ending (JSON)."""
+    series: str
+    """sorted set, by name: series, when it was enqueued and id of each job that is in one."""
+    succeeded: str
+    """sorted set: id by end time; the same for the next two."""
+    failed: str
+    cancelled: str
+    pulses: str
+    """hash: node -> its last sign of life, a text that changes with each."""
+    floors: str
+    """hash: node -> serial up to which its claims come too late."""
+    fence: str
+    """string: the last number that a run under a lock was given."""
+    paused: str
+    """string: there while the queue is paused."""
+    progress: str
+    """hash: job id -> how far it has come (JSON), only for jobs that said so."""
+    totals: str
+    """hash: how many jobs were enqueued, succeeded, failed and cancelled in all."""
+    synced: str
+    """string: a number that grows each time somebody waits until replicas have what was written before it."""
+    wake: str
+    """list: holds one item when jobs became ready that no waiting node has been told of."""
+
+    schedules: str
+    """hash: schedule uuid -> schedule (JSON)."""
+    schedule_states: str
+    """hash: schedule uuid -> version, a space, state (JSON)."""
+    schedule_due: str
+    """sorted set: schedule uuid by the time at which it is to be decided."""
+
+    configurations: str
+    """hash: configuration uuid -> configuration (JSON)."""
+    configuration_states: str
+    """hash: configuration uuid -> version, a space, state (JSON)."""
+    dependency_index: str
+    """sorted set, by name: event type, `=` or `^`, resource or its literal beginning, configuration uuid."""
+    outbox: str
+    """sorted set: ends of jobs that are yet to be taken as events (JSON), by time."""
+    awaited_since: str
+    """string: the version of the definitions that whoever ends jobs here must know, since it changed which ends are
+    waited for."""
 
     def __init__(self, queue: str) -> None:
         self._base = f"{PREFIX}:{{{queue}}}:"
-        self.jobs = self._base + "jobs"
-        """hash: job id -> spec (JSON), for every job of the queue."""
-        self.marks = self._base + "marks"
-        """hash: job id -> mark (JSON), only for jobs about which there is more to know than their spec: a time to wait
-        for, attempts used, a lock or a unique key. Plain jobs have none, and cost nothing."""
-        self.ready = self._base + "ready"
-        """sorted set: id of queued jobs by rank."""
-        self.delayed = self._base + "delayed"
-        """sorted set: id of delayed jobs by due time."""
-        self.held = self._base + "held"
-        """sorted set, by name: lock, rank and id of queued jobs that wait for a lock; the same with a rate key, of
-        those that wait for a rate."""
-        self.running = self._base + "running"
-        """hash: job id -> token, rank, when it began (0: it waits in its node's buffer)."""
-        self.cancelling = self._base + "cancelling"
-        """hash: id of running jobs that are to be cancelled -> 1."""
-        self.locks = self._base + "locks"
-        """hash: lock key -> id of the running job that holds it."""
-        self.rates = self._base + "rates"
-        """hash: rate key -> the starts that count, as groups: an instant and how many, with spaces between them."""
-        self.rates_due = self._base + "rates_due"
-        """sorted set: rate keys for which jobs wait, by when these are looked at again."""
-        self.rates_spent = self._base + "rates_spent"
-        """sorted set: rate keys by when nothing of their starts counts any more."""
-        self.unique = self._base + "unique"
-        """hash: unique key -> id of the live job that has it."""
-        self.ended = self._base + "ended"
-        """hash: job id -> ending (JSON)."""
-        self.series = self._base + "series"
-        """sorted set, by name: series, when it was enqueued and id of each job that is in one."""
-        self.succeeded = self._base + "succeeded"
-        """sorted set: id by end time; the same for the next two."""
-        self.failed = self._base + "failed"
-        self.cancelled = self._base + "cancelled"
-        self.pulses = self._base + "pulses"
-        """hash: node -> its last sign of life, a text that changes with each."""
-        self.floors = self._base + "floors"
-        """hash: node -> serial up to which its claims come too late."""
-        self.fence = self._base + "fence"
-        """string: the last number that a run under a lock was given."""
-        self.paused = self._base + "paused"
-        """string: there while the queue is paused."""
-        self.progress = self._base + "progress"
-        """hash: job id -> how far it has come (JSON), only for jobs that said so."""
-        self.totals = self._base + "totals"
-        """hash: how many jobs were enqueued, succeeded, failed and cancelled in all."""
-        self.synced = self._base + "synced"
-        """string: a number that grows each time somebody waits until replicas have what was written before it."""
-        self.wake = self._base + "wake"
-        """list: holds one item when jobs became ready that no waiting node has been told of."""
-
-        self.schedules = self._base + "schedules"
-        """hash: schedule uuid -> schedule (JSON)."""
-        self.schedule_states = self._base + "schedule_states"
-        """hash: schedule uuid -> version, a space, state (JSON)."""
-        self.schedule_due = self._base + "schedule_due"
-        """sorted set: schedule uuid by the time at which it is to be decided."""
-
-        self.configurations = self._base + "configurations"
-        """hash: configuration uuid -> configuration (JSON)."""
-        self.configuration_states = self._base + "configuration_states"
-        """hash: configuration uuid -> version, a space, state (JSON)."""
-        self.dependency_index = self._base + "dependency_index"
-        """sorted set, by name: event type, `=` or `^`, resource or its literal beginning, configuration uuid."""
-        self.outbox = self._base + "outbox"
-        """sorted set: ends of jobs that are yet to be taken as events (JSON), by time."""
-        self.awaited_since = self._base + "awaited_since"
-        """string: the version of the definitions that whoever ends jobs here must know, since it changed which ends are
-        waited for."""
+        self.__dict__.update((name, self._base + name) for name in QueueKeys.__annotations__)
 
     def fixed(self) -> list[str]:
         """Every key that a queue has once."""
-        return [getattr(self, name) for name in self.__slots__ if name != "_base"]
+        return [getattr(self, name) for name in QueueKeys.__annotations__]
 
     def evaluations(self, configuration: str) -> str:
         """list: evaluations (JSON) of one configuration, latest first."""

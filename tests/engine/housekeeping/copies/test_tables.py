@@ -37,4 +37,4 @@ def test_every_table_of_sqlite_is_copied_or_is_of_the_store(tmp_path: Path) -> N
 
 
 def test_every_key_of_a_queue_in_redis_is_copied_or_is_of_the_store() -> None:
-    assert set(QueueKeys.__slots__) - {"_base"} == COPIED_KEYS | KEYS_OF_THE_STORE | KEYS_OF_CLAIMS
+    assert set(QueueKeys.__annotations__) == COPIED_KEYS | KEYS_OF_THE_STORE | KEYS_OF_CLAIMS
