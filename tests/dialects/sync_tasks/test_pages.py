@@ -77,7 +77,6 @@ def test_a_collection_that_is_no_longer_defined_is_shown_as_long_as_its_tasks_ar
     assert [one["status"] for one in client.get("/sources/shop/users").json()["tasks"]] == ["SUCCESS"]
     assert client.get("/sources/shop/nothing").status_code == 404
     assert client.get("/sync/shop/nothing", headers=HTML).status_code == 404
-    assert client.get("/live?at=/sync/shop/nothing").status_code == 404
 
 
 def test_schedules_are_told_to_those_who_may_read_them(client: TestClient, kept: Store) -> None:

@@ -244,12 +244,16 @@ def test_the_stream_of_a_page_is_for_those_who_may_see_it(admin: TestClient, api
             assert browser.get("/live", params={"at": at}).status_code in (400, 404), at
 
 
-def test_what_does_not_exist_is_not_followed(admin: TestClient) -> None:
+def test_what_does_not_exist_is_not_followed(kept: Store) -> None:
+    api = make_api(kept, options=ServerOptions(rate_limit=0, wrong_keys_per_s=0, max_followers=1))
+    api.seats.take("somebody")  # so that a stream, if one were opened, is refused at once and not followed for ever
     nobody = "01890a5d-ac96-774b-bcce-b302099a8057"
-    for at in (f"/jobs/{nobody}", "/schedules/nowhere", "/configurations/nowhere", "/topics/nowhere"):
-        answer = admin.get("/live", params={"at": at})
-        assert answer.status_code == 404, at
-        assert "nowhere" in answer.text or nobody in answer.text
+    with served(api) as admin:
+        assert admin.get("/live?at=/jobs").status_code == 503
+        for at in (f"/jobs/{nobody}", "/schedules/nowhere", "/configurations/nowhere", "/topics/nowhere"):
+            answer = admin.get("/live", params={"at": at})
+            assert answer.status_code == 404, at
+            assert "nowhere" in answer.text or nobody in answer.text
 
 
 def test_a_viewer_follows_what_a_viewer_sees(admin: TestClient, api: Api) -> None:
