@@ -17,7 +17,7 @@ COPY src ./src
 RUN /opt/rota/bin/pip install --no-deps --no-build-isolation .
 
 FROM python:3.13-slim
-RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin rota && install -d -o rota -g rota -m 0700 /data
+RUN useradd --uid 10001 --home-dir /data --no-create-home --shell /usr/sbin/nologin rota && install -d -o rota -g rota -m 0700 /data
 COPY --from=build /opt/rota /opt/rota
 ENV PATH=/opt/rota/bin:$PATH PYTHONUNBUFFERED=1 ROTA_STORE=sqlite:////data/rota.db ROTA_HOST=0.0.0.0
 USER 10001

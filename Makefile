@@ -15,6 +15,7 @@ help:  ## Show this.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
 
 up: $(VENV)/run.stamp  ## Start Rota on SQLite, with a small demo. Options: make up ARGS="--port 8080"
+	@echo "In other terminals, \`. $(BIN)/activate\` makes \`rota\` known." >&2
 	@$(BIN)/rota up $(ARGS)
 
 test: $(VENV)/dev.stamp  ## Run all tests. Some of them: make test ARGS="-k queue"

@@ -47,8 +47,14 @@ def main() -> None:
     with KafkaBroker(Path(home)) as broker:
         options = StreamOptions(brokers=(broker.bootstrap,), replication=1, session_timeout_s=30.0)
         begin = time.time() + arguments.lead
+        _announce(arguments.lead, arguments.seconds)
         fill(options, arguments.definitions, arguments.due, round(begin * 1000))
         print(json.dumps(measure(options, broker.pid, begin + _WARM_UP_S, arguments.seconds), indent=2))
+
+
+def _announce(lead: int, seconds: int) -> None:
+    steps = f"{lead} s for the filling and the restore (--lead), {_WARM_UP_S} s to warm up, {seconds} s of measuring"
+    print(f"{steps}: the figures come in {lead + _WARM_UP_S + seconds} s", file=sys.stderr)
 
 
 def fill(options: StreamOptions, count: int, due_per_s: int, begin: int) -> None:
@@ -107,6 +113,7 @@ def measure(options: StreamOptions, broker: int, begin: float, seconds: int) -> 
     lateness["broker's cores while firing"] = round((tree_cpu_s(broker) - broker_cpu_s) / (time.time() - begin), 2)
     instance.terminate()
     cpu = told.get()
+    instance.join()  # before its broker goes, or it would wait for it
     return {"load before": before, "load after": os.getloadavg()[0], **restored, **lateness, **cpu}
 
 

@@ -28,7 +28,7 @@ def main() -> None:
     home = arguments.kafka or subprocess.check_output(["scripts/ensure-kafka"], text=True).strip()
     with KafkaBroker(Path(home)) as broker:
         found = [measure(broker.bootstrap) for _ in range(arguments.rounds)]
-    print(json.dumps({"load": os.getloadavg()[0], "session s": 6.0, "gaps s": found}, indent=2))
+    print(json.dumps({"load": os.getloadavg()[0], "session_timeout_s": 6.0, "gaps s": found}, indent=2))
 
 
 def measure(bootstrap: str) -> float:

@@ -75,6 +75,7 @@ class KafkaBroker:
             [*self._java(), "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._configuration)],
             check=True,
             capture_output=True,
+            timeout=_START_S,
         )
         self.start()
         return self
@@ -101,7 +102,7 @@ class KafkaBroker:
         process, self._process = self._process, None
         if process is not None:
             process.send_signal(signal.SIGTERM)
-            process.wait()
+            process.wait(_START_S)
 
     def kill9(self) -> None:
         """Kill it without warning; its files and its port stay for `start`."""

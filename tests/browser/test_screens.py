@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.dashboard import Dashboard, look_at, when_live, when_true
 
+PICTURE = "document.querySelector('[data-chart=throughput] canvas').toDataURL()"
 HOSTILE = '<img src=x onerror="hacked=1"><script>hacked=1</script>\'"'
 
 
@@ -39,6 +40,7 @@ def furnish(dashboard: Dashboard, word: str) -> dict[str, str]:
         "queues": "/queues",
         "schedules": "/schedules",
         "schedule": f"/schedules/{schedule}",
+        "planned": "/schedules/planned",
         "schedule-edit": f"/schedules/{schedule}/edit",
         "events": "/event-log",
         "configurations": "/configurations",
@@ -47,6 +49,7 @@ def furnish(dashboard: Dashboard, word: str) -> dict[str, str]:
         "nodes": "/nodes",
         "job-types": "/job-types",
         "job-type": f"/job-types/{good}",
+        "job-type-edit": f"/job-types/{good}/edit",
         "audit": "/audit",
         "keys": "/keys",
     }
@@ -68,6 +71,17 @@ def test_charts_are_drawn(page: Page, dashboard: Dashboard) -> None:
     page.goto(dashboard.address)
 
     expect(page.locator(".chart canvas")).to_have_count(2)
+
+
+def test_charts_move_without_a_reload(page: Page, dashboard: Dashboard) -> None:
+    dashboard.define("report", "true")
+    page.goto(dashboard.address)
+    when_live(page)
+    page.evaluate(f"window.before = {PICTURE}")
+    dashboard.enqueue("report")
+
+    when_true(page, f"window.before && {PICTURE} !== window.before")
+    expect(page.locator("[data-chart=throughput] canvas")).to_have_count(1)
 
 
 def test_hostile_words_run_nothing(page: Page, dashboard: Dashboard) -> None:

@@ -224,15 +224,25 @@ HIDE = """isHidden => {
 }"""
 
 
+STREAMS = """window.streams = [];
+window.EventSource = class extends EventSource {
+  constructor(address) { super(address); window.streams.push(this); }
+};"""
+OPEN = "window.streams.map(one => one.readyState !== EventSource.CLOSED)"
+
+
 def test_a_hidden_tab_has_no_stream_and_a_shown_one_catches_up(page: Page, dashboard: Dashboard) -> None:
     dashboard.define("report", "true")
+    page.add_init_script(STREAMS)
     page.goto(f"{dashboard.address}/jobs")
     when_live(page)
     page.evaluate(HIDE, True)
     expect(page.locator("body[data-stream]")).to_have_count(0)
+    assert not any(page.evaluate(OPEN)), "it costs nothing"
     dashboard.enqueue("report")
     page.evaluate(HIDE, False)
     expect(page.locator("#part-list")).to_contain_text("report")
+    assert any(page.evaluate(OPEN))
 
     page.get_by_role("button", name="Live").click()
     expect(page.locator("body[data-stream]")).to_have_count(0)

@@ -127,6 +127,25 @@ job_types:
         apply_file(engine.file, settings, engine.clock.now())
 
 
+def test_a_burst_goes_on_while_a_job_waits_for_its_time_or_runs(folder: Path, opened: Store) -> None:
+    host = Host.open(settings_of(folder, "log_level: INFO\n"), opened, frozenset({"worker"}))
+    queue = host.engine.definitions.ensure_node_type(NodeType(uuid=new_id(NOW), name="default")).uuid
+    host.engine.definitions.define_job_type(JobType(uuid=new_id(NOW), name="count", executor="log"))
+    assert host.is_empty(queue)
+
+    [delayed] = host.engine.intake.enqueue([JobRequest(job_type="count", delay_ms=3_600_000)])
+    assert not host.is_empty(queue)
+    opened.cancel_jobs([delayed.job_id], now=host.engine.clock.now())
+    assert host.is_empty(queue)
+
+    host.engine.intake.enqueue([JobRequest(job_type="count")])
+    assert not host.is_empty(queue)
+    running = claim_one(opened, queue, now=host.engine.clock.now())
+    assert not host.is_empty(queue)
+    finish(opened, succeed(running))
+    assert host.is_empty(queue)
+
+
 def end_first_stage(host: Host) -> None:
     """A flow of two jobs whose first one has ended; nothing of it is live."""
     queue = host.engine.definitions.node_type("default").uuid

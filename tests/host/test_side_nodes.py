@@ -15,6 +15,7 @@ from rota.model.job_type import JobType
 from rota.model.runs.outcome import Outcome, succeeded
 from rota.settings import load_settings
 from rota.store import Store
+from rota.testing.faults import Faults, away
 from tests.engine.working import until
 
 YAML = """
@@ -127,5 +128,38 @@ def test_a_node_ends_after_those_beside_it(folder: Path, opened: Store) -> None:
 
         assert host.engine.jobs.find(job.id).state is JobState.SUCCEEDED
         assert executor.is_closed
+
+    asyncio.run(scene())
+
+
+def test_a_queue_whose_store_is_away_is_served_as_soon_as_it_is_back(folder: Path, opened: Store) -> None:
+    async def scene() -> None:
+        faults = Faults(opened)
+        host, executor, stopping = open_host(folder, faults.store), Short(), asyncio.Event()
+        host.engine.executors.provide("bash", executor)
+        executor.is_short = False
+        faults.before("put_setting", away)
+
+        life = asyncio.create_task(side_node(host).run(stopping))
+        job, _ = Tasks(host.engine).create("shop", "orders")
+        await until(lambda: host.engine.jobs.find(job.id).state.is_final, "the task to end")
+        stopping.set()
+        await life
+
+        assert not faults.awaits("put_setting")
+
+    asyncio.run(scene())
+
+
+def test_a_queue_that_cannot_be_served_yet_does_not_keep_its_process_from_ending(folder: Path, opened: Store) -> None:
+    async def scene() -> None:
+        faults = Faults(opened)
+        host, stopping = open_host(folder, faults.store), asyncio.Event()
+        faults.cut_off()
+        life = asyncio.create_task(side_node(host).run(stopping))
+        await until(lambda: faults.calls[-1] == "put_setting", "the side node to be refused")
+
+        stopping.set()
+        await life
 
     asyncio.run(scene())

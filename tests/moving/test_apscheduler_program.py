@@ -7,6 +7,8 @@ from tests.moving.moved import changed_lines, move, run
 PROGRAM = "apscheduler_clock.py.txt"
 SAID = """\
 hi ada
+sum is 42
+broken failed: out of order
 ['nightly', 'often', 'summer']
 05:30 True
 None

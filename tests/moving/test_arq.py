@@ -161,3 +161,14 @@ def test_settings_name_a_store() -> None:
         RedisSettings(sentinel=True)
     assert app_of(int) is None
     assert isinstance(asyncio.run(create_pool(SETTINGS)), ArqRedis)
+
+
+def test_what_is_not_told_of_jobs_is_refused_by_name(folder: Path) -> None:
+    async def main() -> None:
+        async with await create_pool(SETTINGS) as pool:
+            job = Job("a", pool)
+            for ask in (job.info, job.result_info, pool.queued_jobs, pool.all_job_results):
+                with pytest.raises(InvalidInput, match=r"is not carried by Rota; "):
+                    ask()
+
+    asyncio.run(main())

@@ -65,7 +65,7 @@ def test_a_task_of_no_app_says_which_one_it_is() -> None:
     ("options", "message"),
     [
         ({"rate_limit": "often"}, "rate: must be a number of starts and a period"),
-        ({"soft_time_limit": 5}, "soft_time_limit: of @app.task is not carried by Rota; give time_limit"),
+        ({"soft_time_limit": 0}, "soft_time_limit: must be seconds, more than 0, got 0"),
         ({"base": object}, "base: of @app.task is not carried"),
         ({"serializer": "pickle"}, "serializer: 'pickle' is not carried by Rota; arguments and results are JSON"),
         ({"colour": 1}, "colour: of @app.task is not carried by Rota; leave it out; carried are name, bind"),
@@ -80,7 +80,8 @@ def test_an_option_of_a_task_that_is_not_carried_is_refused(app: Celery, options
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"link": 1}, "link: of apply_async is not carried by Rota; chain the tasks"),
+        ({"link": 1}, r"link: takes single tasks, such as add\.s\(1\), not int; chain the others"),
+        ({"soft_time_limit": 1}, "soft_time_limit: of apply_async is not carried by Rota; give it to @app.task"),
         ({"routing_key": "a"}, "routing_key: of apply_async is not carried by Rota; give queue"),
         ({"countdown": 1, "eta": datetime(2030, 1, 1)}, "eta: cannot stand beside countdown"),  # noqa: DTZ001
         ({"eta": "tomorrow"}, "eta: must be a datetime"),
@@ -268,8 +269,11 @@ def sum_up(numbers: list[int]) -> int:
 
 def test_a_canvas_that_flows_cannot_carry_is_refused(app: Celery) -> None:
     task = app.task(add)
-    with pytest.raises(InvalidInput, match=r"^group: takes single tasks"):
-        group(chain(task.s(1), task.s(2)), task.s(3))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"^group: takes tasks such as add\.s\(1\), and chains of them, not 7"):
+        group(7, task.s(3))  # type: ignore[arg-type]
+    for followed in (task.s(1) | group(task.s() | task.s(2)), chord([chain(task.s(1), task.s(2))], task.s())):
+        with pytest.raises(InvalidInput, match=r"^group: has a chain in it, and something before or after it"):
+            followed.delay()
     with pytest.raises(InvalidInput, match=r"^countdown: of .* is not carried in a chain"):
         chain(task.s(1).set(countdown=5), task.s(2)).delay()
     with pytest.raises(InvalidInput, match=r"^queue: is not carried for a chain"):
@@ -332,3 +336,27 @@ def test_a_shared_task_belongs_to_the_app_that_was_made_last(app: Celery) -> Non
 
     assert (result.get(timeout=60), "shared" in app.tasks) == (2, True)
     assert app.send_task("shared", (1,)).state == "PENDING"
+
+
+def test_a_job_can_be_revoked_by_its_id(app: Celery) -> None:
+    task = app.task(add)
+    results = [task.apply_async((1,), countdown=3600, task_id=name) for name in ("a", "b", "c")]
+
+    app.control.revoke("a")
+    app.control.revoke(["b", "c"], terminate=True)
+
+    assert [one.state for one in results] == ["REVOKED"] * 3
+    with pytest.raises(InvalidInput, match=r"^signal: of revoke is not carried"):
+        app.control.revoke("a", signal="SIGKILL")
+
+
+@pytest.mark.parametrize("name", ["inspect", "ping", "purge", "shutdown", "rate_limit", "time_limit", "broadcast"])
+def test_what_workers_cannot_be_told_is_refused_by_name(app: Celery, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{name}: is not carried by Rota; "):
+        getattr(app.control, name)()
+
+
+@pytest.mark.parametrize("name", ["map", "starmap", "chunks"])
+def test_canvases_that_are_not_carried_are_refused_by_name(app: Celery, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{name}: is not carried by Rota; make a group"):
+        getattr(app.task(add), name)([1, 2], 2)

@@ -16,9 +16,12 @@ flaky 2
 chain 17
 group [0, 2, 4]
 chord 6
+chains [11, 12]
+soft as far as it came
 SUCCESS True True
 KeyError FAILURE True
 ValueError FAILURE True
+7 True
 42
 """
 
@@ -28,9 +31,10 @@ def test_a_program_of_celery_s_runs_with_its_imports_changed(folder: Path, redis
     moved = move(PROGRAM, "celery", folder, "shop.py")
     assert all("import" in line for line in changed_lines(PROGRAM, moved))
 
-    with RotaProcess(["worker", "shop:app"], folder, REDIS_URL=redis_server.url) as worker:
+    variables = {"REDIS_URL": redis_server.url, "REPORTS": str(folder / "reports")}
+    with RotaProcess(["worker", "shop:app"], folder, **variables) as worker:
         worker.until_said("node")
-        said = run(folder, "shop.py", REDIS_URL=redis_server.url)
+        said = run(folder, "shop.py", **variables)
         assert worker.stop() == 0
 
     assert said == SAID

@@ -55,7 +55,8 @@ _TESTS = {
     "engine/why": f"tests/engine/why tests/server/routes/test_why.py tests/cli/jobs/test_why.py {_ONE_STORE}",
     "engine/worker": f"tests/engine/worker tests/engine/faults tests/engine/node/test_node.py {_ONE_STORE}",
     "host": f"tests/host tests/cli/run tests/system/test_start.py tests/streaming/test_up.py {_ONE_STORE}",
-    "model": f"tests/model tests/contract tests/engine/worker tests/engine/jobs tests/engine/liveness {_ONE_STORE}",
+    "model": f"tests/model tests/contract tests/engine/worker tests/engine/jobs tests/engine/liveness tests/engine/why"
+    f" {_ONE_STORE}",
     "model/access": f"tests/model/test_openings.py tests/engine/access tests/server/auth {_ONE_STORE}",
     "model/events": f"tests/model/events tests/engine/events tests/server/routes/test_events.py {_ONE_STORE}",
     "model/flows": f"tests/engine/jobs tests/contract/jobs tests/sdk/tasks/test_flows.py {_ONE_STORE}",
@@ -73,7 +74,7 @@ _TESTS = {
     "sdk": "tests/sdk -k 'not redis and not django'",
     "sdk/outbox": "tests/sdk/outbox",
     "sdk/tasks": f"tests/sdk/tasks tests/moving {_ONE_STORE}",
-    "server": "tests/server tests/sdk/test_client.py -k 'not redis and not schemathesis'",
+    "server": "tests/server tests/sdk/test_client.py -k 'not redis and not schemathesis and not attack'",
     "server/pages": f"tests/server/pages tests/browser {_ONE_STORE}",
     "server/routes": f"tests/server/routes tests/server/auth tests/sdk/test_client.py tests/server/pages {_ONE_STORE}",
     "settings": "tests/settings tests/engine/definitions/test_file.py tests/cli/definitions tests/cli/run"

@@ -94,6 +94,7 @@ class Workshop:
 
     def __init__(self, root: Path) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="rota-mutants-"))
+        self._folder.chmod(0o755)  # a PostgreSQL that tests start as another user has its place below it
         self._tree = self._folder / "tree"
         self._changes = 0
         self._tests: int | None = None

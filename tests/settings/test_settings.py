@@ -49,6 +49,50 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
     assert settings.source_of("port") == "default"
 
 
+def test_the_default_of_every_setting_is_the_one_that_stands_here() -> None:
+    """People rely on what they have not set."""
+    expected = {
+        "store": "sqlite:///rota.db",
+        "owner": "",
+        "sqlite_synchronous": "FULL",
+        "history_max_age_days": "30",
+        "history_max_count": "1000000",
+        "audit_max_age_days": "365",
+        "server_enabled": "True",
+        "host": "127.0.0.1",
+        "port": "23071",
+        "api_key": "None",
+        "admin_token": "None",
+        "rate_limit": "20000",
+        "metrics_open": "False",
+        "allowed_hosts": "",
+        "trusted_proxies": "",
+        "tls_certificate": "None",
+        "tls_key": "None",
+        "max_connections": "1000",
+        "event_types": "",
+        "roles": "scheduler, worker, server",
+        "node_type": "default",
+        "thread_count": "None",
+        "stop_grace_s": "25",
+        "http_allow": "",
+        "pass_environment": "*",
+        "kafka": "",
+        "kafka_input_topic": "light-scheduler",
+        "kafka_partitions": "16",
+        "kafka_replication": "None",
+        "kafka_session_timeout_s": "10",
+        "kafka_options": "",
+        "advertise": "None",
+        "log_level": "INFO",
+        "otel": "False",
+        "synchrony_keys": "True",
+        "synchrony_job_keys": "False",
+    }
+
+    assert {field: value for field, value, _ in Settings().described() if field in expected} == expected
+
+
 def test_a_file_beats_the_default(tmp_path: Path) -> None:
     settings = load_yaml(tmp_path, "store: sqlite:///x.db\n\nserver:\n  port: 1000\n")
 

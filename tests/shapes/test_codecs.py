@@ -128,6 +128,7 @@ EXPLANATION = Explanation(
     last=EVALUATION,
     standing=EVALUATION.matrix[:1],
     missing=(DEPENDENCY,),
+    missing_words="JOB load",
     expires_next=Expiry(FILE, 61_500_000),
 )
 CONFIGURATION = Configuration(

@@ -19,7 +19,7 @@ from rota.streaming.scheduler import KafkaScheduler
 from tests.servers import wait_until
 
 PARTITIONS = 4
-DEADLINE_S = 120.0
+DEADLINE_S = 240.0
 
 
 class Task(NamedTuple):
@@ -112,6 +112,11 @@ class Kafka:
         """The first due tasks, as a plain consumer that reads what is committed sees them."""
         with Reader(self.bootstrap, self.due) as reader:
             return [task_of(message) for message in reader.read(count)]
+
+    def count(self, topic: str) -> int:
+        """How many records a topic has."""
+        with Reader(self.bootstrap, topic) as reader:
+            return len(reader.read_all())
 
     def dead_letters(self, count: int) -> list[Message]:
         with Reader(self.bootstrap, self.options.dead_letter_topic) as reader:

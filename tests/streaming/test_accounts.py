@@ -1,7 +1,7 @@
 """Brokers that ask who comes, and do not let everybody do everything."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,13 +26,20 @@ from tests.streaming.conftest import account_options
 from tests.streaming.kafka import DEADLINE_S, Kafka, header_of
 
 OFTEN = {"timeUnit": "MILLISECONDS", "time": 50}
-_CLUSTER = "kafka-cluster"
+CLUSTER = "kafka-cluster"
+
+
+def forbidden(kafka: Kafka, what: ResourceType, name: str, operation: AclOperation) -> AbstractContextManager[None]:
+    """The account may not do it, meanwhile."""
+    return ruled(kafka, what, name, operation, AclPermissionType.DENY)
 
 
 @contextmanager
-def forbidden(kafka: Kafka, what: ResourceType, name: str, operation: AclOperation) -> Iterator[None]:
-    """The account may not do it, meanwhile."""
-    named = (what, name, ResourcePatternType.LITERAL, f"User:{ACCOUNT[0]}", "*", operation, AclPermissionType.DENY)
+def ruled(
+    kafka: Kafka, what: ResourceType, name: str, operation: AclOperation, permission: AclPermissionType
+) -> Iterator[None]:
+    """The account has a rule of its own, meanwhile: nothing else of the resource is allowed to it then."""
+    named = (what, name, ResourcePatternType.LITERAL, f"User:{ACCOUNT[0]}", "*", operation, permission)
     (made,) = kafka.admin.create_acls([AclBinding(*named)]).values()
     made.result()
     try:
@@ -87,7 +94,7 @@ def test_a_producer_that_met_a_fatal_error_is_made_anew(guarded: Kafka, caplog: 
     guarded.make_topic(guarded.due, {})
     with (
         forbidden(guarded, ResourceType.TOPIC, "*", AclOperation.WRITE),
-        forbidden(guarded, ResourceType.BROKER, _CLUSTER, AclOperation.IDEMPOTENT_WRITE),
+        forbidden(guarded, ResourceType.BROKER, CLUSTER, AclOperation.IDEMPOTENT_WRITE),
     ):
         sender = Sender(guarded.options)
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import ExitStack
+from tempfile import TemporaryFile
+from threading import Event, Thread
 
 from rota.clock import SystemClock
 from tests.servers import wait_until
@@ -20,11 +22,23 @@ class Process:
 
     def __init__(self, kafka: Kafka) -> None:
         options = kafka.options
+        self._log = TemporaryFile("w+")  # noqa: SIM115 - it is closed with the process
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.streaming.instance_main", kafka.bootstrap, options.input_topic],
             stdout=subprocess.PIPE,
+            stderr=self._log,
             text=True,
         )
+        self._serves = Event()
+        self._listener = Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as said:
+            for line in said:
+                if line == "serves\n":
+                    self._serves.set()
 
     def __enter__(self) -> "Process":
         return self
@@ -32,13 +46,16 @@ class Process:
     def __exit__(self, *_: object) -> None:
         self.send(signal.SIGKILL)
         self._process.wait()
-        if self._process.stdout:
-            self._process.stdout.close()
+        self._listener.join(DEADLINE_S)
+        self._log.close()
 
     def wait_for_partitions(self) -> None:
         """It says so when it serves some."""
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == "serves\n"
+        assert self._serves.wait(DEADLINE_S), f"an instance got no partition:\n{self._said()}"
+
+    def _said(self) -> str:
+        self._log.seek(0)
+        return self._log.read()[-5_000:]
 
     def send(self, number: signal.Signals) -> None:
         if self._process.poll() is None:
@@ -143,11 +160,15 @@ def test_commands_of_a_topic_that_was_made_again_count_from_its_beginning(kafka:
 def wait_for_all_names(kafka: Kafka) -> None:
     """Until each definition fires at instants that lie ahead now: somebody has every partition."""
     now = SystemClock().now()
+    missing, looked_at = {*_NAMES}, 0
     with Reader(kafka.bootstrap, kafka.due) as reader:
 
         def all_go_on() -> bool:
-            tasks = map(task_of, reader.read(0))
-            return {task.definition.name for task in tasks if (task.definition.start or 0) > now} >= {*_NAMES}
+            nonlocal looked_at
+            tasks = [task_of(message) for message in reader.read(0)[looked_at:]]
+            looked_at += len(tasks)
+            missing.difference_update(one.definition.name for one in tasks if (one.definition.start or 0) > now)
+            return not missing
 
         wait_until(all_go_on, "every definition to fire again", deadline_s=DEADLINE_S)
 

@@ -135,6 +135,30 @@ def test_update_and_delete_of_nothing_are_not_found_and_leave_nothing_on_the_top
     assert encode_key(TaskKey("networknt.com", "nobody")) not in keys
 
 
+def test_what_is_refused_is_named_and_leaves_nothing_on_the_topic(two: Two) -> None:
+    good = {"host": "networknt.com", "name": "refused", "topic": two.kafka.due}
+    every = {"timeUnit": "SECONDS", "time": 1}
+    bad: list[tuple[str, dict[str, object]]] = [
+        ("host", {"host": None}),
+        ("name", {"name": ""}),
+        ("topic", {"topic": None}),
+        ("topic", {"topic": two.kafka.options.input_topic}),
+        ("frequency.timeUnit", {"frequency": {**every, "timeUnit": "WEEKS"}}),
+        ("frequency.time", {"frequency": {**every, "time": 0}}),
+        ("action", {"action": "UPSERT"}),
+        ("data.n", {"data": {"n": 5}}),
+    ]
+
+    for field, change in bad:
+        status, text = two.ups[0].ask("/schedulers", msgspec.json.encode({**good, "frequency": every, **change}))
+        told = msgspec.json.decode(text)
+        assert (status, told["statusCode"], told["code"]) == (400, 400, "ERR11000")
+        assert told["description"].startswith(f"{field}:")
+
+    with Reader(two.kafka.bootstrap, two.kafka.options.input_topic) as reader:
+        assert not any(b"refused" in (message.key() or b"") for message in reader.read_all())
+
+
 def test_while_the_owner_of_a_key_is_dead_the_answer_is_try_again_and_then_its_heir_answers(
     kafka: Kafka, tmp_path: Path
 ) -> None:

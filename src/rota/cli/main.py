@@ -30,7 +30,7 @@ FAULT = 70
 _OWN_SECTIONS = {
     "Run": {
         "up": Verb("rota.cli.run.run:up", "Scheduler, worker and server in one process."),
-        "worker": Verb("rota.cli.run.worker:worker", "Run jobs of one node type."),
+        "worker": Verb("rota.cli.run.worker:worker", "Run jobs."),
         "scheduler": Verb("rota.cli.run.run:scheduler", "Fire schedules and do housekeeping, without running jobs."),
         "server": Verb("rota.cli.run.run:server", "Serve the HTTP API, without running jobs."),
     },

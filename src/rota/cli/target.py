@@ -16,7 +16,7 @@ from rota.dialects import registry
 from rota.engine.access.audit.actor import acting_here
 from rota.engine.engine import Engine, open_engine
 from rota.errors import AuthError
-from rota.settings import Settings, load_settings
+from rota.settings import Settings, find_config_file, load_settings
 
 R = TypeVar("R")
 SERVER_VARIABLE = "ROTA_SERVER"
@@ -65,6 +65,10 @@ class Target:
         """Whether any of the options was given."""
         given = (self._store, self._config, self._server, self._key)
         return self.as_json or any(one is not None for one in given)
+
+    def config_file(self) -> Path | None:
+        """The configuration file in force, if there is one."""
+        return find_config_file(os.environ, self._config, Path.cwd())
 
     def refuse_server_option(self, because: str) -> None:
         """For verbs that are about this machine, whichever server the environment names."""

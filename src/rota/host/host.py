@@ -10,7 +10,7 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -70,6 +70,8 @@ class Host:
         self.key_plan: KeyPlan | None = None
         self.duties: list[Duty] = []
         self.side_nodes = [SideNode(node, *one) for one in _side_queues(settings, roles)]
+        self.node_types = [settings.node_type]
+        """Those whose queues it serves as it was asked to, its own first."""
         self.stops_when_empty = False
         self.may_end_process = True
         """Whether the process is the node's own, and ends when a job's code would hold it."""
@@ -104,6 +106,15 @@ class Host:
         if settings.otel:
             _tell_opentelemetry(node.engine.observers)
         return cls(settings, node, roles)
+
+    def serve_also(self, node_types: Iterable[str]) -> None:
+        """Serve these queues too, each with slots of its own: as many as its node type says, or the settings."""
+        for name in node_types:
+            self.engine.definitions.node_type(name)
+            if name not in self.node_types:
+                options = _node_options(self.settings, self.roles)
+                self.side_nodes.append(SideNode(self.node, options, name, self.settings.thread_count))
+                self.node_types.append(name)
 
     def run(self, announce: Callable[[], None]) -> None:
         """Live until a signal, or an empty queue, ends it. `announce` is called once signals are heard."""
@@ -182,6 +193,9 @@ class Host:
 
     def _stop(self, at_once: bool) -> None:
         _logger.info("stopping now" if at_once else "stopping; a second signal interrupts running jobs")
+        self._stop_nodes(at_once=at_once)
+
+    def _stop_nodes(self, *, at_once: bool = False) -> None:
         self.node.request_stop(at_once=at_once)
         for one in self.side_nodes:
             one.request_stop(at_once=at_once)
@@ -256,28 +270,34 @@ class Host:
             await _wait(stopping, wait_s)
 
     async def _stop_when_empty(self, stopping: asyncio.Event) -> None:
-        """For --burst: stop as soon as the queue has nothing left to run."""
-        queue = self.engine.definitions.node_type(self.settings.node_type).uuid
+        """For --burst: stop as soon as the queues have nothing left to run."""
+        queues = [self.engine.definitions.node_type(name).uuid for name in self.node_types]
         while not stopping.is_set():
             await _wait(stopping, _EMPTY_CHECK_S)
-            if await asyncio.to_thread(self.is_empty, queue):
-                self.node.request_stop()
+            if await asyncio.to_thread(self.is_empty, *queues):
+                self._stop_nodes()
                 return
 
-    def is_empty(self, queue: str) -> bool:
-        """Whether nothing is left to run in a queue, and nothing follows what ran in it."""
-        store = self.engine.store
+    def is_empty(self, *queues: str) -> bool:
+        """Whether nothing is left to run in some queues, now or later, and nothing follows what ran in them."""
         try:
-            made = store.read_totals(queue).enqueued
-            counts = store.count_jobs(queue)
-            if any(counts[state] for state in LIVE_STATES):
-                return False
-            self.engine.outbox.take(queue, self.engine.clock.now())
-            # An outbox that is empty says that what follows was made, perhaps by another process since the jobs were
-            # counted: then there are more now.
-            return not store.read_outbox(queue, limit=1) and store.read_totals(queue).enqueued == made
+            # An outbox that is empty says that what follows was made, perhaps by another process or in another queue
+            # since the jobs were counted: then there are more now.
+            made = self._made_in(queues)
+            return all(map(self._has_ended, queues)) and self._made_in(queues) == made
         except StoreError:
             return False  # nobody knows; the node says that the store is away and waits for it
+
+    def _made_in(self, queues: Sequence[str]) -> list[int]:
+        return [self.engine.store.read_totals(queue).enqueued for queue in queues]
+
+    def _has_ended(self, queue: str) -> bool:
+        """Whether all jobs of a queue have, and their ends are told."""
+        counts = self.engine.store.count_jobs(queue)
+        if any(counts[state] for state in LIVE_STATES):
+            return False
+        self.engine.outbox.take(queue, self.engine.clock.now())
+        return not self.engine.store.read_outbox(queue, limit=1)
 
 
 def tls_of(settings: Settings) -> "Tls | None":

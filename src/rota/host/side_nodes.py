@@ -7,6 +7,7 @@ from msgspec import structs
 
 from rota.engine.node.node import Node
 from rota.engine.node.options import WORKER, NodeOptions
+from rota.errors import StoreError
 
 _LOOK_S = 1.0
 _logger = logging.getLogger("rota.node")
@@ -15,7 +16,7 @@ _logger = logging.getLogger("rota.node")
 class SideNode:
     """A node for one more queue in this process. It begins when its node type is defined."""
 
-    def __init__(self, main: Node, options: NodeOptions, node_type: str, threads: int) -> None:
+    def __init__(self, main: Node, options: NodeOptions, node_type: str, threads: int | None) -> None:
         self.node_type = node_type
         self._main = main
         self._options = structs.replace(options, node_type=node_type, threads=threads, roles=frozenset({WORKER}))
@@ -27,7 +28,8 @@ class SideNode:
         watch = asyncio.create_task(self._stop_at(stopping))
         try:
             if await self._is_defined():
-                self._node = await asyncio.to_thread(self._main.beside, self._options)
+                self._node = await self._opened()
+            if self._node is not None:
                 if self._is_stopped.is_set():
                     self._node.request_stop()
                 await self._node.run()
@@ -51,10 +53,24 @@ class SideNode:
         """Wait for the node type; the main node hears of new ones with its beats. False when it is stopped first."""
         definitions = self._main.engine.definitions
         while definitions.known_node_type(self._options.node_type) is None:
+            if await self._is_stopped_soon():
+                return False
+        return True
+
+    async def _opened(self) -> Node | None:
+        """The node, as soon as the store lets it; the main node goes on meanwhile. None when it is stopped first."""
+        while True:
             try:
-                await asyncio.wait_for(self._is_stopped.wait(), _LOOK_S)
-            except TimeoutError:
-                continue
+                return await asyncio.to_thread(self._main.beside, self._options)
+            except StoreError as error:
+                _logger.warning("queue not served yet", extra={"node_type": self.node_type, "error": str(error)})
+            if await self._is_stopped_soon():
+                return None
+
+    async def _is_stopped_soon(self) -> bool:
+        try:
+            await asyncio.wait_for(self._is_stopped.wait(), _LOOK_S)
+        except TimeoutError:
             return False
         return True
 

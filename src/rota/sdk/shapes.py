@@ -248,6 +248,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     verdict: str | None = None
     matrix: list[dict[str, object]] = []
     missing: list[dict[str, object]] = []
+    missing_words: str = ""
     expires_next: dict[str, object] | None = None
 
 

@@ -215,6 +215,18 @@ async def _look_up(api: Api, key: str, scope: Scope, by_own_program: bool) -> Ca
     return caller
 
 
+def count_guess(api: Api, scope: Scope, *, is_right: bool, is_strong: bool) -> None:
+    """For what is compared with one secret. An address may try few. Whoever shows the right one is not kept out by
+    others behind its address, unless it could be guessed: then it counts like a guess, or it would be found among any
+    number."""
+    if is_right and is_strong:
+        return
+    if wait_s := api.wrong_keys.take(address_of(scope)):
+        raise too_often(wait_s)
+    if is_right:
+        api.wrong_keys.give_back(address_of(scope))
+
+
 def address_of(scope: Scope) -> str:
     return str((scope.get("client") or ("?",))[0])
 

@@ -4,7 +4,7 @@
 configuration files are read only in this package.
 """
 
-from rota.settings.load import load_settings
+from rota.settings.load import find_config_file, load_settings
 from rota.settings.settings import ROLES, Settings
 
-__all__ = ["ROLES", "Settings", "load_settings"]
+__all__ = ["ROLES", "Settings", "find_config_file", "load_settings"]

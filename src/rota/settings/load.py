@@ -34,7 +34,7 @@ def load_settings(
     `cli` has flags by field name; None means that the flag was not given. `config_path`, else ROTA_CONFIG, names the
     file; without either it is `rota.yaml` or the table `[tool.rota]` of `pyproject.toml` in `cwd`, if there is one.
     """
-    path = _config_file(environ, config_path, cwd)
+    path = find_config_file(environ, config_path, cwd)
     if path is None:
         return _merged(cli, environ, [], {})
     # Reading a file needs PyYAML, which costs more than all the rest here.
@@ -70,8 +70,10 @@ def _flag_values(cli: Mapping[str, object]) -> Iterator[Found]:
             yield field, FIELDS[field].check(flag, value), flag
 
 
-def _config_file(environ: Mapping[str, str], config_path: Path | None, cwd: Path) -> Path | None:
-    """The file to read. Two files would leave the question which of them is meant, so they are an error."""
+def find_config_file(environ: Mapping[str, str], config_path: Path | None, cwd: Path) -> Path | None:
+    """The file that is read, if there is one.
+
+    Two files would leave the question which of them is meant, so they are an error."""
     named = config_path or environ.get("ROTA_CONFIG", "").strip()
     if named:
         return _named_file(cwd / named, "--config" if config_path else "ROTA_CONFIG")

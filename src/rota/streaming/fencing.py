@@ -19,12 +19,22 @@ _FENCE_S = 5.0
 _logger = logging.getLogger("rota.streaming")
 
 
-def fence_former_owners(options: StreamOptions, admin: AdminClient, numbers: list[int]) -> None:
-    """Of the instances that fired these partitions last, have the transactions of those ended that are no longer
-    members. Nobody waits for it here: whoever asks for the offsets waits until they are settled, and librdkafka would
-    look half a second later whether it is done."""
-    former = _last_owners(options, admin, numbers)
-    members = _members(options, admin) if former else set()
+def begin_fencing(options: StreamOptions, numbers: list[int]) -> None:
+    """Have the open transactions ended of those who fired these partitions last and are no longer members. Nobody waits
+    for it: whoever asks for the offsets waits until they are settled, and should this fail, the brokers' own time-out
+    ends such a transaction later."""
+    Thread(target=_fence_former_owners, args=(options, numbers), name="rota-fencing", daemon=True).start()
+
+
+def _fence_former_owners(options: StreamOptions, numbers: list[int]) -> None:
+    # A client of its own: one that has lived through an outage may look for the group at a broker that is gone.
+    admin = AdminClient(options.client())
+    try:
+        former = _last_owners(options, admin, numbers)
+        members = _members(options, admin) if former else set()
+    except KafkaException as error:
+        _logger.info("former owners are not fenced", extra={"error": str(error)})
+        return
     for owner in former:
         if owner.partition(".")[0] not in members:
             Thread(target=_fence, args=(options, owner), name="rota-fence", daemon=True).start()

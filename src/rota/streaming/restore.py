@@ -20,7 +20,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from rota.streaming.fencing import fence_former_owners
+from rota.streaming.fencing import begin_fencing
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Partition
 from rota.streaming.records.entry import Entry, read_entry
@@ -56,7 +56,7 @@ def restore_partitions(
         )
     )
     try:
-        fence_former_owners(options, admin, numbers)
+        begin_fencing(options, numbers)
         reading = _Reading(consumer, numbers)
         reading.begin(options.changelogs)
         committed = _committed(options, consumer, numbers)

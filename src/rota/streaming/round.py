@@ -110,9 +110,12 @@ class Rounds:
     def _prepare_topics(self, work: list[Work], now: int) -> None:
         names = {*_topics_of(work), self._options.dead_letter_topic}
         failures = Failures()
-        for name, error in self._topics.ensure(one for one in names if not self._refusals.is_closed(one, now)).items():
+        unmade = self._topics.ensure(one for one in names if not self._refusals.is_closed(one, now))
+        for name, error in unmade.items():
             failures.add_unmade(error, name)
         self._refusals.learn(failures, now)
+        for name in failures.late:
+            raise RoundAborted(unmade[name], Failures())  # the next round leaves it out
 
     def _send(self, work: list[Work], now: int) -> int:
         self._transactions.begin()

@@ -5,8 +5,6 @@ its timers run. One that is taken away stops at once: the group asks between two
 """
 
 import logging
-from contextlib import suppress
-from queue import Empty, SimpleQueue
 from threading import Condition, Event, Thread
 from typing import Any
 from uuid import uuid4
@@ -16,13 +14,13 @@ from confluent_kafka.admin import AdminClient
 
 from rota.clock import Clock
 from rota.errors import StoreError
-from rota.streaming.brokers.complaints import Complaints
 from rota.streaming.brokers.topics import Topics
 from rota.streaming.brokers.transactions import ProducerBroken, RoundAborted, Transactions
+from rota.streaming.brokers.troubles import Troubles
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Partition
-from rota.streaming.restore import Cancelled, restore_partitions
 from rota.streaming.round import MAX_COMMANDS, Rounds
+from rota.streaming.turns import Turns
 
 _LONGEST_WAIT_S = 0.1
 """How long a restored partition, or a request to stop, may go unnoticed."""
@@ -31,8 +29,7 @@ _RESTORING_WAIT_S = 0.02
 _MOST_BEAT_MS = 300
 """By the answer to its heartbeat a member learns that another one died, so a longer one makes the gap longer."""
 _AFTER_ERROR_S = 1.0
-_RESTORE_AGAIN_S = 0.2
-"""Of topics that were just made, the brokers do not know everything yet."""
+_CLOSE_S = 30.0
 _logger = logging.getLogger("rota.streaming")
 
 
@@ -50,26 +47,26 @@ class Stream:
         """Of the command topic; 0 until the brokers have told."""
         self.moved = Condition()
         """Notified when partitions come, go or have taken commands."""
-        self._trouble: str | None = "it has not reached the brokers yet"
-        self._complaints = Complaints(clock)
-        self._turns: dict[int, object] = {}
-        """The partitions that the group has given, each with its turn: one that comes again has another."""
+        self._troubles = Troubles(options, clock)
+        self._turns = Turns(options, clock, self._stopping)
         self._ends: dict[int, int] = {}
         """Partitions whose end was told, and where it is."""
-        self._restored: SimpleQueue[tuple[Partition, object]] = SimpleQueue()
 
     @property
     def trouble(self) -> str | None:
         """What keeps it from its duty; None if nothing does."""
-        return self._complaints.current or self._trouble
+        return self._troubles.current or self._turns.slowness(self.partitions)
 
     def start(self) -> None:
+        self._troubles.watch(self._stopping)
         self._thread.start()
 
     def close(self) -> None:
-        """Leave the group, so that others take over at once."""
+        """Leave the group, so that others take over at once. A thread that does not come to its end is left behind."""
         self._stopping.set()
-        self._thread.join()
+        self._thread.join(_CLOSE_S)
+        if self._thread.is_alive():
+            _logger.warning("the stream does not end; others take over when its session is over")
 
     # -- life ------------------------------------------------------------------------------------------------------
 
@@ -86,22 +83,22 @@ class Stream:
                 self._pause(f"a fault: {error}")
 
     def _pause(self, trouble: str) -> None:
-        self._trouble = trouble
+        self._troubles.tell(trouble)
         self._stopping.wait(_AFTER_ERROR_S)
 
     def _may_wait(self, reason: str) -> bool:
         """The brokers do not answer; a transaction waits for them unless the stream is to stop."""
-        self._trouble = f"the brokers do not answer: {reason}"
+        self._troubles.tell(f"the brokers do not answer: {reason}")
         return not self._stopping.is_set()
 
     def _live(self) -> None:
-        admin = AdminClient(self._options.client({"error_cb": self._complaints.take}))
+        admin = AdminClient(self._options.client({"error_cb": self._troubles.complaints.take}))
         topics = Topics(self._options, admin)
         try:
             self.partition_count = topics.prepare()
         finally:
             admin.poll(0)
-        transactions = Transactions(self._options, uuid4().hex, self._may_wait, self._complaints)
+        transactions = Transactions(self._options, uuid4().hex, self._may_wait, self._troubles.complaints)
         try:
             transactions.open()
             rounds = Rounds(self._options, transactions, topics, partitions=self.partition_count)
@@ -112,12 +109,12 @@ class Stream:
     def _serve(self, admin: AdminClient, rounds: Rounds, consumer: Consumer) -> None:
         try:
             self._subscribe(consumer, admin)
-            self._trouble = None
+            self._troubles.tell(None)
             while not self._stopping.is_set():
                 self._turn(consumer, rounds)
             self._leave(consumer, rounds)
         finally:
-            self._lose(list(self._turns))
+            self._lose(self._turns.numbers)
             consumer.close()
 
     def _leave(self, consumer: Consumer, rounds: Rounds) -> None:
@@ -136,7 +133,7 @@ class Stream:
                 "partition.assignment.strategy": "cooperative-sticky",
                 "session.timeout.ms": round(self._options.session_s * 1000),
                 "heartbeat.interval.ms": min(_MOST_BEAT_MS, round(self._options.session_s * 1000 / 5)),
-                "error_cb": self._complaints.take,
+                "error_cb": self._troubles.complaints.take,
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
@@ -157,7 +154,7 @@ class Stream:
             self._seek_back(consumer, messages)
             self._wait_after(error)
         else:
-            self._trouble = None
+            self._troubles.tell(None)
             self._reach_ends()
         if messages:
             self._tell()
@@ -167,7 +164,7 @@ class Stream:
             _logger.info("a transaction is tried again: the group shares out its partitions")
             self._stopping.wait(_RESTORING_WAIT_S)
         else:
-            self._trouble = f"a transaction was aborted: {error}"
+            self._troubles.tell(f"a transaction was aborted: {error}")
             _logger.warning("a transaction was aborted and is tried again", extra={"error": str(error)})
             self._stopping.wait(_LONGEST_WAIT_S)
 
@@ -189,7 +186,7 @@ class Stream:
         return [one for one in (first, *consumer.consume(MAX_COMMANDS, 0)) if self._is_command(one)]
 
     def _wait_s(self) -> float:
-        longest = _LONGEST_WAIT_S if len(self.partitions) == len(self._turns) else _RESTORING_WAIT_S
+        longest = _LONGEST_WAIT_S if len(self.partitions) == len(self._turns.numbers) else _RESTORING_WAIT_S
         due = [one.next_due for one in self.partitions.values() if one.next_due is not None]
         return min(longest, max(0, min(due) - self._clock.now()) / 1000) if due else longest
 
@@ -197,7 +194,7 @@ class Stream:
         error, number = message.error(), message.partition()
         partition = self.partitions.get(-1 if number is None else number)
         if error is None or error.code() == KafkaError._PARTITION_EOF:
-            self._complaints.end()
+            self._troubles.complaints.end()
         if error is None:
             return partition is not None
         if error.code() == KafkaError._PARTITION_EOF and partition is not None:
@@ -206,7 +203,7 @@ class Stream:
             raise KafkaException(error)  # somebody removed the command topic: it is made again
         elif error.code() > 0:  # of the brokers, not of librdkafka, which goes on by itself
             is_session = error.code() == KafkaError.INVALID_SESSION_TIMEOUT
-            self._complaints.add(error, self._options.session_advice if is_session else None)
+            self._troubles.complaints.add(error, self._options.session_advice if is_session else None)
         return False
 
     def _seek_back(self, consumer: Consumer, messages: list[Message]) -> None:
@@ -224,12 +221,12 @@ class Stream:
 
     def _subscribe(self, consumer: Consumer, admin: AdminClient) -> None:
         def given(_: Consumer, places: list[TopicPartition]) -> None:
-            self._complaints.end()
+            self._troubles.complaints.end()
             # From any offset but the group's: librdkafka would ask for that first, sooner or later or, when the group
             # moves to another broker at this moment, never (its issue 5586). We know it when they are restored.
             consumer.incremental_assign([_at_end(place) for place in places])
             consumer.pause(places)
-            self._restore(admin, [place.partition for place in places])
+            self._turns.begin(admin, [place.partition for place in places])
 
         def taken(_: Consumer, places: list[TopicPartition]) -> None:
             self._lose([place.partition for place in places])
@@ -237,58 +234,24 @@ class Stream:
 
         consumer.subscribe([self._options.input_topic], on_assign=given, on_revoke=taken, on_lost=taken)
 
-    def _restore(self, admin: AdminClient, numbers: list[int]) -> None:
-        turn = object()
-        self._turns |= dict.fromkeys(numbers, turn)
-        if numbers:
-            _logger.info("partitions are restored", extra={"partitions": numbers})
-            Thread(target=self._restore_beside, args=(admin, numbers, turn), name="rota-restore", daemon=True).start()
-
-    def _restore_beside(self, admin: AdminClient, numbers: list[int], turn: object) -> None:
-        def is_wanted() -> bool:
-            return any(self._turns.get(number) is turn for number in numbers) and not self._stopping.is_set()
-
-        while is_wanted():
-            try:
-                for partition in restore_partitions(self._options, admin, numbers, is_wanted):
-                    self._restored.put((partition, turn))
-                return
-            except Cancelled:
-                return
-            except KafkaException as error:
-                _logger.warning("restoring failed and is tried again", extra={"error": str(error)})
-                self._stopping.wait(_RESTORE_AGAIN_S)
-            except Exception:
-                # A fault of ours; partitions that nobody restores would never fire again.
-                _logger.exception("restoring failed and is tried again")
-                self._stopping.wait(_AFTER_ERROR_S)
-
     def _adopt(self, consumer: Consumer) -> None:
         """Partitions that are restored begin to serve."""
         adopted = []
-        for partition, turn in self._take_restored():
+        for partition, turn in self._turns.take_restored():
             place = TopicPartition(self._options.input_topic, partition.number, partition.position.offset)
             if _seeks(consumer, place):
                 self.partitions[partition.number] = partition
                 adopted.append(place)
             else:
-                self._restored.put((partition, turn))
+                self._turns.put_back(partition, turn)
         if adopted:
             consumer.resume(adopted)
             _logger.info("partitions serve", extra={"partitions": [place.partition for place in adopted]})
             self._tell()
 
-    def _take_restored(self) -> list[tuple[Partition, object]]:
-        """Those that are restored and still ours."""
-        found = []
-        with suppress(Empty):
-            while True:
-                found.append(self._restored.get_nowait())
-        return [(partition, turn) for partition, turn in found if self._turns.get(partition.number) is turn]
-
     def _lose(self, numbers: list[int]) -> None:
+        self._turns.end(numbers)
         for number in numbers:
-            self._turns.pop(number, None)
             self._ends.pop(number, None)
             self.partitions.pop(number, None)
         self._tell()

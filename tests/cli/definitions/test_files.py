@@ -33,6 +33,15 @@ def test_a_diff_shows_what_apply_does(file: Path) -> None:
     assert done("diff", "-f", "jobs.yaml", "--json").json == []
 
 
+def test_without_a_name_the_configuration_file_of_the_folder_is_meant(file: Path) -> None:
+    without = rota("apply")
+    file.rename(file.with_name("rota.yaml"))
+
+    assert (without.exit_code, "there is no rota.yaml in this folder" in without.stderr) == (2, True)
+    assert done("diff").stdout == done("apply").stdout == "+ job type report\n+ schedule nightly\n"
+    assert done("diff", "--json").json == []
+
+
 def test_a_change_is_told_field_by_field(file: Path) -> None:
     done("apply", "-f", "jobs.yaml")
     file.write_text(FILE.replace("overlap: skip", "overlap: allow"))

@@ -50,6 +50,19 @@ def test_events_are_posted_explained_and_listed(hourly: Path) -> None:
     assert "/in/a.csv" in done("event", "list").stdout
 
 
+def test_of_what_is_missing_it_is_said_that_one_suffices(hourly: Path) -> None:
+    (hourly / "either.yaml").write_text(
+        "owner: other\nconfigurations: [{name: either, dependencies: [{any_of: ["
+        "{type: FILE, resourceId: /a/, lifeDuration: 86400}, {type: FILE, resourceId: /b/, lifeDuration: 86400}]},"
+        " {type: TABLE, resourceId: t, lifeDuration: 86400}]}]"
+    )
+    done("apply", "-f", "either.yaml")
+
+    assert "Missing now: (any one of FILE /a/, FILE /b/), TABLE t.\n" in done("explain", "either").stdout
+    done("event", "post", "FILE", "/b/1")
+    assert "Missing now: TABLE t.\n" in done("explain", "either").stdout
+
+
 def test_an_event_that_did_nothing_is_told_why(hourly: Path) -> None:
     done("event", "post", "FILE", "/in/a", "--at", "2021-01-01 12:00:00", "--id", "one")
     again = done("event", "post", "FILE", "/in/a", "--at", "2021-01-01 12:00:00", "--id", "one")

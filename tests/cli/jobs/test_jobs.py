@@ -1,5 +1,6 @@
 """Looking at jobs, cancelling and retrying them, reading their logs."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from rota.model.runs.retry import RetryPolicy
 from rota.model.runs.settlement import settle
 from rota.store import Store
 from rota.store.contract.logs import LogBatch
-from tests.cli.calling import call_process, done, rota
+from tests.cli.calling import RotaProcess, call_process, done, rota
 
 pytestmark = pytest.mark.usefixtures("place")
 
@@ -116,7 +117,7 @@ def test_a_job_is_shown_with_what_came_of_it(opened: Store) -> None:
     facts = dict(line.split(maxsplit=1) for line in said.splitlines())
     assert (facts["type"], facts["state"], facts["attempts"], facts["took"]) == ("hello", "failed", "1", "40ms")
     assert facts["arguments"] == '{"n":1}'
-    assert "it broke" in facts["errors"]
+    assert facts["error"] == "it broke"
     assert done("job", job_id, "--json").json["errors"] == {"type": "oops", "message": "it broke"}
 
 
@@ -220,6 +221,21 @@ def test_a_long_log_is_read_to_its_end(opened: Store) -> None:
 
 def test_the_log_of_an_unknown_job_is_not_found() -> None:
     assert rota("logs", "01890000-0000-7000-8000-000000000000").exit_code == 3
+
+
+def test_what_a_python_job_failed_with_is_shown_in_words_and_its_traceback_line_by_line(folder: Path) -> None:
+    (folder / "shop.py").write_text("def fail() -> None:\n    raise ValueError('no such thing')\n")
+    done("job-type", "create", "fail", "--function", "shop:fail")
+    with RotaProcess(["worker", "--store", f"sqlite:///{folder}/rota.db"], folder):
+        followed = rota("enqueue", "fail", "--follow")
+    job_id = followed.stdout.splitlines()[0]
+
+    shown = done("job", job_id).stdout
+
+    assert re.search(r"^failed after \S+: ValueError: no such thing$", followed.stderr, re.MULTILINE)
+    assert "error      ValueError: no such thing\n" in shown
+    assert re.search(r"^traceback  Traceback .*\n +File .*line 2, in fail\n", shown, re.MULTILINE)
+    assert "\\n" not in shown
 
 
 def test_a_job_shows_how_each_of_its_attempts_ended(folder: Path) -> None:

@@ -76,7 +76,7 @@ def test_what_is_not_there_is_not_found_and_a_job_type_is_told_apart() -> None:
 def test_a_job_is_shown_with_its_sentence() -> None:
     job = done("enqueue", "report", "--delay", "1h").stdout.strip()
 
-    assert "\nwhy        It is to wait until " in done("job", job).stdout
+    assert "\nwhy        It waits until " in done("job", job).stdout
 
 
 def test_whoever_waits_is_told_after_two_seconds_why_nothing_happens(folder: Path) -> None:

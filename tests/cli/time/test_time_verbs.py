@@ -29,6 +29,12 @@ def test_next_shows_words_notes_and_warnings_to_people() -> None:
     assert "fires both times" in answer.stdout
 
 
+def test_next_shows_the_times_of_a_line_in_utc_once() -> None:
+    shown = done("next", "0 9 * * *", "--from", "2026-01-01", "--count", "1").stdout
+
+    assert [line.split() for line in shown.splitlines()] == [["UTC", "NOTE"], ["2026-01-01", "09:00:00Z"]]
+
+
 @pytest.mark.parametrize("dst", ["literal", "skip"])
 def test_next_obeys_the_dst_rule(dst: str) -> None:
     words = ["30 2 * * *", "--tz", "Europe/Berlin", "--from", "2026-03-28T12:00", "--count", "1", "--json"]

@@ -66,6 +66,23 @@ def test_a_nudge_ends_the_wait_under_way(store: Store) -> None:
         assert waiting.answer == []
 
 
+@pytest.mark.stores("sqlite-file", "sqlite-memory")  # in Redis each is a round trip, and the server keeps only the last
+def test_whoever_nudges_does_not_wait_for_somebody_who_does_not_listen(store: Store) -> None:
+    """A pipe that nobody reads holds 64 KiB."""
+    with waker_of(store, new_queue()) as waker:
+
+        def nudge_often() -> None:
+            for _ in range(70_000):
+                waker.nudge()
+
+        nudging = threading.Thread(target=nudge_often, daemon=True)
+        nudging.start()
+        nudging.join(DEADLINE_S)
+
+        assert not nudging.is_alive()
+        assert waker.wait(LONG_S, wants_jobs=True) == []
+
+
 def test_a_nudge_before_the_wait_ends_it(store: Store) -> None:
     with waker_of(store, new_queue()) as waker:
         quieten(waker)

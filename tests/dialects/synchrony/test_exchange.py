@@ -267,7 +267,7 @@ def test_what_a_file_owns_is_put_back_when_it_is_changed_there(
     speaker.round()
 
     assert speaker.shown("node_types") == {"gpu": node_type_record()}
-    assert warnings(caplog) == ["'gpu' stands in a configuration file or an app; change it there"]
+    assert warnings(caplog) == ["'gpu' is defined in a configuration file or an app; change it there"]
 
 
 def test_nodes_are_shown_and_those_of_others_are_left_alone(speaker: Speaker) -> None:

@@ -50,7 +50,7 @@ def engine(store: Store) -> Engine:
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_a_file_owns_is_not_changed_in_another_way(engine: Engine, what: str) -> None:
-    with pytest.raises(Conflict, match=f"the {what.partition(',')[0]} .* stands in the configuration file"):
+    with pytest.raises(Conflict, match=f"the {what.partition(',')[0]} .* is defined in the configuration file"):
         CHANGES[what](engine)
 
     assert engine.file.diff(Wanted((GPU,), (TRAIN,), (NIGHTLY,), (ARRIVAL,))) == []

@@ -325,7 +325,7 @@ def test_what_stands_in_the_file_is_owned_by_it_and_the_rest_is_not_touched(inst
         "theirs",
     ]
     assert installation.configurations.find("theirs").state.triggered == 1, "what did not change keeps its state"
-    with pytest.raises(Conflict, match="stands in the configuration file"):
+    with pytest.raises(Conflict, match="is defined in the configuration file"):
         installation.configurations.delete("theirs")
     with pytest.raises(Conflict, match="another way"):
         file.apply(Wanted(configurations=[request_for(needs("FILE", "b"), name="mine")]))

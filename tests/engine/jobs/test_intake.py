@@ -185,6 +185,16 @@ def test_a_time_out_of_range_is_refused(installation: IntakeInstallation, value:
     installation.refuses("run_at", run_at=value)
 
 
+@pytest.mark.parametrize("value", [-1, MAX_INSTANT + 1, 10**30, *NOT_WHOLE])
+def test_an_expiry_at_a_time_out_of_range_is_refused(installation: IntakeInstallation, value: object) -> None:
+    installation.refuses("expires_at", expires_at=value)
+
+
+@pytest.mark.parametrize("value", [-1, 0, MAX_DELAY_MS + 1, 10**30, *NOT_WHOLE])
+def test_an_expiry_after_a_time_out_of_range_is_refused(installation: IntakeInstallation, value: object) -> None:
+    installation.refuses("expires", expires_ms=value)
+
+
 @pytest.mark.parametrize("value", [-1, 0, MAX_TIMEOUT_MS + 1, 10**30, *NOT_WHOLE])
 def test_a_timeout_out_of_range_is_refused(installation: IntakeInstallation, value: object) -> None:
     installation.refuses("timeout", timeout_ms=value)

@@ -93,7 +93,7 @@ def test_a_job_for_later_is_not_due(installation: WhyInstallation) -> None:
 
     assert codes(found) == [Code.NOT_DUE]
     assert found.lead.until == installation.clock.now() + 5 * MINUTE
-    assert found.lead.sentence == "It is to wait until 2023-11-14 22:19:01 UTC, 5 minutes from now."
+    assert found.lead.sentence == "It waits until 2023-11-14 22:19:01 UTC, 5 minutes from now."
 
 
 @situation(2, Code.BACKING_OFF)
@@ -363,7 +363,7 @@ def test_a_schedule_between_two_ticks_is_not_due(installation: WhyInstallation) 
     found = installation.engine.why.schedule(uuid)
 
     assert codes(found) == [Code.NOT_DUE]
-    assert found.lead.sentence == ("Its next tick is to wait until 2023-11-14 23:15:00 +01:00, 59 seconds from now.")
+    assert found.lead.sentence == ("Its next tick waits until 2023-11-14 23:15:00 +01:00, 59 seconds from now.")
 
 
 @situation(15, Code.PAUSED)

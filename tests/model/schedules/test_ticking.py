@@ -487,7 +487,7 @@ def test_an_excluded_tick_is_told_as_such_also_while_a_job_is_alive() -> None:
 # Intervals that are counted from a job
 
 
-@pytest.mark.parametrize("late", [30 * SECOND, 50 * SECOND, 24 * HOUR])
+@pytest.mark.parametrize("late", [30 * SECOND, 31 * SECOND, 50 * SECOND, 24 * HOUR])
 def test_a_least_distance_is_counted_from_when_the_last_job_was_made(late: int) -> None:
     one = schedule(IntervalTrigger(every_ms=MINUTE, anchor=Anchor.SCHEDULED))
     before = state_at(one, last_scheduled_at=EIGHT - 30 * SECOND)

@@ -82,7 +82,7 @@ def test_apps_leave_each_other_alone(make_app: MakeApp) -> None:
     bank.run_worker(burst=True)
 
     assert (job_types(shop), schedules(shop)) == ({"report": "app:shop"}, {"report": "app:shop"})
-    with pytest.raises(Conflict, match="'report' stands in the code of the app 'bank', but the job type was"):
+    with pytest.raises(Conflict, match="'report' is defined in the code of the app 'bank', but the job type was"):
         bank.task(name="report")(functions.report).enqueue()
 
 
@@ -101,9 +101,13 @@ def test_what_an_app_owns_is_changed_in_its_code_only(app: Rota) -> None:
     app.task(name="report", every="1h")(functions.report).enqueue()
     engine = app.engine
 
-    with pytest.raises(Conflict, match="the job type 'report' stands in the code of the app 'shop'; change it there"):
+    with pytest.raises(
+        Conflict, match="the job type 'report' is defined in the code of the app 'shop'; change it there"
+    ):
         engine.definitions.delete_job_type("report")
-    with pytest.raises(Conflict, match="the schedule 'report' stands in the code of the app 'shop'; change it there"):
+    with pytest.raises(
+        Conflict, match="the schedule 'report' is defined in the code of the app 'shop'; change it there"
+    ):
         engine.schedules.replace("report", ScheduleRequest(job_type="report", interval=1))
 
 

@@ -34,8 +34,11 @@ async def right() -> None:
     assert_type(add.enqueue(1).cancel(), bool)
     assert_type(current_job().attempt, int)
     current_job().progress(1, 2.5, "half")
-    assert_type(add.step(1).then(add).then(report, although_failed=True).enqueue(), FlowHandle)
-    assert_type(await group([add.step(1), report]).then(report.step("monday")).aenqueue(), FlowHandle)
+    assert_type(add.step(1).then(add).then(report, although_failed=True).enqueue(), FlowHandle[list[str]])
+    assert_type(await group([add.step(1), report]).then(report.step("monday")).aenqueue(), FlowHandle[list[str]])
+    assert_type(add.then(report).enqueue().get(timeout=5), list[str])
+    assert_type(await group([add.step(1), add.step(2)]).enqueue().aget(), list[int])
+    assert_type(group([add.step(1), report]).enqueue().get(), list[object])
 
 
 async def wrong() -> None:
@@ -52,6 +55,7 @@ async def wrong() -> None:
     app.task(unique="yes")(add)  # error: [call-overload]
     current_job().progress("half")  # error: [arg-type]
     add.step(1).then("report")  # error: [arg-type]
-    group(add.step(1))  # error: [arg-type]
+    group(add.step(1))  # error: [call-overload]
     day: str = add.enqueue(1).result  # error: [assignment]
+    day = report.then(add).enqueue().get()  # error: [assignment]
     print(day)

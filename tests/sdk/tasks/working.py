@@ -8,9 +8,9 @@ from rota import Rota
 
 
 @contextmanager
-def running_worker(app: Rota) -> Iterator[None]:
+def running_worker(app: Rota, *, queue: str | None = None) -> Iterator[None]:
     """Runs in a thread until the end of the block."""
-    worker = threading.Thread(target=app.run_worker)
+    worker = threading.Thread(target=app.run_worker, kwargs={"queue": queue})
     worker.start()
     try:
         yield

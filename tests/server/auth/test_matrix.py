@@ -181,7 +181,7 @@ QUEUE: Request = lambda house: Asked({"node_type": house.queue})  # noqa: E731
 REQUESTS: dict[str, Request] = {
     **dict.fromkeys(["show_health", "show_about", "show_openapi", "show_docs", "show_metrics", "list_audit"], nothing),
     **dict.fromkeys(["list_jobs", "list_job_types", "list_node_types", "list_queues", "read_stats"], nothing),
-    **dict.fromkeys(["show_overview", "list_durations", "list_upcoming"], nothing),
+    **dict.fromkeys(["show_overview", "list_durations", "list_upcoming", "read_planned"], nothing),
     **dict.fromkeys(["list_schedules", "list_nodes", "list_configurations", "list_topics", "list_events"], nothing),
     "read_topic": about("topic", House.topic),
     "find_in_partition": lambda house: Asked({"partition": "0"}),

@@ -105,6 +105,7 @@ def furnish(admin: TestClient, api: Api, name: str = "report", text: str = "hell
             "/queues": "/queues",
             "/schedules": "/schedules",
             "/schedules/new": "/schedules/new",
+            "/schedules/planned": "/schedules/planned",
             "/schedules/preview": "/schedules/preview?cron=30+2+*+*+*&tz=Europe/Berlin",
             "/schedules/{schedule}": f"/schedules/{schedule}",
             "/schedules/{schedule}/edit": f"/schedules/{schedule}/edit",
@@ -116,7 +117,9 @@ def furnish(admin: TestClient, api: Api, name: str = "report", text: str = "hell
             "/topics/{topic}": "/topics/prices",
             "/nodes": "/nodes",
             "/job-types": "/job-types",
+            "/job-types/new": "/job-types/new",
             "/job-types/{job_type}": f"/job-types/{command}",
+            "/job-types/{job_type}/edit": f"/job-types/{command}/edit",
             "/audit": "/audit",
             "/keys": "/keys",
         }

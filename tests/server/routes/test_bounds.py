@@ -31,6 +31,7 @@ NUMBERS: dict[str, tuple[int, int, int | None]] = {
     "/api/jobs/{uuid}/logs last": (1, 10_000, None),
     "/api/durations limit": (1, 1_000, 200),
     "/api/upcoming limit": (1, 100, 10),
+    "/api/planned hours": (1, 168, 24),
     "/api/jobs/{uuid}/logs after": (0, 2**53, 0),
     "/api/jobs/{uuid}/logs start": (0, LATEST, None),
     "/api/jobs/{uuid}/logs end": (0, LATEST, None),

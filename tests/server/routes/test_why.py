@@ -16,7 +16,7 @@ def test_a_job_says_why_with_the_facts_and_nothing_that_is_not_known(admin: Test
 
     assert answer.status_code == 200
     assert answer.json()["code"] == "not_due"
-    assert answer.json()["sentence"].startswith("It is to wait until ")
+    assert answer.json()["sentence"].startswith("It waits until ")
     assert set(answer.json()) == {"code", "sentence", "until", "also"}
     assert [(one["code"], one["node_type"]) for one in answer.json()["also"]] == [("no_live_node", "default")]
 

@@ -18,6 +18,22 @@ def test_a_server_has_ten_seconds_to_answer_unless_its_address_says_otherwise() 
     assert patience_of("redis://127.0.0.1:6379/0?wait_replicas=1&answer_timeout_s=3") == (3, 3)
 
 
+@pytest.mark.parametrize(
+    ("url", "meant"),
+    [
+        ("redis://h", ("single", False, [("h", 6379)], 0, "mymaster", None, None)),
+        ("rediss://u:p%40@h:1/2", ("single", True, [("h", 1)], 2, "mymaster", "u", "p@")),
+        ("redis+cluster://a,b:2", ("cluster", False, [("a", 6379), ("b", 2)], 0, "mymaster", None, None)),
+        ("sentinel://a,b:3/other/4", ("sentinel", False, [("a", 26379), ("b", 3)], 4, "other", None, None)),
+        ("sentinel://a", ("sentinel", False, [("a", 26379)], 0, "mymaster", None, None)),
+    ],
+)
+def test_what_an_address_leaves_open_has_its_usual_value(url: str, meant: tuple[object, ...]) -> None:
+    it = Address(url)
+
+    assert (it.kind, it.is_tls, it.hosts, it.database, it.service, it.username, it.password) == meant
+
+
 def test_who_waits_in_a_blocking_pop_has_a_patience_of_his_own() -> None:
     assert patience_of("redis://127.0.0.1:6379/0?answer_timeout_s=3", 20.0) == (20, 5)
 

@@ -16,7 +16,12 @@ from rota.shapes.differences import difference_shape
 
 _MARKS = {"create": "+", "change": "~", "delete": "-"}
 _FILE = click.option(
-    "-f", "--file", "file", metavar="FILE", type=click.Path(path_type=Path), required=True, help="Like rota.yaml."
+    "-f",
+    "--file",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A file like rota.yaml.  [default: the configuration file, such as rota.yaml in this folder]",
 )
 
 _PRUNE = click.option("--prune", is_flag=True, help="Remove also what other files own and this one does not have.")
@@ -26,12 +31,12 @@ _PRUNE = click.option("--prune", is_flag=True, help="Remove also what other file
 @_FILE
 @_PRUNE
 @takes_target
-def apply(target: Target, *, file: Path, prune: bool) -> None:
+def apply(target: Target, *, file: Path | None, prune: bool) -> None:
     """Make node types, job types and schedules of the file, change them, and remove those it no longer has.
 
     Only what the file owns is removed, by its `owner`; what other files own or was made in another way stays as it is.
     """
-    target, wanted = _read(target, file, prune=prune)
+    target, wanted = _read(target, file or _config_file(target), prune=prune)
     with target.open(may_create=True) as rota:
         _answer(target, rota, wanted, rota.file.apply(wanted))
 
@@ -40,11 +45,18 @@ def apply(target: Target, *, file: Path, prune: bool) -> None:
 @_FILE
 @_PRUNE
 @takes_target
-def diff(target: Target, *, file: Path, prune: bool) -> None:
+def diff(target: Target, *, file: Path | None, prune: bool) -> None:
     """Show what `rota apply` would change, field by field; change nothing."""
-    target, wanted = _read(target, file, prune=prune)
+    target, wanted = _read(target, file or _config_file(target), prune=prune)
     with target.open(may_create=True) as rota:
         _answer(target, rota, wanted, rota.file.diff(wanted))
+
+
+def _config_file(target: Target) -> Path:
+    found = target.config_file()
+    if found is None:
+        raise click.UsageError("there is no rota.yaml in this folder; name a file of definitions with -f FILE")
+    return found
 
 
 def _read(target: Target, file: Path, *, prune: bool) -> tuple[Target, Wanted]:

@@ -84,7 +84,15 @@ def _show_one(one: ConfigurationShape) -> None:
 @click.option("--replace", is_flag=True, help="Change those that exist.")
 @takes_target
 def create(target: Target, *, path: Path, replace: bool) -> None:
-    """Define the configurations that are defined in a file. They are then yours, not the file's."""
+    """Define the configurations that are defined in a file. They are then yours, not the file's.
+
+    \b
+    configurations:
+      - name: arrivals
+        job: {job_type: report}
+        dependencies:
+          - {type: FILE, resourceId: /in/, lifeDuration: 3600}    valid for so many seconds
+    """
     with target.open(may_create=True) as rota:
         entries = [_define(rota, request, replace=replace) for request in _requests(rota, path)]
         names = rota.definitions.job_type_names()
@@ -144,8 +152,8 @@ def _show_explanation(found: Explanation) -> None:
     click.echo(found.sentence)
     rows = [_cells(row) for row in (found.last.matrix if found.last else found.standing)]
     print_table(("DEPENDENCY", "EVENT", "TIMESTAMP", "AGE", "LIFE", "NEWER", "MET"), rows, nothing="")
-    if found.missing:
-        click.echo(f"Missing now: {', '.join(named(one) for one in found.missing)}.")
+    if found.missing_words:
+        click.echo(f"Missing now: {found.missing_words}.")
     if found.expires_next:
         at = shown_time(found.expires_next.at)
         click.echo(f"Expires next: {named(found.expires_next.dependency)}, at {at}.")

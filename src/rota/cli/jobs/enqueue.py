@@ -9,7 +9,7 @@ from rota.cli import parameters
 from rota.cli.jobs.jobs import show_job, took
 from rota.cli.jobs.logs import print_entry
 from rota.cli.jobs.why import Teller
-from rota.cli.show import compact, print_json, span, talk
+from rota.cli.show import print_json, span, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
@@ -127,9 +127,8 @@ def _await_end(target: Target, rota: Engine, admission: Admission, *, follow: bo
 
 def _outcome(shape: JobShape) -> str:
     """How it ended, in one line."""
-    errors = compact(shape.errors) or shape.error
     after = span(took(shape))
-    return visible(f"{shape.state}{f' after {after}' if after else ''}{f': {errors}' if errors else ''}")
+    return visible(f"{shape.state}{f' after {after}' if after else ''}{f': {shape.error}' if shape.error else ''}")
 
 
 def _printer(target: Target) -> Callable[[LogEntry], None]:

@@ -15,6 +15,7 @@ from rota.shapes.jobs import AttemptShape, JobShape, ProgressShape, job_shape, p
 from rota.store.contract.jobs import CancelAnswer, JobQuery
 
 _PAGE = 500
+_TOLD_IN_WORDS = ("type", "class", "message", "traceback")
 _HEADERS = ("ID", "TYPE", "STATE", "QUEUE", "ENQUEUED", "TOOK", "ATTEMPTS")
 
 
@@ -113,10 +114,16 @@ def show_job(shape: JobShape, why: str) -> None:
             ("arguments", compact(shape.arguments)),
             ("cause", compact(shape.cause)),
             ("results", compact(shape.results)),
-            ("errors", compact(shape.errors)),
-            ("error", shape.error if shape.errors is None else None),
+            *_error_facts(shape),
         ]
     )
+
+
+def _error_facts(shape: JobShape) -> list[tuple[str, object]]:
+    """What went wrong, in words; its traceback, line by line; and what else its executor tells."""
+    errors = shape.errors if isinstance(shape.errors, dict) else {}
+    more = {name: value for name, value in errors.items() if name not in _TOLD_IN_WORDS}
+    return [("error", shape.error), ("traceback", errors.get("traceback") or None), ("errors", compact(more or None))]
 
 
 def _progress_words(progress: ProgressShape | None) -> str | None:

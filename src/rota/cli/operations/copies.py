@@ -56,7 +56,7 @@ def restore(target: Target, *, file: Path) -> None:
     url = store_url(target.settings(because="a copy writes a whole store"))
     with _opened_backup(file) as source, closing(open_store(url)) as store:
         copied = _copy(source, store, "Restore", f"backup {file.absolute()}")
-    _answer(target.as_json, copied, mask_url(url))
+    _answer(target.as_json, copied, mask_url(url.partition("?")[0]))
 
 
 @click.command(short_help="Bring everything to another store.")

@@ -37,6 +37,7 @@ def _document(host: Host) -> dict[str, object]:
         "pid": os.getpid(),
         "node": host.node.uuid,
         "node_type": host.settings.node_type,
+        "node_types": host.node_types,
         "roles": sorted(host.roles),
         "store": mask_url(host.settings.store),
         "address": host.address,
@@ -50,6 +51,7 @@ def _facts(host: Host) -> list[tuple[str, object]]:
         ("API key", _key(host)),
         ("store", mask_url(host.settings.store)),
         ("node", f"{host.node.uuid}, type {host.settings.node_type}"),
+        ("also serves", ", ".join(host.node_types[1:]) or None),
     ]
 
 

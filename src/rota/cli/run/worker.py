@@ -30,8 +30,10 @@ Verb = TypeVar("Verb", bound=Callable[..., object])
 
 
 class Life(Struct, frozen=True, kw_only=True):
-    """How long a process lives, and who looks after it."""
+    """What a process serves, how long it lives, and who looks after it."""
 
+    queues: tuple[str, ...]
+    """Beside the one of its settings."""
     burst: bool
     max_jobs: int | None
     max_memory: int | None
@@ -45,10 +47,11 @@ def takes_work(verb: Verb) -> Verb:
     return click.option("--node-type", "--type", "node_type", metavar="NAME", help="The node type to serve.")(verb)
 
 
-@click.command(short_help="Run jobs of one node type.")
+@click.command(short_help="Run jobs.")
 @click.argument("app", metavar="[MODULE:APP]", required=False)
 @takes_work
-@click.option("--burst", is_flag=True, help="End as soon as nothing is left to run.")
+@click.option("--queue", "queues", multiple=True, metavar="NAME", help="A queue to serve; may be given several times.")
+@click.option("--burst", is_flag=True, help="End as soon as nothing is left to run, now or later.")
 @click.option("--processes", type=click.IntRange(1, MOST_PROCESSES), help="Work in so many processes, supervised.")
 @click.option("--max-jobs", type=click.IntRange(1), help="Replace a process after so many jobs.")
 @click.option("--max-memory", metavar="SIZE", callback=size, help="Replace a process that has so much, such as 500M.")
@@ -59,6 +62,7 @@ def worker(
     target: Target,
     *,
     app: str | None,
+    queues: tuple[str, ...],
     processes: int | None,
     reload: bool,
     burst: bool,
@@ -67,7 +71,9 @@ def worker(
     supervised: int | None,
     **flags: object,
 ) -> None:
-    """Run jobs of one node type. Any number of workers may serve one store.
+    """Run jobs of one queue, which is a node type, or of several. Any number of workers may serve one store.
+
+    With several --queue each has slots of its own: --threads for each, or as many as its node type says.
 
     With MODULE:APP, as in tasks:app, the store is that of a Python app, unless --store names another. What its tasks
     are is brought into the store, and its schedules are fired too.
@@ -75,13 +81,20 @@ def worker(
     With --processes or --reload this process supervises others that run the jobs: TERM lets their jobs end, HUP
     replaces them one after the other. Without, --max-jobs and --max-memory end the worker.
     """
+    flags["node_type"], others = _first_of(flags["node_type"], queues)
     if supervised is None and (processes is not None or reload):
         if app is None:
             target.refuse_server(_ON_A_STORE)
         sys.exit(_supervise(_settings_here(target, flags), target, processes or 1, is_burst=burst, reload=reload))
-    life = Life(burst=burst, max_jobs=max_jobs, max_memory=max_memory, supervised=supervised)
+    life = Life(burst=burst, queues=others, max_jobs=max_jobs, max_memory=max_memory, supervised=supervised)
     with _opened(target, app, life, flags) as host:
         _live(host, target, life)
+
+
+def _first_of(node_type: object, queues: Sequence[str]) -> tuple[object, tuple[str, ...]]:
+    """The queue that a worker is of, and those that it serves too."""
+    named = (*([] if node_type is None else [node_type]), *queues)
+    return (named[0] if named else None), tuple(map(str, named[1:]))
 
 
 def node_settings(target: Target, flags: Mapping[str, object]) -> Settings:
@@ -100,6 +113,7 @@ def _settings_here(target: Target, flags: Mapping[str, object]) -> Settings:
 def _opened(target: Target, app_name: str | None, life: Life, flags: Mapping[str, object]) -> Iterator[Host]:
     if app_name is None:
         with hosted(node_settings(target, flags), frozenset({WORKER})) as host:
+            host.serve_also(life.queues)
             yield host
         return
     from rota.sdk.tasks.loading import load_app
@@ -108,7 +122,7 @@ def _opened(target: Target, app_name: str | None, life: Life, flags: Mapping[str
     app = load_app(app_name)
     if target.named_store is None and app.url is not None:
         target = target.with_store(app.url)
-    with app, app.worker(node_settings(target, flags), burst=life.burst) as host:
+    with app, app.worker(node_settings(target, flags), burst=life.burst, queues=life.queues) as host:
         yield host
 
 

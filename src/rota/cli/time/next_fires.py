@@ -52,8 +52,9 @@ def _show(trigger: Trigger, progress: Progress, shapes: list[Shape]) -> None:
     talk(trigger_words(trigger, progress))
     for warning in warnings_of(trigger, progress):
         talk(f"warning: {warning}")
-    rows = [(_spaced(one["local"]), _spaced(one["utc"]), one["note"]) for one in shapes]
-    print_table((trigger.zone, "UTC", "NOTE"), rows, nothing="")
+    is_utc = trigger.zone == "UTC"  # then its own clock is no second column
+    rows = [(*([] if is_utc else [_spaced(one["local"])]), _spaced(one["utc"]), one["note"]) for one in shapes]
+    print_table((*([] if is_utc else [trigger.zone]), "UTC", "NOTE"), rows, nothing="")
 
 
 def _spaced(iso: object) -> str:

@@ -17,7 +17,7 @@ from rota.engine.access.keys.admin_key import is_strong
 from rota.server.answers import Json, Refusal
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
-from rota.server.endpoint import address_of, caller_of_session, caller_with, too_often
+from rota.server.endpoint import caller_of_session, caller_with, count_guess, too_often
 from rota.server.operations import Manner
 
 _HEADER = "x-admin-token"
@@ -62,20 +62,9 @@ async def _caller(api: Api, scope: Scope, headers: Headers, admin_token: str | N
     if admin_token is not None:
         is_right = hmac.compare_digest(token.encode("utf-8", "replace"), admin_token.encode("utf-8", "surrogateescape"))
         if bearer is None or is_right:
-            _count_guess(api, scope, is_right=is_right, is_strong=is_strong(admin_token))
+            count_guess(api, scope, is_right=is_right, is_strong=is_strong(admin_token))
             return _CALLER if is_right else None
     return await caller_with(api, token, scope)
-
-
-def _count_guess(api: Api, scope: Scope, *, is_right: bool, is_strong: bool) -> None:
-    """An address may try few tokens. Whoever shows the right one is not kept out by others behind its address, unless
-    it could be guessed: then it counts like a guess, or it would be found among any number."""
-    if is_right and is_strong:
-        return
-    if wait_s := api.wrong_keys.take(address_of(scope)):
-        raise too_often(wait_s)
-    if is_right:
-        api.wrong_keys.give_back(address_of(scope))
 
 
 def _shown_token(scope: Scope, headers: Headers) -> str | None:

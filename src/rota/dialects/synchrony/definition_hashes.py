@@ -197,7 +197,7 @@ def _same_uuid(field: str, uuid: str) -> str:
 
 def _refuse_if_of_file(there: NodeType | JobType | Schedule | None) -> None:
     if there is not None and is_declared(there):
-        raise NotTheirs(f"{there.name!r} stands in a configuration file or an app; change it there")
+        raise NotTheirs(f"{there.name!r} is defined in a configuration file or an app; change it there")
 
 
 def _refuse_if_not_ours(there: NodeType | JobType | Schedule) -> None:

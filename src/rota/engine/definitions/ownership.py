@@ -72,11 +72,11 @@ def refuse_file_owned(found: Owned) -> None:
     """What a file or an app defines would come back, or be changed back, at the next start."""
     if is_app(found.managed_by):
         kind, app = kind_of(found), _owner_of(found)
-        raise Conflict(f"the {kind} {found.name!r} stands in the code of the app {app!r}; change it there")
+        raise Conflict(f"the {kind} {found.name!r} is defined in the code of the app {app!r}; change it there")
     if is_of_file(found):
         of = f" of {_owner_of(found)!r}" if _owner_of(found) else ""
         kind = kind_of(found)
-        raise Conflict(f"the {kind} {found.name!r} stands in the configuration file{of}; change it there")
+        raise Conflict(f"the {kind} {found.name!r} is defined in the configuration file{of}; change it there")
 
 
 def refuse_task_definition(found: Owned) -> None:
@@ -102,15 +102,16 @@ def refuse_for_file(found: Owned, owner: str = "") -> None:
             f"remove it there first, or say `owner: {other}` in this file if it is the same project"
         )
     raise Conflict(
-        f"{found.name!r} stands in the configuration file, but was defined in another way before; delete it there "
+        f"{found.name!r} is defined in the configuration file, but was defined in another way before; delete it there "
         f"(`rota {kind.replace(' ', '-')} delete {found.name}`), or give one of them another name"
     )
 
 
 def _refuse_for_app(found: Owned, owner: str) -> None:
     if not is_of(found, owner):
+        app = owner.removeprefix(_APP)
         raise Conflict(
-            f"{found.name!r} stands in the code of the app {owner.removeprefix(_APP)!r}, but the {kind_of(found)} was "
+            f"{found.name!r} is defined in the code of the app {app!r}, but the {kind_of(found)} was "
             "defined in another way before; delete that one, or give one of them another name"
         )
 

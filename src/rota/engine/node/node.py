@@ -80,6 +80,7 @@ class Node:
         self._executors.provide("topic", TopicExecutor(engine.topics, clock))
         self._dialects = dialects
         self._dialect_duties: list[Duty] = []
+        self._node_type: NodeType
         self._worker: Worker | None = None
         self._stop_requested = asyncio.Event()
         self._at_once = False
@@ -102,7 +103,8 @@ class Node:
         presence: Presence | None = None,
         observers: Observers | None = None,
     ) -> "Node":
-        """A node that is ready to run: its clock agrees with the store's, and what its dialects define is known."""
+        """A node that is ready to run: its clock agrees with the store's, what its dialects define is known, and so is
+        the queue that it serves. From here on the store may be away."""
         clock = clock or NodeClock()
         engine = Engine.open(
             store,
@@ -130,6 +132,7 @@ class Node:
         )
         self._dialect_duties = [duty for dialect in self._dialects for duty in dialect.join(context)]
         self._news.begin()
+        self._node_type = self._find_node_type()
 
     async def run(self) -> None:
         """Live until stopped. Leaves no job, pulse or record behind."""
@@ -141,7 +144,7 @@ class Node:
             self._has_ended.set()
 
     async def _live(self) -> None:
-        node_type = self._find_node_type()
+        node_type = self._node_type
         # Before anybody can know of this node: whoever finds the lock free takes it for dead.
         self._presence.hold(self.uuid)
         if WORKER in self._options.roles:

@@ -36,6 +36,8 @@ class Explanation(Struct, frozen=True, kw_only=True):
     """The matrix of what is stored, at the instant of asking."""
     missing: tuple[Dependency, ...]
     """What is not valid at that instant, and would have to come; of `any_of` nothing, once one has come."""
+    missing_words: str
+    """The same for people, which says of what one suffices."""
     expires_next: Expiry | None
 
 
@@ -67,12 +69,15 @@ def explain(
     configuration: Configuration, state: ConfigurationState, last: Evaluation | None, now_us: int
 ) -> Explanation:
     rows = standing_rows(configuration, state, now_us)
+    met = [row.is_met for row in rows]
+    missing = lacking(configuration.tree, met)
     return Explanation(
         sentence=_sentence(configuration, state, last),
         verdict=last.verdict if last else None,
         last=last,
         standing=rows,
-        missing=tuple(rows[n].dependency for n in lacking(configuration.tree, [row.is_met for row in rows])),
+        missing=tuple(rows[n].dependency for n in missing),
+        missing_words=_waited_for(configuration.tree, configuration, met) if missing else "",
         expires_next=_next_expiry(configuration, state, now_us),
     )
 
@@ -89,7 +94,7 @@ def _next_expiry(configuration: Configuration, state: ConfigurationState, now_us
 
 def _sentence(configuration: Configuration, state: ConfigurationState, last: Evaluation | None) -> str:
     if last is None:
-        waits = _waited_for(configuration.tree, configuration)
+        waits = _waited_for(configuration.tree, configuration, [False] * len(configuration.dependencies))
         return f"{configuration.name} has not fired: no event has matched yet; it waits for {waits}."
     told = f"{last.type} {last.event.resource} of {shown_time(last.event.time)}{_stated(last.event)}"
     match last.verdict:
@@ -119,17 +124,25 @@ def _why_unmet(group: Group, rows: Sequence[Row], configuration: Configuration) 
     lacks = [
         _why_not(rows[part], configuration) if isinstance(part, int) else _why_unmet(part, rows, configuration)
         for part in group.parts
-        if (not met[part] if isinstance(part, int) else lacking(part, met))
+        if _lacks(part, met)
     ]
     if group.any_of and len(lacks) > 1:
         return f"one of these would suffice: {' or '.join(lacks)}"
     return " and ".join(lacks)
 
 
-def _waited_for(group: Group, configuration: Configuration) -> str:
+def _lacks(part: int | Group, met: Sequence[bool]) -> bool:
+    return not met[part] if isinstance(part, int) else bool(lacking(part, met))
+
+
+def _waited_for(group: Group, configuration: Configuration, met: Sequence[bool]) -> str:
+    """What a group lacks, by name."""
     parts = [
-        named(configuration.dependencies[part]) if isinstance(part, int) else f"({_waited_for(part, configuration)})"
+        named(configuration.dependencies[part])
+        if isinstance(part, int)
+        else f"({_waited_for(part, configuration, met)})"
         for part in group.parts
+        if _lacks(part, met)
     ]
     return f"any one of {', '.join(parts)}" if group.any_of and len(parts) > 1 else ", ".join(parts)
 

@@ -23,6 +23,7 @@ from rota.model.triggers.make_trigger import (
 from rota.model.triggers.trigger import Trigger
 
 KINDS = ("cron", "interval", "frequency", "at", "delay")
+_KINDS_IN_WORDS = ("cron", "every (interval)", "frequency", "at", "delay")
 MAX_EXCLUDED = 1_000
 
 
@@ -114,7 +115,8 @@ def read_trigger(request: ScheduleRequest, now: int | None) -> Trigger:
     """The trigger that a request describes, or `InvalidInput` naming the field. With `now`, it must still fire."""
     given = [kind for kind in KINDS if getattr(request, kind) is not None]
     if len(given) != 1:
-        raise InvalidInput("cron", f"give exactly one of {', '.join(KINDS)}; got {', '.join(given) or 'none'}")
+        got = ", ".join(given) or "none, so it would never fire"
+        raise InvalidInput("cron", f"give exactly one of {', '.join(_KINDS_IN_WORDS)}; got {got}")
     bounds = _bounds(request)
     if request.cron is not None:
         return make_cron(request.cron, bounds, dialect=request.dialect, dst=request.dst, days=request.days, now=now)

@@ -117,7 +117,7 @@ def _waits_for_its_time(facts: JobFacts) -> Reason:
     job, due = facts.job, facts.job.available_at
     told = until(due, facts.now, facts.zone)
     if not job.attempts:
-        return Reason(code=Code.NOT_DUE, sentence=f"It is to wait {told}.", until=due)
+        return Reason(code=Code.NOT_DUE, sentence=f"It waits {told}.", until=due)
     error = job.past[-1].error if job.past else None
     sentence = f"Attempt {job.attempts} failed{f': {cut(error)}' if error else ''}; the next one waits {told}."
     return Reason(code=Code.BACKING_OFF, sentence=sentence, until=due, attempts=job.attempts, error=error)

@@ -110,10 +110,10 @@ def _waits_for_its_time(facts: ScheduleFacts) -> list[Reason]:
         return []
     told, start = until(due, facts.now, facts.zone), facts.schedule.trigger.start
     if start is not None and facts.now < start:
-        sentence = f"Its time begins at {moment(start, facts.zone)}; its first tick is to wait {told}."
+        sentence = f"Its time begins at {moment(start, facts.zone)}; its first tick waits {told}."
         found = [Reason(code=Code.BEFORE_START, sentence=sentence, since=start, until=due)]
     else:
-        found = [Reason(code=Code.NOT_DUE, sentence=f"Its next tick is to wait {told}.", until=due)]
+        found = [Reason(code=Code.NOT_DUE, sentence=f"Its next tick waits {told}.", until=due)]
     if is_excluded(facts.schedule, nominal):
         sentence = f"Its next tick, {moment(nominal, facts.zone)}, falls on a day that it leaves out, and makes no job."
         found.append(Reason(code=Code.EXCLUDED_DAY, sentence=sentence, until=nominal))

@@ -21,6 +21,8 @@ class Owner(Protocol):
 
     def reschedule_job(self, job_id: str, trigger: Any = None, **trigger_args: Any) -> "Job": ...
 
+    def modify_job(self, job_id: str, **changes: Any) -> "Job": ...
+
 
 class Job:
     """One of them. Each question is asked of the store anew."""
@@ -58,6 +60,9 @@ class Job:
 
     def resume(self) -> "Job | None":
         return self._owner.resume_job(self.id)
+
+    def modify(self, **changes: Any) -> "Job":
+        return self._owner.modify_job(self.id, **changes)
 
     def reschedule(self, trigger: Any = None, **trigger_args: Any) -> "Job":
         return self._owner.reschedule_job(self.id, trigger, **trigger_args)

@@ -10,7 +10,7 @@ from rota.errors import InvalidInput, NotFound
 from rota.moving.arq.calls import OWNER, call, queue_of, task_options
 from rota.moving.arq.jobs import Job
 from rota.moving.common.identity import job_id_of
-from rota.moving.common.refusing import Options
+from rota.moving.common.refusing import Options, refused_method
 from rota.moving.common.stores import store_url
 from rota.sdk.tasks.app import Rota
 from rota.sdk.tasks.declaring import declare, ensure_queues
@@ -109,6 +109,9 @@ class ArqRedis:
         request = JobRequest(job_type=name, arguments=arguments, node_type=queue, **fields)
         answer = engine.intake.enqueue([request])[0]
         return answer.job_id if answer.is_new else None
+
+    queued_jobs = refused_method("queued_jobs", "rota jobs lists them")
+    all_job_results = refused_method("all_job_results", "rota jobs lists them")
 
     async def aclose(self) -> None:
         """Give up the connections to the store."""

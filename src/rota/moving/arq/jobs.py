@@ -8,6 +8,7 @@ from rota.errors import JobFailed, NotFound
 from rota.model.job import JobState
 from rota.moving.common.failures import original_error
 from rota.moving.common.identity import job_id_of
+from rota.moving.common.refusing import refused_method
 from rota.sdk.tasks.app import Rota
 from rota.sdk.tasks.handle import Handle
 
@@ -62,6 +63,9 @@ class Job:
             raise ResultNotFound(f"no job {self.job_id}") from None
         except JobFailed as failed:
             raise original_error(failed) from failed
+
+    info = refused_method("info", "rota job ID tells all that is known of a job")
+    result_info = refused_method("result_info", "status and result tell how it ended, rota job ID the rest")
 
     async def abort(self, *, timeout: float | None = None, poll_delay: float = 0.5) -> bool:
         """Cancel it. Whether there was something to cancel."""

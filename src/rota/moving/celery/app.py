@@ -11,7 +11,7 @@ from rota.moving.celery.current import AppState, set_current, when_there_is_one
 from rota.moving.celery.result import AsyncResult
 from rota.moving.celery.schedules import trigger_of
 from rota.moving.celery.task import Task
-from rota.moving.common.refusing import Options
+from rota.moving.common.refusing import Options, refused_method
 from rota.moving.common.stores import store_url
 from rota.sdk.tasks.app import Rota
 from rota.sdk.tasks.plan import caller_module
@@ -24,12 +24,36 @@ _APP = Options(
     harmless=("backend", "result_backend", "set_as_current", "autofinalize", "strict_typing"),
     instead={"task_cls": "write functions", "config_source": "app.config_from_object(...)"},
 )
+_REVOKE = Options(
+    of="revoke", carried=("terminate",), harmless=("reply",), instead={"signal": "leave it out: a job is asked to end"}
+)
 _ENTRY = Options(
     of="beat_schedule",
     carried=("task", "schedule", "args", "kwargs"),
     harmless=("relative",),
     instead={"options": "give the options to the task itself"},
 )
+
+
+class Control:
+    """`app.control`: jobs are cancelled in the store, and workers are asked there."""
+
+    def __init__(self, app: Rota) -> None:
+        self._app = app
+
+    def revoke(self, task_id: str | Sequence[str], *, terminate: bool = False, **options: object) -> None:
+        """Cancel jobs; running ones only with `terminate`."""
+        _REVOKE.check(options)
+        for one in [task_id] if isinstance(task_id, str) else task_id:
+            AsyncResult(one, app=self._app).revoke(terminate)
+
+    inspect = refused_method("inspect", "rota nodes and rota jobs tell what runs where")
+    ping = refused_method("ping", "rota nodes tells who is alive")
+    purge = refused_method("purge", "cancel the jobs of a queue with rota cancel")
+    shutdown = refused_method("shutdown", "send TERM to the workers")
+    rate_limit = refused_method("rate_limit", "give rate_limit to @app.task")
+    time_limit = refused_method("time_limit", "give time_limit to @app.task")
+    broadcast = refused_method("broadcast", "there are no remote commands; the HTTP API changes queues and jobs")
 
 
 class Celery:
@@ -105,6 +129,10 @@ class Celery:
 
     def AsyncResult(self, task_id: str) -> AsyncResult[Any]:  # noqa: N802  Celery's name
         return AsyncResult(task_id, app=self._state.rota)
+
+    @property
+    def control(self) -> Control:
+        return Control(self._state.rota)
 
     def close(self) -> None:
         """Give up the connections to the store."""

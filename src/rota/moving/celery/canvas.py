@@ -1,10 +1,12 @@
 """Signatures, chains, groups and chords, as far as flows carry them."""
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rota.errors import InvalidInput
+from rota.moving.celery.options import LINKS
 from rota.moving.celery.result import AsyncResult, GroupResult
 from rota.moving.common.functions import positional_names
 from rota.sdk.tasks.app import Rota
@@ -32,7 +34,7 @@ class CanvasTask(Protocol):
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
-class Canvas:
+class Canvas(ABC):
     """What can follow something else, and be followed."""
 
     def __or__(self, other: "Canvas") -> "chain":
@@ -42,17 +44,17 @@ class Canvas:
         """Those that follow each other."""
         return [self]
 
-    def flow(self, *, follows: bool) -> Flow:
+    @abstractmethod
+    def flow(self, *, follows: bool) -> Flow[Any]:
         """The same for Rota."""
-        raise NotImplementedError
 
+    @abstractmethod
     def app(self) -> Rota:
         """Whose tasks they are."""
-        raise NotImplementedError
 
+    @abstractmethod
     def apply_async(self, **options: object) -> Any:
         """Make its first jobs; the others follow."""
-        raise NotImplementedError
 
     def delay(self) -> Any:
         return self.apply_async()
@@ -102,13 +104,14 @@ class Signature(Canvas):
         """Here and now, as in Celery."""
         return self.task(*args, *self.args, **self.kwargs)
 
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
         for name in self.options:
             raise InvalidInput(name, f"of {self.task.name} is not carried in a chain, group or chord; leave it out")
         function = self.task.sdk_task.__rota_function__
         if self.immutable:  # a parameter that is left open would get the result of what comes before
             bound = inspect.signature(function).bind(*self.args, **self.kwargs)
             bound.apply_defaults()
+            bound.arguments.pop(LINKS, None)
             return self.task.sdk_task.step(*bound.args, **bound.kwargs)
         names = positional_names(function)[1 if follows else 0 :]  # the result before it comes first
         if len(self.args) > len(names):
@@ -117,24 +120,35 @@ class Signature(Canvas):
 
 
 class group(Canvas):  # noqa: N801  Celery's name
-    """Tasks beside each other."""
+    """Tasks beside each other, or chains, groups and chords."""
 
-    def __init__(self, *tasks: Signature | Iterable[Signature]) -> None:
+    def __init__(self, *tasks: Canvas | Iterable[Canvas]) -> None:
         first = tasks[0] if len(tasks) == 1 else None
         found = list(first) if isinstance(first, Iterable) else list(tasks)
         for one in found:
-            if not isinstance(one, Signature):
-                raise InvalidInput("group", f"takes single tasks, such as add.s(1), not {type(one).__name__}")
-        self.tasks: list[Signature] = found  # type: ignore[assignment]
+            if not isinstance(one, Canvas):
+                raise InvalidInput("group", f"takes tasks such as add.s(1), and chains of them, not {one!r:.100}")
+        self.tasks: list[Canvas] = found  # type: ignore[assignment]
 
     def app(self) -> Rota:
         return self.tasks[0].app()
 
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
+        for one in self.tasks:
+            if not isinstance(one, Signature):
+                raise InvalidInput(
+                    "group",
+                    f"has a {type(one).__name__} in it, and something before or after it, which is not carried by Rota;"
+                    " have a task enqueue what follows, or make the group of single tasks",
+                )
         return group_of([one.flow(follows=follows) for one in self.tasks])
 
     def apply_async(self, **options: object) -> GroupResult:
-        return _begin_group(self, options)
+        if all(isinstance(one, Signature) for one in self.tasks):
+            return _begin_group(self, options)
+        _refuse_options(options)
+        results = [one.apply_async() for one in self.tasks]
+        return GroupResult(results[0].id, results, None)
 
 
 class chain(Canvas):  # noqa: N801  Celery's name
@@ -153,7 +167,7 @@ class chain(Canvas):  # noqa: N801  Celery's name
     def app(self) -> Rota:
         return self.tasks[0].app()
 
-    def flow(self, *, follows: bool) -> Flow:
+    def flow(self, *, follows: bool) -> Flow[Any]:
         made = self.tasks[0].flow(follows=follows)
         for one in self.tasks[1:]:
             made = made.then(one.flow(follows=True))
@@ -169,7 +183,7 @@ class chain(Canvas):  # noqa: N801  Celery's name
 class chord(chain):  # noqa: N801  Celery's name
     """A group, and what gets the list of its results: `chord(header)(body)`, or `chord(header, body)()`."""
 
-    def __init__(self, header: group | Iterable[Signature], body: Signature | None = None) -> None:
+    def __init__(self, header: group | Iterable[Canvas], body: Signature | None = None) -> None:
         self._header = header if isinstance(header, group) else group(header)
         super().__init__(self._header, *([] if body is None else [body]))
 
@@ -187,9 +201,13 @@ def signature(
     return Signature(task, args, kwargs, options=options, immutable=immutable)
 
 
-def _begin(canvas: Canvas, options: Mapping[str, object]) -> Any:
+def _refuse_options(options: Mapping[str, object]) -> None:
     for name in options:
         raise InvalidInput(name, "is not carried for a chain, group or chord; give it to a single task")
+
+
+def _begin(canvas: Canvas, options: Mapping[str, object]) -> Any:
+    _refuse_options(options)
     return canvas.flow(follows=False).enqueue()
 
 

@@ -11,7 +11,8 @@ _KNOWN = Options(
     of="app.conf",
     carried=(
         *("beat_schedule", "timezone", "enable_utc", "imports", "include"),
-        *("task_default_queue", "task_routes", "task_time_limit", "task_default_priority"),
+        *("task_default_queue", "task_routes", "task_time_limit", "task_soft_time_limit"),
+        "task_default_priority",
     ),
     harmless=(
         *("accept_content", "result_accept_content", "task_track_started", "task_acks_late", "task_ignore_result"),
@@ -21,7 +22,6 @@ _KNOWN = Options(
     ),
     instead={
         "task_always_eager": "test with rota.testing, which runs jobs when a test says so",
-        "task_soft_time_limit": "give task_time_limit",
         "task_annotations": "give the options to @app.task",
         "worker_concurrency": "rota worker --threads N",
         "result_expires": "retention is a setting of Rota's: history_days",
@@ -42,13 +42,15 @@ class Conf:
     task_default_queue: str
     task_default_priority: int | None
     task_time_limit: float | None
+    task_soft_time_limit: float | None
     imports: tuple[str, ...]
     include: tuple[str, ...]
     enable_utc: bool
 
     def __init__(self) -> None:
         self.update(beat_schedule={}, task_routes={}, task_default_queue="default", imports=(), include=())
-        self.update(timezone="UTC", enable_utc=True, task_time_limit=None, task_default_priority=None)
+        self.update(timezone="UTC", enable_utc=True, task_default_priority=None)
+        self.update(task_time_limit=None, task_soft_time_limit=None)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in _SERIALIZERS:

@@ -28,6 +28,10 @@ class Retry(CeleryError):
         self.delay_ms = delay_ms
 
 
+class SoftTimeLimitExceeded(CeleryError):
+    """Raised in the code of a task that takes longer than its `soft_time_limit`."""
+
+
 class Reject(CeleryError):
     """Raised by a task: it failed for good."""
 

@@ -1,5 +1,6 @@
 """The options of `@app.task` and of `apply_async`."""
 
+import threading
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
@@ -11,6 +12,8 @@ from rota.moving.celery.conf import Conf
 from rota.moving.common.refusing import Options, refuse_value
 from rota.sdk.tasks.options import TaskOptions
 
+LINKS = "_celery"
+"""The argument by which a job carries what follows it."""
 _RETRYING = (
     *("max_retries", "default_retry_delay", "autoretry_for", "dont_autoretry_for", "retry_kwargs"),
     *("retry_backoff", "retry_backoff_max", "retry_jitter"),
@@ -19,13 +22,23 @@ _JSON = "arguments and results are JSON; leave it out"
 _EVENTS = "schedules and configurations wait for the end of jobs; `rota event` has more"
 TASK = Options(
     of="@app.task",
-    carried=("name", "bind", *_RETRYING, "time_limit", "rate_limit", "priority", "queue", "expires", "serializer"),
+    carried=(
+        "name",
+        "bind",
+        *_RETRYING,
+        "time_limit",
+        "soft_time_limit",
+        "rate_limit",
+        "priority",
+        "queue",
+        "expires",
+        "serializer",
+    ),
     harmless=(
         *("ignore_result", "acks_late", "reject_on_worker_lost", "acks_on_failure_or_timeout", "track_started"),
         *("send_events", "store_errors_even_if_ignored", "typing", "throws", "shared"),
     ),
     instead={
-        "soft_time_limit": "give time_limit; the code of a job can ask rota.current_job().should_stop",
         "base": "write a function that does what the class does",
         "pydantic": "build the model in the task",
         "on_failure": _EVENTS,
@@ -34,12 +47,10 @@ TASK = Options(
 )
 CALL = Options(
     of="apply_async",
-    carried=("countdown", "eta", "expires", "queue", "priority", "time_limit", "serializer"),
+    carried=("countdown", "eta", "expires", "queue", "priority", "time_limit", "serializer", "link", "link_error"),
     harmless=("retry", "retry_policy", "ignore_result", "producer", "connection", "add_to_parent"),
     instead={
-        "link": "chain the tasks: (first.s() | then.s()).delay()",
-        "link_error": "a configuration can wait for the failure of a job type: docs/events.md",
-        "soft_time_limit": "give time_limit",
+        "soft_time_limit": "give it to @app.task",
         "routing_key": "give queue",
         "exchange": "give queue",
         "headers": "give what the task needs as an argument",
@@ -63,6 +74,7 @@ class TaskSettings(Struct, frozen=True, kw_only=True):
     retry_backoff_max: float = 600
     retry_jitter: bool = True
     time_limit: float | None = None
+    soft_time_limit: float | None = None
     rate_limit: str | float | None = None
     priority: int = 0
     expires: float | timedelta | datetime | None = None
@@ -105,8 +117,16 @@ def read_settings(given: Mapping[str, object], conf: Conf, default_name: str) ->
     named = str(options.get("name") or default_name)
     options.setdefault("queue", conf.queue_of(named))
     options.setdefault("time_limit", conf.task_time_limit)
+    options.setdefault("soft_time_limit", conf.task_soft_time_limit)
+    _check_soft_limit(options["soft_time_limit"])
     options.setdefault("priority", conf.task_default_priority or 0)
     return TaskSettings(**options)  # type: ignore[arg-type]
+
+
+def _check_soft_limit(value: object) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 < value <= threading.TIMEOUT_MAX):  # type: ignore[operator]
+        raise InvalidInput("soft_time_limit", f"must be seconds, more than 0, got {value!r:.100}")
 
 
 def _merge_retry_kwargs(options: dict[str, object]) -> None:

@@ -30,7 +30,7 @@ _STATES = {
 class AsyncResult(Generic[R]):
     """One job. As in Celery, one that nobody knows is PENDING."""
 
-    def __init__(self, id: str, *, app: object = None, flow: FlowHandle | None = None) -> None:
+    def __init__(self, id: str, *, app: object = None, flow: FlowHandle[Any] | None = None) -> None:
         """Without an app, the one that was made last."""
         self.id = id
         self._app = app_of(app) or current_app()
@@ -67,7 +67,7 @@ class AsyncResult(Generic[R]):
         """Wait for the end. A built-in exception of the task is raised as it was, any other as `rota.JobFailed`;
         without `propagate` it is returned. `interval` makes no difference."""
         try:
-            return self._handle.get_when_made(timeout) if self._flow is None else self._flow.get(timeout)  # type: ignore[return-value]
+            return self._handle.get_when_made(timeout) if self._flow is None else self._flow.get(timeout)
         except builtins.TimeoutError as error:
             raise TimeoutError(str(error)) from None
         except JobFailed as failed:
@@ -114,9 +114,11 @@ class AsyncResult(Generic[R]):
 
 
 class GroupResult:
-    """The jobs of a group."""
+    """The jobs of a group, or what became of the chains in it."""
 
-    def __init__(self, id: str, results: Sequence[AsyncResult[Any]], flow: FlowHandle) -> None:
+    def __init__(
+        self, id: str, results: "Sequence[AsyncResult[Any] | GroupResult]", flow: FlowHandle[list[Any]] | None
+    ) -> None:
         self.id = id
         self.results = list(results)
         self._flow = flow
@@ -124,7 +126,7 @@ class GroupResult:
     def __len__(self) -> int:
         return len(self.results)
 
-    def __iter__(self) -> Iterator[AsyncResult[Any]]:
+    def __iter__(self) -> "Iterator[AsyncResult[Any] | GroupResult]":
         return iter(self.results)
 
     def ready(self) -> bool:
@@ -141,10 +143,10 @@ class GroupResult:
 
     def get(self, timeout: float | None = None, propagate: bool = True) -> list[Any]:
         """The results of all, in order, once all have ended."""
-        if not propagate:
-            return [one.get(timeout, propagate=False) for one in self.results]
+        if self._flow is None or not propagate:
+            return [one.get(timeout, propagate=propagate) for one in self.results]
         try:
-            return self._flow.get(timeout)  # type: ignore[return-value]
+            return self._flow.get(timeout)
         except builtins.TimeoutError as error:
             raise TimeoutError(str(error)) from None
         except JobFailed as failed:

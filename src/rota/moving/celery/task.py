@@ -11,10 +11,13 @@ from rota.errors import GiveUp, InvalidInput, TryAgain
 from rota.moving.celery.canvas import Signature
 from rota.moving.celery.current import AppState
 from rota.moving.celery.exceptions import MaxRetriesExceededError, Retry
-from rota.moving.celery.options import CALL, TaskSettings, read_settings
+from rota.moving.celery.links import carried_links, read_links
+from rota.moving.celery.options import CALL, LINKS, TaskSettings, read_settings
 from rota.moving.celery.result import AsyncResult
+from rota.moving.celery.soft_limit import call_within
 from rota.moving.common.functions import called_by
 from rota.moving.common.identity import job_id_of
+from rota.moving.common.refusing import refused_method
 from rota.sdk.tasks.app import Rota
 from rota.sdk.tasks.current_job import current_job
 from rota.sdk.tasks.options import CallOptions
@@ -43,7 +46,7 @@ class Request:
 
     @property
     def kwargs(self) -> dict[str, object]:
-        return current_job().arguments
+        return {name: value for name, value in current_job().arguments.items() if name != LINKS}
 
     @property
     def task(self) -> str:
@@ -73,7 +76,7 @@ class Task(Generic[P, R]):
     def bind(self, app: AppState) -> None:
         """Make it a task of an app."""
         settings = read_settings(self._options, app.conf, place_of(self._function).replace(":", "."))
-        called = called_by(self._function, _runner(self), hides_first=settings.bind)
+        called = called_by(self._function, _runner(self), hides_first=settings.bind, takes=LINKS)
         self._bound = Bound(app, settings, app.rota.add_task(called, settings.task_options()))
         app.tasks[self.name] = self
 
@@ -108,6 +111,11 @@ class Task(Generic[P, R]):
     def max_retries(self) -> int | None:
         return self.settings.max_retries
 
+    @property
+    def has_retries_left(self) -> bool:
+        """Whether the job that runs may be tried again."""
+        return self.max_retries is None or self.request.retries < self.max_retries
+
     def __repr__(self) -> str:
         return f"<@task: {self.name}>"
 
@@ -129,12 +137,14 @@ class Task(Generic[P, R]):
         task_id: str | None = None,
         **options: object,
     ) -> AsyncResult[R]:
-        """Make a job of it. Takes `countdown`, `eta`, `expires`, `queue`, `priority`, `task_id` and `time_limit`."""
-        CALL.check(options)
+        """Make a job of it. Takes `countdown`, `eta`, `expires`, `queue`, `priority`, `task_id`, `time_limit`, `link`
+        and `link_error`."""
+        CALL.check([name for name, value in options.items() if value is not None])
         fields = self._call_options(options)
         if task_id is not None:
             fields["id"] = job_id_of("task_id", task_id)
-        handle = self.sdk_task.options(**fields).enqueue(*(args or ()), **(kwargs or {}))
+        links = carried_links(options.get("link"), options.get("link_error"))
+        handle = self.sdk_task.options(**fields).enqueue(*(args or ()), **(kwargs or {}), **links)
         return AsyncResult(task_id or handle.id, app=self.rota_app)
 
     def _call_options(self, given: Mapping[str, object]) -> CallOptions:
@@ -179,6 +189,10 @@ class Task(Generic[P, R]):
         immutable = bool(options.pop("immutable", False))
         return Signature(self, tuple(args), dict(kwargs or {}), options=options, immutable=immutable)
 
+    map = refused_method("map", "make a group: group(task.s(one) for one in many)")
+    starmap = refused_method("starmap", "make a group: group(task.s(*one) for one in many)")
+    chunks = refused_method("chunks", "make a group of tasks that each take a list")
+
     # -- what the code of a bound task calls -----------------------------------------------------------------------
 
     def retry(
@@ -212,13 +226,17 @@ class Task(Generic[P, R]):
 def _runner(task: Task[..., Any]) -> Callable[..., object]:
     def run(**arguments: Any) -> object:
         """What a worker calls: what the task raises says whether it is tried again."""
+        links = read_links(arguments.pop(LINKS, None))
         try:
-            return task.call(**arguments)
+            value = call_within(task.settings.soft_time_limit, lambda: task.call(**arguments))
         except Retry as again:
             raise TryAgain(str(again), delay_ms=again.delay_ms) from again.exc or again
         except Exception as error:
-            if task.settings.retries_after(error):
-                raise TryAgain from error
-            raise GiveUp from error
+            may_retry = task.settings.retries_after(error)
+            if not (may_retry and task.has_retries_left):
+                links.tell(task.bound.app.tasks, task.request, error)
+            raise (TryAgain if may_retry else GiveUp) from error
+        links.follow(task.bound.app.tasks, value)
+        return value
 
     return run

@@ -1,6 +1,7 @@
 """What another library takes and Rota cannot carry is refused at once, with what to do instead."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import NoReturn
 
 from msgspec import Struct
 
@@ -30,3 +31,12 @@ def refuse_value(name: str, value: object, *, allowed: tuple[object, ...], inste
     """Refuse a value of an option that is only carried with some."""
     if value not in allowed:
         raise InvalidInput(name, f"{value!r:.100} is not carried by Rota; {instead}")
+
+
+def refused_method(name: str, instead: str) -> Callable[..., NoReturn]:
+    """A method of the other library that is not carried, whatever it is called with."""
+
+    def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+        raise InvalidInput(name, f"is not carried by Rota; {instead}")
+
+    return refuse

@@ -55,7 +55,7 @@ class Message(Generic[R]):
     def __or__(self, other: "Message[Any] | pipeline") -> "pipeline":
         return pipeline([self, other])
 
-    def step(self) -> Flow:
+    def step(self) -> Flow[Any]:
         """The same as a part of a flow, in which the result of what comes before it is its next argument."""
         self._refuse_in_flow()
         if not self.options.get("pipe_ignore"):
@@ -98,9 +98,9 @@ def failure_of(failed: JobFailed) -> ResultFailure:
 class _Composition:
     """Messages that become the jobs of one flow."""
 
-    _handle: FlowHandle | None = None
+    _handle: FlowHandle[Any] | None = None
 
-    def _begin(self, flow: Flow, messages: list[Message[Any]], delay: object) -> None:
+    def _begin(self, flow: Flow[Any], messages: list[Message[Any]], delay: object) -> None:
         if delay is not None:
             raise InvalidInput("delay", "is not carried for a group or pipeline; send a single message with it")
         self._handle = flow.enqueue()

@@ -17,6 +17,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
+from rota.errors import InvalidInput
 from rota.model.limits import check_name
 from rota.sdk.tasks.connection import Connection
 from rota.sdk.tasks.handle import Handle
@@ -141,12 +142,20 @@ class Rota:
         self.close()
 
     def run_worker(
-        self, *, burst: bool = False, queue: str | None = None, threads: int | None = None, echo: bool = False
+        self,
+        *,
+        burst: bool = False,
+        queue: str | None = None,
+        queues: Sequence[str] = (),
+        threads: int | None = None,
+        echo: bool = False,
     ) -> None:
-        """Run jobs of a queue in this process, and fire schedules, until a signal or `stop_worker` ends it; with
-        `burst` only jobs, until none is left. `threads` says how many run at a time. What they print is in their logs;
-        with `echo` it is printed too."""
-        with self.worker(self._connection.settings({"node_type": queue, "thread_count": threads}), burst=burst) as host:
+        """Run jobs of a queue, or of several, in this process, and fire schedules, until a signal or `stop_worker` ends
+        it; with `burst` only jobs, until none is left, those included that are to run later. `threads` says how many of
+        a queue run at a time. What they print is in their logs; with `echo` it is printed too."""
+        first, others = _queues(queue, queues)
+        settings = self._connection.settings({"node_type": first, "thread_count": threads})
+        with self.worker(settings, burst=burst, queues=others) as host:
             host.may_end_process = False
             _echo(echo)
             self._host = host
@@ -155,15 +164,24 @@ class Rota:
             finally:
                 self._host = None
 
-    async def serve_worker(self, *, queue: str | None = None, threads: int | None = None, echo: bool = False) -> None:
+    async def serve_worker(
+        self,
+        *,
+        queue: str | None = None,
+        queues: Sequence[str] = (),
+        threads: int | None = None,
+        echo: bool = False,
+    ) -> None:
         """The same as `run_worker` within a program that has a loop, on which `async def` tasks run. Signals are the
         program's own matter; `stop_worker` ends it."""
         import asyncio
         from contextlib import ExitStack
 
-        settings = self._connection.settings({"node_type": queue, "thread_count": threads})
+        first, others = _queues(queue, queues)
+        settings = self._connection.settings({"node_type": first, "thread_count": threads})
         with ExitStack() as stack:
-            self._host = await asyncio.to_thread(stack.enter_context, self.worker(settings, burst=False))
+            worker = self.worker(settings, burst=False, queues=others)
+            self._host = await asyncio.to_thread(stack.enter_context, worker)
             _echo(echo)
             try:
                 await self._host.serve()
@@ -177,12 +195,23 @@ class Rota:
         if host is not None:
             host.request_stop()
 
-    def worker(self, settings: "Settings", *, burst: bool) -> "AbstractContextManager[Host]":
-        """A worker that is ready to run, on the store that the settings name: for whoever starts processes."""
+    def worker(
+        self, settings: "Settings", *, burst: bool, queues: Sequence[str] = ()
+    ) -> "AbstractContextManager[Host]":
+        """A worker that is ready to run, on the store that the settings name, and that serves these queues beside the
+        one that they name: for whoever starts processes."""
         from rota.sdk.tasks.worker import hosted_tasks
 
         self._connection.use(settings)
-        return hosted_tasks(self._registry, settings, burst=burst)
+        return hosted_tasks(self._registry, settings, burst=burst, queues=queues)
+
+
+def _queues(queue: str | None, queues: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The first queue of a worker, if one is named, and the others."""
+    if isinstance(queues, str):
+        raise InvalidInput("queues", f"must be a list of names, got {queues!r}; queue={queues!r} is for one")
+    named = [check_name("queues", name) for name in (*([] if queue is None else [queue]), *queues)]
+    return (named[0], named[1:]) if named else (None, [])
 
 
 def _echo(echoes: bool) -> None:

@@ -5,7 +5,7 @@ group([count.step(page) for page in pages]).then(add_up).enqueue()
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from msgspec import Struct
 
@@ -19,6 +19,10 @@ from rota.sdk.tasks.registry import TaskRegistry
 
 if TYPE_CHECKING:
     from rota.engine.jobs.intake import JobRequest
+
+T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
+"""What a flow results in: what its last stage does."""
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -53,13 +57,13 @@ class Calls(Struct, frozen=True):
         return Stage(calls=following, is_group=self.is_group, although_failed=self.although_failed)
 
 
-class CanFollow(Protocol):
+class CanFollow(Protocol[R_co]):
     """A task, or a flow."""
 
-    def as_flow(self) -> "Flow": ...
+    def as_flow(self) -> "Flow[R_co]": ...
 
 
-class Flow:
+class Flow(Generic[R_co]):
     """Tasks one after the other; a value, which `then` makes a longer one of."""
 
     def __init__(self, stages: Sequence[Calls]) -> None:
@@ -68,10 +72,10 @@ class Flow:
         if not 0 < count <= MOST_CALLS:
             raise InvalidInput("flow", f"must have 1 to {MOST_CALLS} jobs, got {count}")
 
-    def as_flow(self) -> "Flow":
+    def as_flow(self) -> "Flow[R_co]":
         return self
 
-    def then(self, other: CanFollow, *, although_failed: bool = False) -> "Flow":
+    def then(self, other: CanFollow[T], *, although_failed: bool = False) -> "Flow[T]":
         """This, and then another: a task, a step or a group. It begins when all before it have ended, and gets their
         result as the first argument that it does not have: of a group a list. If one of them failed or was cancelled it
         does not begin, unless `although_failed`: then it gets None for each of those."""
@@ -80,14 +84,14 @@ class Flow:
         first.stage()  # what does not fit is told here
         return Flow([*self.stages, first, *rest])
 
-    def enqueue(self) -> FlowHandle:
+    def enqueue(self) -> FlowHandle[R_co]:
         """Make the jobs of the first stage; the others follow."""
         registry = self.stages[0].calls[0].registry
         flow = self._made(registry.connection.engine.clock.now())
         registry.submit([self._request(flow, number, one) for number, one in enumerate(self.stages[0].calls)])
         return FlowHandle(registry.connection, flow)
 
-    async def aenqueue(self) -> FlowHandle:
+    async def aenqueue(self) -> FlowHandle[R_co]:
         """The same as `enqueue`, without blocking the event loop meanwhile."""
         import asyncio
 
@@ -115,7 +119,16 @@ class Flow:
         )
 
 
-def group(steps: Iterable[CanFollow]) -> Flow:
+@overload
+def group(steps: Iterable[CanFollow[T]]) -> Flow[list[T]]: ...
+
+
+@overload
+# In a list of tasks and steps mypy finds nothing in common but object; it is matched by this one, whatever mypy says.
+def group(steps: Iterable[CanFollow[object]]) -> Flow[list[object]]: ...  # type: ignore[overload-cannot-match]
+
+
+def group(steps: Iterable[CanFollow[Any]]) -> Flow[list[Any]]:
     """Tasks that run beside each other: `group([count.step(1), count.step(2)])`. Their result is a list, in order."""
     found = [one.as_flow().stages for one in steps]
     if any(len(stages) != 1 or stages[0].is_group for stages in found):
@@ -123,5 +136,6 @@ def group(steps: Iterable[CanFollow]) -> Flow:
     return Flow([Calls(tuple(stages[0].calls[0] for stages in found), is_group=True)])
 
 
-def flow_of(call: Call) -> "Flow":
+def flow_of(call: Call) -> Flow[Any]:
+    """One call, which results in what its task does."""
     return Flow([Calls((call,))])

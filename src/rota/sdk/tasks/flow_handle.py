@@ -1,5 +1,7 @@
 """A flow as the program that enqueued it sees it."""
 
+from typing import Generic, TypeVar, cast
+
 from msgspec import Struct
 
 from rota.errors import JobFailed, NotFound
@@ -9,8 +11,10 @@ from rota.model.runs.progress import Progress
 from rota.sdk.tasks.connection import Connection
 from rota.sdk.tasks.handle import Handle
 
+R_co = TypeVar("R_co", covariant=True)
 
-class FlowHandle(Struct, frozen=True, eq=False):
+
+class FlowHandle(Struct, Generic[R_co], frozen=True, eq=False):
     """The jobs of one flow, stage by stage. Those of later stages are made when the ones before them have ended."""
 
     _connection: Connection
@@ -37,7 +41,7 @@ class FlowHandle(Struct, frozen=True, eq=False):
         ended = sum(job.state.is_final if job else n < latest for n, stage in enumerate(jobs) for job in stage)
         return Progress(done=ended, total=sum(map(len, jobs)), time=self._connection.engine.clock.now())
 
-    def get(self, timeout: float | None = None) -> object:
+    def get(self, timeout: float | None = None) -> R_co:
         """Wait for the end of the last stage, this many seconds at most (`TimeoutError`), and give its result: of a
         group a list. `JobFailed` if a job failed or was cancelled, and what follows does not begin; `NotFound` if a job
         is gone, or could not be made, and the flow does not go on."""
@@ -49,9 +53,9 @@ class FlowHandle(Struct, frozen=True, eq=False):
             for job_id in stages[number].job_ids():
                 left = None if end is None else max(end - clock.monotonic(), 0.0)
                 results.append(self._result(stages, number, job_id, left))
-        return results if stages[-1].is_group else results[0]
+        return cast(R_co, results if stages[-1].is_group else results[0])
 
-    async def aget(self, timeout: float | None = None) -> object:
+    async def aget(self, timeout: float | None = None) -> R_co:
         """The same as `get`, without blocking the event loop meanwhile."""
         import asyncio
 

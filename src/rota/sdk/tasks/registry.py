@@ -58,6 +58,13 @@ class TaskRegistry:
             if self._executors is not None:
                 _provide(self._executors, [self.tasks[plan.name]])
 
+    def tasks_by_queue(self) -> dict[str, list[str]]:
+        """The names of the tasks of each queue."""
+        found: dict[str, list[str]] = {}
+        for task in list(self.tasks.values()):
+            found.setdefault(task.plan.queue, []).append(task.plan.name)
+        return found
+
     def submit(self, requests: "Sequence[JobRequest]", named: str | None = None) -> "list[Admission]":
         """Hand jobs in. What the tasks are is brought into the store before the first of them."""
         self.ensure_declared()

@@ -24,6 +24,7 @@ C = TypeVar("C")
 """What a call of the function gives: of an `async def` something to await."""
 R = TypeVar("R")
 """What its job results in."""
+T = TypeVar("T")
 
 
 class Enqueueing(Generic[P, R]):
@@ -104,7 +105,7 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
         super().__init__(registry, plan.name, parameters, {"priority": plan.priority} if plan.priority else {})
         self.__rota_function__ = function
 
-    def step(self, *args: object, **kwargs: object) -> Flow:
+    def step(self, *args: object, **kwargs: object) -> Flow[R]:
         """This task as a part of a flow, with all of its arguments or, where it gets the result of what is before it,
         all but one: `fetch.step(url).then(parse).enqueue()`."""
         priority = self._fields.get("priority", 0)
@@ -123,10 +124,10 @@ class TaskFunction(Enqueueing[P, R], Generic[P, C, R]):
         """The arguments of a call by name, as jobs carry them; refused if the function does not take them."""
         return self._parameters.arguments(args, kwargs)
 
-    def as_flow(self) -> Flow:
+    def as_flow(self) -> Flow[R]:
         return self.step()
 
-    def then(self, other: CanFollow, *, although_failed: bool = False) -> Flow:
+    def then(self, other: CanFollow[T], *, although_failed: bool = False) -> Flow[T]:
         """This task without arguments, and then another: see `Flow.then`."""
         return self.step().then(other, although_failed=although_failed)
 

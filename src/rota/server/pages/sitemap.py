@@ -13,6 +13,7 @@ from rota.server.pages.screens import (
     keys,
     nodes,
     overview,
+    planned,
     queues,
     schedules,
     topics,
@@ -75,6 +76,13 @@ PAGES: tuple[Page, ...] = (
         section="Schedules",
         gather=schedules.gather_form,
         template="schedules/form",
+    ),
+    Page(
+        path="/schedules/planned",
+        needs=("read_planned",),
+        section="Schedules",
+        gather=planned.gather,
+        template="schedules/planned",
     ),
     Page(
         path="/schedules/preview",
@@ -156,12 +164,26 @@ PAGES: tuple[Page, ...] = (
         template="job_types/all",
     ),
     Page(
+        path="/job-types/new",
+        needs=("create_job_type",),
+        section="Job types",
+        gather=job_types.gather_form,
+        template="job_types/form",
+    ),
+    Page(
         path="/job-types/{job_type}",
         needs=("show_job_type",),
         section="Job types",
         gather=job_types.gather_one,
         template="job_types/one",
         parts=("jobs",),
+    ),
+    Page(
+        path="/job-types/{job_type}/edit",
+        needs=("change_job_type", "show_job_type"),
+        section="Job types",
+        gather=job_types.gather_form,
+        template="job_types/form",
     ),
     Page(path="/keys", needs=("list_keys",), section="Keys", gather=keys.gather, template="keys", parts=keys.PARTS),
     Page(

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from rota import __version__
 from rota.engine.access.keys.access import Scope
+from rota.engine.schedules.planned import Planned, planned_fires
 from rota.model.job import FINAL_STATES, Job
 from rota.model.node import DEAD_AFTER_MS
 from rota.server.api import Api
@@ -19,6 +20,8 @@ from rota.store.contract.jobs import JobQuery
 from rota.store.contract.queues import STATS_STEP_MS, Stats
 
 routes = Routes("overview")
+_MOST_PLANNED = 200
+"""Schedules whose fires are counted for one answer."""
 _HOUR_MS = 3_600_000
 _ENDED = JobQuery(states=FINAL_STATES)
 
@@ -86,6 +89,17 @@ class Upcoming(Struct, frozen=True):
     schedules: list[ScheduleShape]
 
 
+class PlannedQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    hours: Annotated[int, Meta(ge=1, le=168)] = 24
+
+
+class PlannedLoad(Planned, frozen=True, kw_only=True):
+    """Fires that are planned, of each hour."""
+
+    more: bool
+    """Whether there are further schedules, which were not counted."""
+
+
 @routes.get("/api/overview", needs=Scope.QUEUES_READ, answer=Overview)
 def show_overview(api: Api, call: Call[None, None]) -> Overview:
     """The installation at one glance."""
@@ -119,6 +133,14 @@ def list_durations(api: Api, call: Call[None, DurationQuery]) -> DurationList:
     found = [_duration(job) for job in api.engine.store.list_jobs(_ENDED, limit=call.query.limit).jobs]
     jobs = sorted((one for one in found if one is not None), key=lambda one: one.time)
     return DurationList(wait=_spread([one.wait for one in jobs]), run=_spread([one.run for one in jobs]), jobs=jobs)
+
+
+@routes.get("/api/planned", needs=Scope.SCHEDULES_READ, query=PlannedQuery, answer=PlannedLoad)
+def read_planned(api: Api, call: Call[None, PlannedQuery]) -> PlannedLoad:
+    """How many fires are planned, hour by hour, of the first 200 schedules by name."""
+    page = api.engine.store.list_schedules(limit=_MOST_PLANNED)
+    found = planned_fires(page.entries, api.engine.clock.now(), call.query.hours)
+    return PlannedLoad(**structs.asdict(found), more=page.cursor is not None)
 
 
 @routes.get("/api/upcoming", needs=Scope.SCHEDULES_READ, query=UpcomingQuery, answer=Upcoming)

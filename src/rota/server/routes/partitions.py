@@ -6,6 +6,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope as AsgiScope
 
 from rota.engine.access.keys.access import Caller, Scope
+from rota.engine.access.keys.admin_key import is_strong
 from rota.engine.access.keys.dev_key import is_dev_key
 from rota.engine.topics.light.scheduler import DefinitionPage, DefinitionQuery
 from rota.errors import NotFound
@@ -13,7 +14,7 @@ from rota.model.limits import check_range
 from rota.server.answers import error_answer
 from rota.server.api import Api
 from rota.server.auth.bearer import bearer_key
-from rota.server.endpoint import identify
+from rota.server.endpoint import count_guess, identify
 from rota.server.operations import Call, Manner, Routes
 from rota.shapes.errors import ErrorShape
 
@@ -23,9 +24,11 @@ _PEER = Caller("light scheduler", frozenset({Scope.SCHEDULES_READ}))
 
 
 async def identify_peer(api: Api, scope: AsgiScope, headers: Headers) -> Caller:
-    """Another instance by the key that is for this path alone; anybody else as everywhere."""
+    """Another instance by the key that is for this path alone; anybody else as everywhere. That key is made of the
+    admin key, so where that could be guessed, it counts like a guess."""
     shown, wanted = bearer_key(headers), api.engine.light.peer_key if api.engine.light else ""
     if shown and wanted and not is_dev_key(wanted) and compare_digest(shown.encode(), wanted.encode()):
+        count_guess(api, scope, is_right=True, is_strong=is_strong(api.settings.api_key or ""))
         return _PEER
     return await identify(api, scope, headers)
 

@@ -60,6 +60,8 @@ class ExplanationShape(Struct, frozen=True, kw_only=True):
     """Of the last event that matched; of what is stored, when none did."""
     now: list[RowShape]
     missing: list[DependencyShape]
+    missing_words: str
+    """The same for people, which says of what one suffices."""
     expires_next: ExpiryShape | None
     last_evaluation: EvaluationShape | None
 
@@ -125,6 +127,7 @@ def explanation_shape(name: str, one: Explanation) -> ExplanationShape:
         matrix=[row_shape(row) for row in (one.last.matrix if one.last else one.standing)],
         now=[row_shape(row) for row in one.standing],
         missing=[dependency_shape(dependency) for dependency in one.missing],
+        missing_words=one.missing_words,
         expires_next=ExpiryShape(dependency_shape(expiry.dependency), shown_time(expiry.at)) if expiry else None,
         last_evaluation=evaluation_shape(name, one.last) if one.last else None,
     )
@@ -138,5 +141,6 @@ def explanation_of_shape(shape: ExplanationShape) -> Explanation:
         last=evaluation_of(shape.last_evaluation) if shape.last_evaluation else None,
         standing=tuple(_ROW.value(row) for row in shape.now),
         missing=tuple(dependency_of(one) for one in shape.missing),
+        missing_words=shape.missing_words,
         expires_next=Expiry(dependency_of(expiry.dependency), parse_timestamp("at", expiry.at)) if expiry else None,
     )

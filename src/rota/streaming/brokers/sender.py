@@ -9,6 +9,7 @@ import msgspec
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
+from rota.clock import Clock, SystemClock
 from rota.engine.topics.topics import MAX_RECORD_BYTES
 from rota.errors import InvalidInput, RotaError, StoreUnavailable
 from rota.model.limits import encode_json
@@ -18,6 +19,7 @@ from rota.streaming.brokers.topics import Topics
 from rota.streaming.options import StreamOptions
 
 _SEND_MS = 5_000
+_MOST_WAIT_S = 20.0
 _LOOK_S = 0.1
 _logger = logging.getLogger("rota.streaming")
 
@@ -36,6 +38,7 @@ class Sender:
 
     def __init__(self, options: StreamOptions) -> None:
         self._options = options
+        self._clock = SystemClock()
         self._lock = Lock()
         self._producer = self._made()
 
@@ -65,8 +68,9 @@ class Sender:
         answers = [_Answer(topic) for _ in records]
         for record, answer in zip(records, answers, strict=True):
             _produce(producer, topic, record, answer)
+        deadline = self._clock.monotonic() + _MOST_WAIT_S
         for answer in answers:
-            _wait_for(producer, answer)
+            _wait_for(producer, answer, self._clock, deadline)
         if any(answer.is_fatal for answer in answers):
             self._renew(producer)
         return [answer.fate for answer in answers]
@@ -79,8 +83,12 @@ class Sender:
                 self._producer = self._made()
 
 
-def _wait_for(producer: Producer, answer: "_Answer") -> None:
+def _wait_for(producer: Producer, answer: "_Answer", clock: Clock, deadline: float) -> None:
+    """Until it is there: librdkafka gives one in `_SEND_MS`, and should it not, nobody waits for ever."""
     while not answer.is_there.is_set():
+        if clock.monotonic() >= deadline:
+            answer.give(StoreUnavailable("nobody knows whether the brokers took a record; try again"))
+            return
         try:
             producer.poll(_LOOK_S)
         except KafkaException as error:

@@ -22,15 +22,27 @@ class Topics:
         self._known: set[str] = set()
 
     def prepare(self) -> int:
-        """Make the topics of the scheduler itself, and return how many partitions they have."""
+        """Make the topics of the scheduler itself, and return how many partitions they have. `StoreRefused` if they do
+        not fit together, or one is missing and may not be made."""
         options = self._options
         found = self._partition_counts()
         count = self._check(found)
         self._known.update(found)
-        self._make([options.input_topic], count, {})
-        self._make(options.changelogs, count, _COMPACTED)
-        self._make([options.dead_letter_topic], 1, {})
+        self._make_own(options.input_topic, count, {})
+        for name in options.changelogs:
+            self._make_own(name, count, _COMPACTED)
+        self._make_own(options.dead_letter_topic, 1, {})
         return count
+
+    def _make_own(self, name: str, partitions: int, config: dict[str, str]) -> None:
+        error = self._try_to_make(name, partitions, config)
+        if error is not None:
+            how = "".join(f", {key}={value}" for key, value in config.items())
+            raise StoreRefused(
+                f"topic {name} is missing, or hidden from this account, and cannot be made: {error.str()}; make it "
+                f"yourself (partitions={partitions}{how}), or let this account make topics, with a kafka.replication "
+                "that the brokers can keep"
+            )
 
     def missing(self) -> tuple[str, ...]:
         """Which topics of the scheduler itself are not there. `StoreRefused` if those that are do not fit together."""
@@ -60,12 +72,15 @@ class Topics:
         if not missing:
             return {}
         self._known.update(self._partition_counts())
-        return {name: error for name in missing if (error := self._try_to_make(name)) is not None}
+        return {name: error for name in missing if (error := self._try_to_make_target(name)) is not None}
 
-    def _try_to_make(self, name: str) -> KafkaError | None:
-        partitions = 1 if name == self._options.dead_letter_topic else self._options.partitions
+    def _try_to_make_target(self, name: str) -> KafkaError | None:
+        return self._try_to_make(name, 1 if name == self._options.dead_letter_topic else self._options.partitions, {})
+
+    def _try_to_make(self, name: str, partitions: int, config: dict[str, str]) -> KafkaError | None:
+        """Returns what the brokers have against it; `KafkaException` if they are away."""
         try:
-            self._make([name], partitions, {})
+            self._make(name, partitions, config)
         except KafkaException as error:
             cause: KafkaError = error.args[0]
             if cause.retriable() or cause.code() < 0:
@@ -88,15 +103,13 @@ class Topics:
         found = self._admin.list_topics(timeout=_TIMEOUT_S).topics
         return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
 
-    def _make(self, names: Iterable[str], partitions: int, config: dict[str, str]) -> None:
-        replication = self._options.replication or _DEFAULT
-        new = [NewTopic(name, partitions, replication, config=config) for name in names if name not in self._known]
-        if not new:
+    def _make(self, name: str, partitions: int, config: dict[str, str]) -> None:
+        if name in self._known:
             return
-        for name, made in self._admin.create_topics(new, request_timeout=_TIMEOUT_S).items():
-            try:
-                made.result()
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise
-            self._known.add(name)
+        new = NewTopic(name, partitions, self._options.replication or _DEFAULT, config=config)
+        try:
+            self._admin.create_topics([new], request_timeout=_TIMEOUT_S)[name].result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+        self._known.add(name)

@@ -18,6 +18,7 @@ from rota.streaming.brokers.refusals import Failures
 from rota.streaming.options import StreamOptions
 
 _TRY_S = 5.0
+_LEAST_PATIENCE_S = 2 * _TRY_S
 _ABORT_S = 1.0
 _LEAST_OPEN_S = 1.0
 _MOST_OPEN_S = 60.0
@@ -75,7 +76,7 @@ class Transactions:
         self._producers = 0
         self._producer = self._made()
         self._failures = Failures()
-        self._patience_s = options.session_s
+        self._patience_s = max(options.session_s, _LEAST_PATIENCE_S)
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         Thread(target=_carry_out, args=[self._calls], name="rota-offsets", daemon=True).start()
 
@@ -146,8 +147,11 @@ class Transactions:
         producer = self._producer
         call = _Call(lambda: producer.send_offsets_to_transaction(offsets, group, timeout_s))
         self._calls.put(call)
-        if not call.is_done.wait(self._patience_s):
-            raise ProducerBroken("the brokers did not answer in time")
+        waited_s = 0.0
+        while not call.is_done.wait(_TRY_S):
+            waited_s += _TRY_S
+            if waited_s >= self._patience_s or not self._may_wait("they do not take offsets"):
+                raise ProducerBroken("the brokers did not answer in time")
         if call.error is not None:
             raise call.error
 

@@ -34,6 +34,15 @@ def test_places_are_filled_in_by_name_only(runner: asyncio.Runner) -> None:
     assert run.messages() == [f"{JOB_ID} 2 report {{name.__class__}} {{other}} {{}} %s {{{{x}}}}"]
 
 
+def test_arguments_for_which_the_message_has_no_place_follow_it(runner: asyncio.Runner) -> None:
+    with_some, without = make_run({"message": "done"}, {"day": 1}), make_run({"message": "done"})
+
+    runner.run(LogExecutor().run(with_some))
+    runner.run(LogExecutor().run(without))
+
+    assert (with_some.messages(), without.messages()) == (['done {"day":1}'], ["done"])
+
+
 def test_a_long_line_is_cut(runner: asyncio.Runner) -> None:
     run = make_run({}, {"text": "x" * 100_000})
 

@@ -18,7 +18,8 @@ _logger = logging.getLogger("rota.job")
 
 
 class LogExecutor:
-    """Logs `metadata.message`, in which {name}, {arguments}, {id} and {attempt} are filled in."""
+    """Logs `metadata.message`, in which {name}, {arguments}, {id} and {attempt} are filled in. Arguments that it
+    has no place for follow it."""
 
     def check(self, job_type: JobType) -> None:
         check_keys(job_type.metadata, ("message",))
@@ -49,4 +50,6 @@ def _message_of(run: Run) -> str:
         "attempt": str(run.attempt),
     }
     template = str(run.job_type.metadata.get("message", DEFAULT_MESSAGE))
+    if run.spec.arguments and "{arguments}" not in template:
+        template += " {arguments}"  # no executor drops them in silence
     return _PLACE.sub(lambda place: values[place.group(1)], template)

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from rota.moving.apscheduler.events import EVENT_SCHEDULER_SHUTDOWN, EVENT_SCHEDULER_STARTED
 from rota.moving.apscheduler.schedulers.base import (
     BaseScheduler,
     SchedulerAlreadyRunningError,
@@ -25,7 +26,9 @@ class AsyncIOScheduler(BaseScheduler):
         self._task = asyncio.get_running_loop().create_task(self._work())
 
     async def _work(self) -> None:
+        self._tell(EVENT_SCHEDULER_STARTED)
         await self._rota.serve_worker(threads=self._options.threads, echo=True)
+        self._tell(EVENT_SCHEDULER_SHUTDOWN)
 
     @property
     def running(self) -> bool:

@@ -2,6 +2,7 @@
 
 import threading
 
+from rota.moving.apscheduler.events import EVENT_SCHEDULER_SHUTDOWN, EVENT_SCHEDULER_STARTED
 from rota.moving.apscheduler.schedulers.base import (
     BaseScheduler,
     SchedulerAlreadyRunningError,
@@ -24,6 +25,7 @@ class BackgroundScheduler(BaseScheduler):
         # A daemon, as in APScheduler: a program that ends does not wait for it.
         self._thread = threading.Thread(target=self._work, name="rota-scheduler", daemon=True)
         self._thread.start()
+        self._tell(EVENT_SCHEDULER_STARTED)
 
     def _work(self) -> None:
         self._rota.run_worker(threads=self._options.threads, echo=True)
@@ -42,3 +44,4 @@ class BackgroundScheduler(BaseScheduler):
             thread.join(_ASK_S)
             self._rota.stop_worker()  # it hears this only when it has begun
         self._thread = None
+        self._tell(EVENT_SCHEDULER_SHUTDOWN)

@@ -1,22 +1,36 @@
 """What all schedulers have: jobs, which are schedules in Rota's store."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from msgspec import UNSET
 
 from rota.engine.definitions.ownership import owner_of_app
+from rota.engine.executors.python.job_context import current_run
 from rota.errors import Conflict, InvalidInput
+from rota.model.schedules.edits import changed_request, request_of
 from rota.model.schedules.request import ScheduleRequest
+from rota.moving.apscheduler.changes import changed_fields, is_due
+from rota.moving.apscheduler.events import (
+    EVENT_ALL,
+    EVENT_JOB_ADDED,
+    EVENT_JOB_MODIFIED,
+    EVENT_JOB_REMOVED,
+    JobEvent,
+    SchedulerEvent,
+)
 from rota.moving.apscheduler.job import Job
 from rota.moving.apscheduler.jobstores.base import ConflictingIdError, JobLookupError
+from rota.moving.apscheduler.listeners import Listener, Listeners
 from rota.moving.apscheduler.options import JobOptions, SchedulerOptions, read_options, trigger_of
 from rota.moving.apscheduler.triggers.base import Trigger
-from rota.moving.common.imports import function_of
-from rota.moving.common.refusing import refuse_value
+from rota.moving.common.imports import function_of, named_function
+from rota.moving.common.refusing import refuse_value, refused_method
 from rota.sdk.tasks.app import Rota
 from rota.sdk.tasks.options import TaskOptions
+from rota.sdk.tasks.parameters import Parameters
 from rota.store.contract.schedules import ScheduleEntry
 
 _APP = "apscheduler"
@@ -39,6 +53,11 @@ class BaseScheduler:
     def __init__(self, gconfig: Mapping[str, Any] | None = None, **options: Any) -> None:
         self._options: SchedulerOptions
         self._rota: Rota
+        self._listeners = Listeners()
+        self._ids: dict[str, str] = {}
+        """Of the jobs that were added here, by their schedules."""
+        self._functions: dict[str, Callable[..., Any]] = {}
+        """Of the jobs that were added here, by their tasks."""
         self.configure(gconfig, **options)
 
     def configure(self, gconfig: Mapping[str, Any] | None = None, **options: Any) -> None:
@@ -76,12 +95,16 @@ class BaseScheduler:
         for key in ("jobstore", "executor"):
             refuse_value(key, options.pop(key, "default"), allowed=("default",), instead="make another scheduler")
         when = trigger_of(trigger, options)
-        task = self._rota.add_task(function_of("func", func), TaskOptions())
+        function = function_of("func", func)
+        task = self._rota.add_task(self._listeners.observed(function, self._running_job), TaskOptions())
+        self._functions[task.name] = function
         arguments = task.arguments(tuple(args or ()), dict(kwargs or {}))
         job_id = id if id is not None else uuid4().hex
         self._rota.provide_definitions()
         request = self._request(job_id, task.name, arguments, when, _job_options(own))
+        self._ids[_uuid_of(job_id)] = job_id
         self._store_job(job_id, request, replace_existing=replace_existing)
+        self._tell(EVENT_JOB_ADDED, job_id)
         return Job(self, job_id, task.name)
 
     def scheduled_job(self, trigger: Trigger | str, **options: Any) -> Callable[[F], F]:
@@ -117,17 +140,25 @@ class BaseScheduler:
         self, job_id: str, trigger: Trigger | str | None = None, *, jobstore: str | None = None, **trigger_args: Any
     ) -> Job:
         """Give a job other times, from now on."""
-        entry, when = self.find_entry(job_id), trigger_of(trigger, trigger_args)
-        schedule, now = entry.schedule, self._rota.engine.clock.now()
-        fields = {**when.fields(self._options.zone, now), **_job_options(self._options.defaults).fields()}
-        request = ScheduleRequest(
-            name=job_id,
-            job_type=schedule.job_type,
-            job_arguments=schedule.arguments,
-            **fields,  # type: ignore[arg-type]
-        )
-        self._rota.engine.schedules.replace(schedule.uuid, request)
+        return self.modify_job(job_id, trigger=trigger_of(trigger, trigger_args))
+
+    def modify_job(self, job_id: str, jobstore: str | None = None, **changes: Any) -> Job:
+        """Change some of a job: its `trigger`, `args` and `kwargs`, `coalesce`, `misfire_grace_time`, or
+        `next_run_time`. The rest stays."""
+        entry = self.find_entry(job_id)
+        job_type = self._rota.engine.definitions.job_type(entry.schedule.job_type).name
+        zone, now = self._options.zone, self._rota.engine.clock.now()
+        request = request_of(entry.schedule)
+        is_interval, find = request.interval is not None, partial(self._parameters, job_type)
+        fields = changed_fields(changes, find, is_interval=is_interval, zone=zone, now=now)
+        self._rota.engine.schedules.replace(entry.schedule.uuid, changed_request(request, fields))
+        if is_due(changes.get("next_run_time"), zone, now):
+            self._rota.engine.schedules.run_now(entry.schedule.uuid)
+        self._tell(EVENT_JOB_MODIFIED, job_id)
         return self._job(entry)
+
+    def _parameters(self, job_type: str) -> Parameters:
+        return Parameters(job_type, self._functions.get(job_type) or named_function(job_type))
 
     def pause_job(self, job_id: str, jobstore: str | None = None) -> Job:
         entry = self.find_entry(job_id)
@@ -145,6 +176,7 @@ class BaseScheduler:
 
     def remove_job(self, job_id: str, jobstore: str | None = None) -> None:
         self._rota.engine.schedules.delete(self.find_entry(job_id).schedule.uuid)
+        self._tell(EVENT_JOB_REMOVED, job_id)
 
     def remove_all_jobs(self, jobstore: str | None = None) -> None:
         for job in self.get_jobs():
@@ -166,9 +198,28 @@ class BaseScheduler:
             raise JobLookupError(job_id)
         return found
 
-    def add_listener(self, callback: Callable[..., object], mask: int = 0) -> None:
-        """Not carried."""
-        raise InvalidInput("add_listener", "is not carried by Rota; `rota jobs` and docs/events.md tell how runs ended")
+    def add_listener(self, callback: Listener, mask: int = EVENT_ALL) -> None:
+        """Have something called with each event of these kinds that happens in this process."""
+        self._listeners.add(callback, mask)
+
+    def remove_listener(self, callback: Listener) -> None:
+        self._listeners.remove(callback)
+
+    pause = refused_method("pause", "pause jobs with pause_job, or all of a queue: rota queue pause default")
+    resume = refused_method("resume", "resume jobs with resume_job, or all of a queue: rota queue resume default")
+    add_jobstore = refused_method("add_jobstore", "name the store where the scheduler is made")
+    add_executor = refused_method("add_executor", "name the pool of threads where the scheduler is made")
+
+    def _tell(self, code: int, job_id: str | None = None) -> None:
+        self._listeners.tell(SchedulerEvent(code) if job_id is None else JobEvent(code, job_id))
+
+    def _running_job(self) -> str:
+        """The id of the job whose function runs in the calling thread; empty for one that no schedule made."""
+        cause = current_run().spec.cause
+        if cause is None or cause.name in self._ids:
+            return "" if cause is None else self._ids[cause.name]
+        found = self._rota.engine.store.find_schedules([cause.name])[0]  # another program added it
+        return "" if found is None else found.schedule.name
 
     def _found(self, job_id: str) -> ScheduleEntry | None:
         return self._rota.engine.store.find_schedules([_uuid_of(job_id)])[0]

@@ -1,5 +1,6 @@
 """What all triggers have: dates, a zone, and what they are to Rota."""
 
+from abc import ABC, abstractmethod
 from datetime import date, datetime, tzinfo
 
 from rota.clock import as_millis
@@ -9,15 +10,15 @@ from rota.sdk.tasks.options import read_zone
 Date = date | datetime | str
 
 
-class Trigger:
+class Trigger(ABC):
     """When a job runs."""
 
     def __init__(self, zone: str | tzinfo | None) -> None:
         self.zone = None if zone is None else read_zone("timezone", zone)
 
+    @abstractmethod
     def fields(self, zone: str, now: int) -> dict[str, object]:
         """The fields of a request for a schedule; `zone` is the scheduler's own, for a trigger that has none."""
-        raise NotImplementedError
 
 
 def date_field(name: str, value: Date | None) -> int | str | None:

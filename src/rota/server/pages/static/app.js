@@ -70,14 +70,17 @@ const Rota = (() => {
   // The JSON of a form. Fields left empty are left out; of one with `data-changes` only what was changed goes, and what
   // was emptied is set back.
   function jsonOf(form) {
-    const pieces = [];
+    const pieces = [], inner = {};  // a field called `a.b` is the field `b` of an object `a`
     for (const field of all("[name]", form)) {
       const value = field.value.trim();
       const isSame = "changes" in form.dataset && !("always" in field.dataset) && value === valueBefore(field);
       const isSetBack = "changes" in form.dataset && value === "";
       if (isSame || (value === "" && !isSetBack)) continue;
-      pieces.push(`${JSON.stringify(field.name)}:${isSetBack ? "null" : jsonOfField(field, value)}`);
+      const [outer, name] = field.name.split(".");
+      const into = name === undefined ? pieces : (inner[outer] ??= []);
+      into.push(`${JSON.stringify(name ?? outer)}:${isSetBack ? "null" : jsonOfField(field, value)}`);
     }
+    for (const [name, fields] of Object.entries(inner)) pieces.push(`${JSON.stringify(name)}:{${fields.join(",")}}`);
     return `{${pieces.join(",")}}`;
   }
 
@@ -95,15 +98,36 @@ const Rota = (() => {
   }
 
   async function send(form) {
-    const problem = find(".problem", form);
     const [method, path] = form.dataset.call.split(" ");
-    if (problem) problem.textContent = "";
+    tellProblem(form, "");
     try {
       await done(form, await call(method, path, jsonOf(form)));
     } catch (error) {
-      if (problem) problem.textContent = error.message;
-      else toast(error.message, true);
+      tellProblem(form, error.message);
     }
+  }
+
+  // What is wrong, at the field that it begins with: `timeout: ...`, `metadata.command: ...`; else at the end of the form.
+  function tellProblem(form, text) {
+    const where = text.split(":")[0];
+    const fields = all("label > [name]", form);
+    const isAt = (name) => where === name || where.startsWith(`${name}.`) || where.startsWith(`${name}[`);
+    const field = fields.find((one) => isAt(one.name));
+    for (const one of fields) {
+      if (one === field) one.setAttribute("aria-invalid", "true");
+      else one.removeAttribute("aria-invalid");
+    }
+    all("label .problem", form).forEach((shown) => shown.remove());
+    const common = find("p.problem", form);
+    if (common) common.textContent = field ? "" : text;
+    else if (text && !field) toast(text, true);
+    if (!field) return;
+    const shown = document.createElement("span");
+    shown.className = "problem";
+    shown.role = "alert";
+    shown.textContent = text;
+    field.after(shown);
+    field.focus();
   }
 
   // -- many jobs at once -----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ Rota.combobox = (field, list, { addressOf, choose, isFirstMarked }) => {
   const options = () => Rota.all("[role=option]", list);
   const marked = () => options().find((option) => option.getAttribute("aria-selected") === "true");
   let asked = 0;
+  let hasStepped = false;
 
   function mark(wanted) {
     for (const option of options()) option.setAttribute("aria-selected", String(option === wanted));
@@ -33,17 +34,21 @@ Rota.combobox = (field, list, { addressOf, choose, isFirstMarked }) => {
     const answer = await fetch(address, { headers: { Accept: "text/html" } }).catch(() => null);
     const html = answer?.ok ? await answer.text() : "";
     if (number !== asked) return;  // somebody has typed on
+    const before = marked()?.textContent;  // who stepped there meanwhile stays there
     list.innerHTML = html;
     const count = options().length;
     if (status) status.textContent = count === 1 ? "1 choice" : `${count} choices`;
     open(count > 0);
-    if (isFirstMarked) mark(options()[0]);
+    const same = options().find((option) => hasStepped && option.textContent === before);
+    if (same) mark(same);
+    else if (isFirstMarked) mark(options()[0]);
   }
 
   function step(by) {
     const all = options();
     if (!all.length) return;
     const at = all.indexOf(marked());
+    hasStepped = true;
     mark(all[(at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by + all.length) % all.length]);
   }
 
@@ -62,7 +67,10 @@ Rota.combobox = (field, list, { addressOf, choose, isFirstMarked }) => {
       close();
     }
   });
-  field.addEventListener("input", look);
+  field.addEventListener("input", () => {
+    hasStepped = false;
+    look();
+  });
   list.addEventListener("mousedown", (event) => event.preventDefault());  // the field keeps the focus
   list.addEventListener("click", (event) => {
     const option = event.target.closest("[role=option]");

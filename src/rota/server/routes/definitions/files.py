@@ -1,5 +1,6 @@
 """Definitions as a file has them: compared with what is there, or brought in, all or none."""
 
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -32,14 +33,18 @@ class Differences(Struct, frozen=True):
     hints: list[str]
 
 
-@routes.post(
-    "/api/definitions/diff",
+_post = partial(
+    routes.post,
     needs=Scope.TYPES_WRITE,
     body=FileOfDefinitions,
     answer=Differences,
     errors=(409,),
     body_limit=_MAX_FILE_BYTES,
 )
+"""An operation that takes a file of definitions."""
+
+
+@_post("/api/definitions/diff")
 def diff_definitions(api: Api, call: Call[FileOfDefinitions, None]) -> Differences:
     """Say what applying a file would change, field by field. Nothing is changed.
 
@@ -48,14 +53,7 @@ def diff_definitions(api: Api, call: Call[FileOfDefinitions, None]) -> Differenc
     return _told(api, wanted, api.engine.file.diff(wanted, by=call.caller))
 
 
-@routes.post(
-    "/api/definitions/apply",
-    needs=Scope.TYPES_WRITE,
-    body=FileOfDefinitions,
-    answer=Differences,
-    errors=(409,),
-    body_limit=_MAX_FILE_BYTES,
-)
+@_post("/api/definitions/apply")
 def apply_definitions(api: Api, call: Call[FileOfDefinitions, None]) -> Differences:
     """Make what the file defines, change it, and remove what this owner's file no longer has.
 

@@ -1,0 +1,80 @@
+"""What `modify_job` changes of a schedule."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from rota.clock import STEP_MS, as_millis
+from rota.errors import InvalidInput
+from rota.moving.apscheduler.options import JobOptions, trigger_of
+from rota.moving.apscheduler.triggers.base import date_field
+from rota.moving.apscheduler.triggers.interval import IntervalTrigger
+from rota.moving.common.refusing import Options
+from rota.sdk.tasks.parameters import Parameters
+
+_CHANGES = Options(
+    of="modify_job",
+    carried=("trigger", "args", "kwargs", "coalesce", "misfire_grace_time", "max_instances", "next_run_time"),
+    harmless=("name",),
+    instead={
+        "func": "add the job anew with replace_existing=True",
+        "id": "remove the job, and add one with the other id",
+        "executor": "make another scheduler",
+    },
+)
+_OF_TRIGGER = ("start", "end", "jitter", "tz")
+
+
+def changed_fields(
+    changes: Mapping[str, Any], parameters: Callable[[], Parameters], *, is_interval: bool, zone: str, now: int
+) -> dict[str, object]:
+    """The fields of a request for a schedule that these changes are. `parameters` finds what its function takes."""
+    _CHANGES.check(changes)
+    found: dict[str, object] = {}
+    if "trigger" in changes:  # nothing of the old one stays, and a job that was paused runs again
+        trigger = trigger_of(changes["trigger"], {})
+        found |= {**dict.fromkeys(_OF_TRIGGER), **trigger.fields(zone, now), "paused": False}
+        is_interval = isinstance(trigger, IntervalTrigger)
+    if "args" in changes or "kwargs" in changes:
+        found["job_arguments"] = parameters().arguments(changes.get("args") or (), changes.get("kwargs") or {})
+    if changes.keys() & {"coalesce", "misfire_grace_time", "max_instances"}:
+        found["catch_up"] = _catch_up(changes)
+    if "next_run_time" in changes:
+        found |= _next_run(changes["next_run_time"], is_interval=is_interval, zone=zone, now=now)
+    return found
+
+
+def _catch_up(changes: Mapping[str, Any]) -> dict[str, object]:
+    names = ("coalesce", "misfire_grace_time", "max_instances")
+    options = JobOptions(**{name: changes[name] for name in names if name in changes})
+    options.fields()  # refuses what is not carried
+    found: dict[str, object] = {"mode": "last" if options.coalesce else "all"} if "coalesce" in changes else {}
+    if "misfire_grace_time" in changes:
+        grace_s = changes["misfire_grace_time"]
+        found["window"] = "none" if grace_s is None else round(grace_s * 1000)
+    return found
+
+
+def is_due(when: object, zone: str, now: int) -> bool:
+    """Whether a job is to run at once, because its next run is now or was before. The clock of the program that says so
+    may be a little ahead of the store's."""
+    return isinstance(when, datetime) and _instant(when, zone) <= now + STEP_MS
+
+
+def _next_run(when: Any, *, is_interval: bool, zone: str, now: int) -> dict[str, object]:
+    """A job without a next run is paused; one in time to come is carried for intervals. An interval that is due goes on
+    from there, and its run of now is made apart."""
+    if when is None:
+        return {"paused": True}
+    is_now = is_due(when, zone, now)
+    if is_interval:
+        start = min(_instant(when, zone), now - 1) if is_now else date_field("next_run_time", when)
+        return {"paused": False, "start": start}
+    if not is_now:
+        raise InvalidInput("next_run_time", "is carried for intervals, and as now; give the job another trigger")
+    return {"paused": False}
+
+
+def _instant(when: datetime, zone: str) -> int:
+    return as_millis(when if when.tzinfo else when.replace(tzinfo=ZoneInfo(zone)))

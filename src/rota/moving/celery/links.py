@@ -1,0 +1,85 @@
+"""`link` and `link_error`: tasks that follow another one, and are carried with its job."""
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from rota.errors import InvalidInput
+from rota.moving.celery.canvas import Signature
+from rota.moving.celery.options import LINKS
+from rota.sdk.tasks.current_job import current_job
+
+
+class Link(Struct, frozen=True, omit_defaults=True):
+    """A task with some of its arguments."""
+
+    task: str
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    immutable: bool = False
+
+
+class Links(Struct, frozen=True, omit_defaults=True):
+    """What follows one job."""
+
+    success: list[Link] = []
+    failure: list[Link] = []
+
+    def follow(self, tasks: Mapping[str, Any], value: object) -> None:
+        """Enqueue what follows a success. Should the job run again after all, no second one is made."""
+        for number, one in enumerate(self.success):
+            _enqueue(tasks, one, value, name=f"link {number}")
+
+    def tell(self, tasks: Mapping[str, Any], request: object, error: Exception) -> None:
+        """Call or enqueue what follows a failure: as in Celery, a task that takes more than one argument is called
+        here, with the request, the exception and its traceback, and any other one gets the id of the job."""
+        for number, one in enumerate(self.failure):
+            task = _task(tasks, one)
+            if not one.immutable and _takes_more_than_one(task, one):
+                task.call(*one.args, request, error, error.__traceback__, **one.kwargs)
+            else:
+                _enqueue(tasks, one, current_job().id, name=f"link_error {number}")
+
+
+def carried_links(link: object, link_error: object) -> dict[str, object]:
+    """As an argument of the job; nothing if nothing follows."""
+    found = msgspec.to_builtins(Links(_links("link", link), _links("link_error", link_error)))
+    return {LINKS: found} if found else {}
+
+
+def read_links(carried: object) -> Links:
+    return msgspec.convert(carried or {}, Links)
+
+
+def _links(field: str, given: object) -> list[Link]:
+    found = list(given) if isinstance(given, Iterable) else [] if given is None else [given]
+    return [_link(field, one) for one in found]
+
+
+def _link(field: str, given: object) -> Link:
+    if not isinstance(given, Signature):
+        raise InvalidInput(field, f"takes single tasks, such as add.s(1), not {type(given).__name__}; chain the others")
+    return Link(given.task.name, list(given.args), given.kwargs, given.options, given.immutable)
+
+
+def _task(tasks: Mapping[str, Any], link: Link) -> Any:
+    if link.task not in tasks:
+        raise InvalidInput("link", f"the task {link.task!r} is not in the code of this worker")
+    return tasks[link.task]
+
+
+def _enqueue(tasks: Mapping[str, Any], link: Link, first: object, *, name: str) -> None:
+    args = link.args if link.immutable else [first, *link.args]
+    task_id = f"{current_job().id} {name}"
+    _task(tasks, link).apply_async(args, link.kwargs, task_id=task_id, **link.options)
+
+
+def _takes_more_than_one(task: Any, link: Link) -> bool:
+    """Of the arguments that are still missing."""
+    parameters = inspect.signature(task.sdk_task.__rota_function__).parameters.values()
+    free = [one for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD and one.name not in link.kwargs]
+    return len(free) - len(link.args) > 1

@@ -1,0 +1,54 @@
+"""`soft_time_limit`: an exception is raised in the code of a task that takes longer, which may still clean up."""
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from rota.moving.celery.exceptions import SoftTimeLimitExceeded
+
+R = TypeVar("R")
+
+
+def call_within(limit_s: float | None, call: Callable[[], R]) -> R:
+    """Call something; if it takes longer, `SoftTimeLimitExceeded` is raised in it, once. Python raises it between two
+    steps of the code: a call that waits in the operating system, such as a long sleep, ends first."""
+    if limit_s is None:
+        return call()
+    limit = _Limit(limit_s)
+    limit.start()
+    try:
+        return call()
+    finally:
+        limit.stop()
+
+
+class _Limit:
+    """Raises an exception in the thread that made it."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._thread = ctypes.c_ulong(threading.get_ident())
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._timer = threading.Timer(limit_s, self._strike)
+        self._timer.daemon = True
+
+    def start(self) -> None:
+        self._timer.start()
+
+    def stop(self) -> None:
+        """What was not raised yet never is: the thread goes on to other work. If it is raised in here, the code was
+        too slow by that little."""
+        with self._lock:
+            self._is_over = True
+            _raise_in(self._thread, None)
+        self._timer.cancel()
+
+    def _strike(self) -> None:
+        with self._lock:
+            if not self._is_over:
+                _raise_in(self._thread, ctypes.py_object(SoftTimeLimitExceeded))
+
+
+def _raise_in(thread: ctypes.c_ulong, error: "ctypes.py_object[type[BaseException]] | None") -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)

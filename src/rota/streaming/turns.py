@@ -1,0 +1,99 @@
+"""The partitions that the group has given to an instance: each is restored in a thread beside, while the others go on.
+
+A partition that is taken away and comes again has another *turn*, so that nothing of its former one counts.
+"""
+
+import logging
+from collections.abc import Collection
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from rota.clock import Clock
+from rota.streaming.options import StreamOptions
+from rota.streaming.partition import Partition
+from rota.streaming.restore import Cancelled, restore_partitions
+
+_AGAIN_S = 0.2
+"""Of topics that were just made, the brokers do not know everything yet."""
+_AFTER_FAULT_S = 1.0
+_SLOW_S = 60.0
+"""Within which a million definitions are restored, by far."""
+_logger = logging.getLogger("rota.streaming")
+
+
+class Turn:
+    """The time for which partitions are here."""
+
+    def __init__(self, begun: float) -> None:
+        self.begun = begun
+
+
+class Turns:
+    """Begun and ended by the thread of the stream."""
+
+    def __init__(self, options: StreamOptions, clock: Clock, stopping: Event) -> None:
+        self._options = options
+        self._clock = clock
+        self._stopping = stopping
+        self._turns: dict[int, Turn] = {}
+        self._restored: SimpleQueue[tuple[Partition, Turn]] = SimpleQueue()
+
+    @property
+    def numbers(self) -> list[int]:
+        """Of the partitions that are given, restored or not."""
+        return list(self._turns)
+
+    def begin(self, admin: AdminClient, numbers: list[int]) -> None:
+        """Partitions are given: restore them."""
+        turn = Turn(self._clock.monotonic())
+        self._turns |= dict.fromkeys(numbers, turn)
+        if numbers:
+            _logger.info("partitions are restored", extra={"partitions": numbers})
+            Thread(target=self._restore, args=(admin, numbers, turn), name="rota-restore", daemon=True).start()
+
+    def end(self, numbers: Collection[int]) -> None:
+        for number in numbers:
+            self._turns.pop(number, None)
+
+    def _restore(self, admin: AdminClient, numbers: list[int], turn: Turn) -> None:
+        def is_wanted() -> bool:
+            return any(self._turns.get(number) is turn for number in numbers) and not self._stopping.is_set()
+
+        while is_wanted():
+            try:
+                for partition in restore_partitions(self._options, admin, numbers, is_wanted):
+                    self.put_back(partition, turn)
+                return
+            except Cancelled:
+                return
+            except KafkaException as error:
+                _logger.warning("restoring failed and is tried again", extra={"error": str(error)})
+                self._stopping.wait(_AGAIN_S)
+                # A client that was told of a topic while it was being made may believe for good that there is none.
+                admin = AdminClient(self._options.client())
+            except Exception:
+                # A fault of ours; partitions that nobody restores would never fire again.
+                _logger.exception("restoring failed and is tried again")
+                self._stopping.wait(_AFTER_FAULT_S)
+
+    def put_back(self, partition: Partition, turn: Turn) -> None:
+        """It is restored, and does not serve yet."""
+        self._restored.put((partition, turn))
+
+    def take_restored(self) -> list[tuple[Partition, Turn]]:
+        """Those that are restored, do not serve yet and are still ours."""
+        found = []
+        with suppress(Empty):
+            while True:
+                found.append(self._restored.get_nowait())
+        return [(partition, turn) for partition, turn in found if self._turns.get(partition.number) is turn]
+
+    def slowness(self, serving: Collection[int]) -> str | None:
+        """That a restore takes long, if one does: a changelog cannot be read, because its broker is away perhaps."""
+        since = {number: turn.begun for number, turn in dict(self._turns).items() if number not in serving}
+        slow_s = self._clock.monotonic() - min(since.values()) if since else 0.0
+        return f"partitions {sorted(since)} are being restored for {slow_s:.0f} s" if slow_s >= _SLOW_S else None

@@ -1,0 +1,150 @@
+"""What follows a task of Celery's: its links, chains beside each other, and a limit of its time."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rota import InvalidInput, JobFailed
+from rota.moving.celery import Celery, Task, chain, chord, group
+from rota.moving.celery.exceptions import SoftTimeLimitExceeded
+from rota.moving.celery.soft_limit import _Limit, call_within
+from rota.moving.common.identity import job_id_of
+from tests.moving.test_celery import add, app, fail, work
+
+__all__ = ["app"]
+
+
+def write(line: object, path: str) -> str:
+    with Path(path).open("a") as file:
+        file.write(f"{line}\n")
+    return f"wrote {line}"
+
+
+def report(request: Any, error: Exception, traceback: Any) -> None:
+    write(f"{request.id} {type(error).__name__} {error} {traceback is not None}", "reports")
+
+
+def note(parent: str) -> None:
+    write(parent, "notes")
+
+
+def unlucky() -> None:
+    raise KeyError("never")
+
+
+def forever() -> None:
+    while True:
+        pass
+
+
+def tidy() -> str:
+    try:
+        forever()
+    except SoftTimeLimitExceeded:
+        return "tidied up"
+    raise AssertionError
+
+
+def kwargs_of(self: Task[..., Any], x: int) -> dict[str, object]:
+    return self.request.kwargs
+
+
+def test_a_link_gets_the_result(app: Celery, tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    task, writing = app.task(add), app.task(write)
+
+    task.apply_async((1, 2), link=writing.s(str(file)))
+    task.apply_async((4, 5), link=[task.s(10), writing.si("as it is", str(file)).set(priority=9)])
+    work(app)
+
+    assert sorted(file.read_text().splitlines()) == ["3", "as it is"]
+
+
+def test_nothing_is_linked_to_a_failure_and_no_error_to_a_success(app: Celery) -> None:
+    noting = app.task(note)
+
+    app.task(fail).apply_async(link=noting.s())
+    app.task(add).apply_async((1,), link_error=noting.s())
+    work(app)
+
+    assert not Path("notes").exists()
+
+
+def test_a_linked_task_has_an_id_that_follows_from_its_job(app: Celery, tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    result = app.task(add).apply_async((1, 2), link=app.task(write).s(str(file)), task_id="sum")
+    work(app)
+
+    assert file.read_text() == "3\n"
+    linked = app.AsyncResult(f"{job_id_of('task_id', 'sum')} link 0")
+    assert (result.get(), linked.get()) == (3, "wrote 3")
+
+
+def test_an_error_link_gets_the_id_or_is_called_with_the_exception(app: Celery) -> None:
+    failing = app.task(autoretry_for=(KeyError,), retry_kwargs={"max_retries": 2, "countdown": 0})(unlucky)
+
+    job = failing.apply_async(link_error=[app.task(note).s(), app.task(report).s()])
+    work(app)
+
+    assert job.state == "FAILURE"
+    assert Path("notes").read_text() == f"{job.id}\n"
+    assert Path("reports").read_text() == f"{job.id} KeyError 'never' True\n"
+
+
+@pytest.mark.parametrize("kind", ["link", "link_error"])
+def test_only_single_tasks_can_be_linked(app: Celery, kind: str) -> None:
+    task = app.task(add)
+    options: dict[str, Any] = {kind: chain(task.s(1), task.s(2))}
+
+    with pytest.raises(InvalidInput, match=rf"^{kind}: takes single tasks, such as add\.s\(1\), not chain"):
+        task.apply_async((1,), **options)
+
+
+def test_the_arguments_of_a_task_are_its_own(app: Celery) -> None:
+    asking = app.task(bind=True)(kwargs_of)
+    result = asking.apply_async((1,), link=app.task(note).si("x"))
+    work(app)
+
+    assert result.get() == {"x": 1}
+
+
+def test_chains_run_beside_each_other(app: Celery) -> None:
+    task = app.task(add)
+    result = group(task.s(1) | task.s(10), task.s(5), chord([task.s(1), task.s(2)], app.task(sum_up).s()))()
+    work(app)
+
+    assert (result.get(timeout=60), result.successful(), result.completed_count()) == ([12, 6, 5], True, 3)
+    with pytest.raises(InvalidInput, match=r"^countdown: is not carried for a chain, group or chord"):
+        group(task.s(1) | task.s(10)).apply_async(countdown=1)
+
+
+def sum_up(numbers: list[int]) -> int:
+    return sum(numbers)
+
+
+def test_a_task_that_takes_too_long_may_tidy_up(app: Celery) -> None:
+    result = app.task(soft_time_limit=0.05)(tidy).delay()
+    app.conf.task_soft_time_limit = 0.05
+    failing = app.task(forever).delay()
+    work(app)
+
+    assert result.get() == "tidied up"
+    assert failing.state == "FAILURE"
+    with pytest.raises(JobFailed, match="SoftTimeLimitExceeded"):
+        failing.get()
+
+
+def test_code_that_is_quick_enough_is_left_alone() -> None:
+    assert call_within(3600, lambda: add(1)) == 2
+    assert call_within(None, lambda: add(1)) == 2
+
+
+def test_a_limit_that_strikes_too_late_does_nothing() -> None:
+    limit = _Limit(3600)
+    limit.stop()
+
+    limit._strike()
+
+    for _ in range(100_000):  # where it would be raised
+        pass
