@@ -20,7 +20,7 @@ _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$?\.?(?P<where>.*?)`)?$"
 _FIELD = re.compile(r"^Object (?P<fault>missing required|contains unknown) field `(?P<name>.*)`$", re.DOTALL)
 _UPPER_BOUND = re.compile(r"^Expected `int` <= (\d+)$")
 _FAULTS = {"missing required": "is missing", "contains unknown": "is not known here"}
-REFERENCES = frozenset({"job_type", "node_type", "schedule", "name"})
+REFERENCES = frozenset({"job_type", "node_type", "queue", "schedule", "name"})
 """Path parameters that are a uuid or a name."""
 _BY_PATTERN = "matching regex"
 """How msgspec begins to quote a pattern; ids are the only values that have one."""
