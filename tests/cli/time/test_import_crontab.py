@@ -170,6 +170,6 @@ def test_an_imported_line_runs_as_cron_would(folder: Path) -> None:
     done("import", "crontab", "mine")
 
     job = done("schedule", "run", "mine/cat", "--json").json["uuid"]
-    done("worker", "--burst")
+    done("worker", "--burst", "--store", "sqlite:///rota.db")
 
     assert done("job", job, "--json").json["results"]["stdout"] == f"one\ntwo\nhello there\n{home}\n"
