@@ -15,7 +15,14 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
-OUTSIDE = ("*.md", "benchmarks/*.md", "contrib/sidekiq/README.md", "tests/mutants/README.md", "examples/**/*.*", "LICENSE")
+OUTSIDE = (
+    "*.md",
+    "benchmarks/*.md",
+    "contrib/sidekiq/README.md",
+    "tests/mutants/README.md",
+    "examples/**/*.*",
+    "LICENSE",
+)
 _LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)((?:#[^)\s]*)?)\)")
 
 
