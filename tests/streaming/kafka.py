@@ -73,6 +73,19 @@ class Kafka:
         """A command for the topic of due tasks."""
         return read_definition({"host": "networknt.com", "name": name, "topic": self.due, **fields})
 
+    def change(self, instance: KafkaScheduler, command: TaskDefinition) -> None:
+        """Update or delete what is there, as a client does: whoever asks while partitions change hands is told to come
+        again."""
+
+        def is_taken() -> bool:
+            try:
+                instance.apply(command)
+            except StoreUnavailable:
+                return False
+            return True
+
+        wait_until(is_taken, f"{command.action} of {command.name} to be taken", deadline_s=DEADLINE_S)
+
     def produce(self, command: TaskDefinition) -> None:
         """As another program does, which knows nothing of Rota."""
         self.produce_raw(encode_key(command.key), encode_definition(command))

@@ -50,13 +50,13 @@ def test_a_command_is_kept_in_the_changelog_of_its_unit_and_moves_to_another_in_
     instance.apply(first)
     (found,) = kafka.found(instance, "move")
     assert decode_definition(kafka.changelog(seconds)[key] or b"") == found
-    instance.apply(kafka.command("move", action="UPDATE", frequency=EVERY_HOUR))
+    kafka.change(instance, kafka.command("move", action="UPDATE", frequency=EVERY_HOUR))
     (moved,) = kafka.found(instance, "move")
 
     assert moved.unit is TimeUnit.HOURS
     assert kafka.changelog(seconds)[key] is None
     assert decode_definition(kafka.changelog(hours)[key] or b"") == moved
-    instance.apply(kafka.command("move", action="DELETE"))
+    kafka.change(instance, kafka.command("move", action="DELETE"))
     assert kafka.found(instance, "move") == []
     assert kafka.changelog(hours)[key] is None
 
@@ -82,7 +82,7 @@ def test_a_definition_that_is_changed_again_and_again_fires_at_each_instant_once
         change = kafka.command(
             "busy", action="UPDATE", frequency=each_ms, start=1_700_000_000_000, data={"n": f"{number}"}
         )
-        instance.apply(change)
+        kafka.change(instance, change)
         kafka.found(instance, "busy")
 
     ids = Counter(task.id for task in kafka.tasks(1_000))
@@ -241,8 +241,8 @@ def test_an_instance_that_starts_again_has_every_definition_and_goes_on_where_it
     first = kafka.started()
     for number in range(50):
         first.apply(kafka.command(f"n-{number}", frequency=EVERY_HOUR))
-    first.apply(kafka.command("n-7", action="UPDATE", frequency={"timeUnit": "DAYS", "time": 2}))
-    first.apply(kafka.command("n-8", action="DELETE"))
+    kafka.change(first, kafka.command("n-7", action="UPDATE", frequency={"timeUnit": "DAYS", "time": 2}))
+    kafka.change(first, kafka.command("n-8", action="DELETE"))
     first.apply(kafka.command("often", frequency=OFTEN, start=0))
     kafka.tasks(10)
     first.close()

@@ -120,7 +120,7 @@ def test_a_group_that_was_deleted_replays_no_command_and_loses_no_instant(kafka:
     define_load(kafka)
     first.apply(kafka.command("once", start=1_700_000_000_000))
     first.apply(kafka.command("gone", frequency={"timeUnit": "DAYS", "time": 1}))
-    first.apply(kafka.command("gone", action="DELETE"))
+    kafka.change(first, kafka.command("gone", action="DELETE"))
     kafka.tasks(200)
     assert kafka.found(first, "once") == []
     first.close()
