@@ -12,21 +12,20 @@ from rota.server import routes
 from rota.server.app import make_app
 from rota.server.pages.sitemap import DASHBOARD
 from rota.store import Store, open_store
+from tests.dialects.sync_tasks.source import YAML as SHOP
 from tests.dialects.sync_tasks.source import Shop
 from tests.server.pages.visiting import HTML, OWN_PAGE, key_of, signed_in
 from tests.server.serving import KEY, make_api, served
 
 ORDERS = "/tasks?source=shop&collection=orders"
-YAML = """
-sources:
-  shop:
-    executor: bash
-    metadata: {command: "true"}
-    collections: [{name: orders, schedule: "@hourly"}, {name: users}]
-  "<b>bold</b> & co":
+YAML = (
+    SHOP
+    + """
+  "<b>bold<b> & co":
     executor: log
     collections: [{name: "<script>alert(1)<script>"}]
-""".replace("</b>", "<b>")
+"""
+)
 
 
 @pytest.fixture

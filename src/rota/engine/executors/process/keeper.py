@@ -44,15 +44,16 @@ while read -r mark serial group; do
   esac
 done <&1
 [ "$unnoted" ] || exit 0
-# A child of the last moment: its environment can be read as soon as it has begun its program.
-for _ in 1 2 3; do
+# A child of the last moment: its environment can be read as soon as it has begun its program, which on a machine that
+# is very busy may take a while.
+for pause in 0.1 0.1 0.2 0.6 2 5; do
   for serial in $unnoted; do
     for found in $(grep -lsxz "{CHILD_NAME}=$1.$serial" /proc/[0-9]*/environ); do
       found=${{found#/proc/}}
       kill -s KILL -- "-${{found%/environ}}"
     done
   done
-  sleep 0.1
+  sleep $pause
 done
 """
 """Standard input is the pipe, standard output the table. Written for any shell that follows POSIX."""
