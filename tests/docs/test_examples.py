@@ -26,7 +26,7 @@ from tests.docs.pages import ROOT, Block, blocks_of, commands_of, example_pages,
 from tests.docs.session import Session
 from tests.servers import RedisServer, free_port
 
-MOST_NOT_RUN = 6
+MOST_NOT_RUN = 7
 _REDIS_PORT = "6379"
 _PORT = re.compile(rf"\b(23071|5000|{_REDIS_PORT})\b")
 _PRINTS = re.compile(r"# prints (.*)$", re.MULTILINE)

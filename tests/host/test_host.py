@@ -10,7 +10,7 @@ from rota.engine.access.keys.admin_key import prepare_key
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
 from rota.engine.observation.happenings import JobsClaimed, StoreFailed
-from rota.errors import InvalidInput, MissingExtra, StoreUnavailable
+from rota.errors import InvalidInput, MissingExtra, NotFound, StoreUnavailable
 from rota.host.file_watch import apply_file
 from rota.host.host import Host
 from rota.model.flows.flow import Flow, FlowCall, Stage
@@ -172,3 +172,13 @@ def test_a_burst_goes_on_while_another_process_makes_the_next_stage_of_a_flow(
 
     finish(opened, succeed(claim_one(opened, queue, now=host.engine.clock.now())))
     assert host.is_empty(queue)
+
+
+def test_a_process_that_does_not_find_its_queue_announces_nothing(folder: Path, opened: Store) -> None:
+    host = Host.open(settings_of(folder, "node_type: gpu\n"), opened, frozenset({"worker"}))
+    announced: list[str] = []
+
+    with pytest.raises(NotFound, match="gpu"):
+        host.run(lambda: announced.append("begun"))
+
+    assert announced == []

@@ -143,6 +143,7 @@ class Host:
 
     async def _live_within(self, announce: Callable[[], None]) -> None:
         stopping = asyncio.Event()
+        self.node.find_queue()  # before anything is announced: whoever has begun does not end for want of it
         # First of all: a request to stop is heard only by a node that has begun.
         node = asyncio.create_task(self.node.run())
         self._loop = loop = asyncio.get_running_loop()

@@ -170,7 +170,7 @@ def test_only_the_default_node_type_is_made_when_it_is_not_there(store: Store) -
             assert [one.name for one in store.list_node_types()] == ["default"]
 
         with pytest.raises(NotFound, match="gpu"):
-            Node.open(store, NodeOptions(node_type="gpu"))  # before it says that it has begun
+            await Node.open(store, NodeOptions(node_type="gpu")).run()
         assert [one.name for one in store.list_node_types()] == ["default"]
 
     asyncio.run(scene())

@@ -126,6 +126,7 @@ def test_a_file_of_an_older_layout_knows_how_many_ended_jobs_it_has(tmp_path: Pa
             "DROP TABLE series",
             "DROP TABLE topics",
             "DROP TABLE topic_records",
+            "DROP TABLE event_records",
             "DROP TABLE rates",
             "DROP INDEX jobs_limited",
             "DROP INDEX jobs_limited_order",

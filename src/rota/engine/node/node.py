@@ -80,7 +80,7 @@ class Node:
         self._executors.provide("topic", TopicExecutor(engine.topics, clock))
         self._dialects = dialects
         self._dialect_duties: list[Duty] = []
-        self._node_type: NodeType
+        self._node_type: NodeType | None = None
         self._worker: Worker | None = None
         self._stop_requested = asyncio.Event()
         self._at_once = False
@@ -103,8 +103,7 @@ class Node:
         presence: Presence | None = None,
         observers: Observers | None = None,
     ) -> "Node":
-        """A node that is ready to run: its clock agrees with the store's, what its dialects define is known, and so is
-        the queue that it serves. From here on the store may be away."""
+        """A node that is ready to run: its clock agrees with the store's, and what its dialects define is known."""
         clock = clock or NodeClock()
         engine = Engine.open(
             store,
@@ -124,6 +123,7 @@ class Node:
         node = Node(self.engine, self._clock, options, dialects=(), presence=Presence(run_folder()))
         node._main = self
         node._join()
+        node.find_queue()
         return node
 
     def _join(self) -> None:
@@ -132,7 +132,6 @@ class Node:
         )
         self._dialect_duties = [duty for dialect in self._dialects for duty in dialect.join(context)]
         self._news.begin()
-        self._node_type = self._find_node_type()
 
     async def run(self) -> None:
         """Live until stopped. Leaves no job, pulse or record behind."""
@@ -144,7 +143,7 @@ class Node:
             self._has_ended.set()
 
     async def _live(self) -> None:
-        node_type = self._node_type
+        node_type = self._node_type or self.find_queue()
         # Before anybody can know of this node: whoever finds the lock free takes it for dead.
         self._presence.hold(self.uuid)
         if WORKER in self._options.roles:
@@ -212,11 +211,15 @@ class Node:
         """None when all is well, else what is wrong, in one line."""
         return self._health.trouble
 
-    def _find_node_type(self) -> NodeType:
-        """The node type this process serves. Only `default` is made when it is not there."""
+    def find_queue(self) -> NodeType:
+        """Find the node type that this node serves; only `default` is made when it is not there. It needs the store,
+        and a node that has found it begins although the store is away."""
         if self._options.node_type == DEFAULT_NODE_TYPE:
-            return self._definitions.ensure_node_type(NodeType(uuid=new_id(self._clock.now()), name=DEFAULT_NODE_TYPE))
-        return self._definitions.node_type(self._options.node_type)
+            default = NodeType(uuid=new_id(self._clock.now()), name=DEFAULT_NODE_TYPE)
+            self._node_type = self._definitions.ensure_node_type(default)
+        else:
+            self._node_type = self._definitions.node_type(self._options.node_type)
+        return self._node_type
 
     def _make_worker(self, node_type: NodeType) -> Worker:
         return Worker(

@@ -6,8 +6,8 @@ Rota.combobox = (field, list, { addressOf, choose, isFirstMarked }) => {
   const status = Rota.find(`#${list.id}-status`);
   const options = () => Rota.all("[role=option]", list);
   const marked = () => options().find((option) => option.getAttribute("aria-selected") === "true");
-  let asked = 0;
-  let hasStepped = false;
+  let asked = 0, answered = 0;
+  let hasStepped = false, isAwaited = false;
 
   function mark(wanted) {
     for (const option of options()) option.setAttribute("aria-selected", String(option === wanted));
@@ -23,17 +23,18 @@ Rota.combobox = (field, list, { addressOf, choose, isFirstMarked }) => {
   }
 
   function close() {
-    asked += 1;  // what is still under way comes too late
+    answered = asked += 1;  // what is still under way comes too late
     open(false);
   }
 
   async function look() {
     const address = addressOf();
     const number = ++asked;
-    if (!address) return open(false);
+    if (!address) return close();
     const answer = await fetch(address, { headers: { Accept: "text/html" } }).catch(() => null);
     const html = answer?.ok ? await answer.text() : "";
     if (number !== asked) return;  // somebody has typed on
+    answered = number;
     const before = marked()?.textContent;  // who stepped there meanwhile stays there
     list.innerHTML = html;
     const count = options().length;
@@ -42,6 +43,8 @@ Rota.combobox = (field, list, { addressOf, choose, isFirstMarked }) => {
     const same = options().find((option) => hasStepped && option.textContent === before);
     if (same) mark(same);
     else if (isFirstMarked) mark(options()[0]);
+    if (isAwaited && marked()) choose(marked());
+    isAwaited = false;
   }
 
   function step(by) {
@@ -61,14 +64,16 @@ Rota.combobox = (field, list, { addressOf, choose, isFirstMarked }) => {
       else step(event.key === "ArrowDown" ? 1 : -1);
     } else if (event.key === "Enter" && chosen) {
       event.preventDefault();
-      choose(chosen);
+      isAwaited = asked !== answered;  // these are the choices for an earlier word: the next ones are on their way
+      if (!isAwaited) choose(chosen);
     } else if (event.key === "Escape" && !list.hidden && !isFirstMarked) {
       event.preventDefault();
       close();
     }
   });
   field.addEventListener("input", () => {
-    hasStepped = false;
+    hasStepped = isAwaited = false;
+    if (!isFirstMarked) mark(null);
     look();
   });
   list.addEventListener("mousedown", (event) => event.preventDefault());  // the field keeps the focus
