@@ -284,7 +284,9 @@ def test_changes_of_the_file_are_picked_up_without_a_restart(site: Site) -> None
     site.node.until(
         lambda: site.call("POST", "/tasks/", source="source_id", collection="newer").status < 300, "the new collection"
     )
-    assert site.call("POST", "/tasks/", source="source_id", collection="other").status == 400
+    site.node.until(
+        lambda: site.call("POST", "/tasks/", source="source_id", collection="other").status == 400, "the old one to go"
+    )
     file.write_text(YAML.replace("collections:", "colections:", 1))
     site.node.until(lambda: any("colections" in line for line in site.node.stderr), "the mistake to be told")
     assert any("rota.yaml:" in line and "did you mean 'collections'?" in line for line in site.node.stderr)
