@@ -59,11 +59,13 @@ class SideNode:
 
     async def _opened(self) -> Node | None:
         """The node, as soon as the store lets it; the main node goes on meanwhile. None when it is stopped first."""
+        said = ""
         while True:
             try:
                 return await asyncio.to_thread(self._main.beside, self._options)
             except StoreError as error:
-                _logger.warning("queue not served yet", extra={"node_type": self.node_type, "error": str(error)})
+                if said != (said := str(error)):
+                    _logger.warning("queue not served yet", extra={"node_type": self.node_type, "error": said})
             if await self._is_stopped_soon():
                 return None
 

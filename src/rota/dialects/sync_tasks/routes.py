@@ -100,7 +100,8 @@ class TaskCreated(Struct, frozen=True):
 def make_operations(settings: Settings, store: Store) -> list[Operation]:
     """All of them, in every spelling."""
     routes = Routes("sync tasks", manner=task_manner(settings.admin_token))
-    _declare(routes, open_shown(settings, store))
+    _declare_tasks(routes, open_shown(settings, store))
+    _declare_sources(routes)
     return [
         structs.replace(one, path=f"{prefix}{one.path}{slash}", is_alias=bool(prefix or slash))
         for one in routes.operations
@@ -109,7 +110,7 @@ def make_operations(settings: Settings, store: Store) -> list[Operation]:
     ]
 
 
-def _declare(routes: Routes, shown: Shown) -> None:
+def _declare_tasks(routes: Routes, shown: Shown) -> None:
     @routes.get("/tasks", needs=Scope.JOBS_READ, query=TaskListQuery, answer=TaskList)
     async def list_tasks(api: Api, call: Call[None, TaskListQuery]) -> Response:
         """Tasks of a source, oldest first."""
@@ -148,6 +149,8 @@ def _declare(routes: Routes, shown: Shown) -> None:
         shown.show([tasks.find(call.path["task_id"])])
         return Done()
 
+
+def _declare_sources(routes: Routes) -> None:
     @routes.get("/sources", needs=Scope.JOBS_READ, query=SourceQuery, answer=SourcePage)
     def list_sources(api: Api, call: Call[None, SourceQuery]) -> SourcePage:
         """Collections by source and name, each with its schedule and its latest tasks."""
