@@ -9,6 +9,7 @@ from rota.model.job import (
     Claim,
     Ending,
     Job,
+    JobSpec,
     JobState,
     PastAttempt,
     node_of_token,
@@ -109,7 +110,7 @@ def settle(
 def _interrupted(claim: Claim, *, started_at: int | None, now: int) -> tuple[PastAttempt, ...]:
     """A stop costs no attempt and leaves no trace; but of a job that expires it is kept, once, that it began in
     time."""
-    if claim.spec.expires_at is None or started_at is None or claim.attempts or claim.deaths or claim.past:
+    if expiry_of(claim.spec, claim) is None or started_at is None:
         return claim.past
     return _with_attempt(claim, "its node stopped", started_at=started_at, now=now)
 
@@ -167,9 +168,14 @@ def is_suspect(claim: Claim) -> bool:
 
 
 def has_expired(job: Claim | Job, now: int) -> bool:
-    """Whether nobody needs the job any more because it did not begin in time. One that began before is needed."""
-    expires_at = job.spec.expires_at
-    return expires_at is not None and now >= expires_at and not (job.attempts or job.deaths or job.past)
+    """Whether nobody needs the job any more because it did not begin in time."""
+    expires_at = expiry_of(job.spec, job)
+    return expires_at is not None and now >= expires_at
+
+
+def expiry_of(spec: JobSpec, known: Claim | Job | Settlement) -> int | None:
+    """When a job expires; None if it never does, as one that has begun before: that one is needed."""
+    return None if known.attempts or known.deaths or known.past else spec.expires_at
 
 
 def end_event(job_id: str, ending: Ending, job_type: str) -> Event:

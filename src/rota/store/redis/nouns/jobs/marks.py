@@ -24,16 +24,11 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     past: tuple[PastAttempt, ...] = ()
     rate: str | None = None
     expires: int | None = None
-    """When a job with a rate expires: from then on it needs no start, because it is only ended."""
+    """When a job with a rate expires that has not begun yet: from then on it needs no start, as it is only ended."""
 
 
 decode_mark = msgspec.json.Decoder(Mark).decode
 NO_MARK = Mark("")
-
-
-def expiry_of(spec: JobSpec) -> int | None:
-    """What the mark of a job says of its expiry."""
-    return None if spec.rate_key is None else spec.expires_at
 
 
 def mark_of(spec: JobSpec, rank: int, *, waits: bool) -> bytes:
@@ -41,9 +36,8 @@ def mark_of(spec: JobSpec, rank: int, *, waits: bool) -> bytes:
     has_keys = spec.lock_key is not None or spec.unique_key is not None or spec.rate_key is not None
     if not waits and not has_keys and not spec.series:
         return b""
-    return encode(
-        Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key, rate=spec.rate_key, expires=expiry_of(spec))
-    )
+    expires = None if spec.rate_key is None else spec.expires_at
+    return encode(Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key, rate=spec.rate_key, expires=expires))
 
 
 def whole_rank(rank: bytes) -> int:

@@ -7,25 +7,17 @@ from collections.abc import Callable
 from functools import cached_property
 
 import msgspec
-from msgspec import Struct
 
 from rota.model.rate import Rate, Starts, counted, judged_at, left_of, next_start_at, rate_of_key, with_start
+from rota.model.runs.settlement import has_expired
 from rota.store.contract.claims import MAX_PROMOTED
 from rota.store.records.unreadable import UNREADABLE_ERRORS
 from rota.store.sqlite.database.queries import SQL
+from rota.store.sqlite.nouns.jobs.rows import claim_of
 
 _FORGOTTEN_AT_A_TIME = 10
 """Each claim that counts starts forgets so many rates that count nothing any more: more than it can add."""
 _decode_starts = msgspec.json.Decoder(Starts).decode
-
-
-class _Expiry(Struct):
-    """Of a job's spec, when it expires."""
-
-    expires_at: int | None = None
-
-
-_decode_expiry = msgspec.json.Decoder(_Expiry).decode
 
 
 def look_again(db: sqlite3.Connection, queue: str, rate_key: str, now: int) -> None:
@@ -153,7 +145,6 @@ class RateRound:
 
 def _has_expired(row: sqlite3.Row, now: int) -> bool:
     try:
-        expires_at = _decode_expiry(row["spec"]).expires_at
+        return has_expired(claim_of(row, token="", fence=0, is_begun=False), now)
     except UNREADABLE_ERRORS:
         return False
-    return expires_at is not None and expires_at <= now
