@@ -1,8 +1,10 @@
 """Tasks that are enqueued exactly if the transaction is committed, on databases of Django: PostgreSQL and SQLite."""
 
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +21,10 @@ from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.sdk.django import RotaBackend
 from rota.sdk.django.installation import app_of_store
-from rota.sdk.django.relaying import relay
+from rota.sdk.django.relaying import Relay, relay
 from tests.sdk.django import functions
 from tests.sdk.django.conftest import MakeBackend
+from tests.servers import wait_until
 
 pytestmark = pytest.mark.stores("sqlite-file")
 
@@ -207,6 +210,33 @@ def test_several_relays_make_each_task_once(backend: RotaBackend, shop: str) -> 
     jobs = [backend.app.rota.handle(result.id).job for result in results]
     assert {job.state for job in jobs} == {JobState.QUEUED}
     assert backend.app.rota.engine.store.read_totals(jobs[0].spec.queue).enqueued == 100
+
+
+def test_a_relay_goes_on_after_a_task_whose_module_could_not_be_imported(
+    backend: RotaBackend, shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that reads a setting, which is there only later."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "late_tasks", raising=False)
+    (tmp_path / "late_tasks.py").write_text(
+        "import pathlib, tests.sdk.django.functions as functions\n"
+        "assert pathlib.Path(__file__).with_name('there').exists()\n"
+        "add = functions.add\n"
+    )
+    with transaction.atomic(using=shop):
+        result = backend.enqueue(functions.add, (1,), {})
+        with connections[shop].cursor() as cursor:
+            cursor.execute(
+                "UPDATE rota_django_outbox SET request = replace(request, 'tests.sdk.django.functions', 'late_tasks')"
+            )
+    found = Relay([shop], 0.01)
+
+    with found.beside():
+        wait_until(lambda: found.is_failing, "the relay to fail")
+        (tmp_path / "there").touch()
+        wait_until(lambda: not rows(shop), "the task to be relayed")
+
+    assert backend.app.rota.handle(result.id).job.state is JobState.QUEUED
 
 
 def test_a_missing_table_says_how_it_is_made(make_backend: MakeBackend, database: str) -> None:

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from django.db import Error, connections
+from django.db import connections
 from django.tasks import task_backends
 
-from rota.errors import GiveUp, InvalidInput, NotFound, RotaError
+from rota.errors import GiveUp, InvalidInput, NotFound
 from rota.sdk.django.backend import RotaBackend
 from rota.sdk.django.outbox import TABLE, advising, words_of
 from rota.sdk.outbox.relay import relay_rows
@@ -55,6 +55,11 @@ class Relay:
                 self._run_once(database)
             self._stopping.wait(self._pause_s)
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last look at one of the databases failed."""
+        return bool(self._failing)
+
     def stop(self) -> None:
         self._stopping.set()
 
@@ -79,7 +84,7 @@ class Relay:
     def _run_once(self, database: str) -> None:
         try:
             relayed = relay(database)
-        except (Error, RotaError) as error:
+        except Exception as error:  # whatever it is: a relay that has ended would not be missed before its tasks are
             if database not in self._failing:
                 _log.warning("the outbox of the database %r cannot be relayed now: %s", database, words_of(error))
             self._failing.add(database)
