@@ -11,7 +11,6 @@ import rota
 CHANGING = {
     "rota.dialects.sync_tasks.redis.mirror._Place",
     "rota.engine.housekeeping.copies.copying.Copied",
-    "rota.store.sqlite.nouns.claims.rates._Expiry",
     "rota.streaming.records.entry.Entry",
 }
 """What counts or moves on while somebody works with it. Each belongs to one object."""
