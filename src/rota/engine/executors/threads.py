@@ -1,9 +1,9 @@
 """Threads for functions that block. Handing a call over and back is made cheap: calls that come together are made by
 one thread, one after the other, as long as each is short, and many finished calls wake the loop once.
 
-A call that waits behind one which turns out to be long is noticed within two milliseconds. Then, and for a while after
-it, every call wakes a thread of its own, and there are as many threads as calls run at the same time. A thread cannot
-be killed: a call that is given up goes on in its thread, which is no longer counted and ends with it.
+A call that waits behind one which turns out to be long is noticed within eight milliseconds. Then, and for a while
+after it, every call wakes a thread of its own, and there are as many threads as calls run at the same time. A thread
+cannot be killed: a call that is given up goes on in its thread, which is no longer counted and ends with it.
 """
 
 import asyncio
@@ -20,8 +20,9 @@ from rota.errors import NodeStrained
 Value = TypeVar("Value")
 Arguments = TypeVarTuple("Arguments")
 
-LOOK_S = 0.001
-"""A call that was the first to wait at two looks in a row waits behind a long one."""
+LOOK_S = 0.004
+"""A call that was the first to wait at two looks in a row waits behind a long one. Looking more often takes a thread
+that waits for the interpreter for one that is long at work, and many threads then contend for it."""
 LONG_MEMORY = 200
 """After a long call, so many further ones each wake a thread of their own."""
 
@@ -60,7 +61,7 @@ class Threads:
         self._wakes: SimpleQueue[bool] = SimpleQueue()
         """One item per thread that is to look for calls; False lets it end."""
         self._is_served = False
-        """Whether a thread takes calls until there are none, or was woken to do so."""
+        """Whether a thread takes calls until there are none, or is woken to do so."""
         self._done: deque[_Call[object]] = deque()
         self._lock = threading.Lock()
         """Guards the end of calls, which the loop and a thread may both want to decide."""
@@ -122,14 +123,20 @@ class Threads:
             self._long -= 1
             self._wake_thread()
         elif not self._is_served:
+            assert self._loop is not None
             self._is_served = True
-            self._wake_thread()
+            self._have_thread()
+            # After the calls that come now: woken before, the thread would wait for the interpreter, which costs more.
+            self._loop.call_soon(self._wakes.put, True)
 
     def _wake_thread(self) -> None:
-        """Wake a thread; a new one if all may be busy."""
+        self._have_thread()
+        self._wakes.put(True)
+
+    def _have_thread(self) -> None:
+        """Make a thread if there is none, or all may be busy."""
         if not self.thread_count or (self._long and self.busy_count > self.thread_count):
             self._grow()
-        self._wakes.put(True)
 
     def _grow(self) -> None:
         try:
