@@ -201,7 +201,7 @@ class Worker:
         if self._listener.listen(wants_jobs=has_room, timeout_s=demand.longest_wait_s(now)):
             self._thread.post(self._listener.nudge)
         is_busy = bool(self._hands) or self._logs.has_lines()
-        await self._pause(demand.pause_s(now, is_busy=is_busy))
+        await self._pause(demand.pause_s(at, now, is_busy=is_busy))
         at = self._clock.monotonic()
         demand.time_passed(at, self._clock.now())
         return self._has_reason(at)

@@ -4,7 +4,7 @@ import pytest
 
 from rota.engine.worker.demand.demand import BUSY_CHECK_S, Demand
 from rota.engine.worker.demand.look_ahead import AHEAD_S
-from rota.engine.worker.demand.strain import CALM_S, GROW_S
+from rota.engine.worker.demand.strain import CALM_S, GROW_S, PAUSE_S
 from rota.engine.worker.times import IDLE_CHECK_S
 
 SLOTS = 4
@@ -144,7 +144,7 @@ def test_a_worker_waits_until_the_next_job_is_due(due_in_ms: int | None, is_busy
     demand = new_demand()
     demand.next_due = None if due_in_ms is None else NOW + due_in_ms
 
-    assert demand.pause_s(NOW, is_busy=is_busy) == pause_s
+    assert demand.pause_s(AT, NOW, is_busy=is_busy) == pause_s
 
 
 # -- signals -------------------------------------------------------------------------------------------------------
@@ -182,6 +182,17 @@ def test_a_strained_worker_wants_fewer_jobs_until_it_is_relieved() -> None:
     assert demand.room(1, AT) == 0
     assert demand.is_relieved(AT) is False
     assert demand.room(0, AT + GROW_S) == 2
+
+
+def test_who_could_start_not_even_one_job_tries_again_after_a_moment_although_nobody_wakes_it() -> None:
+    demand = asked_in_vain()
+    demand.ran_short(0, AT)
+
+    assert demand.wanted(0, AT, has_idle_slot=True) == 0
+    assert demand.pause_s(AT, NOW, is_busy=False) == PAUSE_S < IDLE_CHECK_S
+    assert demand.pause_s(AT + PAUSE_S / 4, NOW, is_busy=False) == PAUSE_S * 3 / 4
+    assert demand.wanted(0, AT + PAUSE_S, has_idle_slot=True) == 1
+    assert demand.pause_s(AT + PAUSE_S, NOW, is_busy=False) == IDLE_CHECK_S
 
 
 def test_relief_is_told_once_whoever_notices_it_first() -> None:

@@ -67,9 +67,12 @@ class Demand:
             return self._idle_check_s
         return min(max((self.next_due - now) / 1000, _SHORTEST_WAIT_S), self._idle_check_s)
 
-    def pause_s(self, now: int, *, is_busy: bool) -> float:
+    def pause_s(self, at: float, now: int, *, is_busy: bool) -> float:
         """How long the worker may wait although nobody wakes it."""
-        return BUSY_CHECK_S if is_busy else self.longest_wait_s(now)
+        if is_busy:
+            return BUSY_CHECK_S
+        longest, until_next_try = self.longest_wait_s(now), self._strain.pause_left_s(at)
+        return min(longest, until_next_try) if until_next_try else longest
 
     def time_passed(self, at: float, now: int) -> None:
         """Jobs may be there of which nobody told: one became due, or a wake-up was lost."""
@@ -113,8 +116,9 @@ class Demand:
     # -- strain ----------------------------------------------------------------------------------------------------
 
     def ran_short(self, running: int, at: float) -> None:
-        """A job could not be started while so many others ran, for want of something that is this process's."""
-        self._is_strained = True
+        """A job could not be started while so many others ran, for want of something that is this process's. It goes
+        back, so there is one to be had."""
+        self._is_strained = self._may_have_jobs = True
         self._strain.ran_short(running, at)
 
     def is_relieved(self, at: float) -> bool:

@@ -37,6 +37,10 @@ class Strain:
         if running == 0:
             self._pauses_until = now + PAUSE_S
 
+    def pause_left_s(self, now: float) -> float:
+        """How long not even one job is to be tried."""
+        return max(self._pauses_until - now, 0.0)
+
     def most_held(self, now: float) -> int:
         """How many jobs to hold at most; `is_on` ends here, when it is over."""
         if now < self._pauses_until:
