@@ -66,11 +66,14 @@ _TESTS = {
     "model/triggers": f"tests/model/triggers tests/engine/schedules tests/cli/time {_ONE_STORE}",
     "model/why": f"tests/engine/why tests/server/routes/test_why.py tests/cli/jobs/test_why.py {_ONE_STORE}",
     "moving": f"tests/moving {_ONE_STORE}",
-    "moving/apscheduler": f"tests/moving/test_apscheduler.py tests/moving/test_apscheduler_program.py {_ONE_STORE}",
+    "moving/apscheduler": "tests/moving/test_apscheduler.py tests/moving/test_apscheduler_events.py"
+    f" tests/moving/test_apscheduler_program.py {_ONE_STORE}",
     "moving/arq": f"tests/moving/test_arq.py tests/moving/test_arq_program.py {_ONE_STORE}",
-    "moving/celery": f"tests/moving/test_celery.py tests/moving/test_celery_program.py {_ONE_STORE}",
+    "moving/celery": "tests/moving/test_celery.py tests/moving/test_celery_links.py"
+    f" tests/moving/test_celery_program.py {_ONE_STORE}",
     "moving/dramatiq": f"tests/moving/test_dramatiq.py tests/moving/test_dramatiq_program.py {_ONE_STORE}",
-    "moving/rq": f"tests/moving/test_rq.py tests/moving/test_rq_program.py {_ONE_STORE}",
+    "moving/rq": "tests/moving/test_rq.py tests/moving/test_rq_dependencies.py"
+    f" tests/moving/test_rq_program.py {_ONE_STORE}",
     "sdk": "tests/sdk -k 'not redis and not django'",
     "sdk/outbox": "tests/sdk/outbox",
     "sdk/tasks": f"tests/sdk/tasks tests/moving {_ONE_STORE}",
@@ -89,6 +92,8 @@ _TESTS = {
 }
 """The longest beginning of a path decides; what is below none of these is left out. What these tests do not notice,
 others may."""
+_OF_ALL = "tests/test_values.py"
+"""What is tested of the code of every room."""
 _NOT_DRAWN = ("sdk/django", "cli/operations/bench")
 """Django's tests need Python 3.12, and a benchmark's own changes are nobody's danger."""
 
@@ -158,7 +163,7 @@ def _mutant(root: Path, path: Path, spot: Spot) -> Mutant | None:
         if text.count(before + line) == 1:
             what = f"line {number + 1}: {line.strip()!r} becomes {changed.strip()!r}"
             file = path.relative_to(root).as_posix()
-            tests = f"{place_of_tests(root, path)} --timeout={HANGS_S}"
+            tests = f"{_OF_ALL} {place_of_tests(root, path)} --timeout={HANGS_S}"
             return Mutant(what, file, before + line, before + changed, tests, hangs=True, area="chance")
     return None
 

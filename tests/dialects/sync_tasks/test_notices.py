@@ -18,10 +18,10 @@ from tests.dialects.sync_tasks.source import YAML, Shop
 URL = "https://hooks.example.org/T0/B0"
 
 
-def end(shop: Shop, *, well: bool) -> None:
-    """A task that ends well or not, and a round of two schedulers."""
+def end(shop: Shop, *, well: bool, collection: str = "orders") -> None:
+    """A task that ends well or not."""
     shop.clock.advance(1_000)
-    shop.tasks.create("shop", "orders")
+    shop.tasks.create("shop", collection)
     claim = claim_one(shop.store, shop.queue, now=shop.clock.now())
     settle = succeed if well else fail
     finish(shop.store, settle(claim, shop.clock.now()), now=shop.clock.now())
@@ -110,3 +110,20 @@ sources:
     found = dict(Hook.posted)
     assert found["/sync"] == {"a": 1}
     assert str(found["/hook"]).startswith("{'text': 'shop/orders is FAILED, was SUCCESS: no API (shop_orders_")
+
+
+def test_what_was_told_is_not_told_again_when_history_has_forgotten_the_notice(store: Store, tmp_path: Path) -> None:
+    shop = Shop(store, tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")
+    told = Notices(shop.engine)
+    end(shop, well=False)
+    told.run_once(shop.clock.now())
+    shop.clock.advance(60_000)
+    end(shop, well=True, collection="users")
+    told.run_once(shop.clock.now())
+    (notice,) = notices(shop)
+    finish(store, succeed(claim_one(store, notice.spec.queue, now=shop.clock.now())), now=shop.clock.now())
+    assert store.delete_jobs([notice.id]) == [True]
+
+    told.run_once(shop.clock.now())
+
+    assert notices(shop) == []
