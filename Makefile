@@ -2,8 +2,8 @@
 # PYTHON=python3.13 names another Python; VENV=.venv-other keeps its environment beside the usual one.
 
 ARGS ?=
-# How many processes run tests at a time, at most; never more than there are cores.
-WORKERS ?= 2
+# How many processes run tests at a time. Most tests wait most of the time, so there may be more of them than cores.
+WORKERS ?= 3
 VENV ?= .venv
 BIN := $(VENV)/bin
 export PYTHON VENV
@@ -20,7 +20,7 @@ up: $(VENV)/run.stamp  ## Start Rota on SQLite, with a small demo. Options: make
 
 test: $(VENV)/dev.stamp  ## Run all tests. Some of them: make test ARGS="-k queue"
 	@server=$$(scripts/ensure-redis) && sidekiq=$$(scripts/ensure-sidekiq) && kafka=$$(scripts/ensure-kafka) && postgres=$$(scripts/ensure-postgres) && browser=$$(scripts/ensure-chromium) && \
-	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" ROTA_TEST_KAFKA="$$kafka" ROTA_TEST_POSTGRES="$$postgres" ROTA_TEST_CHROMIUM="$$browser" $(BIN)/python -m pytest -n auto --maxprocesses=$(WORKERS) $(ARGS)
+	ROTA_TEST_REDIS_SERVER="$$server" ROTA_TEST_SIDEKIQ="$$sidekiq" ROTA_TEST_KAFKA="$$kafka" ROTA_TEST_POSTGRES="$$postgres" ROTA_TEST_CHROMIUM="$$browser" $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: $(VENV)/dev.stamp  ## Lint, format and types.
 	@$(BIN)/ruff check

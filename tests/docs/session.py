@@ -54,8 +54,9 @@ class Session:
             cwd=folder,
             env={**_environment(own_programs), "ROTA_PORT": str(port)},
         )
-        # Whatever becomes of the tests, the end of its input ends the shell, and with it what it started.
-        self._shell_run("trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT")
+        # Whatever becomes of the tests, the end of its input ends the shell, and with it what it started. After the
+        # second signal nobody waits for jobs that run.
+        self._shell_run("trap 'kill $(jobs -p) 2>/dev/null; kill -INT $(jobs -p) 2>/dev/null; wait' EXIT")
 
     def __enter__(self) -> Self:
         return self
