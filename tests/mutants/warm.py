@@ -75,7 +75,10 @@ def _run_tests(arguments: list[str], output: str) -> None:
         for here, there in ((nothing, 0), (written, 1), (written, 2)):
             os.dup2(here.fileno(), there)
     sys.argv = ["pytest", *arguments]
-    sys.exit(pytest.main(arguments))
+    answer = pytest.main(arguments)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(int(answer))  # a change may have left a thread that never ends, and an exit would wait for it
 
 
 if __name__ == "__main__":
