@@ -74,7 +74,7 @@ class RedisServer:
     """One server process. `options` are lines of its configuration, such as `{"appendonly": "yes"}`."""
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
-        self._options = {"save": '""', "appendonly": "no", **(options or {})}
+        self._options = {"save": '""', "appendonly": "no", "repl-diskless-sync-delay": "0", **(options or {})}
         self._folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0

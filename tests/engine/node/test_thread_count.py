@@ -13,6 +13,8 @@ from tests.engine.working import until, working
 from tests.installation import Installation
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
+OFTEN = 8_000
+"""With this dead time a node tells of itself every two seconds."""
 
 
 def set_thread_count(installation: Installation, count: int) -> None:
@@ -70,7 +72,7 @@ def test_a_number_that_was_given_to_the_node_itself_stays(store: Store) -> None:
         stage = new_stage()
         installation = Installation(store, threads=1)
         installation.define_python("pass_gate")
-        async with working(store, threads=2) as node:
+        async with working(store, threads=2, dead_after_ms=OFTEN) as node:
             set_thread_count(installation, 5)
             jobs = [installation.enqueue("pass_gate") for _ in range(5)]
             await until(lambda: stage.inside == 2, "its slots to be in use")
@@ -78,7 +80,7 @@ def test_a_number_that_was_given_to_the_node_itself_stays(store: Store) -> None:
             await installation.ended(*jobs)
 
             assert stage.most_inside == 2
-            async with working(store) as other:
+            async with working(store, dead_after_ms=OFTEN) as other:
                 await until(lambda: shown(store, other).slots == 5, "another node to follow")
                 at = shown(store, other).last_ping
                 await until(lambda: shown(store, node).last_ping > at, "this one to tell of itself again")
