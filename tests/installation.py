@@ -1,6 +1,7 @@
 """An installation as a test sets it up: a store, its definitions, and somebody who hands jobs in and looks at them."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from rota.clock import Clock, SystemClock
 from rota.engine.definitions.definitions import DEFAULT_NODE_TYPE
@@ -92,8 +93,12 @@ class Installation:
 
     async def ended(self, *job_ids: str) -> list[Job]:
         """The jobs, as soon as all of them have ended."""
-        await until(lambda: all(self.job(job_id).state.is_final for job_id in job_ids), "the jobs to end")
+        for job_id in job_ids:
+            await until(partial(self._has_ended, job_id), "the jobs to end")
         return [self.job(job_id) for job_id in job_ids]
+
+    def _has_ended(self, job_id: str) -> bool:
+        return self.job(job_id).state.is_final
 
     async def running(self, job_id: str) -> Job:
         """The job, as soon as it runs."""
