@@ -26,6 +26,7 @@ OpenStore = Callable[[], Store]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="another order, to find tests that depend on it")
+    parser.addoption("--one-store", action="store_true", help="each test on the first of its kinds of store only")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -58,6 +59,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     kinds = SHARED_STORE_KINDS if is_shared else STORE_KINDS
     marker = metafunc.definition.get_closest_marker("stores")
     chosen = [kind for kind in kinds if marker is None or kind in marker.args]
+    if metafunc.config.getoption("--one-store"):
+        chosen = chosen[:1]
     metafunc.parametrize("store_kind", chosen, indirect=True)
 
 

@@ -18,7 +18,7 @@ Spot = tuple[int, int, int, str]
 """Line, first and last column, and what comes there instead."""
 HANGS_S = 120
 """A single test that takes longer is taken to hang, and so has noticed the change."""
-_ONE_STORE = "-k 'not redis and not sqlite-memory'"
+_ONE_STORE = "--one-store"
 """What is no store's own is tried on one of them."""
 _TESTS = {
     "cli": f"tests/cli {_ONE_STORE}",
