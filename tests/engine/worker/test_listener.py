@@ -5,6 +5,9 @@ import threading
 import time
 from queue import SimpleQueue
 
+import pytest
+
+from rota.engine.worker import listener as module
 from rota.engine.worker.listener import Listener
 from rota.errors import StoreUnavailable
 from tests.engine.working import until
@@ -61,6 +64,25 @@ def test_cancellations_are_reported_while_the_worker_wants_no_jobs() -> None:
         await until(lambda: heard == [["a job"]], "the news")
 
         assert waker.asked[0] is False
+        listener.stop()
+
+    asyncio.run(scene())
+
+
+def test_after_a_report_the_next_order_is_obeyed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FOR_ORDERS_S", 3600)
+
+    async def scene() -> None:
+        waker, heard = StubbornWaker(), list[list[str]]()
+        listener = Listener(waker, on_news=heard.append)
+        listener.listen(wants_jobs=True, timeout_s=1.0)
+        listener.start()
+        waker.answers.put([])
+        await until(lambda: heard == [[]], "the news")
+
+        listener.listen(wants_jobs=True, timeout_s=1.0)
+
+        await until(lambda: waker.asked == [True, True], "the next wait")
         listener.stop()
 
     asyncio.run(scene())
