@@ -37,17 +37,17 @@ class Plan(Struct, frozen=True, kw_only=True):
     function: str
     """Where a worker finds it: `module:name`."""
     name: str
-    queue: str = "default"
-    retry: RetryPolicy = RetryPolicy()
-    timeout_ms: int | None = None
-    unique: Unique = Unique.NONE
-    priority: int = 0
-    rate: Rate | None = None
-    rate_key: str = ""
-    process: bool = False
-    cron: str | None = None
-    every_ms: int | None = None
-    tz: str | None = None
+    queue: str
+    retry: RetryPolicy
+    timeout_ms: int | None
+    unique: Unique
+    priority: int
+    rate: Rate | None
+    rate_key: str
+    process: bool
+    cron: str | None
+    every_ms: int | None
+    tz: str | None
 
     def job_type(self) -> JobType:
         metadata: dict[str, object] = {"function": self.function}
