@@ -117,17 +117,20 @@ def test_what_is_cancelled_while_it_waits_ends_without_having_run() -> None:
     assert not kept.hands.waiting
 
 
-def test_only_what_waits_goes_back_and_only_if_it_was_claimed_long_ago() -> None:
+def test_what_waits_for_long_goes_back_with_all_that_is_behind_it() -> None:
     kept = Kept()
-    running, old, new = new_attempt(), new_attempt(claimed_at=1.0), new_attempt(claimed_at=2.0)
-    for attempt in (running, old, new):
-        kept.hands.take(attempt)
-    kept.hands.waiting.popleft()
+    running, urgent, old, behind = (
+        new_attempt(claimed_at=at, rank=rank) for rank, at in enumerate((0.0, 2.0, 1.0, 2.0))
+    )
+    kept.hands.take_all([running, old, behind])
+    assert kept.hands.waiting.popleft() is running
+    kept.hands.take_all([urgent])
 
-    assert kept.hands.give_back(claimed_before=2.0) == 1
+    assert kept.hands.give_back(claimed_before=1.0) == 0
+    assert kept.hands.give_back(claimed_before=2.0) == 2
 
-    assert kept.ends == [(old, INTERRUPTED)]
-    assert list(kept.hands.waiting) == [new]
+    assert kept.ends == [(old, INTERRUPTED), (behind, INTERRUPTED)]
+    assert list(kept.hands.waiting) == [urgent]
 
 
 def test_closed_hands_begin_nothing_more() -> None:

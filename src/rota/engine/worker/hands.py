@@ -9,7 +9,8 @@ holds, at no cost for jobs that are short:
              exchange that also tells the ends of those before it in the slots. Short ones end untold, so that they
              cost nothing.
     so       the store never has more running jobs of a worker than the worker has slots.
-    order    the buffer is kept by rank, and what goes back has the rank that it came with: its place is as it was.
+    order    the buffer is kept by rank, and what goes back has the rank that it came with: its place is as it was. What
+             is behind it in the buffer goes back with it.
     death    of a node counts only for what the store has as running (`settle_death`). A job that kills its node in the
              moment before it is told is not counted, but noted with all that were there: such jobs begin as soon as
              they are claimed the next time (`was_at_a_death`), whatever else is in hand, and are counted then.
@@ -149,9 +150,11 @@ class Hands:
                 self.stop(attempt, Stop.CANCELLED)
 
     def give_back(self, *, claimed_before: float | None = None) -> int:
-        """What waits for a slot, or only what was claimed this long ago, goes back to its place in the queue. Returns
-        how many."""
-        stale = [one for one in self.waiting if claimed_before is None or one.claimed_at < claimed_before]
+        """What waits for a slot goes back to its place in the queue; or only what was claimed this long ago, and what
+        is behind it, which must not run before it. Returns how many."""
+        stale = deque(self.waiting)
+        while stale and claimed_before is not None and stale[0].claimed_at >= claimed_before:
+            stale.popleft()
         for attempt in stale:
             self.waiting.remove(attempt)
             self.end(attempt, INTERRUPTED)
