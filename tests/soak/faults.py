@@ -186,7 +186,7 @@ class Faults:
             if not fault.is_outage:
                 fault.happen(seconds)
                 return
-            with self._nobody_watches():
+            with self._nobody_watches(is_partial=fault.is_partial):
                 fault.happen(seconds)
 
         return Fault(f"{fault.name}: {seconds:.0f} s", frozenset({"store"}), happen)
@@ -194,12 +194,12 @@ class Faults:
     # -- how ------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _nobody_watches(self) -> Iterator[None]:
+    def _nobody_watches(self, *, is_partial: bool = False) -> Iterator[None]:
         since = boot_ms()
         try:
             yield
         finally:
-            self.blind.append(Stretch(since, boot_ms()))
+            self.blind.append(Stretch(since, boot_ms(), is_partial))
 
     def _insist(self, act: Callable[[], None]) -> None:
         """Until the store takes it: it may be away because of another fault."""

@@ -30,6 +30,8 @@ class Stretch(Struct, frozen=True):
 
     since: int
     until: int
+    is_partial: bool = False
+    """Only a part of the store was away. Nobody knows here which queues are in it."""
 
 
 class Life(Struct):
@@ -133,10 +135,11 @@ class Court:
         return any(_meet(one, time) and (not first.has_ended or first.last_at >= one.since) for one in silences)
 
     def _longest_watch(self, silence: Stretch) -> int:
-        """For how long it was watched without a gap."""
+        """For how long it was watched without a gap; or may have been, by those who could use their part of the
+        store."""
         longest, since = 0, silence.since
         for blind in self._blind:
-            if _meet(blind, silence):
+            if not blind.is_partial and _meet(blind, silence):
                 longest = max(longest, blind.since - since)
                 since = max(since, blind.until)
         return max(longest, silence.until - since)

@@ -90,6 +90,15 @@ def test_a_silence_that_nobody_could_watch_is_no_excuse() -> None:
     assert excuse(two_starts(second_s=40), long, blind=[Stretch(0, 5 * SECOND)]) is Excuse.SUSPENDED
 
 
+def test_a_part_of_the_store_that_is_away_keeps_nobody_from_watching_in_another() -> None:
+    suspended = Life("a.1", 0, suspended=[Stretch(0, 30 * SECOND)])
+    awake = Life("a.1", 0)
+    away = [Stretch(0, 30 * SECOND, is_partial=True)]
+
+    assert excuse(two_starts(second_s=25), suspended, blind=away) is Excuse.SUSPENDED
+    assert excuse(two_starts(second_s=25), awake, blind=away) is None
+
+
 def test_a_woken_node_may_begin_late_what_it_had_claimed() -> None:
     woken = Life("b.1", 0, suspended=[Stretch(0, 30 * SECOND)])
 
