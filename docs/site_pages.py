@@ -19,6 +19,7 @@ OUTSIDE = (
     "*.md",
     "benchmarks/*.md",
     "contrib/sidekiq/README.md",
+    "tests/README.md",
     "tests/mutants/README.md",
     "examples/**/*.*",
     "LICENSE",
