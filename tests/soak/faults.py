@@ -5,8 +5,8 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -156,12 +156,14 @@ class Faults:
         seconds = self._chance.uniform(*EVERYBODY_S)
 
         def happen() -> None:
-            with self._nobody_watches():
-                nodes = [self._fleet.at(seat) for seat in self._fleet.names]
-                since = [node.suspend() for node in nodes]
-                time.sleep(seconds)
-                for node, instant in zip(nodes, since, strict=True):
-                    node.resume(instant)
+            begun_at, nodes = boot_ms(), [self._fleet.at(seat) for seat in self._fleet.names]
+            since = [node.suspend() for node in nodes]
+            time.sleep(seconds)
+            for node, instant in zip(nodes, since, strict=True):
+                node.resume(instant)
+            # Whoever found no store at its start ends and is replaced, also meanwhile; the new one watches.
+            has_newcomer = any(node.life.started_at >= begun_at for node in list(self._fleet.all))
+            self.blind.append(Stretch(begun_at, boot_ms(), is_partial=has_newcomer))
 
         return Fault(f"everybody suspended: {seconds:.0f} s", frozenset(self._fleet.names), happen)
 
@@ -186,20 +188,15 @@ class Faults:
             if not fault.is_outage:
                 fault.happen(seconds)
                 return
-            with self._nobody_watches(is_partial=fault.is_partial):
+            since = boot_ms()
+            try:
                 fault.happen(seconds)
+            finally:
+                self.blind.append(Stretch(since, boot_ms(), fault.is_partial))
 
         return Fault(f"{fault.name}: {seconds:.0f} s", frozenset({"store"}), happen)
 
     # -- how ------------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _nobody_watches(self, *, is_partial: bool = False) -> Iterator[None]:
-        since = boot_ms()
-        try:
-            yield
-        finally:
-            self.blind.append(Stretch(since, boot_ms(), is_partial))
 
     def _insist(self, act: Callable[[], None]) -> None:
         """Until the store takes it: it may be away because of another fault."""

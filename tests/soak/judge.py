@@ -31,7 +31,8 @@ class Stretch(Struct, frozen=True):
     since: int
     until: int
     is_partial: bool = False
-    """Only a part of the store was away. Nobody knows here which queues are in it."""
+    """Only a part of the store was away, of which nobody knows here which queues are in it; or only those nodes were
+    suspended that had begun before."""
 
 
 class Life(Struct):
@@ -135,8 +136,7 @@ class Court:
         return any(_meet(one, time) and (not first.has_ended or first.last_at >= one.since) for one in silences)
 
     def _longest_watch(self, silence: Stretch) -> int:
-        """For how long it was watched without a gap; or may have been, by those who could use their part of the
-        store."""
+        """For how long it was watched without a gap, or may have been."""
         longest, since = 0, silence.since
         for blind in self._blind:
             if not blind.is_partial and _meet(blind, silence):
