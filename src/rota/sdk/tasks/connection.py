@@ -57,12 +57,14 @@ class Connection:
     @contextmanager
     def lent(self, engine: "Engine") -> "Iterator[None]":
         """Use an engine that somebody else opened and will close, until the end of the block."""
-        before = self._engines, self._pid
-        self._engines, self._pid = [engine], os.getpid()
+        with self._lock:  # one that a thread is just opening is kept, and closed with the app
+            before = self._engines, self._pid
+            self._engines, self._pid = [engine], os.getpid()
         try:
             yield
         finally:
-            self._engines, self._pid = before
+            with self._lock:
+                self._engines, self._pid = before
 
     def close(self) -> None:
         """Give up what is open; the next use opens it again."""
