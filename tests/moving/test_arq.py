@@ -1,6 +1,7 @@
 """What arq's programs say, one thing at a time."""
 
 import asyncio
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -47,13 +48,20 @@ def work(settings: type) -> None:
     app.close()
 
 
-async def enqueue(*calls: tuple[str, tuple[Any, ...], dict[str, Any]]) -> list[Job | None]:
-    async with await create_pool(SETTINGS) as pool:
-        return [await pool.enqueue_job(name, *args, **options) for name, args, options in calls]
+@pytest.fixture
+def pool(folder: Path) -> Iterator[ArqRedis]:
+    """For several loops, one after the other; closed after the test."""
+    made = asyncio.run(create_pool(SETTINGS))
+    yield made
+    asyncio.run(made.aclose())
 
 
-def test_functions_are_enqueued_by_name_and_run_with_a_context(folder: Path) -> None:
-    jobs = asyncio.run(enqueue(("add", (1,), {"b": 4}), ("look", (), {}), ("twice", (2,), {})))
+async def enqueue(pool: ArqRedis, *calls: tuple[str, tuple[Any, ...], dict[str, Any]]) -> list[Job | None]:
+    return [await pool.enqueue_job(name, *args, **options) for name, args, options in calls]
+
+
+def test_functions_are_enqueued_by_name_and_run_with_a_context(pool: ArqRedis) -> None:
+    jobs = asyncio.run(enqueue(pool, ("add", (1,), {"b": 4}), ("look", (), {}), ("twice", (2,), {})))
 
     work(settings_with(functions=[add, look, func(add, name="twice")], ctx={"mine": 1}))
 
@@ -61,8 +69,8 @@ def test_functions_are_enqueued_by_name_and_run_with_a_context(folder: Path) -> 
     assert found == [5, ["enqueue_time", "job_id", "job_try", "mine", "redis"], 3]
 
 
-def test_only_retry_has_a_function_tried_again(folder: Path) -> None:
-    tried, failed, unknown = asyncio.run(enqueue(("again", (), {}), ("fail", (), {}), ("nobody", (), {})))
+def test_only_retry_has_a_function_tried_again(pool: ArqRedis) -> None:
+    tried, failed, unknown = asyncio.run(enqueue(pool, ("again", (), {}), ("fail", (), {}), ("nobody", (), {})))
     assert tried is not None
     assert failed is not None
     assert unknown is not None
