@@ -54,6 +54,7 @@ def test_tasks_of_one_function_are_tasks_of_their_own(app: Rota) -> None:
     app.run_worker(burst=True)
 
     assert [add.name, again.name, doubled.name] == ["tests.sdk.tasks.functions.add", "again", "doubled"]
+    assert again.__rota_function__ is functions.add
     assert [one.job.spec.priority for one in handles] == [0, 5, 0]
     assert [one.result for one in handles] == [2, 3, 8]
     assert (add(1), again(1), doubled(1)) == (2, 2, 4)
