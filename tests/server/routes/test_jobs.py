@@ -280,9 +280,12 @@ def test_many_jobs_are_changed_by_what_they_have_in_common(admin: TestClient, ap
     assert kept.count_jobs(api.engine.definitions.node_type("default").uuid)[JobState.FAILED] == 3
     assert change("retry", state=["failed"]) == {**done, "matched": 3, "changed": 3}
     assert change("cancel", search=waiting[0]) == {**done, "matched": 1, "changed": 1}
+    dry = {**done, "changed": 0, "dry_run": True}
+    assert change("cancel", all=True, dry_run=True) == {**dry, "matched": 4}
     assert change("cancel", all=True) == {**done, "matched": 4, "changed": 4}
     assert change("cancel", all=True) == {**done, "matched": 0, "changed": 0}
     assert change("delete", state=["queued"]) == {**done, "matched": 0, "changed": 0}
+    assert change("delete", all=True, dry_run=True) == {**dry, "matched": 5}
     assert change("delete", all=True) == {**done, "matched": 5, "changed": 5}
 
 
