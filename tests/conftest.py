@@ -4,6 +4,8 @@
 runs on those stores only that a second handle can reach.
 """
 
+import importlib
+import pkgutil
 import random
 import signal
 from collections.abc import Callable, Iterator
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import rota
 from rota.store import Store, open_store
 from tests.installation import Installation
 from tests.servers import RedisCluster, RedisServer
@@ -37,6 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_configure(config: pytest.Config) -> None:
     _hear_signals()
+    _import_everything()
     config.addinivalue_line("markers", "stores(*kinds): run only on these kinds of store, for a reason given nearby")
 
 
@@ -46,6 +50,14 @@ def _hear_signals() -> None:
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else _go_on)
+
+
+def _import_everything() -> None:
+    """What is imported only when it is needed may be needed in a thread. pytest parses our modules itself, since its
+    plugin is one of them, and Python 3.11 cannot parse in two threads at once."""
+    for module in pkgutil.walk_packages(rota.__path__, "rota."):
+        if "django" not in module.name and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
 
 
 def _go_on(number: int, frame: object) -> None:
