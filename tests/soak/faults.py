@@ -147,8 +147,10 @@ class Faults:
         def happen() -> None:
             node = self._fleet.at(seat)
             since = node.suspend()
-            time.sleep(seconds)
-            node.resume(since)
+            try:
+                time.sleep(seconds)
+            finally:
+                node.resume(since)
 
         return Fault(f"{name}: {seat} for {seconds:.0f} s", frozenset({seat}), happen)
 
@@ -158,9 +160,11 @@ class Faults:
         def happen() -> None:
             begun_at, nodes = boot_ms(), [self._fleet.at(seat) for seat in self._fleet.names]
             since = [node.suspend() for node in nodes]
-            time.sleep(seconds)
-            for node, instant in zip(nodes, since, strict=True):
-                node.resume(instant)
+            try:
+                time.sleep(seconds)
+            finally:
+                for node, instant in zip(nodes, since, strict=True):
+                    node.resume(instant)
             # Whoever found no store at its start ends and is replaced, also meanwhile; the new one watches.
             has_newcomer = any(node.life.started_at >= begun_at for node in list(self._fleet.all))
             self.blind.append(Stretch(begun_at, boot_ms(), is_partial=has_newcomer))
