@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from rota.model.job import Job, JobState, rank_of
-from rota.model.runs.settlement import ending_of, expiry_of
+from rota.model.runs.settlement import ending_of
 from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.store.contract.copies import QueueCopy, refuse_claimed
 from rota.store.contract.queues import STATS_WORDS, Stats
@@ -14,7 +14,7 @@ from rota.store.records.codec import decode_event, decode_schedule, decode_sched
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import parts_of
 from rota.store.redis.nouns.events.entries import configuration_entry
-from rota.store.redis.nouns.jobs.marks import Mark, job_of, rank_of_blocked
+from rota.store.redis.nouns.jobs.marks import Mark, job_of, mark_of_known, rank_of_blocked
 from rota.store.redis.nouns.queues.queues import RedisQueues
 from rota.store.redis.nouns.queues.stats import EXPIRY_S, HOUR_MS, totals_of
 
@@ -117,8 +117,7 @@ def _restored_entry(job: Job) -> tuple[Value, ...]:
     if ending:
         return spec.id, encode(spec), _PLACES[job.state], ending.ended_at, "", encode(ending), ""
     rank = rank_of(spec.priority, job.available_at)
-    keys, rate = (spec.lock_key, spec.unique_key), (spec.rate_key, expiry_of(spec, job) if spec.rate_key else None)
-    mark = Mark(str(rank), job.attempts, job.deaths, *keys, job.token, job.past, *rate)
+    mark = mark_of_known(spec, job, rank, job.token)
     waits = job.state is JobState.DELAYED
     needs_mark = waits or spec.series or mark != Mark(str(rank))
     score = job.available_at if waits else rank

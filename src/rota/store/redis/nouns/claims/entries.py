@@ -3,11 +3,11 @@
 from itertools import chain, repeat
 
 from rota.model.job import was_at_a_death
-from rota.model.runs.settlement import Settlement, cancelled_ending, expiry_of
+from rota.model.runs.settlement import Settlement, cancelled_ending
 from rota.store.contract.claims import Claims
 from rota.store.records.codec import encode
 from rota.store.redis.link.commands import Value
-from rota.store.redis.nouns.jobs.marks import Mark, claim_of, decode_mark, whole_instant
+from rota.store.redis.nouns.jobs.marks import claim_of, decode_mark, mark_of_known, whole_instant
 
 
 def settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:
@@ -15,8 +15,7 @@ def settled_entry(one: Settlement, now: int) -> tuple[Value, ...]:
     if ending:
         return claim.spec.id, claim.token, ending.state, ending.ended_at, encode(ending), ""
     spec = claim.spec
-    keys, rate = (spec.lock_key, spec.unique_key), (spec.rate_key, expiry_of(spec, one) if spec.rate_key else None)
-    mark = Mark(str(one.rank), one.attempts, one.deaths, *keys, claim.token, one.past, *rate)
+    mark = mark_of_known(spec, one, one.rank, claim.token)
     score = one.rank if one.run_at is None else one.run_at
     return spec.id, claim.token, one.state, score, encode(mark), encode(cancelled_ending(one, now))
 

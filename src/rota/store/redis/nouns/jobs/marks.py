@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from rota.model.job import Claim, Ending, Job, JobSpec, JobState, PastAttempt, available_at_of_rank
+from rota.model.runs.settlement import Settlement, expiry_of
 from rota.store.records.codec import decode_ending, decode_spec, encode
 from rota.store.records.unreadable import UNREADABLE_ERRORS, reason_of, unreadable_errors, unreadable_spec
 
@@ -38,6 +39,12 @@ def mark_of(spec: JobSpec, rank: int, *, waits: bool) -> bytes:
         return b""
     expires = None if spec.rate_key is None else spec.expires_at
     return encode(Mark(str(rank), lock=spec.lock_key, unique=spec.unique_key, rate=spec.rate_key, expires=expires))
+
+
+def mark_of_known(spec: JobSpec, known: Job | Settlement, rank: int, token: str) -> Mark:
+    """The mark of a job that may have run before."""
+    keys, expires = (spec.lock_key, spec.unique_key), expiry_of(spec, known) if spec.rate_key else None
+    return Mark(str(rank), known.attempts, known.deaths, *keys, token, known.past, spec.rate_key, expires)
 
 
 def whole_rank(rank: bytes) -> int:
