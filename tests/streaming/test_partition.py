@@ -39,7 +39,7 @@ def taken_over(entries: dict[bytes, Entry], position: Position, *, since: int = 
 def send(partition: Partition, now: int, most: int = 100, aside: frozenset[str] = frozenset()) -> list[Fire]:
     """What one round sends, and the brokers have it then."""
     fires = list(partition.take_due(now, most, aside))
-    partition.advance(partition.position_after(fires, 0))
+    partition.advance(partition.position_after(fires, 0), {})
     return fires
 
 
@@ -99,6 +99,29 @@ def test_a_definition_that_changes_often_does_not_fill_the_memory_with_timers() 
 
     assert len(partition._timers) < 2_000
     assert fired(list(partition.take_due(NOW + 9_999, 100))) == [(9_999, b"a")]
+
+
+class Heard(Partition):
+    """Keeps which definitions there were whenever it told how far it is."""
+
+    def __init__(self, number: int, position: Position) -> None:
+        self.definitions: dict[bytes, Entry] = {}
+        self.told: set[tuple[object, frozenset[bytes]]] = set()
+        super().__init__(number, position)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name == "reached":
+            self.told.add((value, frozenset(self.definitions)))
+
+
+def test_a_command_that_it_has_reached_is_carried_out() -> None:
+    partition = Heard(0, Position(0, BEGINNING))
+    partition.put(b"old", entry(10))
+
+    partition.advance(Position(2, BEGINNING), {b"new": entry(10), b"old": None})
+
+    assert partition.told == {(0, frozenset()), (2, frozenset({b"new"}))}
 
 
 def test_a_definition_begins_to_count_when_it_came_into_force() -> None:

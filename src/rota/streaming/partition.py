@@ -6,7 +6,7 @@ its own for each fire. Whoever takes over begins behind the cursor. A topic that
 its tasks wait, and it has a cursor of its own until it has caught up.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import NamedTuple
 
@@ -143,8 +143,14 @@ class Partition:
             if topic in self._waiting or not has_caught_up
         }
 
-    def advance(self, position: Position) -> None:
-        """The brokers have it: now it is so."""
+    def advance(self, position: Position, changes: Mapping[bytes, Entry | None]) -> None:
+        """The brokers have it: now it is so. How far it reached is told last, since others ask for definitions as soon
+        as they know."""
+        for key, entry in changes.items():
+            if entry is None:
+                self.remove(key)
+            else:
+                self.put(key, entry)
         self.position = position
         self._behind = dict(position.behind)
         self.reached = max(self.reached, position.offset)

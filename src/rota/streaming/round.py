@@ -258,9 +258,4 @@ def _settle(work: Work, now: int) -> None:
     partition = work.partition
     if _is_to_be_recorded(work, now):
         partition.recorded, partition.recorded_at = work.position, now
-    partition.advance(work.position)
-    for key, entry in work.changes.items():
-        if entry is None:
-            partition.remove(key)
-        else:
-            partition.put(key, entry)
+    partition.advance(work.position, work.changes)
