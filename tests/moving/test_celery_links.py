@@ -1,5 +1,7 @@
 """What follows a task of Celery's: its links, chains beside each other, and a limit of its time."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from rota.moving.celery import Celery, Task, chain, chord, group
 from rota.moving.celery.exceptions import SoftTimeLimitExceeded
 from rota.moving.celery.soft_limit import _Limit, call_within
 from rota.moving.common.identity import job_id_of
+from tests.cli.calling import environment
 from tests.moving.test_celery import add, app, fail, work
 
 __all__ = ["app"]
@@ -138,6 +141,28 @@ def test_a_task_that_takes_too_long_may_tidy_up(app: Celery) -> None:
 def test_code_that_is_quick_enough_is_left_alone() -> None:
     assert call_within(3600, lambda: add(1)) == 2
     assert call_within(None, lambda: add(1)) == 2
+
+
+def test_a_limit_that_strikes_at_the_last_moment_is_felt_before_the_thread_goes_on() -> None:
+    limit = _Limit(3600)
+
+    def strike_and_stop() -> None:
+        limit._strike()
+        limit.stop()
+
+    with pytest.raises(SoftTimeLimitExceeded):
+        strike_and_stop()
+
+
+def test_a_limit_that_never_struck_leaves_nothing_for_python_to_look_for() -> None:
+    """Python 3.11 looks at every step of every thread as long as it believes that something is to be raised, and with
+    a profile function it does nothing else then."""
+    program = (
+        "import sys; from rota.moving.celery.soft_limit import call_within; call_within(3600, int); "
+        "sys.setprofile(print); call_within(None, int); sys.setprofile(None)"
+    )
+
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60, env=environment())
 
 
 def test_a_limit_that_strikes_too_late_does_nothing() -> None:
