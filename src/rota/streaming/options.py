@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from rota.engine.executors.process.spawn import expect_foreign_descriptors
 from rota.errors import InvalidInput
 from rota.model.triggers.interval import TimeUnit
 
@@ -85,6 +86,7 @@ class StreamOptions(Struct, frozen=True, kw_only=True):
 
     def client(self, options: dict[str, Any] | None = None) -> dict[str, Any]:
         """The configuration of one client of the brokers."""
+        expect_foreign_descriptors()  # librdkafka wakes its threads by pipes
         fixed = {
             "bootstrap.servers": ",".join(self.brokers),
             # Only what is fatal: brokers that are away are told as a trouble, and once.

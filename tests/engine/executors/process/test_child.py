@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rota.engine.executors.process import spawn as spawning
 from rota.engine.executors.process.child import run_child, start_child
 from rota.engine.executors.process.exit_watch import ThreadWatch
 from rota.engine.executors.process.spawn import find_program
@@ -34,6 +35,28 @@ def test_a_child_gets_no_input_and_no_foreign_descriptor(runner: asyncio.Runner)
         await run_child(bash("cat; for fd in /dev/fd/*; do test -e $fd && echo ${fd##*/}; done", heard), 1)
         os.close(read_end)
         os.close(write_end)
+
+        assert heard.out.split() == [b"0", b"1", b"2"]
+
+    runner.run(scenario())
+
+
+def test_a_child_inherits_nothing_that_a_library_opened_later(
+    runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spawning, "_may_come", False)
+
+    async def scenario() -> None:
+        heard = Heard()
+        await run_child(bash("true", heard), 1)
+        spawning.expect_foreign_descriptors()
+        ends = os.pipe()
+        for end in ends:
+            os.set_inheritable(end, True)
+
+        await run_child(bash("for fd in /dev/fd/*; do test -e $fd && echo ${fd##*/}; done", heard), 1)
+        for end in ends:
+            os.close(end)
 
         assert heard.out.split() == [b"0", b"1", b"2"]
 

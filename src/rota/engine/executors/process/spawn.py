@@ -1,7 +1,8 @@
 """Starts a process as the leader of a session and group of its own, with its output on given descriptors.
 
 `os.posix_spawn` is the cheapest way by far and is used wherever it can do what is asked. The child gets the descriptors
-it is given and no other: those that Python opens are closed on exec, and those this process inherited are closed here.
+it is given and no other: those that Python opens are closed on exec, and those that this process inherited, or that a
+library opened in another way, are closed here.
 """
 
 import errno
@@ -14,6 +15,16 @@ from pathlib import Path
 
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM)
 """Python ignores the first two; a child must not inherit that. SIGTERM has to work for `stop`."""
+
+_may_come = False
+"""Whether there may be more descriptors to close than at the first start."""
+
+
+def expect_foreign_descriptors() -> None:
+    """A library in this process opens descriptors that children would inherit. From now on they are looked for at every
+    start, which costs some 30 us."""
+    global _may_come
+    _may_come = True
 
 
 def spawn(
@@ -70,9 +81,15 @@ def _posix_spawn(
     )
 
 
-@cache
 def _close_inherited() -> tuple[tuple[int, int], ...]:
-    """Actions that close what a shell or supervisor left open in this process. It is looked for only once."""
+    """Actions that close what a shell, a supervisor or a library left open in this process."""
+    if _may_come:
+        _found_open.cache_clear()
+    return _found_open()
+
+
+@cache
+def _found_open() -> tuple[tuple[int, int], ...]:
     fds = [int(entry.name) for entry in Path("/dev/fd").iterdir()]
     return tuple((os.POSIX_SPAWN_CLOSE, fd) for fd in fds if fd > 2 and _is_inheritable(fd))
 
