@@ -78,6 +78,8 @@ class KafkaBroker:
             timeout=_START_S,
         )
         self.start()
+        if self._joins is None:
+            wait_until(lambda: _knows_groups(self.bootstrap), "Kafka to know of groups", deadline_s=_START_S)
         return self
 
     def __exit__(
@@ -161,8 +163,17 @@ class KafkaBroker:
 
 
 def _answers(bootstrap: str) -> bool:
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "client.id": f"test-{uuid4()}"})
     try:
-        return bool(admin.list_topics(timeout=1).brokers)
+        return bool(_admin(bootstrap).list_topics(timeout=1).brokers)
     except KafkaException:
         return False
+
+
+def _knows_groups(bootstrap: str) -> bool:
+    """The first question after a group has it make the topic in which it keeps them, and that takes its time."""
+    asked = _admin(bootstrap).describe_consumer_groups(["nobody"], request_timeout=5)
+    return all(answer.exception() is None for answer in asked.values())
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "client.id": f"test-{uuid4()}"})

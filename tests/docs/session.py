@@ -13,6 +13,7 @@ from typing import Self
 from tests.cli.calling import SOURCE
 from tests.docs.pages import Command
 from tests.docs.shown import fits
+from tests.processes import is_alive
 from tests.servers import wait_until
 
 DEADLINE_S = 60.0
@@ -114,7 +115,7 @@ class Session:
 
         def is_ready() -> bool:
             said = out.read_text() + err.read_text()
-            assert _is_alive(pid), f"{command.text!r} ended:\n{said}"
+            assert is_alive(pid), f"{command.text!r} ended:\n{said}"
             return re.search(ready, said, re.MULTILINE) is not None
 
         wait_until(is_ready, f"{command.text!r} to be ready", deadline_s=DEADLINE_S)
@@ -142,14 +143,6 @@ def _check(command: Command, output: str) -> None:
 
 def _without_comment(text: str) -> str:
     return shlex.join(shlex.split(text, comments=True))
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def _environment(own_programs: Path) -> dict[str, str]:

@@ -10,11 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.processes import processes_with
 from tests.servers import wait_until
 from tests.soak.judge import Life, Stretch
 from tests.soak.ledger import boot_ms
 from tests.system.crew import ROOT, WorkerProcess
-from tests.system.processes import processes_with
 
 STOP_GRACE_S = 3
 STORE_EXIT_CODE = 5

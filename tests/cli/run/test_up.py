@@ -1,7 +1,6 @@
 """`rota up`, `worker`, `scheduler` and `server` as the processes that they are."""
 
 import contextlib
-import os
 import signal
 import socket
 import urllib.error
@@ -15,6 +14,7 @@ from rota.model.ids import new_id
 from rota.model.job import JobSpec
 from rota.store import Store, open_store
 from tests.cli.calling import RotaProcess, call_process, done
+from tests.processes import is_alive
 from tests.servers import RedisServer, wait_until
 
 
@@ -27,13 +27,6 @@ def get(url: str, key: str | None = None) -> tuple[int, str]:
     except urllib.error.HTTPError as refusal:
         with refusal:
             return refusal.code, refusal.read().decode()
-
-
-def is_gone(pid: int) -> bool:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
-    return True
 
 
 def ended_jobs(process: RotaProcess) -> list[str]:
@@ -233,7 +226,7 @@ def test_a_second_signal_interrupts_running_jobs_and_burns_no_attempt(folder: Pa
 
     job = done("job", job_id, "--json").json
     assert (job["state"], job["attempt"]) == ("queued", 0)
-    wait_until(lambda: is_gone(pid), "the end of the job's command")
+    wait_until(lambda: not is_alive(pid), "the end of the job's command")
 
 
 def test_hanging_up_lets_running_jobs_end_however_often_it_is_said(folder: Path) -> None:
@@ -349,7 +342,7 @@ def test_running_jobs_are_interrupted_when_the_grace_is_over(folder: Path) -> No
         assert worker.stop() == 0
 
     assert done("job", job_id, "--json").json["state"] == "queued"
-    wait_until(lambda: is_gone(pid), "the end of the job's command")
+    wait_until(lambda: not is_alive(pid), "the end of the job's command")
 
 
 def test_a_running_job_is_cancelled_from_outside(folder: Path) -> None:
@@ -359,7 +352,7 @@ def test_a_running_job_is_cancelled_from_outside(folder: Path) -> None:
         wait_until(lambda: done("job", job_id, "--json").json["state"] == "cancelled", "the end of the job")
         assert worker.stop() == 0
 
-    wait_until(lambda: is_gone(pid), "the end of the job's command")
+    wait_until(lambda: not is_alive(pid), "the end of the job's command")
 
 
 def test_the_log_of_a_running_job_is_followed_live(folder: Path) -> None:

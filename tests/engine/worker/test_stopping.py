@@ -1,9 +1,7 @@
 """Runs that are stopped from outside: by their timeout, by a cancellation, by a node that stops."""
 
 import asyncio
-import os
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +15,7 @@ from rota.testing import Faults
 from tests.engine.job_functions import new_stage
 from tests.engine.working import DEADLINE_S, is_listed, until, working
 from tests.installation import Installation
+from tests.processes import is_alive
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
@@ -25,15 +24,6 @@ TIMEOUTS_MS = (250, 2_500, 25_000)
 """Tried one after the other: on a slow machine a short one strikes before the job has begun, which proves nothing."""
 WITH_GRANDCHILD = "sleep 600 & echo $$ $!; wait"
 """Tells the numbers of the shell and of its child, and waits for the child."""
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    # An orphan that nobody has reaped yet is dead all the same.
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 async def family_of(installation: Installation, job_id: str) -> list[int]:

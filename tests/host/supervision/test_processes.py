@@ -11,6 +11,7 @@ from rota import Rota
 from rota.engine.jobs.intake import JobRequest
 from rota.sdk.tasks.handle import Handle
 from tests.cli.calling import RotaProcess
+from tests.processes import is_alive
 
 TASKS = """
 import os, time
@@ -80,14 +81,6 @@ def pids_of(app: Rota, supervisor: RotaProcess, wanted: int) -> set[int]:
 
     supervisor.until(is_enough, f"{wanted} processes that run jobs")
     return found
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
 
 
 def test_jobs_run_in_several_processes_and_a_signal_lets_them_end(folder: Path, app: Rota) -> None:

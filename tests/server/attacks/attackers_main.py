@@ -122,8 +122,11 @@ def again_and_again(attack: Callable[[], None]) -> None:
 def main() -> None:
     attack, port, key, job = sys.argv[1:]
     attacker = Attacker(int(port), key, job)
-    for _ in range(THREADS):
-        threading.Thread(target=again_and_again, args=[getattr(attacker, attack)]).start()
+    threads = [threading.Thread(target=again_and_again, args=[getattr(attacker, attack)]) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()  # they start others, which Python 3.12 allows only as long as this one lives
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -26,12 +26,23 @@ COMMAND = "echo start >> $RUNS; trap 'echo end >> $RUNS; exit 1' TERM; sleep 360
 
 
 @contextmanager
-def suspended(pid: int) -> Iterator[None]:
-    os.kill(pid, signal.SIGSTOP)
+def suspended(pid: int, file: Path | None = None) -> Iterator[None]:
+    """If others are to go on with a file meanwhile, then not in the middle of a write: they could not write either."""
+    with locked(file) if file else nullcontext():
+        os.kill(pid, signal.SIGSTOP)
     try:
         yield
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Nobody else writes to it."""
+    with closing(sqlite3.connect(file, timeout=60, isolation_level=None)) as foreign:
+        foreign.execute("BEGIN IMMEDIATE")
+        yield
+        foreign.execute("ROLLBACK")
 
 
 def last(seconds: float) -> None:
@@ -112,7 +123,7 @@ def wait_for_beat(installation: SystemInstallation, worker: WorkerProcess) -> No
 
 
 def test_one_suspended_node_of_three_loses_its_jobs_and_settles_nothing(
-    installation: SystemInstallation, crew: Crew
+    installation: SystemInstallation, crew: Crew, url: str, tmp_path: Path
 ) -> None:
     workers = [crew.hire(threads=2, dead_after_ms=DEAD_MS) for _ in range(3)]
     crew.await_beats(installation.store)
@@ -120,7 +131,7 @@ def test_one_suspended_node_of_three_loses_its_jobs_and_settles_nothing(
     victim = next(worker for worker in workers if holds_of(installation, worker))
     lost = holds_of(installation, victim)
 
-    with suspended(victim.pid):
+    with suspended(victim.pid, tmp_path / "rota.db" if url.startswith("sqlite") else None):
         installation.wait(lambda: not holds_of(installation, victim), "the others to take over")
         installation.wait(lambda: installation.ledger.count("start") == 3 + len(lost), "the second runs")
     installation.wait(lambda: "claim lost, run stopped" in victim.output, "the woken node to stop its runs")
@@ -144,12 +155,9 @@ def test_a_foreign_lock_on_the_file_costs_nobody_his_jobs(
     if not url.startswith("sqlite"):
         pytest.skip("only a file can be locked by others")
     workers, ids = start_long_jobs(installation, crew, workers=2, jobs=6)
-    foreign = sqlite3.connect(tmp_path / "rota.db", timeout=60, isolation_level=None)
 
-    foreign.execute("BEGIN IMMEDIATE")
-    last(AWAY_S)
-    foreign.execute("ROLLBACK")
-    foreign.close()
+    with locked(tmp_path / "rota.db"):
+        last(AWAY_S)
 
     assert_nobody_was_disturbed(installation, ids, workers)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from rota.engine.jobs.intake import JobRequest
+from tests.processes import keepers_of, processes_with, sleepers_with
 from tests.servers import wait_until
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.installation import SystemInstallation
-from tests.system.processes import keepers_of, processes_with, sleepers_with
 
 MARKER = "MARKED_BY_A_TEST"
 

@@ -9,10 +9,10 @@ from rota.engine.jobs.intake import JobRequest
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.node import Node
+from tests.processes import processes_with
 from tests.servers import wait_until
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.installation import SystemInstallation
-from tests.system.processes import processes_with
 
 GRACE_S = 1.0
 SLACK_S = 30.0

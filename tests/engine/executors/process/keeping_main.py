@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from rota.engine.executors.process.keeper import CHILD_NAME, KeptGroup, keep_group
 from rota.engine.executors.process.spawn import spawn
+from tests.processes import keepers_of
 from tests.servers import wait_until
-from tests.system.processes import keepers_of
 
 
 def start_sleep(group: KeptGroup) -> int:

@@ -13,8 +13,8 @@ from rota.engine.executors.process.child import run_child, start_child
 from rota.engine.executors.process.keeper import retire_keeper
 from tests.engine.executors.hearing import Heard, bash
 from tests.engine.executors.runs import await_death
+from tests.processes import is_alive, keepers_of
 from tests.servers import wait_until
-from tests.system.processes import keepers_of
 
 ROOT = Path(__file__).parents[4]
 
@@ -32,13 +32,6 @@ def left_behind(scenario: str) -> list[int]:
     )
     assert process.returncode == -signal.SIGKILL
     return [int(line) for line in process.stdout.split()]
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except FileNotFoundError:
-        return False
 
 
 def test_every_group_of_a_killed_process_ends() -> None:

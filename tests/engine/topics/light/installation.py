@@ -51,7 +51,7 @@ class LightInstallation(SchedulesInstallation):
     def send(self, spec: Any) -> Outcome:
         """One attempt at a job of a definition."""
         job_type = self.definitions.job_type(spec.job_type)
-        return asyncio.run(LightExecutor(self.engine).run(Run(spec, job_type, 1, lambda message, level: None)))
+        return asyncio.run(_run_once(LightExecutor(self.engine), Run(spec, job_type, 1, lambda message, level: None)))
 
     def sent(self, topic: str = "reports") -> list[TopicRow]:
         page = self.store.read_topic(topic, offset=0, limit=1_000)
@@ -60,3 +60,10 @@ class LightInstallation(SchedulesInstallation):
     def instants(self, topic: str = "reports") -> list[int]:
         """The nominal instants of what was sent."""
         return [row.record.value["start"] for row in self.sent(topic)]  # type: ignore[index]
+
+
+async def _run_once(executor: LightExecutor, run: Run) -> Outcome:
+    try:
+        return await executor.run(run)
+    finally:
+        await executor.close()

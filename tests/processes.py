@@ -3,6 +3,12 @@
 from pathlib import Path
 
 
+def is_alive(pid: int) -> bool:
+    """Whether it runs. One that nobody has reaped yet is dead all the same."""
+    state = _facts(pid)[:1]
+    return bool(state) and state[0] not in (b"Z", b"X")
+
+
 def processes_with(marker: str) -> list[int]:
     """The living processes that have this text in their environment. A zombie has none."""
     found = []
@@ -28,9 +34,14 @@ def keepers_of(parent: int) -> list[int]:
 
 def _children_of(parent: int) -> list[int]:
     pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    # The name before the last parenthesis may hold anything; then come the state and the parent.
-    facts = {pid: _read(pid, "stat").rpartition(b")")[2].split() for pid in pids}
+    facts = {pid: _facts(pid) for pid in pids}
     return [pid for pid, fields in facts.items() if fields and int(fields[1]) == parent]
+
+
+def _facts(pid: int) -> list[bytes]:
+    """Its state, its parent and so on; nothing if there is none. The name before them, up to the last parenthesis, may
+    hold anything."""
+    return _read(pid, "stat").rpartition(b")")[2].split()
 
 
 def _read(pid: int, name: str) -> bytes:
