@@ -171,7 +171,8 @@ def _answers(bootstrap: str) -> bool:
 
 def _knows_groups(bootstrap: str) -> bool:
     """The first question after a group has it make the topic in which it keeps them, and that takes its time."""
-    asked = _admin(bootstrap).describe_consumer_groups(["nobody"], request_timeout=5)
+    admin = _admin(bootstrap)  # to be kept: without it there is no answer
+    asked = admin.describe_consumer_groups(["nobody"], request_timeout=5)
     return all(answer.exception() is None for answer in asked.values())
 
 
