@@ -37,4 +37,5 @@ def bash(script: str, heard: Heard) -> Child:
 
 
 def open_descriptors() -> int:
+    """Of the whole process: there may be fewer later, if earlier tests left something that ends meanwhile."""
     return len(list(Path("/dev/fd").iterdir()))

@@ -59,7 +59,7 @@ async def run_strained(executor: Executor, run: LoggedRun, what: str) -> None:
         await executor.run(run)
 
     assert raised.value.what == what
-    assert open_descriptors() == before
+    assert open_descriptors() <= before
 
 
 COMMANDS: list[tuple[type[BashExecutor] | type[PythonExecutor], dict[str, object]]] = [

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,14 @@ def test_the_well_known_key_ends_at_once_when_a_person_makes_one(tmp_path: Path,
     assert "dev_key" not in call_process("doctor", "--store", store).stdout
 
 
+def guesses_from(up: Server, address: str, count: int) -> list[int]:
+    """What is said to so many guesses, a hundred of which are free, and then five a second. Several at once, so that
+    they are more than that on a slow machine as well."""
+    headers = {"Authorization": "Bearer no", "X-Forwarded-For": address}
+    with ThreadPoolExecutor(8) as threads:
+        return list(threads.map(lambda _: status(up, headers), range(count)))
+
+
 def test_names_and_proxies_that_settings_give_are_believed(tmp_path: Path) -> None:
     settings = {"ROTA_ALLOWED_HOSTS": "rota.example.com, *.internal", "ROTA_TRUSTED_PROXIES": "127.0.0.0/8"}
     with RotaProcess(["server", "--port", "0", "--json"], tmp_path, **settings) as process:
@@ -149,8 +158,7 @@ def test_names_and_proxies_that_settings_give_are_believed(tmp_path: Path) -> No
         assert status(up, {**up.bearer, "Host": "example.com"}) == 421
         assert status(up, {**up.bearer, "Host": "127.0.0.1", "Origin": "https://rota.example.com"}) == 200
         assert status(up, {**DEV_KEY, "X-Forwarded-For": "127.0.0.1"}) == 401
-        guesses = [status(up, {"Authorization": "Bearer no", "X-Forwarded-For": "192.0.2.9"}) for _ in range(150)]
-        assert 429 in guesses
+        assert 429 in guesses_from(up, "192.0.2.9", 150)
         assert status(up, {"Authorization": "Bearer no", "X-Forwarded-For": "192.0.2.1"}) == 401
-        assert status(up, {"Authorization": "Bearer no", "X-Forwarded-For": "192.0.2.1, 192.0.2.9"}) == 429
+        assert 429 in guesses_from(up, "192.0.2.1, 192.0.2.9", 40)
         assert process.stop() == 0

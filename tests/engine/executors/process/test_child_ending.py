@@ -126,7 +126,7 @@ def test_two_hundred_runs_leave_no_zombie_and_no_descriptor(runner: asyncio.Runn
         before = open_descriptors()
         for first in range(0, 200, 8):
             await asyncio.gather(*(run_one(number) for number in range(first, first + 8)))
-        assert open_descriptors() == before
+        assert open_descriptors() <= before
         return pids
 
     for pid in runner.run(scenario()):
@@ -155,7 +155,7 @@ def test_cancelled_at_any_point_a_run_leaves_nothing(runner: asyncio.Runner, can
                 await _turns(chance.randrange(6), chance.choice([0, 0.002]))
                 task.cancel()
             await asyncio.wait([task])
-        assert open_descriptors() == before
+        assert open_descriptors() <= before
         return pids
 
     for pid in runner.run(scenario()):
