@@ -10,9 +10,7 @@ from tests.servers import RedisServer
 from tests.system.crew import Crew
 from tests.system.installation import SystemInstallation
 
-DURABLE = {"appendonly": "yes", "appendfsync": "no"}
-"""What was acknowledged outlives the death of the server's process. With `everysec` it does not on a busy disk: while a
-sync takes its time, Redis answers for up to two seconds before it writes."""
+DURABLE = {"appendonly": "yes", "appendfsync": "everysec"}
 
 
 @pytest.fixture
