@@ -4,7 +4,6 @@ import asyncio
 import os
 import select
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from rota.engine.executors.executor import Executor, Run
@@ -104,16 +103,3 @@ def await_death(pid: int) -> None:
         assert poll.poll(30_000), f"process {pid} is still alive"
     finally:
         os.close(pidfd)
-
-
-def processes_with(marker: str) -> list[int]:
-    """The running processes that have this text in their environment. A zombie has none."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if marker.encode() in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
-            except OSError:
-                continue  # it ended meanwhile, or is not ours
-    return found

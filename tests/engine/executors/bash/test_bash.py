@@ -20,10 +20,10 @@ from tests.engine.executors.runs import (
     errors_of,
     job_type,
     make_run,
-    processes_with,
     results_of,
     run_until,
 )
+from tests.processes import processes_with
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the test looks for processes in /proc")
 
