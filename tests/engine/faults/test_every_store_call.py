@@ -91,7 +91,7 @@ def test_jobs_run_once_when_this_call_of_a_worker_fails(
             running = installation.enqueue("pass_gate", {"text": "running"})
             await until(lambda: stage.inside == 2, "both to run")
             break_call(faults, name)
-            if name == "recover_claims":  # which is called after a failure only
+            if name == "recover_claims":  # which is called after a failure
                 faults.before("finish_jobs", be_away)
                 faults.before("finish_and_claim_jobs", be_away)
 

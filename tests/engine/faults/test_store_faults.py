@@ -50,6 +50,30 @@ def test_a_claim_whose_answer_is_lost_leaves_no_job_behind(store: Store, install
     asyncio.run(scene())
 
 
+class Reconnected(Faults):
+    """A store whose connections are counted by the test."""
+
+    contacts = 0
+
+
+def test_what_a_node_holds_is_compared_once_for_each_time_that_its_store_is_contacted_anew(
+    store: Store, installation: Installation
+) -> None:
+    async def scene() -> None:
+        new_stage()
+        lines = Reconnected(store)
+        installation.define_python("nothing")
+        async with working(lines.store, dead_after_ms=HOUR_LEASE_MS):
+            await installation.ended(installation.enqueue("nothing"))
+            assert "recover_claims" not in lines.calls
+            lines.contacts += 1
+            for _ in range(3):
+                await installation.ended(installation.enqueue("nothing"))
+            assert lines.calls.count("recover_claims") == 1
+
+    asyncio.run(scene())
+
+
 def test_a_settlement_whose_answer_is_lost_is_carried_out_once(
     store: Store, installation: Installation, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -555,7 +555,7 @@ def test_the_claim_right_after_a_recovery_is_not_too_late_itself(
             faults.before("finish_and_claim_jobs", be_away)
             (job,) = await installation.ended(installation.enqueue("nothing"))
 
-            assert faults.calls.count("recover_claims") == 1
+            assert "recover_claims" in faults.calls
             assert (job.state, job.attempts) == (JobState.SUCCEEDED, 1)
 
     asyncio.run(scene())

@@ -273,3 +273,18 @@ def test_a_setting_that_was_deleted_was_there_also_if_the_answer_was_lost(line: 
     assert line.lost == 1
     assert line.store.get_setting("one") is None
     assert not line.store.delete_setting("one")
+
+
+# -- contacts ------------------------------------------------------------------------------------------------------
+
+
+def test_a_connection_that_broke_is_told_so_that_whoever_holds_claims_compares_them(line: Line) -> None:
+    line.store.count_jobs(line.queue)
+    calm = line.store.contacts
+    line.store.count_jobs(line.queue)
+    assert line.store.contacts == calm
+
+    line.lose_answer("put_definitions")
+    line.store.put_job_types([JobType(uuid=new_id(NOW), name="report", executor="log")])
+    assert line.lost == 1
+    assert line.store.contacts == calm + 2  # one connection broke, and another was made

@@ -71,21 +71,32 @@ class Exchange:
         """Of the last conversation. Tokens of a node grow with it."""
         self.failures = 0
         """Conversations that failed since the last answer of the store."""
+        self._compared_at = store.contacts
+        """The contacts of the store when last it was told what is in hand; now nothing is."""
 
     @property
     def retry_s(self) -> float:
         """How long to wait after a failure."""
         return self._retry_s[min(self.failures, len(self._retry_s)) - 1]
 
+    @property
+    def must_compare(self) -> bool:
+        """Whether the store and the node may differ about who has which job: an answer was lost, or the store is
+        another one than before, which may lack what that had acknowledged."""
+        return self.failures > 0 or self._store.contacts != self._compared_at
+
     async def hold(self, request: Request, *, held: dict[str, str] | None = None) -> Claims:
-        """Tell and ask. After a failure `held` says which jobs are in hand."""
+        """Tell and ask. `held` says which jobs are in hand, if that must be compared."""
         self.serial += 1
+        contacts = self._store.contacts
         try:
             answer = await self._thread.call(self._prepare(request, held))
         except Exception:
             self.failures += 1
             raise
         self.failures = 0
+        if held is not None:
+            self._compared_at = contacts
         self._tell(request.settlements, answer)
         return answer
 
@@ -94,7 +105,8 @@ class Exchange:
 
         def talk() -> Claims:
             if held is not None:
-                # The answer to the failed claim may have been lost on its way, and its jobs with it.
+                # The answer to a failed claim may have been lost on its way, and its jobs with it; or the store forgot
+                # the end of a job.
                 self._store.recover_claims(self._queue, self._node, held, floor=floor, now=now)
             # Log lines first, since only a running job may have more of them.
             if request.batches:

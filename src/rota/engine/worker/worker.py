@@ -239,9 +239,9 @@ class Worker:
         )
 
     def _held(self, request: Request) -> dict[str, str] | None:
-        """The jobs in hand, if an exchange failed. What has ended is in hand until the store knows it, also if its end
-        waits for the lines of its log."""
-        if self._exchange.failures == 0:
+        """The jobs in hand, if the store is to compare them with its own. What has ended is in hand until the store
+        knows it, also if its end waits for the lines of its log."""
+        if not self._exchange.must_compare:
             return None
         return request.tokens() | self._pending.tokens() | self._hands.tokens()
 

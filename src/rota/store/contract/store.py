@@ -71,6 +71,12 @@ class Store(
         """What an operator should know about this store's set-up, one sentence each, such as that nothing persists."""
         ...
 
+    @property
+    def contacts(self) -> int:
+        """Grows whenever a connection to the store is made or breaks. A server that is back may lack the last writes
+        that it had acknowledged, so whoever holds claims compares them then; where that cannot be, this is 0."""
+        ...
+
     def troubles(self) -> list[str]:
         """What is wrong with the store right now, one sentence each: refused writes, failed syncs, a log that only
         grows. Cheap: called with every beat."""

@@ -72,6 +72,10 @@ class RedisStore(
     def problems(self) -> list[str]:
         return self._problems + self._troubles.past()
 
+    @property
+    def contacts(self) -> int:
+        return self._link.contacts
+
     def troubles(self) -> list[str]:
         return self._link.repeated(self._troubles.look)
 

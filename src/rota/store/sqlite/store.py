@@ -61,6 +61,10 @@ class SqliteStore(
     def problems(self) -> list[str]:
         return ["everything is in memory and is gone when the process ends"] if self._database.in_memory else []
 
+    @property
+    def contacts(self) -> int:
+        return 0
+
     def troubles(self) -> list[str]:
         return self._database.troubles()
 

@@ -5,7 +5,7 @@ that does not know of them), so every caller decides for itself. `cluster.py` do
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -94,8 +94,15 @@ class Address:
         query = f"?{urlencode(self.options)}" if self.options else ""
         return mask_url(f"{scheme}://{hosts}{'' if self.kind == 'cluster' else path}{query}")
 
-    def connect(self, *, answer_timeout_s: float | None = None) -> Any:
-        """A client. One that waits in a blocking pop needs more time for an answer than the address says."""
+    def connect(self, *, answer_timeout_s: float | None = None, on_connect: Callable[[], object] = lambda: None) -> Any:
+        """A client, which tells of every connection that it makes. One that waits in a blocking pop needs more time for
+        an answer than the address says."""
+
+        def greet(connection: Any) -> None:
+            if self.kind != "cluster":
+                connection.on_connect()  # which the client of a cluster has done
+            on_connect()
+
         timeout_s = answer_timeout_s or self.answer_timeout_s
         options: dict[str, Any] = {
             "username": self.username,
@@ -105,6 +112,7 @@ class Address:
             "socket_keepalive": True,
             "client_name": "rota",
             "protocol": 2,
+            "redis_connect_func": greet,
         }
         if self.is_tls:
             options |= {"ssl": True} | ({"ssl_ca_certs": ca} if (ca := self.options.get("ssl_ca_certs")) else {})

@@ -6,6 +6,7 @@ done twice only: every plain command, and those scripts whose caller does not fo
 """
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any, TypeVar, cast
 
 from redis.cluster import RedisCluster
@@ -32,13 +33,19 @@ class Link:
         """Plain commands, one round trip each."""
         self._answer_timeout_s = answer_timeout_s
         self._client: Any = None
+        self._contacts = count(1)
+        self.contacts = 0
+        """How many connections were made, or broke under a call that was repeated."""
 
     @property
     def client(self) -> Any:
         """redis-py's own: its errors are the driver's, and nothing is repeated."""
         if self._client is None:
-            self._client = self.address.connect(answer_timeout_s=self._answer_timeout_s)
+            self._client = self.address.connect(answer_timeout_s=self._answer_timeout_s, on_connect=self._count_contact)
         return self._client
+
+    def _count_contact(self) -> None:
+        self.contacts = next(self._contacts)
 
     def check(self) -> list[str]:
         """Refuse servers that would lose jobs by themselves; returns what an operator should know."""
@@ -61,6 +68,7 @@ class Link:
             try:
                 return call()
             except RedisConnectionError:
+                self._count_contact()  # the other server of a fail-over may have had a connection all the time
                 return call()
 
     # -- scripts ---------------------------------------------------------------------------------------------------
@@ -83,6 +91,7 @@ class Link:
             try:
                 return SCRIPTS[name].call(self.client, keys, args), False
             except RedisConnectionError:
+                self._count_contact()
                 return SCRIPTS[name].call(self.client, keys, args), True
 
     def run_together(self, calls: Sequence[ScriptCall]) -> list[Any]:
