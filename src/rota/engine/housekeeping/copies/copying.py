@@ -176,7 +176,7 @@ class Copying:
         """It is put as the version before, and becomes what it was together with its rows."""
         before = structs.replace(state, version=state.version - 1)
         self._target.put_schedules([ScheduleChange(schedule, before, None)])
-        ticks = ticks_of(self._source, schedule, state, began_at)
+        ticks = ticks_of(self._source, self._target, schedule, state, began_at)
         firing = Firing(schedule, before.version, state, ticks)
         if self._target.fire_schedules(schedule.queue, [firing], now=began_at) != [True]:
             there = self._target.find_schedules([schedule.uuid])[0]

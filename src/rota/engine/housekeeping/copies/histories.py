@@ -23,11 +23,21 @@ class EventHistory(NamedTuple):
     validations: list[Validation]
 
 
-def ticks_of(store: Store, schedule: Schedule, state: ScheduleState, began_at: int) -> tuple[Tick, ...]:
-    """Rows that there were, oldest first, by a copy that began at an instant. What came after it was decided since
-    then, and is of an instant behind the cursor."""
-    rows = store.list_ticks(schedule.uuid, limit=_ALL)
-    return tuple(row for row in reversed(rows) if row.decided_at < began_at or row.nominal <= (state.cursor or 0))
+def ticks_of(source: Store, target: Store, schedule: Schedule, state: ScheduleState, began_at: int) -> tuple[Tick, ...]:
+    """Rows that there were, oldest first, by a copy that began at an instant and has brought the jobs of the queue.
+    What came after it is of an instant behind the cursor, and was decided since then; or shortly before and written
+    since, which is told by its job."""
+    cursor = state.cursor or 0
+    rows = source.list_ticks(schedule.uuid, limit=_ALL)
+    there = [row for row in reversed(rows) if row.nominal <= cursor or row.decided_at < began_at]
+    late = _made_since(source, target, schedule.queue, [row.job for row in there if row.job and row.nominal > cursor])
+    return tuple(row for row in there if row.job not in late)
+
+
+def _made_since(source: Store, target: Store, queue: str, ids: list[str]) -> set[str]:
+    """Of jobs, those that came into a queue after it was copied."""
+    pairs = zip(source.find_jobs(ids), target.find_jobs(ids), strict=True)
+    return {job.id for job, copy in pairs if job and job.spec.queue == queue and not copy}
 
 
 def events_of(store: Store, entry: ConfigurationEntry) -> EventHistory:
