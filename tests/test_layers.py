@@ -65,8 +65,8 @@ WRITING = {
 }  # fmt: skip
 """Operations of a store, and of a lifeline, that change something. `lifeline` opens the way to two of them."""
 READING = {
-    "claims_of_node", "close", "configuration_uuid", "copy_queue", "count_jobs", "count_logs", "count_series",
-    "definitions_version",
+    "claims_of_node", "close", "configuration_uuid", "contacts", "copy_queue", "count_jobs", "count_logs",
+    "count_series", "definitions_version",
     "find_configurations", "find_jobs", "find_schedules", "get_setting", "list_audit", "list_configurations",
     "list_evaluations", "list_events", "list_job_types", "list_jobs", "list_node_types", "list_nodes", "list_queues",
     "list_schedules", "list_series", "list_settings", "list_ticks", "list_topics", "list_validations",

@@ -63,6 +63,11 @@ class WorkerProcess:
     def send_signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
+    def freeze(self) -> None:
+        """Suspend it; returns when it stands still."""
+        self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
     def kill9(self) -> None:
         """Without warning; returns when it is dead."""
         self._process.kill()

@@ -1,18 +1,42 @@
 """`kill -9` of workers: no job is lost, each ends once, and those of the dead run again in time."""
 
 import random
+import signal
 import time
 
 import pytest
 
 from rota.model.job import JobState
 from rota.model.runs.settlement import SUSPECT_DEATHS
-from tests.system.crew import Crew
+from tests.system.crew import Crew, WorkerProcess
 from tests.system.installation import SystemInstallation
 
 RUN_AGAIN_WITHIN_MS = 25_000
 LONG_MS = 200_000
 """Dead times that nobody reaches: a process that is gone is found by its lock, and a slow machine kills no other."""
+
+
+def kill_at_work(installation: SystemInstallation, victim: WorkerProcess) -> tuple[set[str], set[str]]:
+    """Kill a worker that has jobs in hand. Tells which, and which of them the store has as running, when it stood
+    still: as soon as it is gone others have them."""
+
+    def stands_still_with_jobs() -> bool:
+        victim.freeze()
+        if installation.running_on(node_of(installation, victim)):
+            return True
+        victim.send_signal(signal.SIGCONT)
+        return False
+
+    installation.wait(stands_still_with_jobs, "the worker to have jobs in hand")
+    node = node_of(installation, victim)
+    in_flight, begun = installation.running_on(node), installation.begun_on(node)
+    victim.kill9()
+    return in_flight, begun
+
+
+def node_of(installation: SystemInstallation, worker: WorkerProcess) -> str:
+    record = worker.record(installation.store)
+    return record.uuid if record else ""
 
 
 @pytest.mark.timeout(240)
@@ -25,23 +49,20 @@ def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_i
     job_ids = installation.enqueue_all(installation.works(2_000, 5, 50))
     installation.await_ends(500)
     victim = crew.workers[0]
-    record = victim.record(installation.store)
-    assert record is not None
+    node = node_of(installation, victim)
 
-    victim.kill9()
+    in_flight, begun = kill_at_work(installation, victim)
     killed_at = installation.store.now()
-    in_flight, begun = installation.running_on(record.uuid), installation.begun_on(record.uuid)
     installation.await_end()
 
     jobs = installation.assert_each_ended_once(job_ids)
     started_twice = {job_id for job_id, count in installation.ledger.starts().items() if count > 1}
-    assert in_flight, "the worker was killed while it had nothing to do, which proves nothing"
     assert started_twice <= in_flight
     assert max(installation.ledger.starts().values()) <= 2
     orphans = [job for job in jobs if job.id in in_flight]
     assert {job.id for job in orphans if job.deaths == 1} == begun
     assert {job.id for job in orphans if job.deaths == 0} == in_flight - begun
-    assert all(job.node != record.uuid for job in orphans)
+    assert all(job.node != node for job in orphans)
     assert max(job.started_at or 0 for job in orphans) - killed_at <= RUN_AGAIN_WITHIN_MS
 
 
@@ -56,9 +77,8 @@ def test_workers_that_are_killed_one_after_the_other_lose_no_job(installation: S
     for kill in range(5):
         installation.await_ends((kill + 1) * 200)
         victim = random.choice([worker for worker in crew.workers if worker.is_running])
-        record = victim.record(installation.store)
-        victim.kill9()
-        lost_owners += len(installation.running_on(record.uuid)) if record else 0
+        in_flight, _ = kill_at_work(installation, victim)
+        lost_owners += len(in_flight)
         crew.hire(dead_after_ms=LONG_MS)
     installation.await_end()
 
