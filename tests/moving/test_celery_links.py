@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -143,15 +146,41 @@ def test_code_that_is_quick_enough_is_left_alone() -> None:
     assert call_within(None, lambda: add(1)) == 2
 
 
-def test_a_limit_that_strikes_at_the_last_moment_is_felt_before_the_thread_goes_on() -> None:
+def test_a_limit_that_strikes_at_the_last_moment_is_not_felt_by_what_the_thread_does_next() -> None:
     limit = _Limit(3600)
 
-    def strike_and_stop() -> None:
+    with suppress(SoftTimeLimitExceeded):
         limit._strike()
         limit.stop()
 
-    with pytest.raises(SoftTimeLimitExceeded):
-        strike_and_stop()
+    change_threads()
+
+
+def test_what_python_overlooked_is_raised_before_the_thread_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = _Limit(3600)
+    with monkeypatch.context() as patch:
+        patch.setattr(limit, "_raise", lambda: None)
+        limit._strike()
+
+    limit.stop()
+
+    change_threads()
+
+
+def change_threads() -> None:
+    """Whatever is to be raised in this thread is raised when another one wants to go on."""
+    others = [threading.Thread(target=count_up) for _ in range(2)]
+    for one in others:
+        one.start()
+    count_up()
+    for one in others:
+        one.join()
+
+
+def count_up() -> None:
+    end = time.monotonic() + 0.05
+    while time.monotonic() < end:
+        pass
 
 
 def test_a_limit_that_never_struck_leaves_nothing_for_python_to_look_for() -> None:
@@ -171,5 +200,4 @@ def test_a_limit_that_strikes_too_late_does_nothing() -> None:
 
     limit._strike()
 
-    for _ in range(100_000):  # where it would be raised
-        pass
+    change_threads()

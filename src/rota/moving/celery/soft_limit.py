@@ -30,6 +30,7 @@ class _Limit:
         self._thread = ctypes.c_ulong(threading.get_ident())
         self._lock = threading.Lock()
         self._is_over = False
+        self._has_struck = False
         self._timer = threading.Timer(limit_s, self._strike)
         self._timer.daemon = True
 
@@ -37,13 +38,26 @@ class _Limit:
         self._timer.start()
 
     def stop(self) -> None:
-        """What was not raised in the code is raised in here, which was too slow by that little, or never: the thread
-        goes on to other work. Nothing is taken back, because Python 3.11 would look for it in all threads, for ever."""
-        with self._lock:
-            self._is_over = True
-        self._timer.cancel()  # a call: Python raises here, at the latest
+        """What was not raised in the code is not raised any more: the thread goes on to other work.
+
+        Nothing is taken back, because Python 3.11 would look for it in all threads, for ever. It is raised here, and
+        once more if that was overlooked: Python 3.11 does so for a while if another thread gives up the interpreter at
+        the same moment.
+        """
+        try:
+            with self._lock:
+                self._is_over = True
+            while self._has_struck:
+                self._raise()
+        except SoftTimeLimitExceeded:
+            pass
+        self._timer.cancel()
 
     def _strike(self) -> None:
         with self._lock:
             if not self._is_over:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, ctypes.py_object(SoftTimeLimitExceeded))
+                self._has_struck = True
+                self._raise()
+
+    def _raise(self) -> None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, ctypes.py_object(SoftTimeLimitExceeded))
