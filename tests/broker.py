@@ -17,7 +17,8 @@ from uuid import uuid4
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from tests.servers import HOST, ServerError, free_port, wait_until
+from tests.ports import HOST, free_port
+from tests.servers import ServerError, wait_until
 
 # Java on a loaded machine takes its time to start.
 _START_S = 180.0

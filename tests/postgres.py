@@ -15,7 +15,8 @@ from typing import Any, Self
 
 import psycopg
 
-from tests.servers import HOST, ServerError, free_port, wait_until
+from tests.ports import HOST, free_port
+from tests.servers import ServerError, wait_until
 
 _START_S = 120.0
 

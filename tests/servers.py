@@ -5,10 +5,8 @@ a suite that skips its stores proves nothing. Readiness is found by asking, with
 """
 
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -21,12 +19,10 @@ from typing import Self
 
 import redis
 
-HOST = "127.0.0.1"
+from tests.ports import BUS_OFFSET, HOST, free_port
+
 START_DEADLINE_S = 60.0
 POLL_S = 0.02
-_BUS_OFFSET = 10_000
-# Ports and their cluster bus ports stay below 32768, where the system begins to take ports for outgoing connections.
-_FIRST_PORT, _LAST_PORT = 11_000, 22_000
 _PORT_TRIES = 5
 _SLOTS = 16_384
 
@@ -260,7 +256,7 @@ class RedisCluster:
         """Have the servers tell clients other ports than their own, such as those of a proxy. Before Redis 7 a server
         goes on telling its own."""
         for server, port in zip(self.servers, ports, strict=True):
-            raw_command(server.port, "CONFIG", "SET", "cluster-announce-bus-port", server.port + _BUS_OFFSET)
+            raw_command(server.port, "CONFIG", "SET", "cluster-announce-bus-port", server.port + BUS_OFFSET)
             raw_command(server.port, "CONFIG", "SET", "cluster-announce-port", port)
         wanted = {str(port) for port in ports}
         wait_until(
@@ -406,14 +402,6 @@ class RedisSentinel:
         return facts["flags"] == "master" and facts["num-slaves"] == "1" and facts["num-other-sentinels"] == others
 
 
-def free_port() -> int:
-    """A port that nobody listens on, and whose cluster bus port is free too."""
-    while True:
-        port = random.randint(_FIRST_PORT, _LAST_PORT)
-        if _is_free(port) and _is_free(port + _BUS_OFFSET):
-            return port
-
-
 def raw_command(port: int, *words: str | int) -> str:
     """Send one command to a server; returns its answer as text, a list as one line per item."""
     # The driver's connections are not annotated.
@@ -432,13 +420,3 @@ def _facts(text: str) -> dict[str, str]:
     """The `name:value` lines of INFO and CLUSTER INFO."""
     pairs = (line.partition(":") for line in text.splitlines() if ":" in line and not line.startswith("#"))
     return {name: value for name, _, value in pairs}
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import call_process, done, rota
-from tests.servers import free_port
+from tests.ports import free_port
 
 
 @pytest.mark.parametrize("verb", [["jobs"], ["nodes"], ["queues"], ["job-type", "list"], ["enqueue", "hello"]])

@@ -24,7 +24,8 @@ from rota.dialects import registry
 from rota.settings import load_settings
 from tests.docs.pages import ROOT, Block, blocks_of, commands_of, example_pages, name_of
 from tests.docs.session import Session
-from tests.servers import RedisServer, free_port
+from tests.ports import free_port
+from tests.servers import RedisServer
 
 MOST_NOT_RUN = 7
 _REDIS_PORT = "6379"

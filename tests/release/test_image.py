@@ -12,9 +12,10 @@ import yaml
 
 from rota.settings.fields import FIELDS
 from tests.cli.calling import RotaProcess
+from tests.ports import free_port
 from tests.release.conftest import Release
 from tests.release.environment import ROOT
-from tests.servers import RedisServer, free_port
+from tests.servers import RedisServer
 
 _OF_THE_BUILDER = "--from=build"
 

@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import msgspec
 
-from tests.servers import HOST, RedisServer, raw_command
+from tests.ports import HOST
+from tests.servers import RedisServer, raw_command
 
 
 class RedisCli:

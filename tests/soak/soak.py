@@ -14,7 +14,8 @@ from rota.model.job import LIVE_STATES, Job
 from rota.sdk.client import Client
 from rota.store import Store, open_store
 from rota.store.contract.jobs import JobQuery
-from tests.servers import ServerError, free_port, wait_until
+from tests.ports import free_port
+from tests.servers import ServerError, wait_until
 from tests.soak.definitions import (
     CLOCK,
     CLOCK_MS,

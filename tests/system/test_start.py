@@ -10,7 +10,8 @@ import pytest
 
 from rota.errors import StoreRefused, StoreUnavailable
 from rota.store import open_store
-from tests.servers import RedisServer, free_port
+from tests.ports import free_port
+from tests.servers import RedisServer
 from tests.system.crew import Crew
 
 STORE_EXIT_CODE = 5

@@ -15,7 +15,7 @@ from rota.store.contract.schedules import ScheduleChange
 from tests.cli.calling import call_process, done, rota
 from tests.contract.building import beat
 from tests.contract.raw_records import change_records
-from tests.servers import free_port
+from tests.ports import free_port
 
 
 def findings(*words: str, exit_code: int = 7) -> list[Any]:

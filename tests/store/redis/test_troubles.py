@@ -9,7 +9,8 @@ from rota.errors import InvalidInput, StoreUnavailable
 from rota.store import open_store
 from rota.store.redis.store import RedisStore
 from tests.contract.building import NOW, counts, enqueue, new_queue, spec
-from tests.servers import HOST, RedisCluster, RedisServer, raw_command, wait_until
+from tests.ports import HOST
+from tests.servers import RedisCluster, RedisServer, raw_command, wait_until
 from tests.system.proxy import Proxy
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import RotaProcess, call_process
-from tests.servers import HOST, RedisServer, raw_command, wait_until
+from tests.ports import HOST
+from tests.servers import RedisServer, raw_command, wait_until
 from tests.system.up import Up
 
 

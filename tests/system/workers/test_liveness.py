@@ -14,7 +14,8 @@ import pytest
 from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.job_type import JobType, Unique
-from tests.servers import RedisServer, free_port
+from tests.ports import free_port
+from tests.servers import RedisServer
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.installation import SystemInstallation
 from tests.system.proxy import Proxy
