@@ -150,7 +150,7 @@ def test_a_limit_that_strikes_at_the_last_moment_is_not_felt_by_what_the_thread_
     limit = _Limit(3600)
 
     with suppress(SoftTimeLimitExceeded):
-        limit._strike()
+        limit.strike()
         limit.stop()
 
     change_threads()
@@ -160,7 +160,7 @@ def test_what_python_overlooked_is_raised_before_the_thread_goes_on(monkeypatch:
     limit = _Limit(3600)
     with monkeypatch.context() as patch:
         patch.setattr(limit, "_raise", lambda: None)
-        limit._strike()
+        limit.strike()
 
     limit.stop()
 
@@ -194,10 +194,51 @@ def test_a_limit_that_never_struck_leaves_nothing_for_python_to_look_for() -> No
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60, env=environment())
 
 
+def test_where_python_raises_nothing_a_limit_has_no_effect_and_slows_nobody_down() -> None:
+    """So it is in Python 3.11 when a thread could not be started."""
+    program = """
+import resource, sys, threading, time
+from rota.moving.celery.exceptions import SoftTimeLimitExceeded
+from rota.moving.celery.soft_limit import call_within
+
+def spin():
+    end = time.monotonic() + 0.2
+    while time.monotonic() < end:
+        pass
+
+before = resource.getrlimit(resource.RLIMIT_AS)
+threading.stack_size(1 << 30)
+resource.setrlimit(resource.RLIMIT_AS, (1 << 29, before[1]))
+try:
+    threading.Thread(target=int).start()
+except RuntimeError:
+    print("no thread")
+resource.setrlimit(resource.RLIMIT_AS, before)
+threading.stack_size(0)
+for _ in range(2):
+    try:
+        call_within(0.01, spin)
+        print("without effect")
+    except SoftTimeLimitExceeded:
+        print("felt")
+while threading.active_count() > 1:
+    time.sleep(0.01)
+sys.setprofile(lambda *event: None)
+call_within(None, int)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, timeout=60, env=environment(), text=True
+    )
+
+    answer = "without effect" if sys.version_info < (3, 12) else "felt"
+    assert done.stdout.splitlines() == ["no thread", answer, answer]
+    assert done.stderr.count("soft time limits have no effect in this thread any more") == (answer != "felt")
+
+
 def test_a_limit_that_strikes_too_late_does_nothing() -> None:
     limit = _Limit(3600)
     limit.stop()
 
-    limit._strike()
+    limit.strike()
 
     change_threads()
