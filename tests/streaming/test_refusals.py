@@ -1,8 +1,13 @@
 """What the brokers did not take, what becomes of it, and for how long it is not tried again."""
 
+from typing import Any
+
 from confluent_kafka import KafkaError
 
 from rota.streaming.brokers.refusals import Failures, Refusals, Refused
+from rota.streaming.options import StreamOptions
+from rota.streaming.round import Rounds
+from tests.streaming.test_partition import NOW, entry, partition_with
 
 SLOW: frozenset[str] = frozenset({"slow"})
 NOTHING: frozenset[str] = frozenset()
@@ -52,6 +57,22 @@ def test_a_record_is_too_large_if_it_was_alone_and_neighbours_of_a_batch_are_sen
     assert refusals.reason("due", b"large", 2)
     assert refusals.reason("due", b"k", 2) is None
     assert not refusals.is_closed("due", 2)
+
+
+def test_while_records_are_sent_alone_a_round_has_no_more_of_them_than_fit_a_transaction() -> None:
+    together = failures((KafkaError.MSG_SIZE_TOO_LARGE, "due", b"large"), (KafkaError.MSG_SIZE_TOO_LARGE, "due", b"k"))
+    nobody: Any = None
+    rounds = Rounds(StreamOptions(brokers=("nobody",)), nobody, nobody, partitions=2)
+
+    def planned(now: int) -> int:
+        partitions = [partition_with({str(n).encode(): entry(60_000) for n in range(1_000)}) for _ in range(2)]
+        return sum(len(work.fires) for work in rounds._plan(partitions, [], now))
+
+    assert planned(NOW) == 2_000
+    rounds.learn(together, NOW)
+
+    assert planned(NOW) == 100
+    assert planned(NOW + 60_000) > 2_000
 
 
 def test_several_tasks_of_one_definition_that_are_too_large_together_are_sent_alone_too() -> None:

@@ -25,6 +25,8 @@ from rota.streaming.records.position import POSITION_KEY, Position, encode_posit
 
 MAX_FIRES = 10_000
 """Due tasks in one transaction, of all partitions together."""
+_MAX_ALONE = 100
+"""The same while records are sent one by one: all of them within the time that the brokers give a transaction."""
 MAX_COMMANDS = 1_000
 _MOST_BURIED = 900_000
 _MOST_BURIED_KEY = 50_000
@@ -84,7 +86,8 @@ class Rounds:
         for message in messages:
             by_partition.setdefault(message.partition(), []).append(message)
         due = sum(one.next_due is not None and one.next_due <= now for one in partitions)
-        share, aside = MAX_FIRES // max(1, due), self._refusals.aside(now)
+        most = _MAX_ALONE if self._refusals.has_alone(now) else MAX_FIRES
+        share, aside = max(1, most // max(1, due)), self._refusals.aside(now)
         planned = (
             _work_of(one, list(one.take_due(now, share, aside)), by_partition.get(one.number, [])) for one in partitions
         )

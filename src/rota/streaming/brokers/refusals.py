@@ -124,6 +124,10 @@ class Refusals:
         """Whether each record for a topic is to be a batch of its own, so that it is known which one is too large."""
         return self._alone.get(topic, 0) > now
 
+    def has_alone(self, now: int) -> bool:
+        """Whether any records are to be sent so."""
+        return any(until > now for until in self._alone.values())
+
     @property
     def has_any(self) -> bool:
         """Whether anything may be refused, or is to be sent alone."""

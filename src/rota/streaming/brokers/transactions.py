@@ -129,9 +129,15 @@ class Transactions:
 
     def send_alone(self, topic: str, key: bytes | None, value: bytes | None, **more: Any) -> None:
         """Put a record into the transaction, in a batch of its own."""
-        self._producer.flush(self._patience_s)
+        self._flush()
         self.send(topic, key, value, **more)
-        self._producer.flush(self._patience_s)
+        self._flush()
+
+    def _flush(self) -> None:
+        try:
+            self._producer.flush(self._patience_s)
+        except SystemError as error:  # so confluent-kafka tells of a fatal error that it met when it called us
+            raise ProducerBroken(str(error.__cause__ or error)) from error
 
     def commit(self, offsets: list[TopicPartition], group: object) -> None:
         """Make it all true at once. `RoundAborted` or `ProducerBroken` if not."""
