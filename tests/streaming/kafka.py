@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from rota.clock import SystemClock
 from rota.engine.topics.light.scheduler import DefinitionQuery
-from rota.errors import StoreUnavailable
+from rota.errors import NotFound, StoreUnavailable
 from rota.model.topics.light.definition import TaskDefinition, read_definition
 from rota.model.topics.topic import MESSAGE_ID
 from rota.streaming.options import StreamOptions
@@ -75,13 +75,19 @@ class Kafka:
 
     def change(self, instance: KafkaScheduler, command: TaskDefinition) -> None:
         """Update or delete what is there, as a client does: whoever asks while partitions change hands is told to come
-        again."""
+        again. What nobody said in time to be taken may have been taken all the same."""
+        is_repeated = False
 
         def is_taken() -> bool:
+            nonlocal is_repeated
             try:
                 instance.apply(command)
             except StoreUnavailable:
+                is_repeated = True
                 return False
+            except NotFound:
+                if not is_repeated:
+                    raise
             return True
 
         wait_until(is_taken, f"{command.action} of {command.name} to be taken", deadline_s=DEADLINE_S)
@@ -97,8 +103,10 @@ class Kafka:
         assert self._producer.flush(DEADLINE_S) == 0
 
     def make_topic(self, name: str, config: dict[str, str], partitions: int = PARTITIONS) -> None:
+        """Returns when brokers that are asked know of it."""
         new = NewTopic(name, partitions, 1, config=config)
         self.admin.create_topics([new])[name].result()
+        wait_until(lambda: name in self.admin.list_topics(timeout=10).topics, f"topic {name}", deadline_s=DEADLINE_S)
 
     def ask_for_topics(self) -> None:
         """A mock makes a topic that somebody asks for, and in no other way."""
@@ -120,6 +128,10 @@ class Kafka:
 
         wait_until(ask, f"an answer about {name}", deadline_s=DEADLINE_S)
         return pages[0]
+
+    def await_found(self, instance: KafkaScheduler, name: str, count: int) -> None:
+        """Wait for a command that another program sent."""
+        wait_until(lambda: len(self.found(instance, name)) == count, f"the command for {name}", deadline_s=DEADLINE_S)
 
     def tasks(self, count: int) -> list[Task]:
         """The first due tasks, as a plain consumer that reads what is committed sees them."""

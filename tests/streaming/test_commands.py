@@ -12,7 +12,6 @@ from rota.model.topics.light.definition import Action, TaskKey
 from rota.model.triggers.interval import TimeUnit
 from rota.streaming.records.codec import decode_definition, encode_definition, encode_key
 from rota.streaming.round import REASON
-from tests.servers import wait_until
 from tests.streaming.kafka import PARTITIONS, Kafka, header_of
 
 OFTEN = {"timeUnit": "MILLISECONDS", "time": 50}
@@ -69,7 +68,7 @@ def test_a_record_without_a_value_deletes_the_definition_of_its_key(kafka: Kafka
 
     kafka.produce_raw(encode_key(command.key), None)
 
-    wait_until(lambda: kafka.found(instance, "gone") == [], "the definition to go")
+    kafka.await_found(instance, "gone", 0)
 
 
 @pytest.mark.mock_will_do
@@ -125,7 +124,7 @@ def test_commands_in_the_wrong_partition_with_other_keys_or_in_frames_work_alike
         kafka.produce_raw(b"some other key", b"\0\0\0\0\x05" + value, partition)
 
     for partition in range(PARTITIONS):
-        wait_until(lambda one=partition: len(kafka.found(instance, f"any-{one}")) == 1, "the command to arrive")  # type: ignore[misc]
+        kafka.await_found(instance, f"any-{partition}", 1)
 
 
 @pytest.mark.mock_will_do
@@ -142,7 +141,7 @@ def test_broken_records_go_to_the_dead_letters_with_the_reason_and_stop_nobody(k
     reasons = sorted(reason_of(letter) for letter in letters)
     assert [reason.partition(":")[0] for reason in reasons] == ["UPDATE", "record", "value"]
     assert (b"k", b"rubbish") in {(letter.key(), letter.value()) for letter in letters}
-    wait_until(lambda: len(kafka.found(instance, "well")) == 1, "the command behind them")
+    kafka.await_found(instance, "well", 1)
 
 
 def test_a_topic_that_takes_nothing_does_not_stop_the_others(kafka: Kafka) -> None:
@@ -176,7 +175,7 @@ def test_a_broken_record_of_any_size_is_buried(kafka: Kafka) -> None:
     kafka.produce(kafka.command("well", frequency=EVERY_HOUR))
 
     assert len(kafka.dead_letters(1)[0].value() or b"") == 900_000
-    wait_until(lambda: len(kafka.found(instance, "well")) == 1, "the command behind it")
+    kafka.await_found(instance, "well", 1)
 
 
 def test_a_topic_that_somebody_removes_is_made_again(kafka: Kafka) -> None:

@@ -91,7 +91,6 @@ def is_enough(seen: Seen) -> bool:
     return len(seen.answers) >= 30 and len(seen.beats) >= 2
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("attack", MOST_GROWTH)
 def test_a_node_answers_and_beats_while_it_is_attacked(house: House, attack: str) -> None:
     before = memory_of(house.pid)

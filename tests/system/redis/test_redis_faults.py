@@ -103,7 +103,6 @@ def test_a_redis_that_is_killed_and_comes_back_loses_no_accepted_job(
     assert all(worker.is_running for worker in workers)
 
 
-@pytest.mark.timeout(240)
 def test_a_redis_that_hangs_accepts_nothing_and_is_served_again_when_it_goes_on(
     durable_redis: DurableRedis, url: str, tmp_path: Path
 ) -> None:
@@ -288,7 +287,6 @@ def test_a_redis_that_forgot_everything_is_told_by_its_workers(tmp_path: Path) -
         store.close()
 
 
-@pytest.mark.timeout(240)
 def test_after_a_fail_over_jobs_are_accepted_and_run_again(tmp_path: Path) -> None:
     # What was accepted in the last moment before it may be lost: replication does not wait for the replica.
     with RedisSentinel() as sentinel, Crew(sentinel.url, tmp_path) as crew:
@@ -311,7 +309,6 @@ def test_after_a_fail_over_jobs_are_accepted_and_run_again(tmp_path: Path) -> No
         store.close()
 
 
-@pytest.mark.timeout(240)
 def test_after_a_replica_took_over_a_shard_jobs_are_accepted_and_run_again(tmp_path: Path) -> None:
     with RedisCluster(DURABLE) as cluster, Crew(cluster.url, tmp_path) as crew:
         store = open_store(cluster.url)

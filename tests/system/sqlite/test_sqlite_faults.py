@@ -32,7 +32,6 @@ def assert_sound(path: Path) -> None:
     database.close()
 
 
-@pytest.mark.timeout(240)
 def test_writers_that_are_killed_in_the_middle_lose_nothing_that_was_accepted(
     installation: SystemInstallation, url: str, tmp_path: Path
 ) -> None:
@@ -113,7 +112,6 @@ def test_a_full_disk_refuses_new_jobs_and_keeps_the_old_ones_until_there_is_room
     assert_sound(path)
 
 
-@pytest.mark.timeout(240)
 def test_a_worker_on_a_full_disk_waits_for_room_and_then_finishes_everything(small_disk: Path, tmp_path: Path) -> None:
     ballast = small_disk / "ballast"
     ballast.write_bytes(b"x" * 2 * BALLAST)

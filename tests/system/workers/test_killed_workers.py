@@ -39,7 +39,6 @@ def node_of(installation: SystemInstallation, worker: WorkerProcess) -> str:
     return record.uuid if record else ""
 
 
-@pytest.mark.timeout(240)
 def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_it_had_in_hand(
     installation: SystemInstallation, crew: Crew
 ) -> None:
@@ -66,7 +65,6 @@ def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_i
     assert max(job.started_at or 0 for job in orphans) - killed_at <= RUN_AGAIN_WITHIN_MS
 
 
-@pytest.mark.timeout(240)
 def test_workers_that_are_killed_one_after_the_other_lose_no_job(installation: SystemInstallation, crew: Crew) -> None:
     for _ in range(3):
         crew.hire(dead_after_ms=LONG_MS)
@@ -86,7 +84,6 @@ def test_workers_that_are_killed_one_after_the_other_lose_no_job(installation: S
     assert sum(count - 1 for count in installation.ledger.starts().values()) <= lost_owners
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("poison", ["exit_process", "kill_process"])
 def test_a_job_that_kills_its_node_is_quarantined_and_its_neighbours_survive(
     installation: SystemInstallation, crew: Crew, poison: str

@@ -12,7 +12,6 @@ SIZE = 200 * 1024 * 1024
 MOST_GROWTH_MIB = 32
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize(
     ("command", "cut"),
     [

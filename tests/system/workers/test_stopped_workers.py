@@ -44,7 +44,6 @@ def seconds_to_exit(workers: list[WorkerProcess]) -> float:
     return time.monotonic() - start
 
 
-@pytest.mark.timeout(240)
 def test_workers_that_are_stopped_again_and_again_under_load_lose_and_use_up_nothing(
     installation: SystemInstallation, marked_crew: Crew, marker: str
 ) -> None:
