@@ -46,6 +46,9 @@ class KafkaBroker:
         self.port = 0
         self.controller_port = 0
         self._guarded_port = 0
+        self.gated_port = 0
+        self.gate_port = 0
+        """Whoever connects to the gated port is sent to this one, where a test may listen."""
 
     def beside(self) -> "KafkaBroker":
         """A second broker of the same cluster, for whoever enters it. Its id is 2."""
@@ -70,6 +73,7 @@ class KafkaBroker:
         self._folder = Path(tempfile.mkdtemp(prefix="rota-test-kafka-"))
         self.port = free_port()
         self._guarded_port = free_port()
+        self.gated_port, self.gate_port = free_port(), free_port()
         self.controller_port = self._joins.controller_port if self._joins else free_port()
         self._configuration.write_text("".join(f"{line}\n" for line in self._config_lines()))
         subprocess.run(
@@ -129,15 +133,17 @@ class KafkaBroker:
 
     def _config_lines(self) -> list[str]:
         mine = f"PLAINTEXT://{HOST}:{self.port},GUARDED://{HOST}:{self._guarded_port}"
+        gated, gate = f",GATED://{HOST}:{self.gated_port}", f",GATED://{HOST}:{self.gate_port}"
         controller = "" if self._joins else f",CONTROLLER://{HOST}:{self.controller_port}"
         return [
             f"process.roles=broker{'' if self._joins else ',controller'}",
             f"node.id={2 if self._joins else 1}",
             f"controller.quorum.voters=1@{HOST}:{self.controller_port}",
-            f"listeners={mine}{controller}",
-            f"advertised.listeners={mine}",
+            f"listeners={mine}{gated}{controller}",
+            f"advertised.listeners={mine}{gate}",
             "controller.listener.names=CONTROLLER",
-            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,GUARDED:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listener.security.protocol.map="
+            "PLAINTEXT:PLAINTEXT,GUARDED:SASL_PLAINTEXT,GATED:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "listener.name.guarded.sasl.enabled.mechanisms=PLAIN",
             f'listener.name.guarded.plain.sasl.jaas.config={_LOGIN_MODULE} required user_{ACCOUNT[0]}="{ACCOUNT[1]}";',
             # The account may do what no rule forbids.

@@ -9,7 +9,7 @@ from threading import Condition, Event, Thread
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from rota.clock import Clock
@@ -196,6 +196,8 @@ class Stream:
         if error is None or error.code() == KafkaError._PARTITION_EOF:
             self._troubles.complaints.end()
         if error is None:
+            if partition is not None:
+                self._check_order(partition, message)
             return partition is not None
         if error.code() == KafkaError._PARTITION_EOF and partition is not None:
             self._ends[partition.number] = message.offset() or 0
@@ -205,6 +207,14 @@ class Stream:
             is_session = error.code() == KafkaError.INVALID_SESSION_TIMEOUT
             self._troubles.complaints.add(error, self._options.session_advice if is_session else None)
         return False
+
+    def _check_order(self, partition: Partition, message: Message) -> None:
+        """librdkafka goes back to the beginning by itself when an offset is not there any more: the first one, perhaps,
+        before the seek, or that of a topic that was made again. Where to go on is found out anew then."""
+        offset, expected = message.offset() or 0, partition.position.offset
+        if offset < expected:
+            topic = self._options.input_topic
+            raise StoreError(f"partition {partition.number} of {topic} went back from offset {expected} to {offset}")
 
     def _seek_back(self, consumer: Consumer, messages: list[Message]) -> None:
         for number in {message.partition() for message in messages}:
@@ -222,9 +232,7 @@ class Stream:
     def _subscribe(self, consumer: Consumer, admin: AdminClient) -> None:
         def given(_: Consumer, places: list[TopicPartition]) -> None:
             self._troubles.complaints.end()
-            # From any offset but the group's: librdkafka would ask for that first, sooner or later or, when the group
-            # moves to another broker at this moment, never (its issue 5586). We know it when they are restored.
-            consumer.incremental_assign([_at_end(place) for place in places])
+            consumer.incremental_assign([_at_first(place) for place in places])
             consumer.pause(places)
             self._turns.begin(admin, [place.partition for place in places])
 
@@ -257,8 +265,13 @@ class Stream:
         self._tell()
 
 
-def _at_end(place: TopicPartition) -> TopicPartition:
-    return TopicPartition(place.topic, place.partition, OFFSET_END)
+def _at_first(place: TopicPartition) -> TopicPartition:
+    """Where to go on is known when it is restored; until then, from an offset for which librdkafka need not ask.
+
+    The group's it would ask for sooner or later or, when the group moves to another broker at this moment, never (its
+    issue 5586). If it asks where the end is and the answer comes after the seek, it asks once more and goes there.
+    """
+    return TopicPartition(place.topic, place.partition, 0)
 
 
 def _seeks(consumer: Consumer, place: TopicPartition) -> bool:

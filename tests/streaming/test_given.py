@@ -1,0 +1,69 @@
+"""Where an instance goes on in partitions that it is given: it passes over no command and takes none twice."""
+
+import pytest
+from confluent_kafka import Consumer, Message, TopicPartition
+from msgspec import structs
+
+from tests.broker import KafkaBroker
+from tests.servers import wait_until
+from tests.streaming.gate import Gate
+from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka
+
+EVERY_DAY = {"timeUnit": "DAYS", "time": 1}
+_NAMES = [f"n-{number}" for number in range(12)]  # in every partition
+
+
+def test_no_command_is_passed_over_by_a_late_answer_where_a_partition_ends(
+    kafka: Kafka, shared_broker: KafkaBroker | None
+) -> None:
+    if shared_broker is None:
+        pytest.skip("the brokers of KAFKA_BOOTSTRAP have no gate")
+    with Gate(shared_broker) as gate:
+        kafka.options = structs.replace(kafka.options, brokers=(gate.bootstrap,))
+        instance = kafka.started()
+        gate.let_through()
+        for name in _NAMES:
+            kafka.produce(kafka.command(name, frequency=EVERY_DAY))
+        gate.open()
+
+        for name in _NAMES:
+            kafka.await_found(instance, name, 1)
+
+
+def test_commands_that_are_gone_from_the_topic_are_not_waited_for(kafka: Kafka) -> None:
+    """The first offset, at which librdkafka begins, is not there any more."""
+    first = kafka.started()
+    for name in _NAMES:
+        first.apply(kafka.command(name, frequency=EVERY_DAY))
+        kafka.await_found(first, name, 1)
+    first.close()
+    topic = kafka.options.input_topic
+    gone = kafka.admin.delete_records([TopicPartition(topic, number, -1) for number in range(PARTITIONS)])
+    assert all(answer.result().low_watermark > 0 for answer in gone.values())
+
+    second = kafka.started()
+    second.apply(kafka.command("later", frequency=EVERY_DAY))
+
+    assert [len(kafka.found(second, name)) for name in ("later", *_NAMES)] == [1] * (1 + len(_NAMES))
+
+
+def test_commands_that_come_once_more_are_not_taken_twice(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    to_go_back: list[TopicPartition] = []
+
+    class GoingBack(Consumer):
+        def poll(self, timeout: float = -1) -> Message | None:
+            while to_go_back:
+                self.seek(to_go_back.pop())
+            return super().poll(timeout)
+
+    monkeypatch.setattr("rota.streaming.stream.Consumer", GoingBack)
+    instance = kafka.started()
+    instance.apply(kafka.command("once", start=1_700_000_000_000))
+    kafka.tasks(1)
+    kafka.await_found(instance, "once", 0)
+    to_go_back += [TopicPartition(kafka.options.input_topic, number, 0) for number in range(PARTITIONS)]
+    wait_until(lambda: instance.trouble is not None, "the stream to begin anew", deadline_s=DEADLINE_S)
+    wait_until(lambda: instance.trouble is None, "the end of the trouble", deadline_s=DEADLINE_S)
+    kafka.change(instance, kafka.command("later", start=1_700_000_000_000))
+
+    assert [task.definition.name for task in kafka.tasks(2)] == ["once", "later"]
