@@ -66,6 +66,12 @@ def wait_until(is_true: Callable[[], bool], what: str, *, deadline_s: float = ST
         time.sleep(POLL_S)
 
 
+def freeze(pid: int) -> None:
+    """Suspend a process that this one started; returns when it stands still."""
+    os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+
 class RedisServer:
     """One server process. `options` are lines of its configuration, such as `{"appendonly": "yes"}`."""
 

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -146,17 +145,10 @@ def test_code_that_is_quick_enough_is_left_alone() -> None:
     assert call_within(None, lambda: add(1)) == 2
 
 
-def test_a_limit_that_strikes_at_the_last_moment_is_not_felt_by_what_the_thread_does_next() -> None:
-    limit = _Limit(3600)
-
-    with suppress(SoftTimeLimitExceeded):
-        limit.strike()
-        limit.stop()
-
-    change_threads()
-
-
-def test_what_python_overlooked_is_raised_before_the_thread_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_that_strikes_at_the_last_moment_is_not_felt_by_what_the_thread_does_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when Python overlooks for a while what is to be raised."""
     limit = _Limit(3600)
     with monkeypatch.context() as patch:
         patch.setattr(limit, "_raise", lambda: None)

@@ -10,7 +10,7 @@ from typing import Self
 
 from rota.model.node import Node as NodeRecord
 from rota.store import Store
-from tests.servers import wait_until
+from tests.servers import freeze, wait_until
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_S = 60.0
@@ -57,6 +57,11 @@ class WorkerProcess:
         """Its node, once it has one."""
         return next((node for node in store.list_nodes(since=0) if node.pid == self.pid), None)
 
+    def node(self, store: Store) -> str:
+        """What the store knows it by; empty while it does not."""
+        record = self.record(store)
+        return record.uuid if record else ""
+
     def terminate(self) -> None:
         self._process.send_signal(signal.SIGTERM)
 
@@ -64,9 +69,7 @@ class WorkerProcess:
         self._process.send_signal(number)
 
     def freeze(self) -> None:
-        """Suspend it; returns when it stands still."""
-        self._process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        freeze(self.pid)
 
     def kill9(self) -> None:
         """Without warning; returns when it is dead."""

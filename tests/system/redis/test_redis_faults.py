@@ -19,7 +19,7 @@ from rota.store import open_store
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.scripts import SCRIPTS
 from tests.contract.building import claim, spec
-from tests.servers import RedisCluster, RedisSentinel, RedisServer, raw_command
+from tests.servers import RedisCluster, RedisSentinel, RedisServer, freeze, raw_command
 from tests.system.conftest import DURABLE
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.installation import SystemInstallation
@@ -65,7 +65,7 @@ def impatient(url: str) -> str:
 def hanging(servers: Sequence[RedisServer]) -> Iterator[None]:
     """Servers that neither answer nor hang up."""
     for server in servers:
-        os.kill(server.pid, signal.SIGSTOP)
+        freeze(server.pid)
     try:
         yield
     finally:

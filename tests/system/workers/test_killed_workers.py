@@ -22,21 +22,16 @@ def kill_at_work(installation: SystemInstallation, victim: WorkerProcess) -> tup
 
     def stands_still_with_jobs() -> bool:
         victim.freeze()
-        if installation.running_on(node_of(installation, victim)):
+        if installation.running_on(victim.node(installation.store)):
             return True
         victim.send_signal(signal.SIGCONT)
         return False
 
     installation.wait(stands_still_with_jobs, "the worker to have jobs in hand")
-    node = node_of(installation, victim)
+    node = victim.node(installation.store)
     in_flight, begun = installation.running_on(node), installation.begun_on(node)
     victim.kill9()
     return in_flight, begun
-
-
-def node_of(installation: SystemInstallation, worker: WorkerProcess) -> str:
-    record = worker.record(installation.store)
-    return record.uuid if record else ""
 
 
 def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_it_had_in_hand(
@@ -48,7 +43,7 @@ def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_i
     job_ids = installation.enqueue_all(installation.works(2_000, 5, 50))
     installation.await_ends(500)
     victim = crew.workers[0]
-    node = node_of(installation, victim)
+    node = victim.node(installation.store)
 
     in_flight, begun = kill_at_work(installation, victim)
     killed_at = installation.store.now()

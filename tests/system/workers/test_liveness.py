@@ -15,7 +15,7 @@ from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.job_type import JobType, Unique
 from tests.ports import free_port
-from tests.servers import RedisServer
+from tests.servers import RedisServer, freeze
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.installation import SystemInstallation
 from tests.system.proxy import Proxy
@@ -30,7 +30,7 @@ COMMAND = "echo start >> $RUNS; trap 'echo end >> $RUNS; exit 1' TERM; sleep 360
 def suspended(pid: int, file: Path | None = None) -> Iterator[None]:
     """If others are to go on with a file meanwhile, then not in the middle of a write: they could not write either."""
     with locked(file) if file else nullcontext():
-        os.kill(pid, signal.SIGSTOP)
+        freeze(pid)
     try:
         yield
     finally:
@@ -146,8 +146,7 @@ def test_one_suspended_node_of_three_loses_its_jobs_and_settles_nothing(
 
 
 def holds_of(installation: SystemInstallation, worker: WorkerProcess) -> set[str]:
-    record = worker.record(installation.store)
-    return installation.running_on(record.uuid) if record else set()
+    return installation.running_on(worker.node(installation.store))
 
 
 def test_a_foreign_lock_on_the_file_costs_nobody_his_jobs(
