@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from tests.servers import wait_until
+
 
 def is_alive(pid: int) -> bool:
     """Whether it runs. One that nobody has reaped yet is dead all the same."""
@@ -30,6 +32,14 @@ def sleepers_with(marker: str) -> list[int]:
 def keepers_of(parent: int) -> list[int]:
     """The keepers that this process has started and that are alive."""
     return [pid for pid in _children_of(parent) if b"\0rota-keeper\0" in _read(pid, "cmdline")]
+
+
+def keeper_of(parent: int) -> int:
+    """The one that it has; waits for it, because the kernel tells the name of a process only a moment after its start,
+    and while another one is still going."""
+    wait_until(lambda: len(keepers_of(parent)) == 1, "one keeper to run")
+    (pid,) = keepers_of(parent)
+    return pid
 
 
 def _children_of(parent: int) -> list[int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rota.engine.jobs.intake import JobRequest
-from tests.processes import keepers_of, processes_with, sleepers_with
+from tests.processes import keeper_of, keepers_of, processes_with, sleepers_with
 from tests.servers import wait_until
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.installation import SystemInstallation
@@ -60,7 +60,7 @@ def test_the_children_are_gone_even_if_the_keeper_was_killed_before(
     installation: SystemInstallation, marked_crew: Crew, marker: str
 ) -> None:
     worker = start_children(installation, marked_crew, marker)
-    (first,) = keepers_of(worker.pid)
+    first = keeper_of(worker.pid)
 
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: any(pid != first for pid in keepers_of(worker.pid)), "another keeper")
@@ -74,7 +74,7 @@ def test_the_keeper_goes_with_a_node_that_stops(installation: SystemInstallation
     installation.enqueue_all([JobRequest(job_type="command")])
     worker = marked_crew.hire()
     installation.await_end()
-    (keeper,) = keepers_of(worker.pid)
+    keeper = keeper_of(worker.pid)
 
     worker.terminate()
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from rota.engine.executors.process.keeper import CHILD_NAME, KeptGroup, keep_group
 from rota.engine.executors.process.spawn import spawn
-from tests.processes import keepers_of
+from tests.processes import keeper_of, keepers_of
 from tests.servers import wait_until
 
 
@@ -66,13 +66,13 @@ def ended() -> None:
     group, pid = start_kept()
     group.ended()
     tell(pid)
-    tell(*keepers_of(os.getpid()))
+    tell(keeper_of(os.getpid()))
 
 
 def without_keeper() -> None:
     """Somebody kills the keeper while there is a group."""
     _, pid = start_kept()
-    (keeper,) = keepers_of(os.getpid())
+    keeper = keeper_of(os.getpid())
     os.kill(keeper, signal.SIGKILL)
     wait_until(lambda: keepers_of(os.getpid()) not in ([], [keeper]), "another keeper")
     tell(pid)

@@ -13,7 +13,7 @@ from rota.engine.executors.process.child import run_child, start_child
 from rota.engine.executors.process.keeper import retire_keeper
 from tests.engine.executors.hearing import Heard, bash
 from tests.engine.executors.runs import await_death
-from tests.processes import is_alive, keepers_of
+from tests.processes import is_alive, keeper_of, keepers_of
 from tests.servers import wait_until
 
 ROOT = Path(__file__).parents[4]
@@ -71,11 +71,11 @@ def test_the_keeper_starts_with_the_first_child_and_goes_when_it_is_not_needed(r
         retire_keeper()
         wait_until(lambda: not keepers_of(os.getpid()), "an earlier keeper to go")
         child = bash("sleep 600", Heard())
-        pid = the_keeper()
+        pid = keeper_of(os.getpid())
 
         retire_keeper()
         other = bash("sleep 600", Heard())
-        assert the_keeper() == pid, "it was sent away while a group was alive"
+        assert keeper_of(os.getpid()) == pid, "it was sent away while a group was alive"
         await other.stop(0)
         await child.stop(0)
         retire_keeper()
@@ -92,7 +92,7 @@ def test_children_that_were_given_up_or_never_started_do_not_hold_the_keeper(run
         bash("sleep 600", Heard()).abandon()
         with pytest.raises(FileNotFoundError):
             start_child(["/no/such/program"], environment={}, stdout=print, stderr=print)
-        assert len(keepers_of(os.getpid())) == 1
+        keeper_of(os.getpid())
 
         retire_keeper()
 
@@ -113,7 +113,7 @@ def test_the_keeper_holds_out_when_its_whole_control_group_is_asked_to_stop(
 ) -> None:
     async def scenario() -> None:
         child = bash("sleep 600", Heard())
-        pid = the_keeper()
+        pid = keeper_of(os.getpid())
         wait_until(lambda: ignores(pid, number), "the keeper to be ready")
 
         os.kill(pid, number)
@@ -124,13 +124,6 @@ def test_the_keeper_holds_out_when_its_whole_control_group_is_asked_to_stop(
         await child.stop(0)
 
     runner.run(scenario())
-
-
-def the_keeper() -> int:
-    """The one of this process. If an earlier test killed it, there is another after a moment."""
-    wait_until(lambda: len(keepers_of(os.getpid())) == 1, "one keeper to run")
-    (pid,) = keepers_of(os.getpid())
-    return pid
 
 
 def ignores(pid: int, number: signal.Signals) -> bool:
