@@ -2,17 +2,19 @@
 
 import os
 from collections import Counter
+from uuid import uuid4
 
 import pytest
-from confluent_kafka import Message
+from confluent_kafka import Message, Producer
 
 from rota.engine.topics.light.scheduler import DefinitionQuery
-from rota.errors import InvalidInput, NotFound
+from rota.errors import InvalidInput, NotFound, StoreUnavailable
 from rota.model.topics.light.definition import Action, TaskKey
 from rota.model.triggers.interval import TimeUnit
 from rota.streaming.records.codec import decode_definition, encode_definition, encode_key
+from rota.streaming.records.keys import partition_of
 from rota.streaming.round import REASON
-from tests.streaming.kafka import PARTITIONS, Kafka, header_of
+from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, header_of
 
 OFTEN = {"timeUnit": "MILLISECONDS", "time": 50}
 EVERY_HOUR = {"timeUnit": "HOURS", "time": 1}
@@ -222,6 +224,26 @@ def test_a_command_is_found_as_soon_as_it_was_applied(kafka: Kafka) -> None:
 
 
 @pytest.mark.mock_will_do
+def test_a_command_behind_an_open_transaction_is_waited_for(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = kafka.started()
+    first, second = (kafka.command(name, frequency=EVERY_HOUR) for name in ("first", "second"))
+    other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": f"other-{uuid4()}"})
+    other.init_transactions(DEADLINE_S)
+    other.begin_transaction()
+    home = partition_of(encode_key(second.key), PARTITIONS)
+    other.produce(kafka.options.input_topic, encode_definition(first), encode_key(first.key), partition=home)
+    assert other.flush(DEADLINE_S) == 0
+
+    instance.apply(second)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rota.streaming.scheduler._FIND_S", 2.0)
+        with pytest.raises(StoreUnavailable):
+            instance.find(DefinitionQuery("networknt.com", "second"))
+    other.commit_transaction(DEADLINE_S)
+    assert [len(kafka.found(instance, name)) for name in ("second", "first")] == [1, 1]
+
+
 def test_a_record_in_a_changelog_that_is_no_definition_stops_nobody(kafka: Kafka) -> None:
     first = kafka.started()
     first.apply(kafka.command("well", frequency=EVERY_HOUR))

@@ -9,15 +9,7 @@ all up to there, as far as it is committed.
 import logging
 from collections.abc import Callable, Iterable
 
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    Consumer,
-    IsolationLevel,
-    KafkaError,
-    KafkaException,
-    Message,
-    TopicPartition,
-)
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from rota.streaming.fencing import begin_fencing
@@ -105,16 +97,10 @@ def _ends(options: StreamOptions, admin: AdminClient, numbers: list[int]) -> dic
 
 
 def offsets_of(
-    admin: AdminClient,
-    places: Iterable[TopicPartition],
-    spec: OffsetSpec,
-    *,
-    is_committed: bool = False,
-    timeout_s: float = _TIMEOUT_S,
+    admin: AdminClient, places: Iterable[TopicPartition], spec: OffsetSpec, *, timeout_s: float = _TIMEOUT_S
 ) -> dict[tuple[str, int], int]:
-    """Offsets in topics, by topic and partition; `is_committed` leaves out what belongs to open transactions."""
-    level = IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
-    asked = admin.list_offsets(dict.fromkeys(places, spec), isolation_level=level, request_timeout=timeout_s)
+    """Offsets in topics, by topic and partition. What belongs to open transactions is in them."""
+    asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=timeout_s)
     return {(place.topic, place.partition): answer.result().offset for place, answer in asked.items()}
 
 

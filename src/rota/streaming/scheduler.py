@@ -130,9 +130,10 @@ class KafkaScheduler:
                 self.stream.moved.wait(_LOOK_S)
 
     def _end_of(self, number: int) -> int:
+        """Behind what belongs to open transactions too: a command after it is acknowledged, but nobody reads it yet."""
         place = TopicPartition(self._options.input_topic, number)
         try:
-            (end,) = offsets_of(self._admin, [place], LATEST, is_committed=True, timeout_s=_FIND_S).values()
+            (end,) = offsets_of(self._admin, [place], LATEST, timeout_s=_FIND_S).values()
         except KafkaException as error:
             raise StoreUnavailable(f"the brokers did not answer: {error.args[0].str()}") from None
         return end
