@@ -22,7 +22,8 @@ def has_living_member(group: int) -> bool:
         return False
     if not (_PROC / "self/stat").exists():
         return True
-    return any(_is_living_member(entry.name, group) for entry in os.scandir(_PROC) if entry.name.isdigit())
+    with os.scandir(_PROC) as entries:
+        return any(_is_living_member(entry.name, group) for entry in entries if entry.name.isdigit())
 
 
 def _is_living_member(pid: str, group: int) -> bool:

@@ -1,0 +1,18 @@
+"""Whether anybody in a process group is alive."""
+
+import subprocess
+
+from rota.engine.executors.process.process_group import has_living_member
+from tests.processes import is_alive
+from tests.servers import wait_until
+
+
+def test_a_group_lives_as_long_as_one_of_its_processes_but_not_in_its_zombies() -> None:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, process_group=0) as child:
+        assert has_living_member(child.pid)
+
+        child.kill()
+        wait_until(lambda: not is_alive(child.pid), "its end")
+
+        assert not has_living_member(child.pid)
+    assert not has_living_member(child.pid)
