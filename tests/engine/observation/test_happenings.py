@@ -197,6 +197,26 @@ def test_a_claim_that_is_lost(store: Store) -> None:
     asyncio.run(scene())
 
 
+def test_a_claim_that_is_lost_is_told_once_however_long_its_run_takes_to_end(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        heard, installation, faults = Heard(), Installation(store), Faults(store)
+        installation.define_python("swallow_cancellation")
+        async with working(faults.store, observers=heard.observers, threads=1, dead_after_ms=SHORT_MS) as node:
+            job_id = installation.enqueue("swallow_cancellation")
+            await until(lambda: stage.inside == 1, "the job to start")
+            store.pause_queue(installation.queue)
+            store.recover_claims(installation.queue, node.uuid, {}, floor=0, now=store.now())
+            await until(lambda: bool(heard.of(ClaimLost)), "the loss to be told")
+            beats = faults.calls.count("renew_claims")
+            await until(lambda: faults.calls.count("renew_claims") > beats + 2, "more beats")
+            stage.gate.set()
+
+        assert heard.the(ClaimLost) == ClaimLost(job_id, node.uuid)
+
+    asyncio.run(scene())
+
+
 def test_a_run_under_a_lock_that_is_stopped_because_the_store_is_away(store: Store) -> None:
     async def scene() -> None:
         stage = new_stage()
@@ -210,7 +230,7 @@ def test_a_run_under_a_lock_that_is_stopped_because_the_store_is_away(store: Sto
             await until(lambda: stage.inside == 0, "the run to be stopped")
             faults.reconnect()
 
-        assert heard.the(LockedRunStopped).job_id == job_id
+        assert {one.job_id for one in heard.of(LockedRunStopped)} == {job_id}
 
     asyncio.run(scene())
 
@@ -428,7 +448,8 @@ def test_events_that_are_judged(store: Store) -> None:
 def test_a_node_that_joins_and_leaves(store: Store) -> None:
     async def scene() -> None:
         heard, installation = Heard(), Installation(store)
-        async with working(store, observers=heard.observers, roles=frozenset({WORKER})) as node:
+        roles = frozenset({WORKER})
+        async with working(store, observers=heard.observers, roles=roles, dead_after_ms=HOUR_MS) as node:
             assert heard.the(NodeJoined) == NodeJoined(node.uuid, installation.queue, frozenset({WORKER}))
             assert heard.of(NodeLeft) == []
 

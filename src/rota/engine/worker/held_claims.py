@@ -56,8 +56,9 @@ class HeldClaims:
         self._hands.cancel(renewal.cancelled)
         for job_id in renewal.lost:
             attempt = self._hands.find(job_id)
-            # What was lost is the attempt that the store was told of. This node may have been given the job again.
-            if attempt is not None and attempt.claim.token == held[job_id]:
+            # What was lost is the attempt that the store was told of. This node may have been given the job again; and
+            # it may have been told before.
+            if attempt is not None and attempt.claim.token == held[job_id] and attempt.reason is not Stop.LOST:
                 self._observers.tell(ClaimLost(job_id, self._node))
                 self._hands.stop(attempt, Stop.LOST)
 
