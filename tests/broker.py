@@ -171,7 +171,7 @@ class KafkaBroker:
 
 def _answers(bootstrap: str) -> bool:
     try:
-        return bool(_admin(bootstrap).list_topics(timeout=1).brokers)
+        return bool(_admin(bootstrap).list_topics(timeout=10).brokers)
     except KafkaException:
         return False
 

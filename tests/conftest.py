@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import rota
 from rota.store import Store, open_store
@@ -41,6 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_configure(config: pytest.Config) -> None:
     _hear_signals()
     _import_everything()
+    _take_time_for_examples()
     config.addinivalue_line("markers", "stores(*kinds): run only on these kinds of store, for a reason given nearby")
 
 
@@ -58,6 +60,12 @@ def _import_everything() -> None:
     for module in pkgutil.walk_packages(rota.__path__, "rota."):
         if "django" not in module.name and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+
+
+def _take_time_for_examples() -> None:
+    """Hypothesis takes a slow machine for a fault of the test, unless it is told."""
+    settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("patient")
 
 
 def _go_on(number: int, frame: object) -> None:

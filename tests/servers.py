@@ -336,13 +336,13 @@ class _Sentinel(RedisServer):
             f"dir {folder}",
             "daemonize no",
             f"sentinel monitor {self._name} {HOST} {self._primary.port} {self._quorum}",
-            f"sentinel down-after-milliseconds {self._name} 1000",
+            f"sentinel down-after-milliseconds {self._name} 4000",
             f"sentinel failover-timeout {self._name} 5000",
         ]
 
 
 class RedisSentinel:
-    """A primary with a replica, and sentinels that promote the replica when the primary is silent for a second."""
+    """A primary with a replica, and sentinels that promote the replica when the primary is silent for four seconds."""
 
     name = "rota-primary"
 
@@ -393,6 +393,7 @@ class RedisSentinel:
         wait_until(
             lambda: self.primary_port() == self.replica.port and self.replica.info("replication")["role"] == "master",
             "the sentinels to promote the replica",
+            deadline_s=240.0,
         )
 
     def _is_replicating(self) -> bool:

@@ -56,6 +56,8 @@ def test_a_log_is_filtered_by_level_searched_and_downloaded(page: Page, dashboar
     expect(seen).to_have_count(1)
     expect(seen).to_contain_text("no plums")
 
+    # A page that changes under the click may swallow it.
+    expect(page.locator("h1 + .state")).to_have_text("succeeded")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download").click()
     text = download.value.path().read_text()

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from rota.store import Store, open_store
 
-DEADLINE_S = 120.0
+DEADLINE_S = 600.0
 """Only a guard: a race that takes so long has come to a stand."""
 
 T = TypeVar("T")

@@ -29,7 +29,7 @@ from tests.servers import RedisServer
 
 MOST_NOT_RUN = 7
 _REDIS_PORT = "6379"
-_PORT = re.compile(rf"\b(23071|5000|{_REDIS_PORT})\b")
+_PORT = re.compile(rf"\b(23071|23072|5000|{_REDIS_PORT})\b")
 _PRINTS = re.compile(r"# prints (.*)$", re.MULTILINE)
 
 
@@ -87,7 +87,7 @@ def stack() -> Iterator[ExitStack]:
 
 def reader_of(page: str, folder: Path, stack: ExitStack) -> Reader:
     """A reader with an empty folder, and with a Redis if the page speaks of one."""
-    ports = {"23071": free_port(), "5000": free_port()}
+    ports = {one: free_port() for one in ("23071", "23072", "5000")}
     own_programs = folder / "programs"
     (folder / "empty").mkdir()
     own_programs.mkdir()

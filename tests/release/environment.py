@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-DEADLINE_S = 250.0
+DEADLINE_S = 600.0
 
 
 def build(folder: Path) -> tuple[Path, Path]:

@@ -10,6 +10,7 @@ from tests.cli.calling import RotaProcess
 from tests.cli.run.test_up import ended_jobs, get
 from tests.release.conftest import Release
 from tests.release.environment import ROOT
+from tests.servers import wait_until
 
 
 def files_of_package() -> set[str]:
@@ -39,7 +40,7 @@ def test_up_of_the_wheel_runs_jobs_and_answers(release: Release, tmp_path: Path)
         up.until(lambda: {"demo.hello", "demo.count"} <= set(ended_jobs(up)), "the demo's jobs to end")
 
         assert banner["version"] == __version__
-        assert get(f"{banner['address']}/health") == (200, "ok")
+        wait_until(lambda: get(f"{banner['address']}/health") == (200, "ok"), "it to be well")
         assert get(f"{banner['address']}/api", banner["api_key"])[0] == 200
         assert up.stop() == 0
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -157,11 +158,14 @@ def test_wrong_keys_are_limited_also_at_the_same_moment_and_good_ones_are_not(st
         return int(app_client.post("/events", json=GOOD, headers={"Authorization": f"Bearer {key}"}).status_code)
 
     assert {status(KEY) for _ in range(150)} == {200}
+    begun = time.monotonic()
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(status, ["wrong"] * 300))
-    assert 429 in found
+    # A hundred at once, and some more while it lasts.
+    most = 101 + 5 * (time.monotonic() - begun)
+    assert found.count(401) <= most
+    assert 429 in found or most > 300
     assert status(KEY) == 200
-    assert found.count(401) < 200
 
 
 def test_the_log_names_the_configuration(store: Store, tmp_path: Path) -> None:

@@ -256,6 +256,7 @@ def test_a_node_that_is_killed_while_it_adopts_loses_nothing(
 
     assert waiting + adopted == len(uuids)
     with node(redis, tmp_path) as second:
+        second.banner()
         second.until(lambda: cli("LLEN", f"jobs_waiting_{DEFAULT}") == "0", "the rest to be adopted")
         second.until(lambda: all(ended(store, uuid) for uuid in uuids[-50:]), "the last ones to run")
         assert second.stop() == 0

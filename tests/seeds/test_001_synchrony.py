@@ -277,13 +277,18 @@ def test_nodes_are_listed_and_shown(curl: Curl, node: RotaProcess, queue: str) -
 def test_a_second_node_shares_the_work(
     curl: Curl, queue: str, ended: Ended, environment: dict[str, str], tmp_path: Path, node: RotaProcess
 ) -> None:
-    job_type = curl.post("/api/job_types", {**TEST_JOB_TYPE, "metadata": {"command": "sleep 0.2"}})["uuid"]
+    command = f"until [ -e {tmp_path / 'go'} ]; do sleep 0.1; done"
+    job_type = curl.post("/api/job_types", {**TEST_JOB_TYPE, "metadata": {"command": command}})["uuid"]
     with RotaProcess(["worker", "--json"], tmp_path, **environment) as second:
         nodes = {node.banner()["node"], second.banner()["node"]}
         wait_until(lambda: {one["uuid"] for one in curl.get("/api/nodes")["nodes"]} == nodes, "both nodes")
 
         wishes = {"jobs": [{"job_type_uuid": job_type, "arguments": {}} for _ in range(40)]}
-        jobs = [ended(one["uuid"]) for one in curl.post("/api/jobs/bulk", wishes)["jobs"]]
+        made = [one["uuid"] for one in curl.post("/api/jobs/bulk", wishes)["jobs"]]
+        running = f"/api/jobs/{queue}/in_progress"
+        wait_until(lambda: {one["executing_node"] for one in curl.get(running)["jobs"]} == nodes, "jobs on both")
+        (tmp_path / "go").touch()
+        jobs = [ended(one) for one in made]
         assert second.stop() == 0
 
     assert {job["executing_node"] for job in jobs} == nodes

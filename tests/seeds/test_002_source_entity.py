@@ -1,7 +1,6 @@
 """Seed 002's sample source entity as a running program: a service is watched, and alerts say what is wrong with it."""
 
 import json
-import socket
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ from pathlib import Path
 from queue import Empty, Queue
 
 from tests.engine.working import DEADLINE_S
+from tests.ports import free_port
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAMPLE = json.loads((EXAMPLES / "services.json").read_text())[0]
@@ -63,11 +63,6 @@ def watching(folder: Path, **changes: object) -> Iterator["Queue[str]"]:
         child.wait(DEADLINE_S)
         reader.join()
         child.stdout.close()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
 
 
 def test_a_service_that_does_not_answer_is_told_once_and_then_that_it_answers_again(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from tests.cli.calling import DEADLINE_S, RotaProcess, environment
 from tests.contract.racing import in_processes
 from tests.engine.events.installation import EventsInstallation, moment
 from tests.engine.events.oracle import Dep, Oracle
+from tests.ports import free_port
 from tests.seeds.curling import Curl
 from tests.servers import RedisServer, wait_until
 
@@ -300,11 +301,6 @@ def test_every_spelling_of_the_document_is_understood(kind: str, timestamp: str,
 
 
 # -- Flask ---------------------------------------------------------------------------------------------------------
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
 
 
 def test_flask_serves_the_endpoint_on_the_same_store(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_the_server_does_what_its_document_says(tmp_path: Path, store: str) -> N
             env=environment(),
             cwd=tmp_path,
         )
-        faults = [line for line in server.log_lines() if line["level"] == "error"]
+        faults = server.log_errors()
         assert server.stop() == 0
 
     assert run.returncode == 0, run.stdout[-20_000:] + run.stderr

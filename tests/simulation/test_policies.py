@@ -61,7 +61,7 @@ def do(installation: SchedulesInstallation, uuid: str, step: str, amount: int) -
 
 
 @given(st.sampled_from(TIMES), POLICIES, st.lists(STEPS, max_size=25))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_every_instant_is_accounted_for_exactly_once(
     times: dict[str, object], policies: dict[str, object], steps: list[tuple[str, int]]
 ) -> None:

@@ -74,7 +74,7 @@ class Kafka:
         return read_definition({"host": "networknt.com", "name": name, "topic": self.due, **fields})
 
     def change(self, instance: KafkaScheduler, command: TaskDefinition) -> None:
-        """Update or delete what is there, as a client does: whoever asks while partitions change hands is told to come
+        """Have a command taken, as a client does: whoever asks while partitions change hands is told to come
         again. What nobody said in time to be taken may have been taken all the same."""
         is_repeated = False
 

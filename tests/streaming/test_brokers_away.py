@@ -31,8 +31,8 @@ def test_while_the_brokers_are_away_nothing_is_acknowledged_and_afterwards_nothi
 ) -> None:
     with Kafka(broker.bootstrap) as kafka:
         instance = kafka.started()
-        instance.apply(kafka.command("before", frequency=EVERY_HOUR))
-        instance.apply(kafka.command("often", frequency=OFTEN, start=0))
+        kafka.change(instance, kafka.command("before", frequency=EVERY_HOUR))
+        kafka.change(instance, kafka.command("often", frequency=OFTEN, start=0))
         kafka.tasks(3)
 
         broker.kill9()
@@ -63,17 +63,17 @@ def test_tasks_for_a_topic_whose_broker_is_away_wait_and_the_others_go_on(broker
     with Kafka(broker.bootstrap) as kafka:
         first = kafka.started()
         for number in range(12):  # in every partition
-            first.apply(kafka.command(f"free-{number}", frequency=OFTEN))
+            kafka.change(first, kafka.command(f"free-{number}", frequency=OFTEN))
         kafka.tasks(1)
         held_up = f"{kafka.due}-held-up"
         with broker.beside() as second_broker:
             wait_until(lambda: makes_topic_on(2, kafka, held_up), "the second broker", deadline_s=DEADLINE_S)
-            first.apply(kafka.command("waits", topic=held_up, frequency=OFTEN))
+            kafka.change(first, kafka.command("waits", topic=held_up, frequency=OFTEN))
             with Reader(broker.bootstrap, held_up) as reader:
                 reader.read(1)
 
             second_broker.kill9()
-            first.apply(kafka.command("waits-once", topic=held_up))
+            kafka.change(first, kafka.command("waits-once", topic=held_up))
             wait_until(lambda: is_behind(first, held_up), "the topic to be set aside", deadline_s=DEADLINE_S)
             wait_for_later(kafka, kafka.due)
             # Whoever takes over knows what waits.

@@ -50,7 +50,7 @@ class SystemInstallation(Installation):
         claims = self.store.claims_of_node(self.queue, node, limit=100_000)
         return {claim.spec.id for claim in claims if claim.is_begun}
 
-    def await_end(self, *, deadline_s: float = 90.0) -> None:
+    def await_end(self, *, deadline_s: float = 300.0) -> None:
         """Wait until no job is live."""
         wait_until(lambda: self.live_count() == 0, "all jobs to end", deadline_s=deadline_s)
 
@@ -59,7 +59,7 @@ class SystemInstallation(Installation):
         self.wait(lambda: self.ledger.count("end") >= count, f"{count} jobs to end")
 
     def wait(self, is_true: Callable[[], bool], what: str) -> None:
-        wait_until(is_true, what, deadline_s=90.0)
+        wait_until(is_true, what, deadline_s=300.0)
 
     def assert_each_ended_once(self, job_ids: list[str]) -> list[Job]:
         """Nothing lost, nothing doubled, nothing left: every job succeeded, and there are no others."""

@@ -126,7 +126,7 @@ def test_bad_input_is_refused_by_name_and_nothing_is_stored(hello: None, words: 
 
 
 def test_waiting_ends_with_the_job(worker: RotaProcess) -> None:
-    answer = done("enqueue", "hello", "--wait", "--timeout-wait", "30s", "--json").json
+    answer = done("enqueue", "hello", "--wait", "--timeout-wait", "300s", "--json").json
 
     assert answer["state"] == "succeeded"
     assert answer["results"] == {"stdout": "hello\n", "stderr": "", "exit_code": 0}
@@ -136,24 +136,30 @@ def test_waiting_ends_with_the_job(worker: RotaProcess) -> None:
 def test_waiting_for_a_job_that_fails_gives_exit_code_1(worker: RotaProcess) -> None:
     done("job-type", "create", "broken", "--command", "echo no luck >&2; exit 3")
 
-    answer = rota("enqueue", "broken", "--wait", "--timeout-wait", "30s")
+    answer = rota("enqueue", "broken", "--wait", "--timeout-wait", "300s")
 
     assert answer.exit_code == 1
     assert "failed" in answer.stdout
     assert '"exit_code":3' in answer.stdout
 
 
-def test_following_shows_the_log_and_then_the_outcome(worker: RotaProcess) -> None:
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for a slow machine is not told why."""
+    monkeypatch.setattr("rota.cli.jobs.why.TELL_AFTER_S", 3_600.0)
+
+
+def test_following_shows_the_log_and_then_the_outcome(worker: RotaProcess, patient: None) -> None:
     done("job-type", "create", "count", "--command", "for i in 1 2 3; do echo line $i; sleep 0.1; done")
 
-    answer = done("enqueue", "count", "--follow", "--timeout-wait", "30s")
+    answer = done("enqueue", "count", "--follow", "--timeout-wait", "300s")
 
     assert answer.stdout.splitlines()[1:] == ["line 1", "line 2", "line 3"]
     assert answer.stderr.startswith("succeeded after")
 
 
-def test_following_with_json_keeps_one_document_on_standard_output(worker: RotaProcess) -> None:
-    answer = done("enqueue", "hello", "--follow", "--timeout-wait", "30s", "--json")
+def test_following_with_json_keeps_one_document_on_standard_output(worker: RotaProcess, patient: None) -> None:
+    answer = done("enqueue", "hello", "--follow", "--timeout-wait", "300s", "--json")
 
     assert answer.json["state"] == "succeeded"
     assert answer.stderr == "hello\n"

@@ -26,7 +26,7 @@ configurations:
     dependencies:
       - {type: FILE, resourceId: /in/, lifeDuration: 3600}
       - {type: TABLE, resourceId: sales, lifeDuration: 3600}
-  - {name: after, dependencies: [{type: JOB, resourceId: load, lifeDuration: 60}]}
+  - {name: after, dependencies: [{type: JOB, resourceId: load, lifeDuration: 3600}]}
 """
 
 

@@ -35,7 +35,9 @@ def server(folder: Path) -> Iterator[Server]:
     roles = ("viewer", "operator", "admin")
     keys = {role: done("key", "create", f"a {role}", "--role", role, "--json").json["api_key"] for role in roles}
     with RotaProcess(["up", "--port", "0", "--json"], folder) as up:
-        yield Server(up, up.banner()["address"], keys)
+        address = up.banner()["address"]
+        up.until(lambda: done("nodes", "--json").json != [], "its first beat")
+        yield Server(up, address, keys)
 
 
 def ended(job_id: str, words: Answer) -> Any:
@@ -164,6 +166,7 @@ def test_schedules_are_made_changed_run_and_shown(server: Server) -> None:
     server.done("schedule", "create", "often", "-t", "say", "--every", "100ms", "--overlap", "allow")
     server.process.until(lambda: len(server.done("schedule", "ticks", "often", "--json").json) > 2, "some ticks")
     server.done("schedule", "pause", "often", "--note", "enough")
+    server.process.until(lambda: done("schedule", "show", "often", "--json").json["live_jobs"] == [], "its jobs to end")
 
     assert made["words"] == "at 2:30 every day (Europe/Berlin)"
     for verb in (["show", "nightly"], ["show", "often"], ["list"], ["ticks", "often"]):

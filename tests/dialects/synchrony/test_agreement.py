@@ -53,7 +53,7 @@ def there(speaker: Speaker) -> dict[str, int]:
     return {field: record["thread_count"] for field, record in speaker.shown("node_types").items()}
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(story=steps)
 def test_both_sides_are_the_same_in_the_end_and_stay_so(fresh_store: OpenStore, story: list[Step]) -> None:
     store = fresh_store()

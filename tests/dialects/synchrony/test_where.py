@@ -50,7 +50,7 @@ def test_keys_that_others_use_for_something_else_do_not_make_a_node_ill(tmp_path
         with RotaProcess(["up", "--port", "0", "--no-demo", "--json", "--store", redis.url], tmp_path) as up:
             health = f"{up.banner()['address']}/health"
             up.until(lambda: _grievances(up) == set(keys), "a word about each key")
-            assert get(health) == (200, "ok")
+            up.until(lambda: get(health) == (200, "ok"), "it to be well")
             assert up.stop() == 0
 
         assert raw_command(redis.port, "GET", "nodes") == "mine"
@@ -76,5 +76,5 @@ def test_behind_sentinel_pushed_jobs_run_also_after_a_failover(tmp_path: Path) -
             sentinel.fail_over()
             RedisCli(sentinel.replica).push_jobs(DEFAULT, JOB_TYPE, {})
 
-            up.until(lambda: runs() == 2, "the job after the failover")
+            up.until(lambda: runs() >= 2, "the job after the failover")
             assert up.stop() == 0

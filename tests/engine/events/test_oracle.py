@@ -52,9 +52,7 @@ def defined(
 
 
 @pytest.mark.stores("sqlite-file", "redis")  # a cluster runs the same scripts, and costs minutes here
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     wishes=dependencies,
     sequence=sequences,

@@ -326,12 +326,13 @@ def test_a_node_that_cannot_renew_stops_only_what_must_not_run_twice(store: Stor
         plain, locked = installation.enqueue("pass_gate"), installation.enqueue("only_one")
         async with working(faults.store, dead_after_ms=2_000, threads=4):
             await until(lambda: stage.inside == 2, "both to run")
+            begun = len(stage.started)
             faults.cut_off()
 
             await until(lambda: stage.inside == 1, "one to be stopped")
-            assert len(stage.started) == 2
+            assert len(stage.started) == begun
             faults.reconnect()
-            await until(lambda: len(stage.started) == 3, "the stopped one to run again")
+            await until(lambda: len(stage.started) > begun, "the stopped one to run again")
             stage.gate.set()
             jobs = await installation.ended(plain, locked)
 
@@ -398,7 +399,7 @@ def test_a_run_under_a_lock_that_was_claimed_lately_is_not_given_up(store: Store
             "only_one", "python", {"function": "tests.engine.job_functions:pass_gate"}, unique=Unique.WHILE_RUNNING
         )
         faults = Faults(store)
-        async with working(faults.store, dead_after_ms=2_000, threads=4):
+        async with working(faults.store, dead_after_ms=10_000, threads=4):
             faults.before("renew_claims", *[be_away] * 1_000)
             heard = faults.calls.count("renew_claims")
             await until(lambda: faults.calls.count("renew_claims") > heard + 20, "the node to be silent for long")

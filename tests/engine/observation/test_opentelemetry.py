@@ -60,7 +60,7 @@ def run_job(store: Store, telemetry: Telemetry) -> Job:
         new_stage()
         installation = Installation(store)
         installation.define_python("fail_until", retry=RetryPolicy(attempts=2, delay_ms=1))
-        async with working(store, observers=telemetry.observers):
+        async with working(store, observers=telemetry.observers, dead_after_ms=4 * 3_600_000):
             (job,) = await installation.ended(installation.enqueue("fail_until", {"attempt": 2}))
             await until(lambda: len(telemetry.spans()) == 2, "both spans")
             return job

@@ -182,7 +182,7 @@ def test_a_clock_that_leaps_by_decades_costs_no_more_than_the_cap(mode: CatchUpM
     st.none() | st.integers(0, 4 * 86_400_000),
     st.sampled_from([0, 0, 60_000, 3 * HOUR]),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_tick_that_is_due_is_decided_exactly_once(
     trigger: Trigger, gap: int, policy: CatchUp, live: int | None, jitter_ms: int
 ) -> None:

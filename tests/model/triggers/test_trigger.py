@@ -159,7 +159,7 @@ TRIGGERS = st.one_of(
 
 
 @given(TRIGGERS, st.integers(0, 4 * 10**9), st.integers(0, 2 * 10**8))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_next_last_count_and_list_tell_the_same(trigger: Trigger, offset: int, length: int) -> None:
     after, until = NOW + offset, NOW + offset + length
 
@@ -175,7 +175,7 @@ def test_next_last_count_and_list_tell_the_same(trigger: Trigger, offset: int, l
 
 
 @given(st.integers(1, 10**7), st.text(max_size=20), st.integers(0, 1000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_jitter_is_fixed_and_stays_below_its_limit_and_the_next_fire(limit: int, schedule: str, steps: int) -> None:
     trigger = IntervalTrigger(every_ms=60_000, jitter_ms=limit)
     progress = Progress(schedule=schedule, created_at=NOW)

@@ -138,7 +138,7 @@ def test_a_line_reads_as_plain_english(text: str, words: str) -> None:
 
 
 @given(lines(seconds=True, wrap=True, open_weekdays=True))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_line_has_words(text: str) -> None:
     words = cron_words(parse_cron(text))
 

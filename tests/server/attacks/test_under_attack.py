@@ -84,7 +84,8 @@ def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
         made.store.close()
         assert process.stop() == 0
-        assert not [line for line in process.log_lines() if line["level"] == "error" or "dead" in line["message"]]
+        assert process.log_errors() == []
+        assert not [line for line in process.log_lines() if "dead" in line["message"]]
 
 
 def is_enough(seen: Seen) -> bool:

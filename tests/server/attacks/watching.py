@@ -21,12 +21,10 @@ class Seen(Struct):
     that passed, it does not depend on what else the machine does."""
     beats: list[int] = []
     """When the node said that it lives, by its own clock."""
+    longest_silence: int = 0
+    """How old its last beat ever was, whenever somebody looked."""
     memory: int = 0
     """The most bytes that the process had."""
-
-    @property
-    def longest_silence(self) -> int:
-        return max(after - before for before, after in zip(self.beats, self.beats[1:], strict=False))
 
     def __str__(self) -> str:
         return (
@@ -62,6 +60,7 @@ class Watcher:
         (node,) = self._store.list_nodes(since=0)
         if node.last_ping not in seen.beats[-1:]:
             seen.beats.append(node.last_ping)
+        seen.longest_silence = max(seen.longest_silence, self._store.now() - node.last_ping)
         seen.memory = max(seen.memory, memory_of(self._pid))
 
     def _spent(self) -> float:

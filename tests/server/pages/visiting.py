@@ -67,7 +67,7 @@ def furnish(admin: TestClient, api: Api, name: str = "report", text: str = "hell
         pid=1,
         version="1",
         started_at=now,
-        last_ping=now,
+        last_ping=now + 60_000,
         slots=2,
         roles=("worker",),
         trouble=text,

@@ -15,7 +15,9 @@ from rota.model.node import Node as NodeRecord
 from rota.model.node import NodeType
 from rota.server.api import Api
 from rota.store import Store
+from rota.testing import ManualClock
 from tests.contract.building import beat
+from tests.server.serving import make_api, served
 from tests.servers import wait_until
 
 REPORT: dict[str, Any] = {"name": "report", "executor": "log", "metadata": {"message": "hello"}}
@@ -171,15 +173,17 @@ def test_a_queue_is_paused_and_resumed(admin: TestClient, kept: Store) -> None:
     assert admin.post(f"/api/node_types/{new_id(1)}/pause", json={}).status_code == 404
 
 
-def test_only_nodes_of_the_last_twenty_seconds_are_listed(admin: TestClient, api: Api, kept: Store) -> None:
+def test_only_nodes_of_the_last_twenty_seconds_are_listed(kept: Store) -> None:
+    api = make_api(kept, clock=ManualClock(kept.now()))
     now = api.engine.clock.now()
     queue = api.engine.definitions.node_type("default").uuid
     alive, silent = (NodeRecord(uuid=new_id(now), node_type=queue, last_ping=now - ms) for ms in (15_000, 21_000))
     beat(kept, alive)
     beat(kept, silent)
 
-    assert [one["uuid"] for one in admin.get("/api/nodes").json()["nodes"]] == [alive.uuid]
-    shown = admin.get(f"/api/nodes/{silent.uuid}").json()
+    with served(api) as admin:
+        assert [one["uuid"] for one in admin.get("/api/nodes").json()["nodes"]] == [alive.uuid]
+        shown = admin.get(f"/api/nodes/{silent.uuid}").json()
     assert (shown["alive"], shown["node_type"], shown["last_ping"]) == (False, "default", now - 21_000)
 
 

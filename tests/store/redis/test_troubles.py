@@ -160,8 +160,9 @@ def test_a_fail_over_that_may_have_lost_something_is_told_as_that(pair: Pair) ->
     store.close()
 
 
-def test_an_enqueue_is_acknowledged_when_replicas_have_it(pair: Pair) -> None:
-    store = open_store(pair.url("?wait_replicas=1"))
+def test_an_enqueue_is_acknowledged_when_replicas_have_it(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.store.redis.link.link._REPLICA_PATIENCE_MS", 60_000)
+    store = open_store(pair.url("?wait_replicas=1&answer_timeout_s=90"))
     queue = new_queue()
 
     (job_id,) = enqueue(store, spec(queue))

@@ -61,9 +61,9 @@ class Producer:
             try:
                 self._installation.intake.enqueue(requests)
             except StoreUnavailable as error:
+                # Nobody knows whether the store has them, so it goes on until it knows, also when it is to stop.
                 self.errors.append(error)
-                if self._stop.wait(_AFTER_ERROR_S):
-                    return
+                time.sleep(_AFTER_ERROR_S)
             else:
                 self.accepted += ids
                 return

@@ -128,16 +128,18 @@ def test_a_redis_that_hangs_accepts_nothing_and_is_served_again_when_it_goes_on(
 
 
 def test_jobs_run_and_end_while_the_memory_is_full(
-    durable_redis: DurableRedis, installation: SystemInstallation, crew: Crew
+    durable_redis: DurableRedis, installation: SystemInstallation, crew: Crew, tmp_path: Path
 ) -> None:
     worker = crew.hire()
     crew.await_beats(installation.store)
-    installation.define_command("echo a line; sleep 0.2; echo another")
+    gate = tmp_path / "gate"
+    installation.define_command(f"echo a line; until [ -e {gate} ]; do sleep 0.1; done; echo another")
     job_ids = installation.enqueue_all([JobRequest(job_type="command") for _ in range(20)])
     installation.wait(lambda: installation.store.count_jobs(installation.queue)[JobState.RUNNING] > 0, "jobs to run")
 
     for server in durable_redis.servers:
         raw_command(server.port, "CONFIG", "SET", "maxmemory", 1)
+    gate.touch()
     filled_at = installation.store.now()
     installation.await_end()
 
@@ -397,7 +399,7 @@ def test_shards_that_hang_hold_their_caller_no_longer_than_a_single_server(tmp_p
 def test_sentinels_that_are_gone_hold_their_caller_for_a_moment_only() -> None:
     with RedisSentinel() as sentinel:
         store = open_store(sentinel.url)
-        for server in (*sentinel.sentinels, sentinel.primary):
+        for server in (*sentinel.sentinels, sentinel.primary, sentinel.replica):
             server.kill9()
 
         began = time.monotonic()

@@ -30,7 +30,7 @@ def test_a_store_that_cannot_sync_accepts_nothing_and_says_so_until_it_can(tmp_p
     syncs = Syncs(tmp_path)
     with up(tmp_path, f"sqlite:///{tmp_path}/rota.db?synchronous=NORMAL", syncs) as rota:
         assert rota.enqueues()
-        assert rota.ask("/health") == (200, "ok")
+        wait_until(lambda: rota.ask("/health") == (200, "ok"), "the server to be well")
         assert rota.troubles() == 0
 
         syncs.fail()

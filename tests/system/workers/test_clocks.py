@@ -12,7 +12,7 @@ from tests.system.crew import Crew
 from tests.system.installation import SystemInstallation
 
 STEP_S = 300
-DEAD_MS = 4_000
+DEAD_MS = 12_000
 LATER_MS = 60_000
 BEATS = 3
 

@@ -20,7 +20,9 @@ from tests.system.crew import Crew, WorkerProcess
 from tests.system.installation import SystemInstallation
 from tests.system.proxy import Proxy
 
-DEAD_MS = 4_000
+DEAD_MS = 8_000
+ROOMY_MS = 40_000
+"""Where a run is to end before another begins: each has to get some time on a slow machine."""
 AWAY_S = 2.2 * DEAD_MS / 1000
 """Longer than it takes to be taken for dead, whoever looks."""
 COMMAND = "echo start >> $RUNS; trap 'echo end >> $RUNS; exit 1' TERM; sleep 3600 & wait"
@@ -201,8 +203,8 @@ def test_the_jobs_of_a_killed_process_of_another_machine_run_again_after_the_dea
         ours.hire(dead_after_ms=DEAD_MS)
         ours.await_beats(installation.store)
 
-        victim.kill9()
         killed_at = installation.store.now()
+        victim.kill9()
         installation.wait(lambda: installation.ledger.count("start") == 2, "the second run")
 
         assert installation.job(job_id).deaths == 1
@@ -265,11 +267,11 @@ def test_a_lock_is_held_by_one_run_at_a_time_when_its_node_cannot_be_heard(
         cut_url, elsewhere = f"redis://127.0.0.1:{proxy.ports[0]}/0", {"XDG_RUNTIME_DIR": str(tmp_path)}
         cut = Crew(cut_url, tmp_path / "cut", environment=elsewhere)
         with cut, Crew(url, tmp_path) as crew:
-            cut.hire(dead_after_ms=DEAD_MS)
+            cut.hire(dead_after_ms=ROOMY_MS)
             cut.await_beats(installation.store)
             (job_id,) = installation.enqueue_all([JobRequest(job_type="only_one")])
             installation.wait(lambda: runs.exists() and "start" in runs.read_text(), "the first run")
-            crew.hire(dead_after_ms=DEAD_MS)
+            crew.hire(dead_after_ms=ROOMY_MS)
             crew.await_beats(installation.store)
 
             proxy.turn_to(free_port())

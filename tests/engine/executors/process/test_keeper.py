@@ -28,7 +28,7 @@ def left_behind(scenario: str) -> list[int]:
         cwd=ROOT,
         stdout=subprocess.PIPE,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert process.returncode == -signal.SIGKILL
     return [int(line) for line in process.stdout.split()]

@@ -20,7 +20,7 @@ require "sidekiq"
 require "sidekiq/launcher"
 if Sidekiq::Launcher.const_defined?(:BEAT_PAUSE) # a heartbeat every five seconds would make for slow tests
   Sidekiq::Launcher.send(:remove_const, :BEAT_PAUSE)
-  Sidekiq::Launcher.const_set(:BEAT_PAUSE, 0.25)
+  Sidekiq::Launcher.const_set(:BEAT_PAUSE, 0.5)
 end
 module Billing
   class WriteFile

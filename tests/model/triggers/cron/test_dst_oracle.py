@@ -181,7 +181,7 @@ def check(line: Line, window: Window, rule: Dst, shift: int) -> None:
 
 @pytest.mark.parametrize("rule", Dst)
 @given(line=LINES, window=WINDOWS, shift=st.integers(0, 180))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_fires_around_a_clock_change_are_those_of_the_slow_engine(
     rule: Dst, line: Line, window: Window, shift: int
 ) -> None:

@@ -102,25 +102,25 @@ def assert_same(line: str, start: datetime, oracle: Callable[[str, datetime], li
 
 
 @given(lines(open_weekdays=True), STARTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_five_fields_fire_as_with_croniter(line: str, start: datetime) -> None:
     assert_same(line, start, by_croniter)
 
 
 @given(lines(), STARTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_five_fields_fire_as_with_cronsim(line: str, start: datetime) -> None:
     assert_same(line, start, by_cronsim)
 
 
 @given(lines(wrap=True), STARTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_ranges_that_wrap_fire_as_with_croniter(line: str, start: datetime) -> None:
     assert_same(line, start, by_croniter)
 
 
 @given(lines(seconds=True), STARTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_six_fields_fire_as_with_cronsim(line: str, start: datetime) -> None:
     assert_same(line, start, by_cronsim)
 
@@ -129,7 +129,7 @@ def test_six_fields_fire_as_with_cronsim(line: str, start: datetime) -> None:
     st.tuples(fields(0, 59), fields(0, 23), fields(1, 31), fields(1, 12), fields(0, 6, open_steps=False)).map(" ".join),
     STARTS,
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_steps_of_a_star_for_day_and_weekday_follow_the_vixie_rule_as_with_cronsim(line: str, start: datetime) -> None:
     assert_same(line, start, by_cronsim)
 
@@ -138,20 +138,20 @@ def test_steps_of_a_star_for_day_and_weekday_follow_the_vixie_rule_as_with_crons
     "line", ["0 5 L * *", "0 5 LW * *", "0 5 * * 5L", "0 5 * * FRI#2", "0 5 * * 1#5", "0 5 * * 0L"]
 )
 @given(start=STARTS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_last_days_fire_as_with_cronsim(line: str, start: datetime) -> None:
     assert_same(line, start, by_cronsim)
 
 
 @pytest.mark.parametrize("line", ["0 5 15W * *", "0 5 1W * *", "0 5 * * L5", "0 5 * * L1", "0 5 * * 3#4"])
 @given(start=STARTS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_working_days_and_last_weekdays_fire_as_with_croniter(line: str, start: datetime) -> None:
     assert_same(line, start, by_croniter)
 
 
 @given(lines(seconds=True), STARTS, st.integers(0, 3 * 86_400))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_listing_counting_and_walking_agree(line: str, start: datetime, length: int) -> None:
     cron, begin, end = parse_cron(line), millis(start), millis(start) + length * 1000
 
@@ -163,7 +163,7 @@ def test_listing_counting_and_walking_agree(line: str, start: datetime, length: 
 
 
 @given(lines(seconds=True), STARTS, st.integers(1, 40 * 365 * 86_400), st.floats(0, 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_count_of_a_range_is_the_sum_of_its_parts(line: str, start: datetime, length: int, share: float) -> None:
     cron, begin = parse_cron(line), millis(start)
     middle, end = begin + int(length * share) * 1000, begin + length * 1000
