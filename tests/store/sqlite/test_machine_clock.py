@@ -34,6 +34,9 @@ class Wall:
     def real_ms(self) -> int:
         return self._real_ns() // 1_000_000
 
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
 
 @pytest.fixture
 def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
@@ -60,6 +63,67 @@ def is_near(instant: int, expected: int) -> bool:
 
 def test_it_tells_the_time(database: Database, wall: Wall) -> None:
     assert is_near(MachineClock(database).now(), wall.real_ms())
+
+
+def test_it_never_goes_back_nor_ahead_by_a_millisecond(database: Database, wall: Wall) -> None:
+    """Two clocks whose milliseconds begin at different moments are behind it."""
+    clock = MachineClock(database)
+
+    told = [instant for _ in range(20_000) for instant in (clock.now(), wall.real_ms())]
+
+    assert told == sorted(told)
+
+
+class HeldUp:
+    """A thread that is held up before and after it asks for the time since the machine's start."""
+
+    def __init__(self, wall: Wall, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.by_ms = 0
+        self.times = 0
+        self._wall = wall
+        self._passed_ms = 0
+        monkeypatch.setattr(machine_clock, "uptime_ms", self._uptime_ms)
+
+    def _uptime_ms(self) -> int:
+        self._pass()
+        told = uptime_ms() + self._passed_ms
+        self._pass()
+        return told
+
+    def _pass(self) -> None:
+        if self.times > 0:
+            self.times -= 1
+            self._passed_ms += self.by_ms
+            self._wall.shift_ms += self.by_ms
+
+
+@pytest.fixture
+def held_up(wall: Wall, monkeypatch: pytest.MonkeyPatch) -> HeldUp:
+    return HeldUp(wall, monkeypatch)
+
+
+@pytest.mark.parametrize("times", [1, 3, 100])
+@pytest.mark.parametrize("by_ms", [100, 5_000])
+def test_a_thread_that_is_held_up_tells_no_time_that_is_over(
+    database: Database, wall: Wall, held_up: HeldUp, by_ms: int, times: int
+) -> None:
+    clock = MachineClock(database)
+
+    for _ in range(5):
+        begun = wall.now_ms()
+        held_up.by_ms, held_up.times = by_ms, times
+        told = clock.now()
+        held_up.times = 0
+        assert begun <= told <= wall.now_ms()
+
+
+def test_what_another_process_is_told_was_read_without_being_held_up(database: Database, held_up: HeldUp) -> None:
+    clock = MachineClock(database)
+    before = clock.reading()
+
+    held_up.by_ms, held_up.times = 2 * NEAR_MS, 4
+
+    assert is_near(clock.reading(), before)
 
 
 @pytest.mark.parametrize("jump_ms", [JUMP_MS, -JUMP_MS])

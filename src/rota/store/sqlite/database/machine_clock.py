@@ -16,6 +16,10 @@ from rota.store.sqlite.database.queries import SQL
 
 _PATIENCE_MS = 8_000
 """A process that lives leaves a reading within this time."""
+_DRIFT_MS = 20
+"""The wall clock and the time since the machine's start go apart by less, unless somebody sets the one, or this thread
+is held up after it asked for the other."""
+_TRIES = 5
 
 
 class MachineClock:
@@ -29,19 +33,24 @@ class MachineClock:
         self._doubted_since: int | None = None
 
     def now(self) -> int:
-        reading = self.reading()
-        if abs(reading - self._trusted) < STEP_MS:
-            self._trusted, self._doubted_since = reading, None
-        else:
-            with self._lock:
-                self._judge(reading)
-        return uptime_ms() + self._trusted
+        uptime, wall = uptime_ms(), self._wall.now()
+        if abs(wall - uptime - self._trusted) < _DRIFT_MS and self._doubted_since is None:
+            return wall
+        with self._lock:
+            self._judge(self.reading())
+            return self._wall.now() if self._doubted_since is None else uptime_ms() + self._trusted
 
     def monotonic(self) -> float:
         return self._wall.monotonic()
 
     def reading(self) -> int:
-        return self._wall.now() - uptime_ms()
+        """The closest of some tries: this thread may be held up between the two questions."""
+        return min(self._try_to_read() for _ in range(_TRIES))[1]
+
+    def _try_to_read(self) -> tuple[int, int]:
+        """How long it took, and what it found."""
+        before, wall, after = uptime_ms(), self._wall.now(), uptime_ms()
+        return after - before, wall - after
 
     def leave_reading(self, db: sqlite3.Connection) -> None:
         """Let the other processes know what this one reads."""
@@ -50,7 +59,10 @@ class MachineClock:
         db.execute(SQL["trim_clocks"], {"uptime": uptime})
 
     def _judge(self, reading: int) -> None:
-        """The wall clock jumped: go on as before until the others have been heard."""
+        """If the wall clock jumped, go on as before until the others have been heard."""
+        if abs(reading - self._trusted) < STEP_MS:
+            self._trusted, self._doubted_since = reading, None
+            return
         if self._doubted_since is None:
             self._doubted_since = uptime_ms()
         others = self._others(self._doubted_since)
