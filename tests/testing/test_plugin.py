@@ -1,8 +1,26 @@
 """The pytest plugin, in a project of a user's."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.cli.calling import DEADLINE_S
+
+
+def assert_one_passes(folder: Path) -> None:
+    """Options of ours that stand in the environment are not theirs."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_theirs.py"]
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert "1 passed" in ended.stdout, ended.stdout + ended.stderr
 
 
 def test_whoever_installs_rota_has_its_fixtures(tmp_path: Path) -> None:
@@ -14,10 +32,7 @@ def test_whoever_installs_rota_has_its_fixtures(tmp_path: Path) -> None:
         "    assert rota_faults is rota_installation.faults\n"
     )
 
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_theirs.py"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-
-    assert "1 passed" in ended.stdout, ended.stdout + ended.stderr
+    assert_one_passes(tmp_path)
 
 
 def test_a_session_that_needs_no_fixture_imports_nothing_of_the_engine(tmp_path: Path) -> None:
@@ -27,7 +42,4 @@ def test_a_session_that_needs_no_fixture_imports_nothing_of_the_engine(tmp_path:
         "    assert not [name for name in sys.modules if name.startswith(('rota.engine', 'rota.store', 'rota.sdk'))]\n"
     )
 
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_theirs.py"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-
-    assert "1 passed" in ended.stdout, ended.stdout + ended.stderr
+    assert_one_passes(tmp_path)
