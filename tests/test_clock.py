@@ -2,6 +2,7 @@
 
 import ast
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -113,10 +114,15 @@ def test_a_jump_of_the_wall_clock_leaves_monotonic_time_alone() -> None:
     assert (clock.now(), clock.monotonic()) == (10, 0.5)
 
 
+def telling(instant: int) -> Callable[[], int]:
+    """A store that tells this time."""
+    return lambda: instant
+
+
 def test_the_system_clock_follows_the_stores_clock() -> None:
     clock = SystemClock()
 
-    clock.follow(clock.now() + 60_000)
+    clock.follow(telling(clock.now() + 60_000))
 
     assert abs(clock.offset_ms - 60_000) < 5_000
     assert abs(clock.now() - (SystemClock().now() + 60_000)) < 5_000
@@ -124,7 +130,7 @@ def test_the_system_clock_follows_the_stores_clock() -> None:
 
 def test_the_system_clock_ignores_network_noise() -> None:
     clock = SystemClock()
-    clock.follow(clock.now() + 60_000)
+    clock.follow(telling(clock.now() + 60_000))
 
     # Several tries, because a busy machine may take a while between reading the clock and following it.
     was_ignored = [_offset_change(clock, noise_ms=5) == 0 for _ in range(5)]
@@ -134,7 +140,7 @@ def test_the_system_clock_ignores_network_noise() -> None:
 
 def _offset_change(clock: SystemClock, *, noise_ms: int) -> int:
     before = clock.offset_ms
-    clock.follow(clock.now() + noise_ms)
+    clock.follow(telling(clock.now() + noise_ms))
     return clock.offset_ms - before
 
 
@@ -168,7 +174,7 @@ def test_a_nodes_clock_goes_on_when_the_machines_is_set(times: Times) -> None:
 def test_a_node_follows_the_stores_clock_at_the_first_look(times: Times) -> None:
     clock = NodeClock()
 
-    clock.follow(1_700_000_600_000)
+    clock.follow(telling(1_700_000_600_000))
 
     assert (clock.now(), clock.step_ms) == (1_700_000_600_000, 0)
 
@@ -176,35 +182,35 @@ def test_a_node_follows_the_stores_clock_at_the_first_look(times: Times) -> None
 @pytest.mark.parametrize("jump_ms", [1_000, 300_000, -1_000, -300_000])
 def test_a_jump_of_the_stores_clock_is_followed_at_the_second_look(times: Times, jump_ms: int) -> None:
     clock = NodeClock()
-    clock.follow(clock.now())
+    clock.follow(telling(clock.now()))
 
-    clock.follow(clock.now() + jump_ms)
+    clock.follow(telling(clock.now() + jump_ms))
     assert (clock.now(), clock.step_ms) == (times.wall_ms, jump_ms)
 
     times.pass_by(5_000)
-    clock.follow(clock.now() + jump_ms)
+    clock.follow(telling(clock.now() + jump_ms))
     assert (clock.now(), clock.step_ms) == (times.wall_ms + jump_ms, 0)
 
 
 def test_two_jumps_to_different_times_are_not_believed(times: Times) -> None:
     clock = NodeClock()
-    clock.follow(clock.now())
+    clock.follow(telling(clock.now()))
 
     for jump_ms in (300_000, -300_000, 600_000, 601_000):
-        clock.follow(times.wall_ms + jump_ms)
+        clock.follow(telling(times.wall_ms + jump_ms))
 
     assert clock.now() == times.wall_ms
-    clock.follow(times.wall_ms + 601_999)
+    clock.follow(telling(times.wall_ms + 601_999))
     assert clock.now() == times.wall_ms + 601_999
 
 
 def test_a_jump_that_was_not_seen_again_is_forgotten(times: Times) -> None:
     clock = NodeClock()
-    clock.follow(clock.now())
+    clock.follow(telling(clock.now()))
 
-    clock.follow(times.wall_ms + 300_000)
-    clock.follow(times.wall_ms)
-    clock.follow(times.wall_ms + 300_000)
+    clock.follow(telling(times.wall_ms + 300_000))
+    clock.follow(telling(times.wall_ms))
+    clock.follow(telling(times.wall_ms + 300_000))
 
     assert (clock.now(), clock.step_ms) == (times.wall_ms, 300_000)
 
@@ -212,11 +218,45 @@ def test_a_jump_that_was_not_seen_again_is_forgotten(times: Times) -> None:
 @pytest.mark.parametrize(("drift_ms", "followed"), [(19, False), (-19, False), (20, True), (999, True), (-999, True)])
 def test_a_drift_is_followed_at_once_and_noise_is_not(times: Times, drift_ms: int, followed: bool) -> None:
     clock = NodeClock()
-    clock.follow(clock.now())
+    clock.follow(telling(clock.now()))
 
-    clock.follow(times.wall_ms + drift_ms)
+    clock.follow(telling(times.wall_ms + drift_ms))
 
     assert clock.now() == times.wall_ms + (drift_ms if followed else 0)
+
+
+@pytest.mark.parametrize("make", [SystemClock, NodeClock])
+@pytest.mark.parametrize(("question_ms", "answer_ms"), [(0, 30_000), (30_000, 0), (400, 500)])
+def test_a_slow_answer_alone_sets_no_clock(
+    times: Times, make: type[SystemClock | NodeClock], question_ms: int, answer_ms: int
+) -> None:
+    clock = make()
+    clock.follow(clock.now)
+
+    def ask() -> int:
+        times.pass_by(question_ms)
+        told = times.wall_ms
+        times.pass_by(answer_ms)
+        return told
+
+    clock.follow(ask)
+
+    assert clock.now() == times.wall_ms
+    assert isinstance(clock, SystemClock) or clock.step_ms == 0
+
+
+@pytest.mark.parametrize(("store_ms", "followed_ms"), [(299_000, 0), (300_900, 900), (-900, -900)])
+def test_a_slow_answer_is_followed_as_far_as_it_is_certain(times: Times, store_ms: int, followed_ms: int) -> None:
+    clock = NodeClock()
+    clock.follow(clock.now)
+
+    def ask() -> int:
+        times.pass_by(300_000)
+        return 1_700_000_000_000 + store_ms
+
+    clock.follow(ask)
+
+    assert clock.now() == times.wall_ms + followed_ms
 
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="only Linux tells the time for which it was suspended")

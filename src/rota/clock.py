@@ -46,9 +46,10 @@ class SystemClock:
         """How far the store's clock is ahead of this machine's."""
         return self._offset_ms
 
-    def follow(self, store_now_ms: int) -> None:
-        """Agree with the store's clock from now on. Differences under 20 ms are network noise and ignored."""
-        offset = store_now_ms - time.time_ns() // 1_000_000
+    def follow(self, ask: Callable[[], int]) -> None:
+        """Ask the store for its time, and agree with it from now on. Differences under 20 ms are network noise and
+        ignored."""
+        offset = _fitting(self._offset_ms, ask, lambda: time.time_ns() // 1_000_000)
         if abs(offset - self._offset_ms) >= _NOISE_MS:
             self._offset_ms = offset
 
@@ -81,10 +82,10 @@ class NodeClock:
         """By how much the store's clock was seen to jump, while that is not believed yet; else 0."""
         return 0 if self._doubted is None else self._doubted - self._offset_ms
 
-    def follow(self, store_now_ms: int) -> None:
-        """Agree with the store's clock from now on, unless it has just jumped. Differences under 20 ms are network
-        noise."""
-        offset = store_now_ms - uptime_ms()
+    def follow(self, ask: Callable[[], int]) -> None:
+        """Ask the store for its time, and agree with it from now on, unless it has just jumped. Differences under 20 ms
+        are network noise."""
+        offset = _fitting(self._offset_ms, ask, uptime_ms)
         off_ms = abs(offset - self._offset_ms)
         is_seen_again = self._doubted is not None and abs(offset - self._doubted) < STEP_MS
         if off_ms < STEP_MS or is_seen_again or not self._has_followed:
@@ -117,6 +118,13 @@ class ManualClock:
     def set(self, now_ms: int) -> None:
         """Jump the wall clock, forwards or backwards, as an operator or NTP might. Monotonic time stands still."""
         self._now_ms = now_ms
+
+
+def _fitting(offset: int, ask: Callable[[], int], own_ms: Callable[[], int]) -> int:
+    """The offset next to this one that fits what the store tells. It tells its time at some moment between question and
+    answer, nobody knows when: a slow answer alone is no reason to set a clock."""
+    asked_at, told, answered_at = own_ms(), ask(), own_ms()
+    return min(max(offset, told - answered_at), told - asked_at)
 
 
 def uptime_ms() -> int:

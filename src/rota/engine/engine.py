@@ -83,7 +83,7 @@ class Engine:
         """An engine whose clock agrees with the store's. A store with a part of a copy is refused."""
         refuse_unfinished(store)
         clock = clock or SystemClock()
-        clock.follow(store.now())
+        clock.follow(store.now)
         return cls(
             store,
             clock,

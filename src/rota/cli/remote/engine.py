@@ -48,7 +48,7 @@ def open_remote_engine(url: str, key: str) -> Engine:
     try:
         about: About = store.get(answer=About)
         clock = SystemClock()
-        clock.follow(about.time)
+        clock.follow(lambda: about.time)
         return RemoteEngine(client, store, clock, about.event_types)
     except BaseException:
         client.close()
