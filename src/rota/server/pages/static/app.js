@@ -204,8 +204,9 @@ const Rota = (() => {
   }
 
   async function refresh() {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (!answer.ok) return;
+    // Who leaves the page meanwhile needs no answer.
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
+    if (!answer?.ok) return;
     const whole = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of all("[data-part]", whole)) await show(part.id, part.innerHTML);
   }
