@@ -37,9 +37,14 @@ def keepers_of(parent: int) -> list[int]:
 def keeper_of(parent: int) -> int:
     """The one that it has; waits for it, because the kernel tells the name of a process only a moment after its start,
     and while another one is still going."""
-    wait_until(lambda: len(keepers_of(parent)) == 1, "one keeper to run")
-    (pid,) = keepers_of(parent)
-    return pid
+    found: list[int] = []
+
+    def is_one() -> bool:
+        found[:] = keepers_of(parent)
+        return len(found) == 1
+
+    wait_until(is_one, "one keeper to run")
+    return found[0]
 
 
 def _children_of(parent: int) -> list[int]:

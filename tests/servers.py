@@ -205,7 +205,7 @@ class RedisCluster:
     """Primaries that share the slots, joined without redis-cli."""
 
     def __init__(self, options: Mapping[str, str] | None = None, *, primaries: int = 3) -> None:
-        fixed = {"cluster-enabled": "yes", "cluster-config-file": "nodes.conf", "cluster-node-timeout": "15000"}
+        fixed = {"cluster-enabled": "yes", "cluster-config-file": "nodes.conf", "cluster-node-timeout": "120000"}
         self._options = {**fixed, **(options or {})}
         self.servers: Sequence[RedisServer] = [RedisServer(self._options) for _ in range(primaries)]
         self._stack = ExitStack()
@@ -336,13 +336,13 @@ class _Sentinel(RedisServer):
             f"dir {folder}",
             "daemonize no",
             f"sentinel monitor {self._name} {HOST} {self._primary.port} {self._quorum}",
-            f"sentinel down-after-milliseconds {self._name} 4000",
+            f"sentinel down-after-milliseconds {self._name} 20000",
             f"sentinel failover-timeout {self._name} 5000",
         ]
 
 
 class RedisSentinel:
-    """A primary with a replica, and sentinels that promote the replica when the primary is silent for four seconds."""
+    """A primary with a replica, and sentinels that promote the replica when the primary was silent for 20 seconds."""
 
     name = "rota-primary"
 

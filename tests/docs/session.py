@@ -33,6 +33,7 @@ _LOOKS = (
     *("rota jobs", "rota job ", "rota logs", "rota nodes", "rota queues", "rota schedule ticks", "rota explain"),
     *("rota event list", "redis-cli LRANGE", "redis-cli HKEYS", "redis-cli HGET", "redis-cli HVALS"),
     *("redis-cli ZRANGE", "redis-cli ZCARD", "redis-cli HGETALL", "rota sources", "rota tasks", "rota topic"),
+    *("rota why", "rota doctor"),
 )
 """Commands that only look. What they show may still be on its way, so they are repeated until it has come."""
 

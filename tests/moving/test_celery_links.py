@@ -190,10 +190,22 @@ def test_where_python_raises_nothing_a_limit_has_no_effect_and_slows_nobody_down
     """So it is in Python 3.11 when a thread could not be started."""
     program = """
 import resource, sys, threading, time
+from rota.moving.celery import soft_limit
 from rota.moving.celery.exceptions import SoftTimeLimitExceeded
 from rota.moving.celery.soft_limit import call_within
 
+struck, strike = [], soft_limit._Limit.strike
+
+def strike_and_tell(limit):
+    strike(limit)
+    struck.append(limit)
+
+soft_limit._Limit.strike = strike_and_tell
+
 def spin():
+    struck.clear()
+    while not struck and not getattr(soft_limit._here, "is_deaf", False):
+        pass
     end = time.monotonic() + 0.2
     while time.monotonic() < end:
         pass

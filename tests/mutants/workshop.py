@@ -39,7 +39,7 @@ _PLUGINS = ("-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin", "-p", "no:
 _OPTIONS = (*_PLUGINS, "-x", "-q", "--timeout=0", "--hypothesis-profile=ci")
 # Where there is CI, pytest compares long values to their last letter, which may take minutes. Without compiled code on
 # disk, every process that the tests start would compile all that it imports.
-_NOT_PASSED_ON = ("CI", "PYTHONDONTWRITEBYTECODE")
+_NOT_PASSED_ON = ("CI", "PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")
 _TAIL = 1_500
 
 

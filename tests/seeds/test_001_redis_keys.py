@@ -187,7 +187,7 @@ def test_two_nodes_share_the_work(redis: RedisServer, cli: RedisCli, store: Stor
 
 def _meeting(folder: Path) -> str:
     """A job that ends only when its counterpart runs at the same time, which takes two nodes of one slot each."""
-    return f"touch {folder}/$1; for i in $(seq 250); do [ -e {folder}/$2 ] && exit 0; sleep 0.1; done; exit 1"
+    return f"touch {folder}/$1; for i in $(seq 3000); do [ -e {folder}/$2 ] && exit 0; sleep 0.1; done; exit 1"
 
 
 def test_broken_entries_are_laid_aside_and_stop_nobody(

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from rota.engine.node.node import Node
 from rota.engine.node.options import SCHEDULER, NodeOptions
+from rota.errors import StoreUnavailable
 from rota.store import Store, open_store
 from rota.store.contract.schedules import DueSchedules, Firing
 
@@ -49,9 +50,20 @@ class MortalStore:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
+def opened(url: str) -> Node:
+    """On a slow machine another process may hold the lock of the file for longer than a store waits."""
+    while True:
+        try:
+            store = cast(Store, MortalStore(open_store(url), os.environ.get(VARIABLE, "")))
+            node = Node.open(store, NodeOptions(roles=frozenset({SCHEDULER})))
+            node.find_queue()
+        except StoreUnavailable:
+            continue
+        return node
+
+
 def main(url: str) -> None:
-    store = cast(Store, MortalStore(open_store(url), os.environ.get(VARIABLE, "")))
-    node = Node.open(store, NodeOptions(roles=frozenset({SCHEDULER})))
+    node = opened(url)
 
     async def live() -> None:
         stop: Callable[[], None] = node.request_stop

@@ -40,7 +40,7 @@ class Kafka:
             input_topic=f"light-{uuid4().hex[:8]}",
             partitions=PARTITIONS,
             replication=1,
-            session_timeout_s=6.0,
+            session_timeout_s=15.0,
         )
         self.due = f"{self.options.input_topic}-due"
         """A topic for due tasks."""
@@ -106,7 +106,9 @@ class Kafka:
         """Returns when brokers that are asked know of it."""
         new = NewTopic(name, partitions, 1, config=config)
         self.admin.create_topics([new])[name].result()
-        wait_until(lambda: name in self.admin.list_topics(timeout=10).topics, f"topic {name}", deadline_s=DEADLINE_S)
+        wait_until(
+            lambda: name in self.admin.list_topics(timeout=DEADLINE_S).topics, f"topic {name}", deadline_s=DEADLINE_S
+        )
 
     def ask_for_topics(self) -> None:
         """A mock makes a topic that somebody asks for, and in no other way."""
@@ -211,7 +213,7 @@ class Reader:
         return len(self.messages)
 
     def _numbers(self) -> list[int]:
-        return [*self._admin.list_topics(self._topic, timeout=10).topics[self._topic].partitions]
+        return [*self._admin.list_topics(self._topic, timeout=DEADLINE_S).topics[self._topic].partitions]
 
     def _assign(self) -> bool:
         numbers = self._numbers()

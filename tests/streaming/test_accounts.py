@@ -42,6 +42,8 @@ def ruled(
     named = (what, name, ResourcePatternType.LITERAL, f"User:{ACCOUNT[0]}", "*", operation, permission)
     (made,) = kafka.admin.create_acls([AclBinding(*named)]).values()
     made.result()
+    known = AclBindingFilter(*named)
+    wait_until(lambda: bool(kafka.admin.describe_acls(known).result()), "the rule", deadline_s=DEADLINE_S)
     try:
         yield
     finally:
@@ -74,6 +76,7 @@ def test_a_wrong_password_is_told_by_the_instance_and_the_doctor(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ROTA_KAFKA", guarded.options.brokers[0])
     monkeypatch.setenv("ROTA_KAFKA_OPTIONS", ",".join(f"{name}={value}" for name, value in wrong.items()))
+    monkeypatch.setattr("rota.streaming.survey._TIMEOUT_S", 30.0)  # all of it is waited for
     answer = rota("doctor", "--json")
     assert answer.exit_code == 7
     (found,) = [one for one in answer.json["findings"] if one["check"] == "kafka"]

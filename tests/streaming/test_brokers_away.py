@@ -90,7 +90,9 @@ def test_tasks_for_a_topic_whose_broker_is_away_wait_and_the_others_go_on(broker
             wait_until(lambda: not is_behind(heir, held_up), "the topic to catch up", deadline_s=DEADLINE_S)
             # No topic of another test is to be made on a broker that is gone.
             second_broker.stop()
-            wait_until(lambda: len(kafka.admin.list_topics(timeout=10).brokers) == 1, "it to go", deadline_s=DEADLINE_S)
+            wait_until(
+                lambda: len(kafka.admin.list_topics(timeout=DEADLINE_S).brokers) == 1, "it to go", deadline_s=DEADLINE_S
+            )
 
 
 def makes_topic_on(broker_id: int, kafka: Kafka, name: str) -> bool:

@@ -114,7 +114,7 @@ def test_a_task_without_a_frequency_is_sent_once_and_is_gone(kafka: Kafka) -> No
     (task,) = kafka.tasks(1)
 
     assert task.id == "networknt.com/once/1700000000000"
-    assert kafka.found(instance, "once") == []
+    kafka.await_found(instance, "once", 0)
     assert kafka.changelog(kafka.options.changelog(None))[encode_key(task.definition.key)] is None
 
 
@@ -230,7 +230,13 @@ def test_a_command_is_found_as_soon_as_it_was_applied(kafka: Kafka) -> None:
 def test_a_command_behind_an_open_transaction_is_waited_for(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
     instance = kafka.started()
     first, second = (kafka.command(name, frequency=EVERY_HOUR) for name in ("first", "second"))
-    other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": f"other-{uuid4()}"})
+    other = Producer(
+        {
+            "bootstrap.servers": kafka.bootstrap,
+            "transactional.id": f"other-{uuid4()}",
+            "transaction.timeout.ms": 600_000,
+        }
+    )
     other.init_transactions(DEADLINE_S)
     other.begin_transaction()
     home = partition_of(encode_key(second.key), PARTITIONS)

@@ -37,7 +37,7 @@ def start(kafka: Kafka, folder: Path, **variables: str) -> RotaProcess:
             "ROTA_API_KEY": KEY,
             "ROTA_KAFKA_INPUT_TOPIC": kafka.options.input_topic,
             "ROTA_KAFKA_PARTITIONS": str(PARTITIONS),
-            "ROTA_KAFKA_SESSION_TIMEOUT_S": "6",
+            "ROTA_KAFKA_SESSION_TIMEOUT_S": "15",
             **variables,
         },
     )

@@ -16,7 +16,7 @@ from rota.streaming.records.codec import encode_key
 from rota.streaming.records.keys import partition_of
 from tests.cli.calling import RotaProcess
 from tests.servers import wait_until
-from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, Reader
+from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, Reader, task_of
 from tests.system.up import Up
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +93,14 @@ def test_any_instance_answers_and_nothing_is_left_on_the_disk(two: Two) -> None:
             status, text = patient_answer(up, f"/schedulers?host=networknt.com&name=n-{number}&unit=SECONDS")
             assert (status, names_of(text)) == (200, [f"n-{number}"])
 
-    assert {task.definition.name for task in kafka.tasks(40)} == {f"n-{number}" for number in range(12)}
+    names = {f"n-{number}" for number in range(12)}
+    with Reader(kafka.bootstrap, kafka.due) as reader:
+
+        def seen() -> set[str]:
+            return {task_of(one).definition.name for one in reader.read(0)}
+
+        wait_until(lambda: seen() >= names, "a task of each", deadline_s=DEADLINE_S)
+        assert seen() == names
     assert list(folder.iterdir()) == []
     assert patient_answer(ups[0], "/health") == (200, "ok")
 

@@ -31,8 +31,10 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def installation(url: str, tmp_path: Path) -> Iterator[SystemInstallation]:
-    store = open_store(url)
+def installation(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SystemInstallation]:
+    """What the test sees of it. Whoever looks waits for a server, or for a writer of the file, that is held up."""
+    monkeypatch.setattr("rota.store.sqlite.database.database._BUSY_TIMEOUT_MS", 120_000)
+    store = open_store(url if url.startswith("sqlite") else f"{url}?answer_timeout_s=120")
     yield SystemInstallation(store, tmp_path)
     store.close()
 

@@ -142,7 +142,7 @@ def test_new_files_in_a_watched_directory_are_events(hourly: Path) -> None:
 
     told = [line.strip() for line in watch.stdout]
     assert told[0] == str(inbox / "old.csv")
-    listed = done("event", "list", "files", "--json").json
+    listed = done("event", "list", "files", "--limit", "1000", "--json").json
     assert str(inbox / "old.csv") in {one["event"]["resourceId"] for one in listed}
     assert done("configuration", "show", "files", "--json").json["triggered"] >= 2
 

@@ -83,13 +83,13 @@ def test_waiting_jobs_that_nobody_serves_are_found(queue: str, opened: Store) ->
     assert [one["message"] for one in found] == ["1 job waits in 'default', but no node serves it"]
     assert found[0]["fix"] == "rota worker --type default"
 
-    beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
+    beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now() + 3_600_000, slots=1))
     assert findings(exit_code=0) == []
 
 
 @pytest.mark.usefixtures("place")
 def test_a_paused_queue_with_waiting_jobs_is_worth_a_word(queue: str, opened: Store) -> None:
-    beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now(), slots=1))
+    beat(opened, Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now() + 3_600_000, slots=1))
     done("queues", "pause", "default")
     done("enqueue", "hello")
 

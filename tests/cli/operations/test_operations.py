@@ -53,7 +53,7 @@ def test_nodes_tell_who_lives(opened: Store) -> None:
     now = opened.now()
     alive, dead = (
         Node(uuid=new_id(now), node_type=queue, last_ping=ping, host="there", pid=7, roles=("worker",), slots=4)
-        for ping in (now, now - 60_000)
+        for ping in (now + 3_600_000, now - 60_000)
     )
     beat(opened, alive)
     beat(opened, dead)
@@ -69,7 +69,7 @@ def test_nodes_tell_their_trouble(opened: Store) -> None:
     now = opened.now()
     queue = done("node-type", "create", "fast", "--json").json["uuid"]
     trouble = "claiming fewer jobs: this process has run out of threads"
-    beat(opened, Node(uuid=new_id(now), node_type=queue, last_ping=now, trouble=trouble))
+    beat(opened, Node(uuid=new_id(now), node_type=queue, last_ping=now + 3_600_000, trouble=trouble))
 
     assert [one["trouble"] for one in done("nodes", "--json").json] == [trouble]
     shown = done("nodes").stdout

@@ -94,6 +94,7 @@ def test_top_shows_queues_nodes_and_running_jobs_and_goes_on(filled: str, folder
     running = done("enqueue", "wait", "--json").json["uuid"]
     with RotaProcess(["up", "--port", "0", "--no-demo"], folder) as up:
         up.until(lambda: done("job", running, "--json").json["state"] == "running", "the job to run")
+        up.until(lambda: done("nodes", "--json").json != [], "the node to be known")
         shown = done("top", "--json").json
         top = Terminal("top", "--interval", "0.1")
         wait_until(

@@ -212,7 +212,7 @@ def ended_minutes_ago(store: Store, minutes: int) -> str:
 
 def running_sleeper(folder: Path, words: Sequence[str], **variables: str) -> tuple[RotaProcess, str, int]:
     """A worker with a long job under way, its id and the process of its command."""
-    done("job-type", "create", "sleeper", "--command", "echo $$; exec sleep 60")
+    done("job-type", "create", "sleeper", "--command", "echo $$; exec sleep 600")
     job_id = done("enqueue", "sleeper").stdout.strip()
     worker = RotaProcess(words, folder, **variables)
     wait_until(lambda: bool(done("logs", job_id).stdout), "the job to say something")
@@ -220,7 +220,7 @@ def running_sleeper(folder: Path, words: Sequence[str], **variables: str) -> tup
 
 
 def test_a_second_signal_interrupts_running_jobs_and_burns_no_attempt(folder: Path) -> None:
-    worker, job_id, pid = running_sleeper(folder, ["worker", "--json"])
+    worker, job_id, pid = running_sleeper(folder, ["worker", "--json"], ROTA_STOP_GRACE_S="600")
     with worker:
         worker.process.send_signal(signal.SIGTERM)
         worker.until_said("a second signal interrupts")
@@ -236,7 +236,7 @@ def test_a_second_signal_interrupts_running_jobs_and_burns_no_attempt(folder: Pa
 def test_hanging_up_lets_running_jobs_end_however_often_it_is_said(folder: Path) -> None:
     done("job-type", "create", "patient", "--command", "echo begun; until [ -e go ]; do sleep 0.05; done")
     job_id = done("enqueue", "patient").stdout.strip()
-    with RotaProcess(["worker", "--json"], folder) as worker:
+    with RotaProcess(["worker", "--json"], folder, ROTA_STOP_GRACE_S="600") as worker:
         wait_until(lambda: bool(done("logs", job_id).stdout), "the job to begin")
 
         worker.process.send_signal(signal.SIGHUP)

@@ -13,7 +13,7 @@ from rota.store.contract.queues import Waker
 from tests.contract.building import new_node
 
 LONG_S = 3_600.0
-DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "30"))
+DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "300"))
 LOOKS = 5
 LOOK_S = 0.01
 """A thread that is at the same place in so many looks, so long apart, sleeps there."""

@@ -72,15 +72,15 @@ def test_the_answer_tells_by_which_instant_it_was_judged_what_is_due(store: Stor
 @pytest.mark.stores("redis", "redis-cluster")  # SQLite has no clock but its users'
 def test_a_caller_whose_clock_is_ahead_is_given_nothing_early(store: Store) -> None:
     queue, before = new_queue(), store.now()
-    due, early = put(store, schedule(queue), due=before), put(store, schedule(queue), due=before + 60_000)
+    due, early = put(store, schedule(queue), due=before), put(store, schedule(queue), due=before + 60 * MINUTE)
 
-    given = store.claim_due_schedules(queue, now=before + 5 * 60_000, lease_ms=LEASE_MS, limit=10)
+    given = store.claim_due_schedules(queue, now=before + 24 * 60 * MINUTE, lease_ms=60 * MINUTE, limit=10)
 
     assert given.entries == [due]
     assert before <= given.now <= store.now()
     assert given.next_due is not None
-    assert given.next_due <= given.now + LEASE_MS, "the lease, too, is counted by the clock of the store"
-    again = store.claim_due_schedules(queue, now=early.state.due or 0, lease_ms=LEASE_MS, limit=10)
+    assert given.next_due <= given.now + 60 * MINUTE, "the lease, too, is counted by the clock of the store"
+    again = store.claim_due_schedules(queue, now=early.state.due or 0, lease_ms=60 * MINUTE, limit=10)
     assert again.entries == []
 
 

@@ -233,7 +233,7 @@ def request_for(*dependencies: dict[str, Any], name: str = "c", **more: object) 
     return read_configuration({"name": name, "dependencies": list(dependencies), **more})
 
 
-def in_node(store: Store, is_done: Callable[[], bool], *, deadline_s: float = 30) -> None:
+def in_node(store: Store, is_done: Callable[[], bool], *, deadline_s: float = 240) -> None:
     """Let a whole node live until something is so."""
 
     async def live() -> None:

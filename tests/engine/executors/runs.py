@@ -55,7 +55,7 @@ class LoggedRun(Run):
 
 
 def make_run(
-    metadata: dict[str, object], arguments: dict[str, object] | None = None, *, attempt: int = 1, grace_s: float = 30
+    metadata: dict[str, object], arguments: dict[str, object] | None = None, *, attempt: int = 1, grace_s: float = 300
 ) -> LoggedRun:
     return LoggedRun(metadata, arguments or {}, attempt=attempt, grace_s=grace_s)
 
@@ -100,6 +100,6 @@ def await_death(pid: int) -> None:
     try:
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)
-        assert poll.poll(30_000), f"process {pid} is still alive"
+        assert poll.poll(300_000), f"process {pid} is still alive"
     finally:
         os.close(pidfd)

@@ -34,7 +34,7 @@ class CountingStore(SqliteStore):
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         self.batches.append(len(specs))
-        assert self.gate.wait(30)
+        assert self.gate.wait(300)
         if self.is_unplugged:
             raise StoreUnavailable("unplugged")
         return super().enqueue_jobs(specs, now=now)

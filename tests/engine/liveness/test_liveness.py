@@ -29,7 +29,7 @@ from rota.store.contract.claims import Claims, Renewal
 from rota.testing import Faults
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, until, working
+from tests.engine.working import DEADLINE_S, is_listed, until, working
 from tests.installation import Installation
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
@@ -398,20 +398,25 @@ def test_a_run_under_a_lock_that_was_claimed_lately_is_not_given_up(store: Store
         installation.define(
             "only_one", "python", {"function": "tests.engine.job_functions:pass_gate"}, unique=Unique.WHILE_RUNNING
         )
-        faults = Faults(store)
-        async with working(faults.store, dead_after_ms=10_000, threads=4):
-            faults.before("renew_claims", *[be_away] * 1_000)
-            heard = faults.calls.count("renew_claims")
-            await until(lambda: faults.calls.count("renew_claims") > heard + 20, "the node to be silent for long")
-            job_id = installation.enqueue("only_one")
-            await until(lambda: stage.inside == 1, "the job to run")
-            before = faults.calls.count("renew_claims")
-            await until(lambda: faults.calls.count("renew_claims") > before + 3, "further beats in vain")
+        faults, clock = Faults(store), JumpyClock()
+        node = Node.open(faults.store, NodeOptions(dead_after_ms=60_000, threads=4), clock=clock)
+        run = asyncio.create_task(node.run())
+        await until(lambda: is_listed(store, node), "the node's first beat")
+        faults.before("renew_claims", *[be_away] * 1_000)
+        clock.sleep(60.0)
+        silent = faults.calls.count("renew_claims")
+        await until(lambda: faults.calls.count("renew_claims") > silent, "a beat in vain, after a long silence")
+        job_id = installation.enqueue("only_one")
+        await until(lambda: stage.inside == 1, "the job to run")
+        before = faults.calls.count("renew_claims")
+        await until(lambda: faults.calls.count("renew_claims") > before + 1, "further beats in vain")
 
-            assert len(stage.started) == 1
-            assert installation.job(job_id).state is JobState.RUNNING
-            stage.gate.set()
-            await installation.ended(job_id)
+        assert len(stage.started) == 1
+        assert installation.job(job_id).state is JobState.RUNNING
+        stage.gate.set()
+        await installation.ended(job_id)
+        node.request_stop(at_once=True)
+        await run
 
     asyncio.run(scene())
 

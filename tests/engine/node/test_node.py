@@ -87,7 +87,7 @@ def test_a_node_tells_with_each_beat_what_it_does(store: Store, installation: In
     async def scene() -> None:
         stage = new_stage()
         installation.define_python("pass_gate")
-        async with working(store, dead_after_ms=SHORT_LEASE_MS) as node:
+        async with working(store, dead_after_ms=SHORT_LEASE_MS, stop_grace_s=3_600) as node:
             first = record_of(store, node).last_ping
             jobs = [installation.enqueue("pass_gate") for _ in range(2)]
             await until(lambda: record_of(store, node).running == 2, "a beat that tells of two jobs")

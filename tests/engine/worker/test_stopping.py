@@ -261,7 +261,7 @@ def test_a_node_that_drains_claims_nothing_although_slots_are_free(store: Store,
     async def scene() -> None:
         stage = new_stage()
         installation.define_python("pass_gate")
-        node = Node.open(store, NodeOptions(threads=3))
+        node = Node.open(store, NodeOptions(threads=3, stop_grace_s=3_600))
         run = asyncio.create_task(node.run())
         running, cancelled = installation.enqueue("pass_gate"), installation.enqueue("pass_gate")
         await until(lambda: stage.inside == 2, "the jobs to run")

@@ -1,6 +1,7 @@
 """The worker: claims jobs, runs them, settles them."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -22,11 +23,15 @@ from tests.servers import RedisServer, raw_command
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 
-LATE_MS = 9_000
-"""A job that starts so late was not awaited, but found by chance: a wait in Redis ends by itself after ten seconds."""
 ONLY_WHEN_WOKEN = WorkerTimes(idle_check_s=3_600.0)
 """Of nodes that do not look for jobs by themselves."""
 SOON = RetryPolicy(attempts=3, delay_ms=1, factor=1.0, jitter=0.0)
+
+
+@pytest.fixture
+def endless_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wait in Redis ends by itself after ten seconds, and a job that nobody awaits would be found by chance."""
+    monkeypatch.setattr("rota.store.redis.nouns.queues.waker._LONGEST_WAIT_S", 3_600.0)
 
 
 def test_a_job_runs_and_its_result_stays(store: Store, installation: Installation) -> None:
@@ -80,7 +85,9 @@ def test_jobs_run_by_priority_and_then_in_the_order_of_their_coming(store: Store
     asyncio.run(scene())
 
 
-def test_a_delayed_job_runs_when_its_time_has_come_and_not_before(store: Store, installation: Installation) -> None:
+def test_a_delayed_job_runs_when_its_time_has_come_and_not_before(
+    store: Store, installation: Installation, endless_waits: None
+) -> None:
     async def scene() -> None:
         new_stage()
         installation.define_python("nothing")
@@ -96,13 +103,13 @@ def test_a_delayed_job_runs_when_its_time_has_come_and_not_before(store: Store, 
 
             assert job.started_at is not None
             assert job.spec.run_at is not None
-            assert 0 <= job.started_at - job.spec.run_at < LATE_MS
+            assert job.started_at >= job.spec.run_at
 
     asyncio.run(scene())
 
 
 def test_a_job_that_is_delayed_less_than_one_that_is_awaited_is_not_late(
-    store: Store, installation: Installation
+    store: Store, installation: Installation, endless_waits: None
 ) -> None:
     async def scene() -> None:
         new_stage()
@@ -115,7 +122,7 @@ def test_a_job_that_is_delayed_less_than_one_that_is_awaited_is_not_late(
 
             assert job.started_at is not None
             assert job.spec.run_at is not None
-            assert 0 <= job.started_at - job.spec.run_at < LATE_MS
+            assert job.started_at >= job.spec.run_at
             assert installation.job(far).state is JobState.DELAYED
 
     asyncio.run(scene())
@@ -200,7 +207,9 @@ def test_of_a_type_that_is_unique_while_running_one_job_runs_at_a_time_on_all_no
     async def scene() -> None:
         stage = new_stage()
         installation.define_python("take_a_moment", unique=Unique.WHILE_RUNNING)
-        async with working(store, threads=4), working(store, threads=4):
+        # Nobody gives up a run because the machine stood still.
+        hours = 4 * 3_600_000
+        async with working(store, threads=4, dead_after_ms=hours), working(store, threads=4, dead_after_ms=hours):
             texts = [f"{number:02}" for number in range(30)]
 
             await installation.ended(*(installation.enqueue("take_a_moment", {"text": text}) for text in texts))
@@ -377,6 +386,10 @@ def test_what_a_node_claimed_ahead_is_queued_and_runs_once_it_has_begun(store: S
     asyncio.run(scene())
 
 
+def has_ended(installation: Installation, count: int) -> bool:
+    return installation.counts().get(JobState.SUCCEEDED, 0) >= count
+
+
 def test_what_was_claimed_ahead_of_slots_that_are_stuck_goes_to_another_node(
     store: Store, installation: Installation
 ) -> None:
@@ -390,6 +403,8 @@ def test_what_was_claimed_ahead_of_slots_that_are_stuck_goes_to_another_node(
             installation.intake.enqueue([JobRequest(job_type="nothing") for _ in range(3_000)])
             stuck = installation.enqueue("pass_gate")
             behind = [installation.enqueue("note", {"text": "behind"}) for _ in range(20)]
+            for count in range(500, 3_001, 500):
+                await until(partial(has_ended, installation, count), "quick jobs to end")
             await installation.running(stuck)
             await until(lambda: stage.inside == 1, "the slot to be stuck")
             async with working(store, threads=1, worker_times=ONLY_WHEN_WOKEN) as other:
@@ -424,9 +439,8 @@ def test_an_idle_node_is_woken_for_a_job_that_a_busy_one_heard_of(store: Store, 
     asyncio.run(scene())
 
 
-def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, endless_waits: None) -> None:
     """Whatever it hears, there may be jobs for others."""
-    monkeypatch.setattr("rota.store.redis.nouns.queues.waker._LONGEST_WAIT_S", 3_600.0)
     redis_server.flush()
     store = open_store(redis_server.url)
 

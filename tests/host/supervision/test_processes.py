@@ -63,7 +63,7 @@ def app(folder: Path) -> Iterator[Rota]:
 
 
 def started(folder: Path, *words: str) -> RotaProcess:
-    return RotaProcess(["worker", "shop:app", "--json", *words], folder)
+    return RotaProcess(["worker", "shop:app", "--json", *words], folder, ROTA_STOP_GRACE_S="3600")
 
 
 def enqueue(app: Rota, task: str, **arguments: object) -> Handle[int]:

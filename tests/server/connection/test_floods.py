@@ -14,7 +14,7 @@ from tests.server.gate.raw_http import Server, asked
 from tests.servers import wait_until
 
 MIB = 1024 * 1024
-HEAD = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+HEAD = b"GET /docs HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +100,10 @@ def test_the_longest_url(up: Server, size: int, status: int) -> None:
 
 
 def test_a_request_has_at_most_so_many_headers(up: Server) -> None:
-    assert asked(up, "GET", "/health", {f"X-{number}": "1" for number in range(120)})[0] == 200
-    assert asked(up, "GET", "/health", {f"X-{number}": "1" for number in range(130)})[0] == 431
-    assert asked(up, "GET", "/health", {"X": "a" * 60_000})[0] == 200
-    assert asked(up, "GET", "/health", {"X": "a" * 70_000})[0] == 431
+    assert asked(up, "GET", "/docs", {f"X-{number}": "1" for number in range(120)})[0] == 200
+    assert asked(up, "GET", "/docs", {f"X-{number}": "1" for number in range(130)})[0] == 431
+    assert asked(up, "GET", "/docs", {"X": "a" * 60_000})[0] == 200
+    assert asked(up, "GET", "/docs", {"X": "a" * 70_000})[0] == 431
 
 
 def test_requests_that_do_not_wait_for_answers_are_few_on_one_connection(up: Server) -> None:
@@ -153,7 +153,7 @@ def test_a_client_that_is_gone_leaves_no_request_behind(up: Server, node: RotaPr
             connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 16)
             assert connection.recv(1)
 
-    assert asked(up, "GET", "/health", {})[0] == 200
+    assert asked(up, "GET", "/docs", {})[0] == 200
     assert node.log_errors() == []
 
 
@@ -164,7 +164,7 @@ def test_half_requests_make_room_for_whole_ones(up: Server, node: RotaProcess) -
         half.sendall(HEAD)
         halves.append(half)
         if len(halves) % 50 == 0:
-            assert asked(up, "GET", "/health", {})[0] == 200
+            assert asked(up, "GET", "/docs", {})[0] == 200
 
     descriptors = len(list(Path(f"/proc/{node.process.pid}/fd").iterdir()))
     for half in halves:
@@ -183,10 +183,10 @@ def test_those_who_do_not_read_make_room_for_those_who_do(up: Server) -> None:
         assert one.recv(1)
         silent.append(one)
 
-    found = asked(up, "GET", "/health", {})
+    found, _ = asked(up, "GET", "/docs", {})
     for one in silent:
         one.close()
-    assert found == (200, "ok")
+    assert found == 200
 
 
 def test_a_node_beats_and_runs_jobs_while_it_is_flooded(up: Server, node: RotaProcess) -> None:

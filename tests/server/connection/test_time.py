@@ -80,7 +80,9 @@ def test_a_body_that_does_not_come_ends_the_connection() -> None:
     assert played(scene).startswith(b"HTTP/1.1 408")
 
 
-def test_a_body_that_was_refused_is_not_waited_for() -> None:
+def test_a_body_that_was_refused_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "HEAD_S", 1_000)
+
     async def scene(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(POST.replace(b"/", b"/early", 1))
         dribbling = asyncio.create_task(dribble(writer))
@@ -97,7 +99,8 @@ def test_a_body_that_was_refused_is_not_waited_for() -> None:
 
 
 def test_a_body_may_take_its_time_as_long_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SLOWEST_BODY_PER_S", 100)
+    monkeypatch.setattr(limits, "HEAD_S", 1_000)
+    monkeypatch.setattr(limits, "SLOWEST_BODY_PER_S", 1)
 
     async def scene(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(POST.replace(b"Host: x", b"Host: x\r\nConnection: close"))
@@ -113,6 +116,7 @@ def test_a_body_may_take_its_time_as_long_as_it_comes(monkeypatch: pytest.Monkey
 
 
 def test_an_answer_that_nobody_reads_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "HEAD_S", 1_000)
     ended, end = threading.Event(), BoundedProtocol._end
 
     def end_and_say_so(one: BoundedProtocol) -> None:

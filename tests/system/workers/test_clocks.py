@@ -11,9 +11,9 @@ from rota.model.schedules.request import ScheduleRequest
 from tests.system.crew import Crew
 from tests.system.installation import SystemInstallation
 
-STEP_S = 300
+STEP_S = 3_600
 DEAD_MS = 12_000
-LATER_MS = 60_000
+LATER_MS = 1_800_000
 BEATS = 3
 
 

@@ -20,13 +20,13 @@ def test_jobs_for_which_there_is_no_descriptor_go_back_and_end_well(
     job_ids = installation.enqueue_all(JobRequest(job_type=job_type) for _ in range(count))
 
     worker = crew.hire(threads=150, descriptors=DESCRIPTORS)
+    installation.wait(lambda: "run out of file descriptors" in trouble_of(worker, installation), "the worker to say so")
     installation.await_end()
 
     jobs = installation.jobs(job_ids)
     assert {job.state for job in jobs} == {JobState.SUCCEEDED}, [job.errors for job in jobs if job.errors][:1]
     assert {job.attempts for job in jobs} == {1}
     assert worker.output.count("claiming fewer jobs") == 1
-    installation.wait(lambda: "run out of file descriptors" in trouble_of(worker, installation), "the worker to say so")
 
 
 def trouble_of(worker: WorkerProcess, installation: SystemInstallation) -> str:
