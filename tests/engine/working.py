@@ -13,7 +13,7 @@ from rota.engine.node.options import NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.store import Store
 
-DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "60"))
+DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "300"))
 """Only a guard: what is waited for comes within milliseconds on any machine that is not stuck. Whoever expects tests to
 fail has less patience."""
 POLL_S = 0.005
