@@ -60,8 +60,8 @@ def kafka(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     """A light scheduler of its own on the shared broker: other topics, another group. Without a broker, the tests for
     which it will do have a mock. Whoever asks a slow machine waits for the answer; a user would have to ask again."""
     monkeypatch.setattr("rota.streaming.scheduler._FIND_S", DEADLINE_S)
-    monkeypatch.setattr("rota.streaming.brokers.topics._TIMEOUT_S", DEADLINE_S)
-    monkeypatch.setattr("rota.streaming.survey._TIMEOUT_S", DEADLINE_S)
+    monkeypatch.setattr("rota.streaming.brokers.topics._TIMEOUT_S", 60.0)
+    monkeypatch.setattr("rota.streaming.survey._TIMEOUT_S", 60.0)
     monkeypatch.setattr("rota.streaming.brokers.sender._SEND_MS", int(DEADLINE_S * 1000))
     monkeypatch.setattr("rota.streaming.brokers.sender._MOST_WAIT_S", 2 * DEADLINE_S)
     is_mock = needs_mock() and request.node.get_closest_marker("mock_will_do") is not None

@@ -67,6 +67,9 @@ def test_a_topic_that_may_not_be_written_does_not_stop_the_others(guarded: Kafka
 def test_a_wrong_password_is_told_by_the_instance_and_the_doctor(
     guarded: Kafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Whoever is not let in waits for all of it.
+    monkeypatch.setattr("rota.streaming.brokers.topics._TIMEOUT_S", 5.0)
+    monkeypatch.setattr("rota.streaming.survey._TIMEOUT_S", 30.0)
     wrong = account_options(ACCOUNT[0], "wrong")
     guarded.options = structs.replace(guarded.options, client_options=wrong)
 
@@ -76,7 +79,6 @@ def test_a_wrong_password_is_told_by_the_instance_and_the_doctor(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ROTA_KAFKA", guarded.options.brokers[0])
     monkeypatch.setenv("ROTA_KAFKA_OPTIONS", ",".join(f"{name}={value}" for name, value in wrong.items()))
-    monkeypatch.setattr("rota.streaming.survey._TIMEOUT_S", 30.0)  # all of it is waited for
     answer = rota("doctor", "--json")
     assert answer.exit_code == 7
     (found,) = [one for one in answer.json["findings"] if one["check"] == "kafka"]

@@ -37,7 +37,9 @@ class Ledger:
         self.path.touch()
 
     def lines(self) -> list[Line]:
-        return [_line(text) for text in self.path.read_text().splitlines()]
+        """Without one of which the kernel shows only a part yet."""
+        whole, _, _ = self.path.read_text().rpartition("\n")
+        return [_line(text) for text in whole.splitlines()]
 
     def count(self, event: str) -> int:
         return sum(line.event == event for line in self.lines())
