@@ -1,7 +1,7 @@
 """One job: what made it, what it says and how its log is read."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.browser.dashboard import Dashboard, when_live
 from tests.servers import wait_until
@@ -62,3 +62,39 @@ def test_a_log_is_filtered_by_level_searched_and_downloaded(page: Page, dashboar
         page.get_by_role("link", name="Download").click()
     text = download.value.path().read_text()
     assert [word for word in ("apples", "pears", "no plums", "figs") if word not in text] == []
+
+
+def test_an_old_answer_does_not_replace_what_is_shown_by_now(page: Page, dashboard: Dashboard) -> None:
+    dashboard.define("wait", UNTIL_GO)
+    url = f"{dashboard.address}/jobs/{dashboard.enqueue('wait')}"
+    state = page.locator("h1 + .state")
+    page.goto(url)
+    when_live(page)
+    expect(state).to_have_text("running")
+    held: list[tuple[Route, APIResponse]] = []
+    page.route(url, lambda route: held.append((route, route.fetch())))
+    page.evaluate("() => { window.asked = Rota.refresh() }")
+    while not held:
+        page.wait_for_timeout(20)
+
+    (dashboard.folder / "go").touch()
+    expect(state).to_have_text("succeeded")
+    route, old = held[0]
+    route.fulfill(response=old)
+    page.evaluate("() => window.asked")
+
+    assert state.inner_text() == "succeeded"
+
+
+def test_what_a_button_was_when_it_was_pressed_is_done(page: Page, dashboard: Dashboard) -> None:
+    """Shown anew while somebody is asked, it may be one for something else."""
+    dashboard.define("wait", UNTIL_GO)
+    page.goto(f"{dashboard.address}/jobs/{dashboard.enqueue('wait')}")
+    expect(page.locator("h1 + .state")).to_have_text("running")
+    button = page.get_by_role("button", name="Cancel")
+
+    button.click()
+    page.locator("[data-call$='/cancel']").evaluate("(one) => { one.dataset.call = 'POST /api/jobs' }")
+    page.get_by_role("button", name="Yes").click()
+
+    expect(page.locator("h1 + .state")).to_have_text("cancelled")

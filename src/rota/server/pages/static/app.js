@@ -34,13 +34,12 @@ const Rota = (() => {
       dialog.addEventListener("close", () => decide(dialog.returnValue === "yes"), { once: true }));
   }
 
-  async function done(element, said) {
-    const then = element.dataset.then;
-    if (then) {
-      location.href = then.replace("{uuid}", encodeURIComponent(said.uuid ?? ""));
+  async function done(element, asked, said) {
+    if (asked.then) {
+      location.href = asked.then.replace("{uuid}", encodeURIComponent(said.uuid ?? ""));
       return;
     }
-    toast(element.dataset.done || "Done.");
+    toast(asked.done || "Done.");
     reveal(element, said);
     await refresh();
   }
@@ -53,13 +52,15 @@ const Rota = (() => {
     place.hidden = false;
   }
 
-  // `data-call="POST /api/..."`, and perhaps `data-body`, `data-confirm`, `data-done`, `data-then`.
+  // `data-call="POST /api/..."`, and perhaps `data-body`, `data-confirm`, `data-done`, `data-then`: as they are when it is
+  // pressed. Shown anew while somebody is asked or answers, the button may be one for something else.
   async function press(button) {
-    if (button.dataset.confirm && !(await confirmed(button.dataset.confirm))) return;
-    const [method, path] = button.dataset.call.split(" ");
+    const asked = { ...button.dataset };
+    if (asked.confirm && !(await confirmed(asked.confirm))) return;
+    const [method, path] = asked.call.split(" ");
     button.disabled = true;
     try {
-      await done(button, await call(method, path, method === "DELETE" ? undefined : button.dataset.body || "{}"));
+      await done(button, asked, await call(method, path, method === "DELETE" ? undefined : asked.body || "{}"));
     } catch (error) {
       toast(error.message, true);
     } finally {
@@ -101,7 +102,7 @@ const Rota = (() => {
     const [method, path] = form.dataset.call.split(" ");
     tellProblem(form, "");
     try {
-      await done(form, await call(method, path, jsonOf(form)));
+      await done(form, form.dataset, await call(method, path, jsonOf(form)));
     } catch (error) {
       tellProblem(form, error.message);
     }
@@ -195,20 +196,26 @@ const Rota = (() => {
 
   // -- parts of the page -----------------------------------------------------------------------------------------
 
-  // Makes a part what it is now, in place: what did not change stays, with its focus.
-  async function show(id, html) {
+  let turn = 0;  // grows with everything that is asked for or comes by itself
+  const shownIn = new Map();  // the turn of what is shown, by part
+
+  // Makes a part what it is now, in place: what did not change stays, with its focus. What was asked for before that which
+  // is shown is old.
+  async function show(id, html, askedIn = ++turn) {
     const target = document.getElementById(id);
-    if (!target) return;
+    if (!target || askedIn < (shownIn.get(id) ?? 0)) return;
+    shownIn.set(id, askedIn);
     await htmx.swap({ target, sourceElement: target, text: html, swap: "innerMorph" });
     document.dispatchEvent(new CustomEvent("rota:shown", { detail: target }));
   }
 
   async function refresh() {
+    const askedIn = ++turn;
     // Who leaves the page meanwhile needs no answer.
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
     if (!answer?.ok) return;
     const whole = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const part of all("[data-part]", whole)) await show(part.id, part.innerHTML);
+    for (const part of all("[data-part]", whole)) await show(part.id, part.innerHTML, askedIn);
   }
 
   // -- the keyboard ----------------------------------------------------------------------------------------------
