@@ -86,12 +86,20 @@ def test_health_tells_of_brokers_that_are_away_although_nothing_is_due_and_of_th
         wait_for_health(up, 503, "the brokers do not answer")
         broker.start()
         wait_for_health(up, *WELL)
-        wait_until(lambda: is_found(up, "before"), "the definition", deadline_s=DEADLINE_S)
+        wait_for_definition(up, "before")
 
 
-def is_found(up: Up, name: str) -> bool:
-    status, text = up.ask(f"/schedulers?host=networknt.com&name={name}&unit=HOURS")
-    return status == 200 and [one["name"] for one in msgspec.json.decode(text)] == [name]
+def wait_for_definition(up: Up, name: str) -> None:
+    seen: list[tuple[int, str]] = []
+
+    def is_found() -> bool:
+        seen.append(up.ask(f"/schedulers?host=networknt.com&name={name}&unit=HOURS"))
+        return seen[-1][0] == 200 and [one["name"] for one in msgspec.json.decode(seen[-1][1])] == [name]
+
+    try:
+        wait_until(is_found, "the definition", deadline_s=DEADLINE_S)
+    except Exception as error:
+        raise AssertionError(f"it says {seen[-1]}, and its log {up.process.log_lines()[-20:]}") from error
 
 
 def test_more_replicas_than_there_are_brokers_are_told_with_the_topic_and_what_to_do(
