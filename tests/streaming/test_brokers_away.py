@@ -1,14 +1,17 @@
 """Brokers that go away and come back: nothing is acknowledged meanwhile, and what was before is there afterwards."""
 
+import os
+import signal
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from rota.clock import SystemClock
 from rota.engine.topics.light.scheduler import DefinitionQuery
 from rota.errors import StoreUnavailable
+from rota.streaming.restore import LATEST
 from rota.streaming.scheduler import KafkaScheduler
 from tests.broker import KafkaBroker
 from tests.servers import wait_until
@@ -49,6 +52,29 @@ def test_while_the_brokers_are_away_nothing_is_acknowledged_and_afterwards_nothi
         tasks = kafka.tasks(20)
         ids = [task.id for task in tasks]
         assert len(ids) == len(set(ids))
+
+
+def test_questions_are_answered_again_after_the_brokers_chose_a_leader_anew(broker: KafkaBroker) -> None:
+    with Kafka(broker.bootstrap) as kafka:
+        instance = kafka.started()
+        kafka.change(instance, kafka.command("before", frequency=EVERY_HOUR))
+        assert [one.name for one in kafka.found(instance, "before")] == ["before"]
+
+        epoch = leader_epoch(kafka)
+        while leader_epoch(kafka) == epoch:
+            os.kill(broker.pid, signal.SIGSTOP)  # for longer than the controller waits for it, as a rule
+            wait_until(lambda: instance.trouble is not None, "the silence to be noticed", deadline_s=DEADLINE_S)
+            os.kill(broker.pid, signal.SIGCONT)
+            wait_until(lambda: instance.trouble is None, "the trouble to be over", deadline_s=DEADLINE_S)
+
+        assert [one.name for one in kafka.found(instance, "before")] == ["before"]
+
+
+def leader_epoch(kafka: Kafka) -> int:
+    """How often the leader of the first partition of commands was chosen."""
+    place = TopicPartition(kafka.options.input_topic, 0)
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    return int(admin.list_offsets({place: LATEST})[place].result().leader_epoch)
 
 
 def applies(kafka: Kafka, instance: KafkaScheduler, name: str) -> bool:

@@ -89,6 +89,20 @@ def test_health_tells_of_brokers_that_are_away_although_nothing_is_due_and_of_th
         wait_for_definition(up, "before")
 
 
+def test_whoever_asks_while_the_brokers_are_away_does_not_end_the_node_when_they_return(
+    broker: KafkaBroker, tmp_path: Path
+) -> None:
+    (tmp_path / "rota.yaml").write_text("light: {optional_parameters: true}\n")
+    broker.kill9()
+    with Kafka(broker.bootstrap) as kafka, start(kafka, tmp_path) as process:
+        up = Up(process, key=KEY)
+        status, text = up.ask("/schedulers")
+        assert (status, "the brokers did not answer" in text) == (503, True)
+        broker.start()
+        wait_for_health(up, *WELL)
+        wait_until(lambda: up.ask("/schedulers") == (200, "[]"), "an answer", deadline_s=DEADLINE_S)
+
+
 def wait_for_definition(up: Up, name: str) -> None:
     seen: list[tuple[int, str]] = []
 

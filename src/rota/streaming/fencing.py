@@ -11,6 +11,8 @@ from threading import Thread
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from rota.errors import StoreUnavailable
+from rota.streaming.brokers.administration import Administration
 from rota.streaming.options import StreamOptions, instance_of
 from rota.streaming.records.position import read_cursor
 
@@ -27,12 +29,12 @@ def begin_fencing(options: StreamOptions, numbers: list[int]) -> None:
 
 
 def _fence_former_owners(options: StreamOptions, numbers: list[int]) -> None:
-    # A client of its own: one that has lived through an outage may look for the group at a broker that is gone.
-    admin = AdminClient(options.client())
+    # Of its own: a client that has lived through an outage may look for the group at a broker that is gone.
+    administration = Administration(options)
     try:
-        former = _last_owners(options, admin, numbers)
-        members = _members(options, admin) if former else set()
-    except KafkaException as error:
+        former = administration.ask(lambda admin: _last_owners(options, admin, numbers))
+        members = administration.ask(lambda admin: _members(options, admin)) if former else set()
+    except StoreUnavailable as error:
         _logger.info("former owners are not fenced", extra={"error": str(error)})
         return
     for owner in former:

@@ -6,12 +6,12 @@ import urllib.parse
 import urllib.request
 
 import msgspec
-from confluent_kafka import ConsumerGroupState, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import ConsumerGroupState
 
 from rota.clock import Clock
 from rota.engine.topics.light.scheduler import DefinitionPage, DefinitionQuery
 from rota.errors import StoreUnavailable
+from rota.streaming.brokers.administration import Administration
 from rota.streaming.options import StreamOptions, instance_of
 
 PEER_PATH = "/api/schedulers/partitions"
@@ -25,10 +25,9 @@ _KNOWN_S = 1.0
 class Owners:
     """See the module. Any thread may ask."""
 
-    def __init__(self, options: StreamOptions, admin: AdminClient, clock: Clock) -> None:
+    def __init__(self, options: StreamOptions, clock: Clock) -> None:
         self._options = options
         self._clock = clock
-        self._admin = admin
         self._addresses: dict[int, str] = {}
         self._asked_at: float | None = None
 
@@ -58,10 +57,9 @@ class Owners:
 
     def _ask_group(self) -> dict[int, str]:
         group = self._options.group
-        try:
-            found = self._admin.describe_consumer_groups([group], request_timeout=_ASK_S)[group].result()
-        except KafkaException as error:
-            raise StoreUnavailable(f"the brokers did not answer: {error.args[0].str()}") from None
+        found = Administration(self._options).ask(
+            lambda admin: admin.describe_consumer_groups([group], request_timeout=_ASK_S)[group].result()
+        )
         if found.state != ConsumerGroupState.STABLE:
             return {}
         return {

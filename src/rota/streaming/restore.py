@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
+from rota.streaming.brokers.administration import Administration
 from rota.streaming.fencing import begin_fencing
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Partition
@@ -30,9 +31,7 @@ class Cancelled(Exception):
     """Nobody waits for these partitions any more."""
 
 
-def restore_partitions(
-    options: StreamOptions, admin: AdminClient, numbers: list[int], is_wanted: Callable[[], bool]
-) -> list[Partition]:
+def restore_partitions(options: StreamOptions, numbers: list[int], is_wanted: Callable[[], bool]) -> list[Partition]:
     """The partitions as the changelogs have them, ready to fire. `Cancelled` when they are not wanted any more."""
     consumer = Consumer(
         options.client(
@@ -47,15 +46,16 @@ def restore_partitions(
             }
         )
     )
+    administration = Administration(options)
     try:
         begin_fencing(options, numbers)
         reading = _Reading(consumer, numbers)
         reading.begin(options.changelogs)
         committed = _committed(options, consumer, numbers)
-        reading.read(_ends(options, admin, numbers), is_wanted)
+        reading.read(administration.ask(lambda admin: _ends(options, admin, numbers)), is_wanted)
     finally:
         consumer.close()
-    positions = _positions(options, admin, committed, reading.positions)
+    positions = administration.ask(lambda admin: _positions(options, admin, committed, reading.positions))
     return [_made(positions[number], reading, number) for number in numbers]
 
 

@@ -3,13 +3,13 @@
 import re
 from heapq import nsmallest
 
-from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import TopicPartition
 
 from rota.clock import Clock
 from rota.engine.topics.light.scheduler import MAX_PAGE, DefinitionPage, DefinitionQuery
 from rota.errors import InvalidInput, NotFound, StoreUnavailable
 from rota.model.topics.light.definition import Action, TaskDefinition
+from rota.streaming.brokers.administration import Administration
 from rota.streaming.brokers.sender import Outgoing, Sender
 from rota.streaming.options import StreamOptions
 from rota.streaming.owners import Owners
@@ -32,8 +32,8 @@ class KafkaScheduler:
         self._options = options
         self._clock = clock
         self.stream = Stream(options, clock)
-        self._admin = AdminClient(options.client())
-        self._owners = Owners(options, self._admin, clock)
+        self._administration = Administration(options)
+        self._owners = Owners(options, clock)
         self._sender = Sender(options)
 
     def start(self) -> None:
@@ -132,10 +132,7 @@ class KafkaScheduler:
     def _end_of(self, number: int) -> int:
         """Behind what belongs to open transactions too: a command after it is acknowledged, but nobody reads it yet."""
         place = TopicPartition(self._options.input_topic, number)
-        try:
-            (end,) = offsets_of(self._admin, [place], LATEST, timeout_s=_FIND_S).values()
-        except KafkaException as error:
-            raise StoreUnavailable(f"the brokers did not answer: {error.args[0].str()}") from None
+        (end,) = self._administration.ask(lambda admin: offsets_of(admin, [place], LATEST, timeout_s=_FIND_S)).values()
         return end
 
 

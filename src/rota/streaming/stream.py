@@ -102,13 +102,13 @@ class Stream:
         try:
             transactions.open()
             rounds = Rounds(self._options, transactions, topics, partitions=self.partition_count)
-            self._serve(admin, rounds, Consumer(self._consumer_options(transactions.name)))
+            self._serve(rounds, Consumer(self._consumer_options(transactions.name)))
         finally:
             transactions.close()
 
-    def _serve(self, admin: AdminClient, rounds: Rounds, consumer: Consumer) -> None:
+    def _serve(self, rounds: Rounds, consumer: Consumer) -> None:
         try:
-            self._subscribe(consumer, admin)
+            self._subscribe(consumer)
             self._troubles.tell(None)
             while not self._stopping.is_set():
                 self._turn(consumer, rounds)
@@ -229,12 +229,12 @@ class Stream:
 
     # -- partitions come and go ------------------------------------------------------------------------------------
 
-    def _subscribe(self, consumer: Consumer, admin: AdminClient) -> None:
+    def _subscribe(self, consumer: Consumer) -> None:
         def given(_: Consumer, places: list[TopicPartition]) -> None:
             self._troubles.complaints.end()
             consumer.incremental_assign([_at_first(place) for place in places])
             consumer.pause(places)
-            self._turns.begin(admin, [place.partition for place in places])
+            self._turns.begin([place.partition for place in places])
 
         def taken(_: Consumer, places: list[TopicPartition]) -> None:
             self._lose([place.partition for place in places])

@@ -10,9 +10,9 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 
 from rota.clock import Clock
+from rota.errors import StoreUnavailable
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Partition
 from rota.streaming.restore import Cancelled, restore_partitions
@@ -47,34 +47,32 @@ class Turns:
         """Of the partitions that are given, restored or not."""
         return list(self._turns)
 
-    def begin(self, admin: AdminClient, numbers: list[int]) -> None:
+    def begin(self, numbers: list[int]) -> None:
         """Partitions are given: restore them."""
         turn = Turn(self._clock.monotonic())
         self._turns |= dict.fromkeys(numbers, turn)
         if numbers:
             _logger.info("partitions are restored", extra={"partitions": numbers})
-            Thread(target=self._restore, args=(admin, numbers, turn), name="rota-restore", daemon=True).start()
+            Thread(target=self._restore, args=(numbers, turn), name="rota-restore", daemon=True).start()
 
     def end(self, numbers: Collection[int]) -> None:
         for number in numbers:
             self._turns.pop(number, None)
 
-    def _restore(self, admin: AdminClient, numbers: list[int], turn: Turn) -> None:
+    def _restore(self, numbers: list[int], turn: Turn) -> None:
         def is_wanted() -> bool:
             return any(self._turns.get(number) is turn for number in numbers) and not self._stopping.is_set()
 
         while is_wanted():
             try:
-                for partition in restore_partitions(self._options, admin, numbers, is_wanted):
+                for partition in restore_partitions(self._options, numbers, is_wanted):
                     self.put_back(partition, turn)
                 return
             except Cancelled:
                 return
-            except KafkaException as error:
+            except (KafkaException, StoreUnavailable) as error:
                 _logger.warning("restoring failed and is tried again", extra={"error": str(error)})
                 self._stopping.wait(_AGAIN_S)
-                # A client that was told of a topic while it was being made may believe for good that there is none.
-                admin = AdminClient(self._options.client())
             except Exception:
                 # A fault of ours; partitions that nobody restores would never fire again.
                 _logger.exception("restoring failed and is tried again")
