@@ -1,4 +1,5 @@
-"""A gate in front of a broker, which holds back the questions of instances for the ends of partitions."""
+"""A gate in front of a broker, which holds back the questions of instances for the ends of partitions, and on request
+breaks connections at their questions for a topic."""
 
 import socket
 import struct
@@ -12,8 +13,8 @@ from typing import NamedTuple, Self
 from tests.broker import KafkaBroker
 from tests.ports import HOST
 
-_LIST_OFFSETS = 2
-"""The number of the question, in the first two bytes of its frame."""
+_LIST_OFFSETS, _METADATA = 2, 3
+"""The numbers of questions, in the first two bytes of their frames."""
 _INSTANCE = b"rota+"
 """How the client of an instance that is a member of the group calls itself; those that restore have another name."""
 
@@ -31,6 +32,8 @@ class Gate:
         self._lock = Lock()
         self._held: list[_Held] = []
         self._is_open = False
+        self._topic = b""
+        self._cuts = 0
         self._sockets: list[socket.socket] = []
         self._listening = socket.create_server((HOST, broker.gate_port))
         self.bootstrap = f"{HOST}:{broker.gate_port}"
@@ -58,6 +61,14 @@ class Gate:
         self._is_open = True
         self.let_through()
 
+    def cut(self, topic: str, times: int) -> None:
+        """Let so many questions for a topic end with their connection, unanswered."""
+        self._topic, self._cuts = topic.encode(), times
+
+    @property
+    def cuts_left(self) -> int:
+        return self._cuts
+
     def _accept(self) -> None:
         while True:
             client, _ = self._listening.accept()
@@ -69,7 +80,11 @@ class Gate:
     def _pass_questions(self, client: socket.socket, server: socket.socket) -> None:
         for frame in _frames(client):
             with self._lock:
-                if _asks_for_offsets(frame) and not self._is_open:
+                if self._cuts and _is_question(frame, _METADATA) and self._topic in frame:
+                    self._cuts -= 1
+                    client.shutdown(socket.SHUT_RDWR)
+                    server.shutdown(socket.SHUT_RDWR)
+                elif _is_question(frame, _LIST_OFFSETS) and not self._is_open:
                     self._held.append(_Held(server, frame))
                 else:
                     server.sendall(frame)
@@ -79,9 +94,10 @@ class Gate:
             client.sendall(frame)
 
 
-def _asks_for_offsets(frame: bytes) -> bool:
-    kind, _, _, length = struct.unpack_from(">hhih", frame, 4)
-    return kind == _LIST_OFFSETS and frame[14 : 14 + length].startswith(_INSTANCE)
+def _is_question(frame: bytes, kind: int) -> bool:
+    """Whether an instance asks that."""
+    found, _, _, length = struct.unpack_from(">hhih", frame, 4)
+    return found == kind and frame[14 : 14 + length].startswith(_INSTANCE)
 
 
 def _frames(source: socket.socket) -> Iterator[bytes]:

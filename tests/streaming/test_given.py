@@ -34,6 +34,21 @@ def test_no_command_is_passed_over_by_a_late_answer_where_a_partition_ends(
     assert found == [1] * len(_NAMES)
 
 
+def test_an_instance_whose_questions_for_the_topic_were_lost_is_given_partitions_all_the_same(
+    kafka: Kafka, shared_broker: KafkaBroker | None
+) -> None:
+    if shared_broker is None:
+        pytest.skip("the brokers of KAFKA_BOOTSTRAP have no gate")
+    with Gate(shared_broker) as gate:
+        gate.open()
+        gate.cut(kafka.options.input_topic, times=3)  # librdkafka asks three times, and then no more
+        kafka.options = structs.replace(kafka.options, brokers=(gate.bootstrap,))
+        instance = kafka.started()
+        instance.close()
+
+    assert gate.cuts_left == 0
+
+
 def is_taken(kafka: Kafka, instance: KafkaScheduler, name: str) -> bool:
     """Sends a command, and tells whether it was taken."""
     kafka.produce(kafka.command(name, frequency=EVERY_DAY))

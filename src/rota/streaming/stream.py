@@ -28,6 +28,9 @@ _RESTORING_WAIT_S = 0.02
 """The same, while partitions change hands: nothing of them is sent before they are adopted."""
 _MOST_BEAT_MS = 300
 """By the answer to its heartbeat a member learns that another one died, so a longer one makes the gap longer."""
+_ASK_AGAIN_MS = 5_000
+"""How often librdkafka asks for the topic. If its first questions are lost, because a broker goes away at that moment,
+it does not join the group before the next."""
 _AFTER_ERROR_S = 1.0
 _CLOSE_S = 30.0
 _logger = logging.getLogger("rota.streaming")
@@ -133,6 +136,7 @@ class Stream:
                 "partition.assignment.strategy": "cooperative-sticky",
                 "session.timeout.ms": round(self._options.session_s * 1000),
                 "heartbeat.interval.ms": min(_MOST_BEAT_MS, round(self._options.session_s * 1000 / 5)),
+                "topic.metadata.refresh.interval.ms": _ASK_AGAIN_MS,
                 "error_cb": self._troubles.complaints.take,
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
