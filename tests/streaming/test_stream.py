@@ -1,5 +1,7 @@
 """The thread of an instance, as far as it needs no brokers."""
 
+from typing import Any
+
 from confluent_kafka import Consumer, TopicPartition
 
 from rota.clock import ManualClock
@@ -43,6 +45,41 @@ def test_a_restore_that_does_not_end_is_a_trouble_after_a_minute() -> None:
     stream.partitions |= {one: Partition(one, Position(0)) for one in (1, 3)}
 
     assert (before, then, stream.trouble) == (None, "partitions [1, 3] are being restored for 60 s", None)
+
+
+def test_a_group_that_does_not_answer_is_a_trouble_after_a_minute() -> None:
+    clock = ManualClock()
+    stream = Stream(OPTIONS, clock)
+    consumer = Asking(OPTIONS.client({"group.id": "test", "log_level": 0}))
+
+    stream._subscribe(consumer)
+    at_first = troubles_of(stream, clock)
+    consumer.given(consumer, [])
+    with_none = troubles_of(stream, clock)
+    consumer.taken(consumer, [])
+    afterwards = troubles_of(stream, clock)
+
+    silence = "the group has not shared out its partitions for 60 s"
+    assert (at_first, with_none, afterwards) == ([None, silence], [None, None], [None, silence])
+    consumer.close()
+
+
+class Asking(Consumer):
+    """Keeps what it is to call when the group has answered."""
+
+    def subscribe(self, topics: list[str], *args: Any, **calls: Any) -> None:
+        self.given, self.taken = calls["on_assign"], calls["on_revoke"]
+        super().subscribe(topics, *args, **calls)
+
+
+def troubles_of(stream: Stream, clock: ManualClock) -> list[str | None]:
+    """After a bit less than a minute, and after one."""
+    told = []
+    for ms in (59_999, 1):
+        clock.advance(ms)
+        stream._troubles.tell(None)
+        told.append(stream.trouble)
+    return told
 
 
 def test_a_stream_that_says_nothing_for_a_minute_has_stood_still() -> None:

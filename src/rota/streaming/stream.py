@@ -242,8 +242,10 @@ class Stream:
 
         def taken(_: Consumer, places: list[TopicPartition]) -> None:
             self._lose([place.partition for place in places])
+            self._turns.ask()
             consumer.incremental_unassign(places)
 
+        self._turns.ask()
         consumer.subscribe([self._options.input_topic], on_assign=given, on_revoke=taken, on_lost=taken)
 
     def _adopt(self, consumer: Consumer) -> None:

@@ -21,7 +21,7 @@ _AGAIN_S = 0.2
 """Of topics that were just made, the brokers do not know everything yet."""
 _AFTER_FAULT_S = 1.0
 _SLOW_S = 60.0
-"""Within which a million definitions are restored, by far."""
+"""Within which a million definitions are restored, by far, and the members of a group agree."""
 _logger = logging.getLogger("rota.streaming")
 
 
@@ -40,6 +40,8 @@ class Turns:
         self._clock = clock
         self._stopping = stopping
         self._turns: dict[int, Turn] = {}
+        self._asked_at: float | None = None
+        """Since when the group owes an answer."""
         self._restored: SimpleQueue[tuple[Partition, Turn]] = SimpleQueue()
 
     @property
@@ -47,8 +49,13 @@ class Turns:
         """Of the partitions that are given, restored or not."""
         return list(self._turns)
 
+    def ask(self) -> None:
+        """The group shares its partitions out, and tells when it has: `begin`, if only with none."""
+        self._asked_at = self._clock.monotonic()
+
     def begin(self, numbers: list[int]) -> None:
         """Partitions are given: restore them."""
+        self._asked_at = None
         turn = Turn(self._clock.monotonic())
         self._turns |= dict.fromkeys(numbers, turn)
         if numbers:
@@ -91,7 +98,16 @@ class Turns:
         return [(partition, turn) for partition, turn in found if self._turns.get(partition.number) is turn]
 
     def slowness(self, serving: Collection[int]) -> str | None:
-        """That a restore takes long, if one does: a changelog cannot be read, because its broker is away perhaps."""
+        """That the group, or a restore, takes long, if one does."""
+        return self._silence_of_group() or self._slow_restore(serving)
+
+    def _silence_of_group(self) -> str | None:
+        asked_at = self._asked_at
+        silent_s = 0.0 if asked_at is None else self._clock.monotonic() - asked_at
+        return f"the group has not shared out its partitions for {silent_s:.0f} s" if silent_s >= _SLOW_S else None
+
+    def _slow_restore(self, serving: Collection[int]) -> str | None:
+        """A changelog cannot be read, because its broker is away perhaps."""
         since = {number: turn.begun for number, turn in dict(self._turns).items() if number not in serving}
         slow_s = self._clock.monotonic() - min(since.values()) if since else 0.0
         return f"partitions {sorted(since)} are being restored for {slow_s:.0f} s" if slow_s >= _SLOW_S else None
