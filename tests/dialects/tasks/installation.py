@@ -46,7 +46,10 @@ class TasksInstallation(Installation):
         """Let time go by, with a round of the ticker at every step."""
         for _ in range(ms // step):
             self.clock.advance(step)
-            self._ticker.run_once(self.clock.now())
+            self.tick()
+
+    def tick(self) -> None:
+        self._ticker.run_once(self.clock.now())
 
     def claim(self, limit: int = 1) -> list[Claim]:
         self._serial += 1

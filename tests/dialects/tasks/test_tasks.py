@@ -4,7 +4,9 @@ import pytest
 
 from rota.dialects.tasks.cleaning import clean
 from rota.dialects.tasks.entity.reading import read_task
+from rota.dialects.tasks.entity.task import Task
 from rota.dialects.tasks.entity.view import running_task
+from rota.dialects.tasks.shown import Unseen
 from rota.dialects.tasks.tasks import HOLD_MS, OVER
 from rota.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from rota.store import Store
@@ -58,6 +60,34 @@ def test_a_delay_of_nothing_is_at_once(tasks: TasksInstallation) -> None:
     tasks.add("a", delay=0)
 
     assert tasks.run() is not None
+
+
+def test_a_ticker_that_looks_while_a_task_is_added_leaves_time_for_its_delay(tasks: TasksInstallation) -> None:
+    class Looking(Unseen):
+        def show(self, task: Task, *, is_new: bool = False) -> None:
+            tasks.tick()
+
+    tasks.tasks.shown = Looking()
+    tasks.add("a")
+
+    assert tasks.run() is None
+    tasks.tasks.reschedule("a", changed(delay=5_000))
+    assert tasks.runs_within(6_000) == [5_000]
+
+
+def test_a_task_whose_adder_dies_before_it_is_fired_runs_when_the_time_for_a_delay_is_over(
+    tasks: TasksInstallation,
+) -> None:
+    class Dying(Unseen):
+        def show(self, task: Task, *, is_new: bool = False) -> None:
+            raise KeyboardInterrupt
+
+    tasks.tasks.shown = Dying()
+    with pytest.raises(KeyboardInterrupt):
+        tasks.add("a")
+    tasks.tasks.shown = Unseen()
+
+    assert tasks.runs_within(1_000) == [HOLD_MS]
 
 
 def test_a_period_is_counted_from_the_end_of_a_run(tasks: TasksInstallation) -> None:

@@ -56,12 +56,12 @@ class Tasks:
             request = plan_task(task, name=name, job_type=job_type, now=now)
             if request is None:
                 return self.find(task.id) or _over(task)
-            uuid = self.names.schedule_uuid(task.id)
-            entry = self.engine.program_schedules.begin(uuid, request, managed_by=OWNER, now=now)
+            uuid, hold_ms = self.names.schedule_uuid(task.id), HOLD_MS if task.delay is None else 0
+            entry = self.engine.program_schedules.begin(uuid, request, managed_by=OWNER, now=now, hold_ms=hold_ms)
             if entry is not None:
                 # Before a worker can have it: its end is shown only of what was shown.
                 self.shown.show(stored_task(entry, None, now), is_new=True)
-                self._fire_if_due(entry, now, hold_ms=HOLD_MS if task.delay is None else 0)
+                self._fire_if_due(entry, now, hold_ms=hold_ms)
             if (stored := self.find(task.id)) is not None:
                 return stored
             if entry is not None:

@@ -33,10 +33,11 @@ class ProgramSchedules:
         now: int,
         after: ScheduleEntry | None = None,
         without: str | None = None,
+        hold_ms: int = 0,
     ) -> ScheduleEntry | None:
         """A schedule as new, under a uuid that its owner chose, or in the place of one as it was found, whose jobs that
-        are alive count as its own first ones, but for one that is to give way. None: there is one already, or it is no
-        longer as it was found."""
+        are alive count as its own first ones, but for one that is to give way. Tickers leave it to its owner for
+        `hold_ms`. None: there is one already, or it is no longer as it was found."""
         schedule = self._schedules.make(request, uuid, now, managed_by=managed_by)
         if after is None:
             state, expected = ScheduleState(cursor=now - 1), None
@@ -44,7 +45,7 @@ class ProgramSchedules:
             expected = after.state.version
             jobs = tuple(job for job in after.live_jobs if job != without)
             state = ScheduleState(version=expected + 1, cursor=now - 1, runs=len(jobs), jobs=jobs)
-        state = aimed(schedule, state, now)
+        state = _held(aimed(schedule, state, now), now + hold_ms)
         if not self._store.put_schedules([ScheduleChange(schedule, state, expected)])[0]:
             return None
         return ScheduleEntry(schedule, state)
@@ -64,3 +65,8 @@ class ProgramSchedules:
     def forget(self, uuids: Sequence[str]) -> list[bool]:
         """Remove schedules with their ticks; their jobs stay. False: there was none."""
         return self._store.delete_schedules(uuids)
+
+
+def _held(state: ScheduleState, until: int) -> ScheduleState:
+    """The state, with nothing to decide before then."""
+    return state if state.due is None else structs.replace(state, due=max(state.due, until))
