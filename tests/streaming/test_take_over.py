@@ -201,3 +201,16 @@ def assert_none_is_missing(tasks: list[Task]) -> None:
     for name in _NAMES:
         instants = sorted({task.definition.start or 0 for task in tasks if task.definition.name == name})
         assert instants == list(range(instants[0], instants[-1] + 1, _EVERY_MS))
+
+
+def test_of_more_instances_than_partitions_none_waits_for_an_answer_of_the_group(kafka: Kafka) -> None:
+    """Also who gives partitions away, and who gets none, is told so; otherwise it would be said not to be well."""
+    instances = [kafka.started(), *(kafka.start() for _ in range(PARTITIONS))]
+
+    def are_shared_out() -> bool:
+        return sorted(len(one.stream.partitions) for one in instances) == [0, *[1] * PARTITIONS]
+
+    wait_until(are_shared_out, "each to have at most one", deadline_s=DEADLINE_S)
+    wait_until(
+        lambda: all(one.stream._turns._asked_at is None for one in instances), "the answers", deadline_s=DEADLINE_S
+    )

@@ -3,7 +3,7 @@
 librdkafka's client of administration does not get over everything. Once it has learnt of a leader, or that there is no
 such topic, it believes so for a quarter of an hour, although every answer says that this is over. And a question about
 a group that came to nothing ends the whole process when the brokers return, if its client still lives then (issue 4605
-of librdkafka): so whoever asks about a group has an `Administration` of his own, whose client nobody else uses.
+of librdkafka): so whoever asks about a group has an `Administration` for that alone, whose client nobody else uses.
 """
 
 from collections.abc import Callable
