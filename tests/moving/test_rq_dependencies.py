@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from rota.model.job import JobState
-from rota.moving.rq import Job, JobStatus, Queue
+from rota.moving.rq import Job, JobStatus, Queue, get_current_job
 from rota.moving.rq.dependencies import gate_of
-from rota.moving.rq.exceptions import NoSuchJobError
+from rota.moving.rq.exceptions import DuplicateJobError, NoSuchJobError
 from rota.moving.rq.job import Dependency
 from tests.moving.test_rq import add, fail, queue, work
 from tests.sdk.tasks.working import running_worker
@@ -56,6 +56,25 @@ def test_a_job_whose_others_have_ended_waits_for_nobody(queue: Queue) -> None:
     second = queue.enqueue(add, 2, depends_on=[first])
 
     assert second.get_status() is JobStatus.QUEUED
+    assert second.dependency_ids == [first.id]
+
+
+def total() -> int:
+    job = get_current_job()
+    assert job is not None
+    return sum(one.return_value() for one in job.fetch_dependencies())
+
+
+@pytest.mark.parametrize("have_ended", [True, False])
+def test_a_job_finds_the_results_of_those_that_it_depends_on(queue: Queue, have_ended: bool) -> None:
+    first, second = queue.enqueue(add, 1), queue.enqueue(add, 2)
+    if have_ended:
+        work(queue)
+
+    last = queue.enqueue(total, depends_on=[first, second])
+
+    run_until(last, JobStatus.FINISHED, queue)
+    assert last.result == 5
 
 
 def read(path: str) -> str:
@@ -70,7 +89,7 @@ def test_a_job_waits_for_one_that_failed_until_that_has_succeeded(queue: Queue, 
     with running_worker(queue.__rota_app__):
         wait_until(lambda: first.is_failed, "the first has failed")
         looks = gate.job.attempts
-        wait_until(lambda: gate.job.attempts > looks + 1, "the gate has seen that")
+        wait_until(lambda: gate.job.attempts > looks + 1 or not second.is_deferred, "the gate has seen that")
         assert second.is_deferred
 
         file.write_text("here")
@@ -118,6 +137,23 @@ def test_what_was_asked_of_a_job_holds_after_its_wait(queue: Queue) -> None:
 
     assert (second.handle.job.spec.timeout_ms, second.meta, second.id) == (7_000, {"for": "Ada"}, "second")
     assert queue.__rota_app__.handle(gate_of(second.handle.id)).status is JobState.SUCCEEDED
+
+
+def test_an_id_is_there_once_also_while_its_job_waits_and_free_once_it_has_ended(queue: Queue) -> None:
+    first = queue.enqueue(add, 1)
+    queue.enqueue(add, 2, depends_on=first, job_id="monday")
+    for waits_for in ({}, {"depends_on": first}):
+        assert queue.enqueue(add, 3, job_id="monday", **waits_for).kwargs == {"a": 2}
+        with pytest.raises(DuplicateJobError):
+            queue.enqueue(add, 3, job_id="monday", unique=True, **waits_for)
+    run_until(Job.fetch("monday"), JobStatus.FINISHED, queue)
+    assert Job.fetch("monday").result == 3
+
+    again = queue.enqueue(add, 4, depends_on=queue.enqueue(add, 1), job_id="monday")
+
+    assert again.is_deferred
+    run_until(again, JobStatus.FINISHED, queue)
+    assert again.return_value(refresh=True) == 5
 
 
 def test_a_job_that_is_nowhere_cannot_be_waited_for(queue: Queue) -> None:

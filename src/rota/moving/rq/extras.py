@@ -1,6 +1,6 @@
 """What a job of RQ's says beyond what jobs of Rota say. It is carried as an argument of its own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,6 +23,8 @@ class Extras(Struct, frozen=True, omit_defaults=True, kw_only=True):
     waits_ms: list[int] = []
     """Before each further try, if no policy has them."""
     meta: dict[str, Any] = {}
+    after: list[str] = []
+    """The ids of the jobs that it depends on, also of such as had ended when it was enqueued."""
 
 
 class Callback:
@@ -34,13 +36,14 @@ class Callback:
         self.place = place_of(function_of("func", func))
 
 
-def make_extras(options: Mapping[str, Any]) -> Extras:
+def make_extras(options: Mapping[str, Any], after: Sequence[str]) -> Extras:
     retry = options.get("retry")
     return Extras(
         on_success=_place("on_success", options.get("on_success")),
         on_failure=_place("on_failure", options.get("on_failure")),
         waits_ms=retry.waits_ms if isinstance(retry, Retry) else [],
         meta=dict(options.get("meta") or {}),
+        after=list(after),
     )
 
 

@@ -172,12 +172,8 @@ class Job:
 
     @property
     def dependency_ids(self) -> list[str]:
-        """Of the jobs that it waited for, as long as history knows that."""
-        try:
-            gate = self._app.rota.handle(gate_of(job_id_of("job_id", self.id))).job
-        except NotFound:
-            return []
-        return list(msgspec.convert(gate.spec.arguments["after"], list[str]))
+        """Of the jobs that it was enqueued to wait for."""
+        return split_arguments(self._arguments)[1].after
 
     @property
     def origin(self) -> str:

@@ -15,7 +15,7 @@ from rota.moving.common.identity import job_id_of
 from rota.moving.common.imports import function_of
 from rota.moving.common.refusing import Options, refuse_value
 from rota.moving.rq.apps import app_for
-from rota.moving.rq.dependencies import make_gate, may_begin
+from rota.moving.rq.dependencies import gate_of, make_gate, may_begin
 from rota.moving.rq.exceptions import DuplicateJobError, NoSuchJobError
 from rota.moving.rq.extras import carried, make_extras
 from rota.moving.rq.job import Dependency, Job
@@ -30,7 +30,6 @@ from rota.moving.rq.registry import (
 from rota.moving.rq.retry import Retry
 from rota.moving.rq.running import known_task
 from rota.sdk.tasks.app import Rota
-from rota.sdk.tasks.handle import Handle
 from rota.sdk.tasks.options import CallOptions
 from rota.sdk.tasks.task import Enqueueing
 from rota.store.contract.jobs import JobQuery
@@ -137,19 +136,20 @@ class Queue:
     ) -> Job:
         name, known = options.get("job_id"), known_task(self.app, function_of("f", f))
         fields = {**when, "queue": self.name, **self._call_options(options)}
+        depends_on = _dependency(options.get("depends_on"))
+        extras = make_extras(options, after=[] if depends_on is None else depends_on.job_ids())
+        arguments = known.parameters.arguments(args, kwargs) | carried(extras)
+        waits_for = None if depends_on is None or self._may_begin(depends_on) else depends_on
         if name is not None:
             fields["id"] = job_id_of("job_id", name)
-        arguments = known.parameters.arguments(args, kwargs) | carried(make_extras(options))
+            if not self._make_room(str(fields["id"])):
+                return self._living(name, options)
         enqueueing: Enqueueing[..., Any] = known.task.options(**fields)  # type: ignore[arg-type]
-        depends_on = _dependency(options.get("depends_on"))
-        if depends_on is not None and not self._may_begin(depends_on):
-            return self._defer(enqueueing.request((), arguments), depends_on, name)
+        if waits_for is not None:
+            return self._defer(enqueueing.request((), arguments), waits_for, name)
         handle = enqueueing.enqueue(**arguments)
         if name is not None and not handle.is_new:
-            if options.get("unique"):
-                raise DuplicateJobError(f"job {name!r} is there already")
-            if self._forget_ended(handle):
-                enqueueing.enqueue(**arguments)
+            return self._living(name, options)
         return Job(self.app, name or handle.id)
 
     def _may_begin(self, depends_on: Dependency) -> bool:
@@ -168,12 +168,26 @@ class Queue:
         make_gate(self.app, settled, depends_on.job_ids(), although_failed=depends_on.allow_failure)
         return Job(self.app, name or str(settled.id))
 
-    def _forget_ended(self, handle: Handle[Any]) -> bool:
-        """As in RQ, an id that an ended job has is free: the new job takes the place of the old one."""
-        if not handle.status.is_final:
-            return False
-        self.app.rota.engine.jobs.delete(handle.id)
+    def _make_room(self, job_id: str) -> bool:
+        """As in RQ, a job that has ended gives way to a new one with its id, and so does its gate."""
+        jobs = self.app.rota.engine.jobs
+        ended = []
+        for one in (gate_of(job_id), job_id):  # in this order: a gate makes its job before it ends
+            try:
+                if not jobs.find(one).state.is_final:
+                    return False
+            except NotFound:
+                continue
+            ended.append(one)
+        for one in ended:
+            jobs.delete(one)
         return True
+
+    def _living(self, name: str, options: Mapping[str, Any]) -> Job:
+        """The job that has this id already."""
+        if options.get("unique"):
+            raise DuplicateJobError(f"job {name!r} is there already")
+        return Job(self.app, name)
 
     def _call_options(self, given: Mapping[str, Any]) -> CallOptions:
         options = {name: value for name, value in given.items() if value is not None}
