@@ -90,6 +90,8 @@ def test_a_node_tells_with_each_beat_what_it_does(store: Store, installation: In
         async with working(store, dead_after_ms=SHORT_LEASE_MS, stop_grace_s=3_600) as node:
             first = record_of(store, node).last_ping
             jobs = [installation.enqueue("pass_gate") for _ in range(2)]
+            # A node that was held up gives back what it has not begun; once it stops, nobody would take it again.
+            await until(lambda: stage.inside == 2, "both jobs to begin")
             await until(lambda: record_of(store, node).running == 2, "a beat that tells of two jobs")
             assert record_of(store, node).last_ping > first
 
