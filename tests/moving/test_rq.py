@@ -146,6 +146,11 @@ def test_an_id_is_there_once_until_its_job_has_ended(queue: Queue) -> None:
         queue.enqueue(add, 5, job_id="monday", unique=True)
     work(queue)
     assert Job.fetch("monday").return_value() == 2
+    with pytest.raises(DuplicateJobError):
+        queue.enqueue(add, 5, job_id="monday", unique=True)
+    with pytest.raises(InvalidInput):
+        queue.enqueue(add, 5, job_id="monday", job_timeout="often")
+    assert Job.fetch("monday").return_value() == 2
 
     queue.enqueue(add, 5, job_id="monday")
     work(queue)

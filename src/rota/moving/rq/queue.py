@@ -142,9 +142,9 @@ class Queue:
         waits_for = None if depends_on is None or self._may_begin(depends_on) else depends_on
         if name is not None:
             fields["id"] = job_id_of("job_id", name)
-            if not self._make_room(str(fields["id"])):
-                return self._living(name, options)
         enqueueing: Enqueueing[..., Any] = known.task.options(**fields)  # type: ignore[arg-type]
+        if name is not None and not self._make_room(str(fields["id"]), unique=bool(options.get("unique"))):
+            return self._living(name, options)
         if waits_for is not None:
             return self._defer(enqueueing.request((), arguments), waits_for, name)
         handle = enqueueing.enqueue(**arguments)
@@ -168,13 +168,14 @@ class Queue:
         make_gate(self.app, settled, depends_on.job_ids(), although_failed=depends_on.allow_failure)
         return Job(self.app, name or str(settled.id))
 
-    def _make_room(self, job_id: str) -> bool:
-        """As in RQ, a job that has ended gives way to a new one with its id, and so does its gate."""
+    def _make_room(self, job_id: str, *, unique: bool) -> bool:
+        """As in RQ, a job that has ended gives way to a new one with its id, unless that is to be the only one; and so
+        does its gate."""
         jobs = self.app.rota.engine.jobs
         ended = []
         for one in (gate_of(job_id), job_id):  # in this order: a gate makes its job before it ends
             try:
-                if not jobs.find(one).state.is_final:
+                if not jobs.find(one).state.is_final or unique:
                     return False
             except NotFound:
                 continue
