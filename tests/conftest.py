@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 import rota
 from rota.store import Store, open_store
 from tests.installation import Installation
+from tests.process_state import ProcessState
 from tests.servers import RedisCluster, RedisServer
 
 STORE_KINDS = ("sqlite-file", "sqlite-memory", "redis", "redis-cluster")
@@ -82,6 +83,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.config.getoption("--one-store"):
         chosen = chosen[:1]
     metafunc.parametrize("store_kind", chosen, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def process_is_left_as_it_was() -> Iterator[None]:
+    """Whatever order tests have: none finds a zone, a variable or a folder that another one left."""
+    before = ProcessState.now()
+    yield
+    changes = ProcessState.now().changes_since(before)
+    assert not changes, f"the test leaves the process changed for the next one: {'; '.join(changes)}"
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """A Django project on an empty store, in an empty folder, and databases of it with an outbox."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -43,6 +44,15 @@ def make_backend(folder: Path, store_url: str) -> Iterator[MakeBackend]:
 @pytest.fixture
 def backend(make_backend: MakeBackend) -> Any:
     return make_backend()
+
+
+@pytest.fixture
+def zone_is_given_back() -> Iterator[None]:
+    """Django gives the whole process the zone of its settings, and after `override_settings` another than it had."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        yield
+    time.tzset()
 
 
 @pytest.fixture(params=["postgres", "sqlite"])

@@ -114,6 +114,7 @@ def test_a_task_that_is_for_later_waits(backend: RotaBackend) -> None:
     assert backend.app.rota.handle(result.id).status is JobState.DELAYED
 
 
+@pytest.mark.usefixtures("zone_is_given_back")
 def test_times_have_no_zone_if_the_project_has_none(backend: RotaBackend) -> None:
     with override_settings(USE_TZ=False, TIME_ZONE="Asia/Tokyo"):
         later = datetime(2100, 1, 1, 9)  # noqa: DTZ001  that is what it is about
