@@ -29,7 +29,7 @@ from rota.server.auth.session_cookie import is_sent_by_own_page, likely_sessions
 from rota.server.bodies import decoding
 from rota.server.bodies.reading import read_body
 from rota.server.bodies.room import Place
-from rota.server.connection.facts import CONNECTION, IS_OWN_PROGRAM
+from rota.server.connection.facts import CONNECTION, IS_OWN_PROGRAM, is_client_gone
 from rota.server.gate.gate import IS_DIRECT
 from rota.server.gate.own_programs import is_own_program
 from rota.server.operations import Call, NoBody, Operation
@@ -39,6 +39,8 @@ from rota.shapes.values import count_values
 _logger = logging.getLogger("rota.server")
 _BIG = 32 * 1024
 _READING = ("GET", "HEAD")
+CLIENT_GONE = 499
+"""What the metrics count for a request that nobody waited for. Others call it so, too; no client ever sees it."""
 
 
 class Endpoint:
@@ -94,14 +96,17 @@ class Endpoint:
             begin_acting(Actor(caller.name, f"api {address_of(scope)}", caller.key))
             if self._is_async[method]:
                 return _answer(await operation.run(self._api, call))
-            return await self._api.in_thread(self._run_in_thread, operation, call)
+            return await self._api.in_thread(self._run_in_thread, operation, call, scope)
         except NotFound as error:
             raise told_to(caller, error) from None
         finally:
             place.give_back()
 
-    def _run_in_thread(self, operation: Operation, call: Call[Any, Any]) -> Response:
-        """With its answer as bytes: a long one takes its time, too."""
+    def _run_in_thread(self, operation: Operation, call: Call[Any, Any], scope: Scope) -> Response:
+        """With its answer as bytes: a long one takes its time, too. What nobody waits for any more is not looked up,
+        since others wait for a thread; what was to be done is done."""
+        if operation.method == "GET" and is_client_gone(scope):
+            return Response(status_code=CLIENT_GONE)
         return _answer(operation.run(self._api, call))
 
     async def _guest(self, scope: Scope, headers: Headers) -> Caller:

@@ -5,7 +5,7 @@ import errno
 import ipaddress
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -124,20 +124,25 @@ async def serve(
     server = _Server(BoundedConfig(app, max_connections=max_connections))
     # With TLS uvicorn listens to nothing, and has the connections that come through the door.
     serving = asyncio.create_task(server.serve(sockets=[listener] if tls is None else []))
-    beside: list[asyncio.Task[Any]] = [
-        asyncio.create_task(stopping.wait()),
-        asyncio.create_task(watch_connections(server)),
-    ]
+    # Clients go also while the server waits for the last answers.
+    watching = asyncio.create_task(watch_connections(server))
+    beside: list[asyncio.Task[Any]] = [asyncio.create_task(stopping.wait())]
     if tls is not None:
         beside.append(asyncio.create_task(server.door(listener, tls.context()).run()))
-    await asyncio.wait([serving, *beside], return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([serving, watching, *beside], return_when=asyncio.FIRST_COMPLETED)
     if before_end is not None:
         before_end()
     server.should_exit = True
-    for task in beside:
-        task.cancel()
-    ends = await asyncio.gather(*beside, return_exceptions=True)
+    ends = await _ended(beside)
     await serving
+    ends += await _ended([watching])
     listener.close()
     for fault in (one for one in ends if isinstance(one, Exception)):
         raise fault
+
+
+async def _ended(tasks: Iterable[asyncio.Task[Any]]) -> list[Any]:
+    """Cancel them; how they ended."""
+    for task in tasks:
+        task.cancel()
+    return await asyncio.gather(*tasks, return_exceptions=True)

@@ -6,14 +6,17 @@ Times are looked at by one task for all connections, once a second, so they cost
 import asyncio
 from collections.abc import Iterable
 from enum import IntEnum
+from functools import partial
 from heapq import nsmallest
 
-from uvicorn._types import ASGI3Application
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from rota.server.connection import limits
-from rota.server.connection.facts import CONNECTION, END
+from rota.server.connection.facts import CONNECTION, END, IS_GONE
 from rota.server.connection.gone import gone_clients
+
+TOO_LATE = "the server stops and could not wait any longer; what was asked may have been done: look, or ask again"
 
 
 class Phase(IntEnum):
@@ -129,11 +132,33 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
-        super()._start_asgi_task(cycle, app)
+        super()._start_asgi_task(cycle, partial(self._to_the_end, cycle, app))
+
+    async def _to_the_end(
+        self,
+        cycle: RequestResponseCycle,
+        app: ASGI3Application,
+        scope: Scope,
+        receive: ASGIReceiveCallable,
+        send: ASGISendCallable,
+    ) -> None:
+        """Have the app answer. When the server stops and can wait no longer, the client is told so: uvicorn would take
+        it for a fault of the app, with a traceback for each."""
+        try:
+            await app(scope, receive, send)
+        except asyncio.CancelledError:
+            if cycle.response_started:
+                self._end()
+                return
+            self.transport.write(_answer(503, TOO_LATE))
+            self._is_over = True
+            self._forget_requests()
+            self.transport.close()
 
     def _forget_requests(self) -> None:
         """Nobody is there for the answers: nothing more is written, and those that wait are not begun. uvicorn itself
         thinks of the newest request only."""
+        self._facts[IS_GONE] = True
         self.pipeline.clear()
         if self._answering is not None and not self._answering.response_complete:
             self._answering.disconnected = True

@@ -18,12 +18,20 @@
     topBefore = log.scrollTop;
   }
 
+  // Who scrolls up reads, by whatever means: the log stands still until Follow is pressed.
+  function noticeReader() {
+    const isAtEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 2;
+    if (log.scrollTop < topBefore && !isAtEnd) follow.setAttribute("aria-pressed", "false");
+    topBefore = log.scrollTop;
+  }
+
   function look(lines) {
     const wanted = search.value.trim().toLowerCase();
     for (const line of lines) line.classList.toggle("unfound", !line.textContent.toLowerCase().includes(wanted));
   }
 
   document.addEventListener("rota:log", (event) => {
+    noticeReader();  // the browser may not have said yet that somebody scrolled
     const before = log.children.length;
     log.insertAdjacentHTML("beforeend", event.detail.html);
     log.dataset.next = event.detail.next;
@@ -36,12 +44,7 @@
     follow.setAttribute("aria-pressed", String(!isFollowed()));
     toEnd();
   });
-  // Who scrolls up reads, by whatever means: the log stands still until Follow is pressed.
-  log.addEventListener("scroll", () => {
-    const isAtEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 2;
-    if (log.scrollTop < topBefore && !isAtEnd) follow.setAttribute("aria-pressed", "false");
-    topBefore = log.scrollTop;
-  });
+  log.addEventListener("scroll", noticeReader);
   search.addEventListener("input", () => { look([...log.children]); toEnd(); });
   level.addEventListener("change", () => { log.dataset.level = level.value; toEnd(); });
   toEnd();
