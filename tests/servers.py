@@ -19,9 +19,9 @@ from typing import Self
 
 import redis
 
+from tests.patience import LONG_DEADLINE_S
 from tests.ports import BUS_OFFSET, HOST, free_port
 
-START_DEADLINE_S = 300.0
 POLL_S = 0.02
 _PORT_TRIES = 5
 _SLOTS = 16_384
@@ -57,7 +57,7 @@ def _packaged_binary() -> str | None:
     return None
 
 
-def wait_until(is_true: Callable[[], bool], what: str, *, deadline_s: float = START_DEADLINE_S) -> None:
+def wait_until(is_true: Callable[[], bool], what: str, *, deadline_s: float = LONG_DEADLINE_S) -> None:
     """Ask until the answer is yes. Past the deadline it is an error that says what was waited for."""
     end = time.monotonic() + deadline_s
     while not is_true():
@@ -413,7 +413,7 @@ def raw_command(port: int, *words: str | int) -> str:
     """Send one command to a server; returns its answer as text, a list as one line per item."""
     # The driver's connections are not annotated.
     connection = redis.Connection(  # type: ignore[no-untyped-call]
-        host=HOST, port=port, socket_timeout=START_DEADLINE_S, protocol=2, decode_responses=True
+        host=HOST, port=port, socket_timeout=LONG_DEADLINE_S, protocol=2, decode_responses=True
     )
     try:
         connection.send_command(*words)  # type: ignore[no-untyped-call]

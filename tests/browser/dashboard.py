@@ -9,10 +9,10 @@ from msgspec import Struct
 from playwright.sync_api import Page
 
 from tests.cli.calling import call_process
+from tests.patience import LONG_DEADLINE_S
 from tests.servers import wait_until
 
-DEADLINE_MS = 300_000
-"""Only a guard against hanging."""
+DEADLINE_MS = 1000 * LONG_DEADLINE_S
 AXE = Path(__file__).parent / "vendored" / "axe.js"
 LOOK = """() => axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "best-practice"]}).then(found => found.violations
   .filter(one => ["serious", "critical"].includes(one.impact))
@@ -59,7 +59,7 @@ class Dashboard(Struct, frozen=True):
 def when_true(page: Page, expression: str) -> None:
     """Ask the page until it says yes. Playwright's own way asks from within the page, where the policy lets nobody make
     code of text."""
-    wait_until(lambda: bool(page.evaluate(expression)), expression, deadline_s=DEADLINE_MS / 1000)
+    wait_until(lambda: bool(page.evaluate(expression)), expression)
 
 
 def when_live(page: Page) -> None:

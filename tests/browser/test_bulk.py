@@ -18,7 +18,7 @@ def test_all_that_match_are_more_than_a_page_and_no_more_than_was_asked_for(page
     dashboard.define("flaky", "[ -e mended ]")
     for _ in range(60):
         dashboard.enqueue("flaky")
-    wait_until(lambda: failed_jobs(dashboard) == 60, "60 failures", deadline_s=120)
+    wait_until(lambda: failed_jobs(dashboard) == 60, "60 failures")
 
     page.goto(f"{dashboard.address}/jobs?q=state:failed")
     when_live(page)
@@ -26,7 +26,7 @@ def test_all_that_match_are_more_than_a_page_and_no_more_than_was_asked_for(page
     page.get_by_role("button", name="Retry").click()
     expect(page.locator("#confirm-question")).to_have_text("Retry 60 jobs, all that match?")
     dashboard.enqueue("flaky")
-    wait_until(lambda: failed_jobs(dashboard) == 61, "one more failure", deadline_s=120)
+    wait_until(lambda: failed_jobs(dashboard) == 61, "one more failure")
     (dashboard.folder / "mended").touch()
     page.get_by_role("button", name="Yes").click()
 

@@ -26,7 +26,7 @@ def test_a_job_tells_the_chain_of_what_made_it(page: Page, dashboard: Dashboard)
         found[:] = [one["uuid"] for one in dashboard.call("GET", "/api/jobs?job_type=report")["jobs"]]
         return bool(found)
 
-    wait_until(is_made, "the second job", deadline_s=120)
+    wait_until(is_made, "the second job")
     page.goto(f"{dashboard.address}/jobs/{found[0]}")
 
     links = page.get_by_role("list", name="What made it").get_by_role("listitem")

@@ -111,7 +111,7 @@ def test_the_pictures_of_the_readme(page: Page, dashboard: Dashboard, pictures: 
     for _ in range(12):
         dashboard.enqueue("sync-orders")
     configuration = _await_files(dashboard)
-    wait_until(lambda: _state(dashboard, imported) == "failed", "the import", deadline_s=120)
+    wait_until(lambda: _state(dashboard, imported) == "failed", "the import")
 
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     page.goto(f"{dashboard.address}/jobs/{report}")

@@ -15,11 +15,10 @@ from click.testing import CliRunner
 
 import rota as package
 from rota.cli.main import cli
+from tests.patience import LONG_DEADLINE_S
 from tests.servers import wait_until
 
 SOURCE = str(Path(package.__file__).parent.parent)
-DEADLINE_S = 300.0
-"""Only a guard against hanging."""
 
 
 class Answer(NamedTuple):
@@ -58,7 +57,7 @@ def call_process(*words: str, **variables: str) -> Answer:
         capture_output=True,
         text=True,
         env=environment(**variables),
-        timeout=DEADLINE_S,
+        timeout=LONG_DEADLINE_S,
     )
     return Answer(ended.returncode, ended.stdout, ended.stderr)
 
@@ -100,7 +99,7 @@ class RotaProcess:
 
     def until(self, is_true: Callable[[], bool], what: str) -> None:
         """Ask until the answer is yes; a process that ended before is an error."""
-        wait_until(lambda: is_true() or self._must_live(), what, deadline_s=DEADLINE_S)
+        wait_until(lambda: is_true() or self._must_live(), what)
 
     def until_said(self, text: str) -> None:
         """Wait for a piece of text in what the process says."""
@@ -126,9 +125,9 @@ class RotaProcess:
         return self.wait()
 
     def wait(self) -> int:
-        exit_code = self.process.wait(DEADLINE_S)
+        exit_code = self.process.wait(LONG_DEADLINE_S)
         for reader in self._readers:
-            reader.join(DEADLINE_S)
+            reader.join(LONG_DEADLINE_S)
         return exit_code
 
     def _must_live(self) -> bool:

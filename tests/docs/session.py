@@ -13,11 +13,10 @@ from typing import Self
 from tests.cli.calling import SOURCE
 from tests.docs.pages import Command
 from tests.docs.shown import fits
+from tests.patience import LONG_DEADLINE_S
 from tests.processes import is_alive
 from tests.servers import wait_until
 
-DEADLINE_S = 300.0
-"""Only a guard against hanging."""
 _END = "-- end of the command --"
 _NODE = r"^node +[0-9a-f]{8}-"
 _ENDLESS = {
@@ -66,7 +65,7 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._shell.communicate(timeout=DEADLINE_S)
+        self._shell.communicate(timeout=LONG_DEADLINE_S)
 
     def run(self, command: Command) -> None:
         """Run a command, and compare what it prints with what the page shows."""
@@ -99,7 +98,7 @@ class Session:
             return exit_code == 0 and fits(command.shown, last)
 
         try:
-            wait_until(is_there, f"{command.text!r} to show what the page shows", deadline_s=DEADLINE_S)
+            wait_until(is_there, f"{command.text!r} to show what the page shows")
         except Exception:
             _check(command, last)
             raise
@@ -119,7 +118,7 @@ class Session:
             assert is_alive(pid), f"{command.text!r} ended:\n{said}"
             return re.search(ready, said, re.MULTILINE) is not None
 
-        wait_until(is_ready, f"{command.text!r} to be ready", deadline_s=DEADLINE_S)
+        wait_until(is_ready, f"{command.text!r} to be ready")
         _check(command, out.read_text())
 
     def _shell_run(self, command: str) -> tuple[str, int]:

@@ -1,7 +1,6 @@
 """Nodes that run in this process, and waiting for what they do."""
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,10 +11,8 @@ from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.store import Store
+from tests.patience import DEADLINE_S
 
-DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "300"))
-"""Only a guard: what is waited for comes within milliseconds on any machine that is not stuck. Whoever expects tests to
-fail has less patience."""
 POLL_S = 0.005
 
 

@@ -5,7 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.calling import DEADLINE_S, environment
+from tests.cli.calling import environment
+from tests.patience import LONG_DEADLINE_S
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -34,7 +35,7 @@ def run(folder: Path, *words: str, **variables: str) -> str:
         capture_output=True,
         text=True,
         env={**environment(), **variables},
-        timeout=4 * DEADLINE_S,  # a program waits for many jobs, one after the other
+        timeout=4 * LONG_DEADLINE_S,  # a program waits for many jobs, one after the other
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

@@ -22,7 +22,8 @@ from rota.moving.apscheduler.schedulers.blocking import BlockingScheduler
 from rota.moving.apscheduler.triggers.cron import CronTrigger
 from rota.moving.apscheduler.triggers.date import DateTrigger
 from rota.moving.apscheduler.triggers.interval import IntervalTrigger
-from tests.engine.working import DEADLINE_S, until
+from tests.engine.working import until
+from tests.patience import DEADLINE_S
 
 ran = threading.Semaphore(0)
 loops: list[asyncio.AbstractEventLoop] = []

@@ -25,8 +25,9 @@ from rota.moving.apscheduler.events import (
 from rota.moving.apscheduler.schedulers.asyncio import AsyncIOScheduler
 from rota.moving.apscheduler.schedulers.background import BackgroundScheduler
 from rota.moving.apscheduler.triggers.cron import CronTrigger
-from tests.engine.working import DEADLINE_S, until
+from tests.engine.working import until
 from tests.moving.test_apscheduler import scheduler, work, work_on_loop
+from tests.patience import DEADLINE_S
 
 __all__ = ["scheduler"]
 

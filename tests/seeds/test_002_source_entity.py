@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Empty, Queue
 
-from tests.engine.working import DEADLINE_S
+from tests.patience import DEADLINE_S
 from tests.ports import free_port
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import pytest
 
 import rota.model.topics.light
-from tests.cli.calling import DEADLINE_S, RotaProcess, environment
+from tests.cli.calling import RotaProcess, environment
 from tests.seeds.curling import Answer, Curl
 from tests.servers import RedisServer, wait_until
 
@@ -56,7 +56,7 @@ class Site:
         return [] if answer.status == 404 else [record["value"] for record in answer.json["records"]]
 
     def await_tasks(self, number: int) -> list[dict[str, Any]]:
-        wait_until(lambda: len(self.tasks()) >= number, f"{number} tasks", deadline_s=DEADLINE_S)
+        wait_until(lambda: len(self.tasks()) >= number, f"{number} tasks")
         return self.tasks()
 
 
@@ -163,7 +163,7 @@ def test_a_task_without_a_frequency_is_sent_once(site: Site) -> None:
     (task,) = site.await_tasks(1)
 
     assert (task["frequency"], task["data"]) == (None, {"order": "7"})
-    wait_until(lambda: site.get(unit="SECONDS").json == [], "the definition to go", deadline_s=DEADLINE_S)
+    wait_until(lambda: site.get(unit="SECONDS").json == [], "the definition to go")
     assert site.send(action="DELETE").status == 404
     assert len(site.tasks()) == 1
 

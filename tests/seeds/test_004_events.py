@@ -19,10 +19,11 @@ from rota.model.events.evaluation import evaluate
 from rota.model.events.event import make_event
 from rota.settings import load_settings
 from rota.store import Store
-from tests.cli.calling import DEADLINE_S, RotaProcess, environment
+from tests.cli.calling import RotaProcess, environment
 from tests.contract.racing import in_processes
 from tests.engine.events.installation import EventsInstallation, moment
 from tests.engine.events.oracle import Dep, Oracle
+from tests.patience import LONG_DEADLINE_S
 from tests.ports import free_port
 from tests.seeds.curling import Curl
 from tests.servers import RedisServer, wait_until
@@ -115,7 +116,6 @@ def test_the_table_posted_live_gives_its_columns_and_its_jobs_log_a_line(tmp_pat
         wait_until(
             lambda: all(curl.get(f"/api/jobs/{job}")["state"] == "succeeded" for job in jobs),
             "the jobs to end",
-            deadline_s=DEADLINE_S,
         )
         logs = [curl("GET", f"/api/jobs/{job}/logs").body for job in jobs]
         assert len(logs) == 2
@@ -213,7 +213,7 @@ def _post_rows(store: Store, barrier: Barrier, rows: list[Row]) -> list[bool]:
     installation = EventsInstallation(store)
     answers = []
     for row in rows:
-        barrier.wait(DEADLINE_S)
+        barrier.wait(LONG_DEADLINE_S)
         answers.append(installation.triggers(*_words(row)))
     return answers
 
@@ -315,7 +315,7 @@ def test_flask_serves_the_endpoint_on_the_same_store(tmp_path: Path) -> None:
         text=True,
     )
     try:
-        wait_until(lambda: _listens(port), "Flask to listen", deadline_s=DEADLINE_S)
+        wait_until(lambda: _listens(port), "Flask to listen")
         curl = Curl(f"http://127.0.0.1:{port}", None)
         answers = [curl.post("/events", row.event) for row in TABLE]
         refusals = [
@@ -325,7 +325,7 @@ def test_flask_serves_the_endpoint_on_the_same_store(tmp_path: Path) -> None:
         ]
     finally:
         flask.terminate()
-        _, said = flask.communicate(timeout=DEADLINE_S)
+        _, said = flask.communicate(timeout=LONG_DEADLINE_S)
 
     assert [about_c1(answer) for answer in answers] == [expected(row) for row in TABLE]
     assert refusals == [405, 415, 400]

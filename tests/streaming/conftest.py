@@ -8,7 +8,8 @@ from confluent_kafka import Producer
 from msgspec import structs
 
 from tests.broker import ACCOUNT, KafkaBroker, kafka_home
-from tests.streaming.kafka import DEADLINE_S, Kafka
+from tests.patience import LONG_DEADLINE_S
+from tests.streaming.kafka import Kafka
 
 _MISSING = "no Kafka: run the tests with `make test`, or name one with KAFKA_HOME or KAFKA_BOOTSTRAP"
 
@@ -59,11 +60,11 @@ def mock_bootstrap() -> Iterator[str]:
 def kafka(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kafka]:
     """A light scheduler of its own on the shared broker: other topics, another group. Without a broker, the tests for
     which it will do have a mock. Whoever asks a slow machine waits for the answer; a user would have to ask again."""
-    monkeypatch.setattr("rota.streaming.scheduler._FIND_S", DEADLINE_S)
+    monkeypatch.setattr("rota.streaming.scheduler._FIND_S", LONG_DEADLINE_S)
     monkeypatch.setattr("rota.streaming.brokers.topics._TIMEOUT_S", 60.0)
     monkeypatch.setattr("rota.streaming.survey._TIMEOUT_S", 60.0)
-    monkeypatch.setattr("rota.streaming.brokers.sender._SEND_MS", int(DEADLINE_S * 1000))
-    monkeypatch.setattr("rota.streaming.brokers.sender._MOST_WAIT_S", 2 * DEADLINE_S)
+    monkeypatch.setattr("rota.streaming.brokers.sender._SEND_MS", int(LONG_DEADLINE_S * 1000))
+    monkeypatch.setattr("rota.streaming.brokers.sender._MOST_WAIT_S", 2 * LONG_DEADLINE_S)
     is_mock = needs_mock() and request.node.get_closest_marker("mock_will_do") is not None
     with Kafka(request.getfixturevalue("mock_bootstrap" if is_mock else "bootstrap")) as made:
         if is_mock:

@@ -16,10 +16,10 @@ from rota.model.topics.topic import MESSAGE_ID
 from rota.streaming.options import StreamOptions
 from rota.streaming.records.codec import decode_definition, encode_definition, encode_key
 from rota.streaming.scheduler import KafkaScheduler
+from tests.patience import LONG_DEADLINE_S
 from tests.servers import wait_until
 
 PARTITIONS = 4
-DEADLINE_S = 240.0
 
 
 class Task(NamedTuple):
@@ -66,7 +66,7 @@ class Kafka:
     def started(self) -> KafkaScheduler:
         """An instance that has all partitions."""
         instance = self.start()
-        wait_until(lambda: len(instance.stream.partitions) == PARTITIONS, "all partitions", deadline_s=DEADLINE_S)
+        wait_until(lambda: len(instance.stream.partitions) == PARTITIONS, "all partitions")
         return instance
 
     def command(self, name: str, **fields: Any) -> TaskDefinition:
@@ -90,7 +90,7 @@ class Kafka:
                     raise
             return True
 
-        wait_until(is_taken, f"{command.action} of {command.name} to be taken", deadline_s=DEADLINE_S)
+        wait_until(is_taken, f"{command.action} of {command.name} to be taken")
 
     def produce(self, command: TaskDefinition) -> None:
         """As another program does, which knows nothing of Rota."""
@@ -100,21 +100,22 @@ class Kafka:
         self, key: bytes | None, value: bytes | None, partition: int = -1, *, topic: str | None = None
     ) -> None:
         self._producer.produce(topic or self.options.input_topic, key=key, value=value, partition=partition)
-        assert self._producer.flush(DEADLINE_S) == 0
+        assert self._producer.flush(LONG_DEADLINE_S) == 0
 
     def make_topic(self, name: str, config: dict[str, str], partitions: int = PARTITIONS) -> None:
         """Returns when brokers that are asked know of it."""
         new = NewTopic(name, partitions, 1, config=config)
         self.admin.create_topics([new])[name].result()
         wait_until(
-            lambda: name in self.admin.list_topics(timeout=DEADLINE_S).topics, f"topic {name}", deadline_s=DEADLINE_S
+            lambda: name in self.admin.list_topics(timeout=LONG_DEADLINE_S).topics,
+            f"topic {name}",
         )
 
     def ask_for_topics(self) -> None:
         """A mock makes a topic that somebody asks for, and in no other way."""
         options = self.options
         for name in (options.input_topic, *options.changelogs, options.dead_letter_topic, self.due):
-            self.admin.list_topics(name, timeout=DEADLINE_S)
+            self.admin.list_topics(name, timeout=LONG_DEADLINE_S)
 
     def remove_topic(self, name: str) -> None:
         self.admin.delete_topics([name])[name].result()
@@ -128,12 +129,12 @@ class Kafka:
                 pages.append(instance.find(DefinitionQuery("networknt.com", name)).definitions)
             return bool(pages)
 
-        wait_until(ask, f"an answer about {name}", deadline_s=DEADLINE_S)
+        wait_until(ask, f"an answer about {name}")
         return pages[0]
 
     def await_found(self, instance: KafkaScheduler, name: str, count: int) -> None:
         """Wait for a command that another program sent."""
-        wait_until(lambda: len(self.found(instance, name)) == count, f"the command for {name}", deadline_s=DEADLINE_S)
+        wait_until(lambda: len(self.found(instance, name)) == count, f"the command for {name}")
 
     def tasks(self, count: int) -> list[Task]:
         """The first due tasks, as a plain consumer that reads what is committed sees them."""
@@ -173,7 +174,7 @@ class Reader:
         self.messages: list[Message] = []
 
     def __enter__(self) -> Self:
-        wait_until(self._assign, f"the topic {self._topic}", deadline_s=DEADLINE_S)
+        wait_until(self._assign, f"the topic {self._topic}")
         return self
 
     def __exit__(
@@ -183,7 +184,7 @@ class Reader:
 
     def read(self, count: int) -> list[Message]:
         """All so far, at least so many."""
-        wait_until(lambda: self._poll() >= count, f"{count} records of {self._topic}", deadline_s=DEADLINE_S)
+        wait_until(lambda: self._poll() >= count, f"{count} records of {self._topic}")
         return self.messages
 
     def read_all(self) -> list[Message]:
@@ -200,11 +201,11 @@ class Reader:
                     ends.pop(message.partition() or 0, None)
             return not ends
 
-        wait_until(is_done, f"the end of {self._topic}", deadline_s=DEADLINE_S)
+        wait_until(is_done, f"the end of {self._topic}")
         return self.messages
 
     def _end_of(self, number: int) -> int:
-        _, end = self._consumer.get_watermark_offsets(TopicPartition(self._topic, number), DEADLINE_S)
+        _, end = self._consumer.get_watermark_offsets(TopicPartition(self._topic, number), LONG_DEADLINE_S)
         return end
 
     def _poll(self) -> int:
@@ -213,7 +214,7 @@ class Reader:
         return len(self.messages)
 
     def _numbers(self) -> list[int]:
-        return [*self._admin.list_topics(self._topic, timeout=DEADLINE_S).topics[self._topic].partitions]
+        return [*self._admin.list_topics(self._topic, timeout=LONG_DEADLINE_S).topics[self._topic].partitions]
 
     def _assign(self) -> bool:
         numbers = self._numbers()

@@ -23,7 +23,7 @@ from tests.broker import ACCOUNT
 from tests.cli.calling import rota
 from tests.servers import wait_until
 from tests.streaming.conftest import account_options
-from tests.streaming.kafka import DEADLINE_S, Kafka, header_of
+from tests.streaming.kafka import Kafka, header_of
 
 OFTEN = {"timeUnit": "MILLISECONDS", "time": 50}
 CLUSTER = "kafka-cluster"
@@ -43,7 +43,7 @@ def ruled(
     (made,) = kafka.admin.create_acls([AclBinding(*named)]).values()
     made.result()
     known = AclBindingFilter(*named)
-    wait_until(lambda: bool(kafka.admin.describe_acls(known).result()), "the rule", deadline_s=DEADLINE_S)
+    wait_until(lambda: bool(kafka.admin.describe_acls(known).result()), "the rule")
     try:
         yield
     finally:
@@ -75,7 +75,7 @@ def test_a_wrong_password_is_told_by_the_instance_and_the_doctor(
 
     instance = guarded.start()
 
-    wait_until(lambda: "uthentication" in (instance.trouble or ""), "the trouble to be told", deadline_s=DEADLINE_S)
+    wait_until(lambda: "uthentication" in (instance.trouble or ""), "the trouble to be told")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ROTA_KAFKA", guarded.options.brokers[0])
     monkeypatch.setenv("ROTA_KAFKA_OPTIONS", ",".join(f"{name}={value}" for name, value in wrong.items()))
@@ -88,11 +88,9 @@ def test_a_wrong_password_is_told_by_the_instance_and_the_doctor(
 def test_a_group_that_may_not_be_joined_is_told(guarded: Kafka) -> None:
     with forbidden(guarded, ResourceType.GROUP, guarded.options.group, AclOperation.READ):
         instance = guarded.start()
-        wait_until(
-            lambda: "roup authorization failed" in (instance.trouble or ""), "the trouble", deadline_s=DEADLINE_S
-        )
+        wait_until(lambda: "roup authorization failed" in (instance.trouble or ""), "the trouble")
 
-    wait_until(lambda: instance.trouble is None, "the trouble to be over", deadline_s=DEADLINE_S)
+    wait_until(lambda: instance.trouble is None, "the trouble to be over")
 
 
 def test_a_producer_that_met_a_fatal_error_is_made_anew(guarded: Kafka, caplog: pytest.LogCaptureFixture) -> None:
@@ -108,12 +106,12 @@ def test_a_producer_that_met_a_fatal_error_is_made_anew(guarded: Kafka, caplog: 
                 sender.send(guarded.due, Outgoing(None, b"1"))
             return "a producer is made anew after a fatal error" in caplog.messages
 
-        wait_until(meets_fatal_error, "a fatal error", deadline_s=DEADLINE_S)
+        wait_until(meets_fatal_error, "a fatal error")
 
     def sends() -> bool:
         return isinstance(sender.send_all(guarded.due, [Outgoing(None, b"2")])[0], int)
 
-    wait_until(sends, "the right to write", deadline_s=DEADLINE_S)
+    wait_until(sends, "the right to write")
 
 
 def test_each_record_that_a_job_publishes_has_its_own_fate(kafka: Kafka) -> None:

@@ -14,9 +14,10 @@ from rota.errors import StoreUnavailable
 from rota.streaming.restore import LATEST
 from rota.streaming.scheduler import KafkaScheduler
 from tests.broker import KafkaBroker
+from tests.patience import LONG_DEADLINE_S
 from tests.servers import wait_until
 from tests.streaming.conftest import own_broker
-from tests.streaming.kafka import DEADLINE_S, Kafka, Reader, Task, task_of
+from tests.streaming.kafka import Kafka, Reader, Task, task_of
 
 OFTEN = {"timeUnit": "MILLISECONDS", "time": 200}
 EVERY_HOUR = {"timeUnit": "HOURS", "time": 1}
@@ -44,7 +45,7 @@ def test_while_the_brokers_are_away_nothing_is_acknowledged_and_afterwards_nothi
         with pytest.raises(StoreUnavailable):
             instance.find(DefinitionQuery("networknt.com", "before"))
         broker.start()
-        wait_until(lambda: applies(kafka, instance, "after"), "a command to be taken", deadline_s=DEADLINE_S)
+        wait_until(lambda: applies(kafka, instance, "after"), "a command to be taken")
 
         assert [one.name for one in kafka.found(instance, "before")] == ["before"]
         assert [one.name for one in kafka.found(instance, "after")] == ["after"]
@@ -63,9 +64,9 @@ def test_questions_are_answered_again_after_the_brokers_chose_a_leader_anew(brok
         epoch = leader_epoch(kafka)
         while leader_epoch(kafka) == epoch:
             os.kill(broker.pid, signal.SIGSTOP)  # for longer than the controller waits for it, as a rule
-            wait_until(lambda: instance.trouble is not None, "the silence to be noticed", deadline_s=DEADLINE_S)
+            wait_until(lambda: instance.trouble is not None, "the silence to be noticed")
             os.kill(broker.pid, signal.SIGCONT)
-            wait_until(lambda: instance.trouble is None, "the trouble to be over", deadline_s=DEADLINE_S)
+            wait_until(lambda: instance.trouble is None, "the trouble to be over")
 
         assert [one.name for one in kafka.found(instance, "before")] == ["before"]
 
@@ -93,14 +94,14 @@ def test_tasks_for_a_topic_whose_broker_is_away_wait_and_the_others_go_on(broker
         kafka.tasks(1)
         held_up = f"{kafka.due}-held-up"
         with broker.beside() as second_broker:
-            wait_until(lambda: makes_topic_on(2, kafka, held_up), "the second broker", deadline_s=DEADLINE_S)
+            wait_until(lambda: makes_topic_on(2, kafka, held_up), "the second broker")
             kafka.change(first, kafka.command("waits", topic=held_up, frequency=OFTEN))
             with Reader(broker.bootstrap, held_up) as reader:
                 reader.read(1)
 
             second_broker.kill9()
             kafka.change(first, kafka.command("waits-once", topic=held_up))
-            wait_until(lambda: is_behind(first, held_up), "the topic to be set aside", deadline_s=DEADLINE_S)
+            wait_until(lambda: is_behind(first, held_up), "the topic to be set aside")
             wait_for_later(kafka, kafka.due)
             # Whoever takes over knows what waits.
             first.close()
@@ -113,11 +114,12 @@ def test_tasks_for_a_topic_whose_broker_is_away_wait_and_the_others_go_on(broker
             assert instants == list(range(instants[0], instants[-1] + 1, 200))
             assert [one.definition.name for one in tasks].count("waits-once") == 1
             assert kafka.changelog(kafka.options.dead_letter_topic) == {}
-            wait_until(lambda: not is_behind(heir, held_up), "the topic to catch up", deadline_s=DEADLINE_S)
+            wait_until(lambda: not is_behind(heir, held_up), "the topic to catch up")
             # No topic of another test is to be made on a broker that is gone.
             second_broker.stop()
             wait_until(
-                lambda: len(kafka.admin.list_topics(timeout=DEADLINE_S).brokers) == 1, "it to go", deadline_s=DEADLINE_S
+                lambda: len(kafka.admin.list_topics(timeout=LONG_DEADLINE_S).brokers) == 1,
+                "it to go",
             )
 
 
@@ -143,7 +145,7 @@ def wait_for_later(kafka: Kafka, topic: str) -> list[Task]:
         def tasks() -> list[Task]:
             return [task_of(one) for one in reader.read(0)]
 
-        wait_until(lambda: any((one.definition.start or 0) > now for one in tasks()), topic, deadline_s=DEADLINE_S)
+        wait_until(lambda: any((one.definition.start or 0) > now for one in tasks()), topic)
         return tasks()
 
 
@@ -156,7 +158,7 @@ def test_an_instance_may_start_before_its_brokers(broker: KafkaBroker) -> None:
         assert instance.trouble is not None
 
         broker.start()
-        wait_until(lambda: applies(kafka, instance, "early"), "a command to be taken", deadline_s=DEADLINE_S)
+        wait_until(lambda: applies(kafka, instance, "early"), "a command to be taken")
 
         assert [one.name for one in kafka.found(instance, "early")] == ["early"]
-        wait_until(lambda: instance.trouble is None, "the trouble to be over", deadline_s=DEADLINE_S)
+        wait_until(lambda: instance.trouble is None, "the trouble to be over")

@@ -14,8 +14,9 @@ from rota.model.triggers.interval import TimeUnit
 from rota.streaming.records.codec import decode_definition, encode_definition, encode_key
 from rota.streaming.records.keys import partition_of
 from rota.streaming.round import REASON
+from tests.patience import LONG_DEADLINE_S
 from tests.servers import wait_until
-from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, header_of
+from tests.streaming.kafka import PARTITIONS, Kafka, header_of
 
 OFTEN = {"timeUnit": "MILLISECONDS", "time": 50}
 EVERY_HOUR = {"timeUnit": "HOURS", "time": 1}
@@ -191,7 +192,7 @@ def test_a_topic_that_somebody_removes_is_made_again(kafka: Kafka) -> None:
     def begins_anew() -> bool:
         return min(task.definition.start or 0 for task in kafka.tasks(5)) > (first.definition.start or 0)
 
-    wait_until(begins_anew, "a topic without the first tasks", deadline_s=DEADLINE_S)
+    wait_until(begins_anew, "a topic without the first tasks")
 
 
 @pytest.mark.mock_will_do
@@ -237,11 +238,11 @@ def test_a_command_behind_an_open_transaction_is_waited_for(kafka: Kafka, monkey
             "transaction.timeout.ms": 600_000,
         }
     )
-    other.init_transactions(DEADLINE_S)
+    other.init_transactions(LONG_DEADLINE_S)
     other.begin_transaction()
     home = partition_of(encode_key(second.key), PARTITIONS)
     other.produce(kafka.options.input_topic, encode_definition(first), encode_key(first.key), partition=home)
-    assert other.flush(DEADLINE_S) == 0
+    assert other.flush(LONG_DEADLINE_S) == 0
 
     instance.apply(second)
 
@@ -249,7 +250,7 @@ def test_a_command_behind_an_open_transaction_is_waited_for(kafka: Kafka, monkey
         patch.setattr("rota.streaming.scheduler._FIND_S", 2.0)
         with pytest.raises(StoreUnavailable):
             instance.find(DefinitionQuery("networknt.com", "second"))
-    other.commit_transaction(DEADLINE_S)
+    other.commit_transaction(LONG_DEADLINE_S)
     assert [len(kafka.found(instance, name)) for name in ("second", "first")] == [1, 1]
 
 

@@ -8,7 +8,7 @@ from rota.streaming.scheduler import KafkaScheduler
 from tests.broker import KafkaBroker
 from tests.servers import wait_until
 from tests.streaming.gate import Gate
-from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka
+from tests.streaming.kafka import PARTITIONS, Kafka
 
 EVERY_DAY = {"timeUnit": "DAYS", "time": 1}
 _NAMES = [f"n-{number}" for number in range(12)]  # in every partition
@@ -27,7 +27,7 @@ def test_no_command_is_passed_over_by_a_late_answer_where_a_partition_ends(
         for name in _NAMES:
             kafka.produce(kafka.command(name, frequency=EVERY_DAY))
         gate.open()
-        wait_until(lambda: all(is_taken(kafka, instance, name) for name in _LATER), "commands", deadline_s=DEADLINE_S)
+        wait_until(lambda: all(is_taken(kafka, instance, name) for name in _LATER), "commands")
         found = [len(kafka.found(instance, name)) for name in _NAMES]
         instance.close()
 
@@ -87,7 +87,7 @@ def test_commands_that_come_once_more_are_not_taken_twice(kafka: Kafka, monkeypa
     kafka.tasks(1)
     kafka.await_found(instance, "once", 0)
     to_go_back += [TopicPartition(kafka.options.input_topic, number, 0) for number in range(PARTITIONS)]
-    wait_until(lambda: not to_go_back, "the consumer to go back", deadline_s=DEADLINE_S)
+    wait_until(lambda: not to_go_back, "the consumer to go back")
     kafka.produce(kafka.command("later", start=1_700_000_000_000))
 
     assert sorted(task.definition.name for task in kafka.tasks(2)) == ["later", "once"]

@@ -14,7 +14,7 @@ from tests.broker import KafkaBroker
 from tests.cli.calling import RotaProcess, rota
 from tests.servers import wait_until
 from tests.streaming.conftest import own_broker
-from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka
+from tests.streaming.kafka import PARTITIONS, Kafka
 from tests.streaming.test_accounts import CLUSTER, forbidden, ruled
 from tests.system.up import Up
 
@@ -51,7 +51,7 @@ def wait_for_health(up: Up, status: int, text: str) -> None:
         return seen[-1][0] == status and text in seen[-1][1]
 
     try:
-        wait_until(is_so, f"/health to say {text!r}", deadline_s=DEADLINE_S)
+        wait_until(is_so, f"/health to say {text!r}")
     except Exception as error:
         raise AssertionError(f"it says {seen[-1]}") from error
 
@@ -69,7 +69,7 @@ def test_health_tells_of_brokers_that_are_away_although_nothing_is_due_and_of_th
     with Kafka(broker.bootstrap) as kafka, start(kafka, tmp_path) as process:
         up = Up(process, key=KEY)
         wait_for_health(up, *WELL)
-        wait_until(lambda: sends(up, kafka, "before") == 200, "a command to be taken", deadline_s=DEADLINE_S)
+        wait_until(lambda: sends(up, kafka, "before") == 200, "a command to be taken")
 
         os.kill(broker.pid, signal.SIGSTOP)
         wait_for_health(up, 503, "the brokers do not answer")
@@ -100,7 +100,7 @@ def test_whoever_asks_while_the_brokers_are_away_does_not_end_the_node_when_they
         assert (status, "the brokers did not answer" in text) == (503, True)
         broker.start()
         wait_for_health(up, *WELL)
-        wait_until(lambda: up.ask("/schedulers") == (200, "[]"), "an answer", deadline_s=DEADLINE_S)
+        wait_until(lambda: up.ask("/schedulers") == (200, "[]"), "an answer")
 
 
 def wait_for_definition(up: Up, name: str) -> None:
@@ -111,7 +111,7 @@ def wait_for_definition(up: Up, name: str) -> None:
         return seen[-1][0] == 200 and [one["name"] for one in msgspec.json.decode(seen[-1][1])] == [name]
 
     try:
-        wait_until(is_found, "the definition", deadline_s=DEADLINE_S)
+        wait_until(is_found, "the definition")
     except Exception as error:
         raise AssertionError(f"it says {seen[-1]}, and its log {up.process.log_lines()[-20:]}") from error
 
@@ -137,11 +137,11 @@ def test_a_topic_that_the_account_may_not_make_is_told_and_served_when_somebody_
         ruled(guarded, ResourceType.TOPIC, name, AclOperation.ALL, AclPermissionType.ALLOW),
     ):
         instance = guarded.start()
-        wait_until(lambda: f"topic {name} is missing" in (instance.trouble or ""), "the trouble", deadline_s=DEADLINE_S)
+        wait_until(lambda: f"topic {name} is missing" in (instance.trouble or ""), "the trouble")
 
         guarded.make_topic(name, {})
 
-        wait_until(lambda: instance.trouble is None, "the trouble to be over", deadline_s=DEADLINE_S)
+        wait_until(lambda: instance.trouble is None, "the trouble to be over")
 
 
 def test_tasks_for_a_topic_that_cannot_be_made_wait_and_the_others_go_on(
@@ -156,10 +156,10 @@ def test_tasks_for_a_topic_that_cannot_be_made_wait_and_the_others_go_on(
 
     instance.apply(kafka.command("waits", frequency=often))
     told = "tasks wait: their topic did not take one in time"
-    wait_until(lambda: told in caplog.messages, "the topic to be set aside", deadline_s=DEADLINE_S)
+    wait_until(lambda: told in caplog.messages, "the topic to be set aside")
     instance.apply(kafka.command("free", topic=free, frequency=often))
-    wait_until(lambda: kafka.count(free) > 5, "the others to go on", deadline_s=DEADLINE_S)
-    wait_until(lambda: instance.trouble is None, "no trouble: one topic is none", deadline_s=DEADLINE_S)
+    wait_until(lambda: kafka.count(free) > 5, "the others to go on")
+    wait_until(lambda: instance.trouble is None, "no trouble: one topic is none")
     kafka.make_topic(kafka.due, {})
 
     instants = [task.definition.start or 0 for task in kafka.tasks(30)]

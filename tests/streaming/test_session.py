@@ -5,7 +5,7 @@ from msgspec import structs
 
 from rota.streaming.options import session_within
 from tests.servers import wait_until
-from tests.streaming.kafka import DEADLINE_S, Kafka
+from tests.streaming.kafka import Kafka
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ def test_a_session_that_the_brokers_do_not_take_is_told_with_what_to_do(kafka: K
     instance = kafka.start()
 
     words = ("no session of 0.5 s", "kafka.session_timeout_s of 1 makes", "group.min.session.timeout.ms")
-    wait_until(lambda: all(word in (instance.trouble or "") for word in words), "the trouble", deadline_s=DEADLINE_S)
+    wait_until(lambda: all(word in (instance.trouble or "") for word in words), "the trouble")

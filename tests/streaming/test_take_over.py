@@ -12,8 +12,9 @@ from threading import Event, Thread
 from confluent_kafka import KafkaError, KafkaException
 
 from rota.clock import SystemClock
+from tests.patience import LONG_DEADLINE_S
 from tests.servers import wait_until
-from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, Reader, Task, task_of
+from tests.streaming.kafka import PARTITIONS, Kafka, Reader, Task, task_of
 
 _NAMES = [f"load-{number}" for number in range(40)]
 _EVERY_MS = 100
@@ -48,12 +49,12 @@ class Process:
     def __exit__(self, *_: object) -> None:
         self.send(signal.SIGKILL)
         self._process.wait()
-        self._listener.join(DEADLINE_S)
+        self._listener.join(LONG_DEADLINE_S)
         self._log.close()
 
     def wait_for_partitions(self) -> None:
         """It says so when it serves some."""
-        assert self._serves.wait(DEADLINE_S), f"an instance got no partition:\n{self._said()}"
+        assert self._serves.wait(LONG_DEADLINE_S), f"an instance got no partition:\n{self._said()}"
 
     def _said(self) -> str:
         self._log.seek(0)
@@ -75,10 +76,10 @@ def test_another_instance_takes_over_and_no_instant_is_lost_or_repeated(kafka: K
     kafka.tasks(200)
 
     second = kafka.start()
-    wait_until(lambda: len(second.stream.partitions) == PARTITIONS // 2, "its share", deadline_s=DEADLINE_S)
+    wait_until(lambda: len(second.stream.partitions) == PARTITIONS // 2, "its share")
     assert len(first.stream.partitions) <= PARTITIONS // 2
     first.close()
-    wait_until(lambda: len(second.stream.partitions) == PARTITIONS, "all partitions", deadline_s=DEADLINE_S)
+    wait_until(lambda: len(second.stream.partitions) == PARTITIONS, "all partitions")
 
     assert_each_instant_once(kafka)
 
@@ -109,9 +110,9 @@ def test_instances_that_come_and_go_again_and_again_lose_and_repeat_nothing(kafk
 
     for _ in range(int(os.environ.get("ROTA_TEST_REBALANCES", "2")) // 2):
         other = kafka.start()
-        wait_until(lambda one=other: bool(one.stream.partitions), "its share", deadline_s=DEADLINE_S)  # type: ignore[misc]
+        wait_until(lambda one=other: bool(one.stream.partitions), "its share")  # type: ignore[misc]
         other.close()
-        wait_until(lambda: len(lasting.stream.partitions) == PARTITIONS, "all again", deadline_s=DEADLINE_S)
+        wait_until(lambda: len(lasting.stream.partitions) == PARTITIONS, "all again")
 
     wait_for_all_names(kafka)
     assert_each_instant_once(kafka)
@@ -135,7 +136,7 @@ def test_a_group_that_was_deleted_replays_no_command_and_loses_no_instant(kafka:
     kafka.tasks(200)
     kafka.await_found(first, "once", 0)
     first.close()
-    wait_until(lambda: is_group_deleted(kafka), "the group to be left, and gone", deadline_s=DEADLINE_S)
+    wait_until(lambda: is_group_deleted(kafka), "the group to be left, and gone")
 
     second = kafka.started()
     wait_for_all_names(kafka)
@@ -155,9 +156,8 @@ def test_commands_of_a_topic_that_was_made_again_count_from_its_beginning(kafka:
     first.close()
     kafka.remove_topic(kafka.options.input_topic)
     wait_until(
-        lambda: kafka.options.input_topic not in kafka.admin.list_topics(timeout=DEADLINE_S).topics,
+        lambda: kafka.options.input_topic not in kafka.admin.list_topics(timeout=LONG_DEADLINE_S).topics,
         "the topic to go",
-        deadline_s=DEADLINE_S,
     )
 
     second = kafka.started()
@@ -180,7 +180,7 @@ def wait_for_all_names(kafka: Kafka) -> None:
             missing.difference_update(one.definition.name for one in tasks if (one.definition.start or 0) > now)
             return not missing
 
-        wait_until(all_go_on, "every definition to fire again", deadline_s=DEADLINE_S)
+        wait_until(all_go_on, "every definition to fire again")
 
 
 def read_tasks(kafka: Kafka) -> list[Task]:
@@ -210,7 +210,5 @@ def test_of_more_instances_than_partitions_none_waits_for_an_answer_of_the_group
     def are_shared_out() -> bool:
         return sorted(len(one.stream.partitions) for one in instances) == [0, *[1] * PARTITIONS]
 
-    wait_until(are_shared_out, "each to have at most one", deadline_s=DEADLINE_S)
-    wait_until(
-        lambda: all(one.stream._turns._asked_at is None for one in instances), "the answers", deadline_s=DEADLINE_S
-    )
+    wait_until(are_shared_out, "each to have at most one")
+    wait_until(lambda: all(one.stream._turns._asked_at is None for one in instances), "the answers")

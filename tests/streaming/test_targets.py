@@ -4,7 +4,7 @@ from rota.clock import SystemClock
 from rota.model.topics.light.definition import TaskKey
 from rota.streaming.records.codec import encode_key
 from tests.servers import wait_until
-from tests.streaming.kafka import DEADLINE_S, Kafka, Reader, task_of
+from tests.streaming.kafka import Kafka, Reader, task_of
 
 OFTEN = {"timeUnit": "MILLISECONDS", "time": 50}
 
@@ -34,7 +34,6 @@ def test_one_large_task_does_not_make_its_neighbours_dead_letters(kafka: Kafka) 
         wait_until(
             lambda: {task_of(one).definition.name for one in reader.read(0)} == {*names},
             "the small ones",
-            deadline_s=DEADLINE_S,
         )
     letters = kafka.dead_letters(1)
     assert {letter.key() for letter in letters} == {encode_key(TaskKey("networknt.com", "large"))}

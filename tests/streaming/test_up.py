@@ -15,8 +15,9 @@ from rota.model.topics.light.definition import TaskKey
 from rota.streaming.records.codec import encode_key
 from rota.streaming.records.keys import partition_of
 from tests.cli.calling import RotaProcess
+from tests.patience import LONG_DEADLINE_S
 from tests.servers import wait_until
-from tests.streaming.kafka import DEADLINE_S, PARTITIONS, Kafka, Reader, task_of
+from tests.streaming.kafka import PARTITIONS, Kafka, Reader, task_of
 from tests.system.up import Up
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +41,7 @@ def two(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tw
 
 def started(kafka: Kafka, folder: Path, opened: ExitStack) -> Two:
     ups = [Up(opened.enter_context(start(kafka, folder)), key=KEY) for _ in range(2)]
-    wait_until(lambda: all(map(has_half, ups)), "both to have their share", deadline_s=DEADLINE_S)
+    wait_until(lambda: all(map(has_half, ups)), "both to have their share")
     return Two(kafka, folder, ups)
 
 
@@ -68,7 +69,7 @@ def patient_answer(up: Up, path: str, body: Mapping[str, object] | None = None) 
         answers.append(up.ask(path, None if body is None else msgspec.json.encode(body)))
         return answers[-1][0] != 503
 
-    wait_until(is_answered, f"an answer of {path}", deadline_s=DEADLINE_S)
+    wait_until(is_answered, f"an answer of {path}")
     return answers[-1]
 
 
@@ -99,7 +100,7 @@ def test_any_instance_answers_and_nothing_is_left_on_the_disk(two: Two) -> None:
         def seen() -> set[str]:
             return {task_of(one).definition.name for one in reader.read(0)}
 
-        wait_until(lambda: seen() >= names, "a task of each", deadline_s=DEADLINE_S)
+        wait_until(lambda: seen() >= names, "a task of each")
         assert seen() == names
     assert list(folder.iterdir()) == []
     assert patient_answer(ups[0], "/health") == (200, "ok")
@@ -121,7 +122,7 @@ def test_what_was_defined_by_rest_is_consumed_by_a_program_that_knows_only_the_s
 
     folder = ROOT / "src/rota/model/topics/light/avro"
     words = [ROOT / "examples/light/kafka_consumer.py", two.kafka.bootstrap, topic, folder, "--count", "4"]
-    ended = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=DEADLINE_S)
+    ended = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=LONG_DEADLINE_S)
 
     assert ended.returncode == 0, ended.stderr
     lines = [line.split(maxsplit=3) for line in ended.stdout.splitlines()]
@@ -141,7 +142,6 @@ def test_the_key_with_which_instances_ask_each_other_is_good_for_nothing_else(tw
     wait_until(
         lambda: {peer.ask("/api/schedulers/partitions/0")[0] for peer in peers} == {200, 503},
         "the answer of the one that has it",
-        deadline_s=DEADLINE_S,
     )
     for path in ("/api", "/api/jobs", "/schedulers?host=a&name=b&unit=DAYS", "/api/schedules"):
         assert peers[0].ask(path)[0] == 401
@@ -204,7 +204,7 @@ def check_take_over(kafka: Kafka, two: list[Up]) -> None:
             seen.append((status, names_of(text) if status == 200 else msgspec.json.decode(text)["statusCode"]))
             return status == 200
 
-        wait_until(is_found, f"an answer about {name}", deadline_s=DEADLINE_S)
+        wait_until(is_found, f"an answer about {name}")
 
     assert [found for status, found in seen if status == 200] == [[name] for name in names]
     assert {status for status, _ in seen} == {200, 503}

@@ -10,11 +10,10 @@ from typing import Self
 
 from rota.model.node import Node as NodeRecord
 from rota.store import Store
+from tests.patience import LONG_DEADLINE_S
 from tests.servers import freeze, wait_until
 
 ROOT = Path(__file__).parents[2]
-DEADLINE_S = 300.0
-"""Only a guard against hanging; what is waited for comes much sooner."""
 
 
 def run_python(
@@ -76,7 +75,7 @@ class WorkerProcess:
         self._process.kill()
         self._process.wait()
 
-    def wait(self, deadline_s: float = DEADLINE_S) -> int:
+    def wait(self, deadline_s: float = LONG_DEADLINE_S) -> int:
         """Its exit code."""
         return self._process.wait(deadline_s)
 
@@ -142,4 +141,4 @@ class Crew:
             assert worker.is_running, f"the worker ended at once:\n{worker.output}"
             return worker.record(store) is not None
 
-        wait_until(beats, "the worker's first beat", deadline_s=DEADLINE_S)
+        wait_until(beats, "the worker's first beat")

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import DEADLINE_S, RotaProcess, call_process, done, environment
+from tests.cli.calling import RotaProcess, call_process, done, environment
+from tests.patience import LONG_DEADLINE_S
 from tests.servers import wait_until
 
 _STEERING = re.compile(r"\x1b(?:\[[0-9;?]*[a-zA-Z]|[()][A-Z0-9])")
@@ -52,8 +53,8 @@ class Terminal:
 
     def lines(self) -> list[str]:
         """Everything that was said, when it is over."""
-        assert self.process.wait(DEADLINE_S) == 0, self.text
-        self._reader.join(DEADLINE_S)
+        assert self.process.wait(LONG_DEADLINE_S) == 0, self.text
+        self._reader.join(LONG_DEADLINE_S)
         os.close(self._fd)
         return self.text.splitlines()
 
@@ -97,9 +98,7 @@ def test_top_shows_queues_nodes_and_running_jobs_and_goes_on(filled: str, folder
         up.until(lambda: done("nodes", "--json").json != [], "the node to be known")
         shown = done("top", "--json").json
         top = Terminal("top", "--interval", "0.1")
-        wait_until(
-            lambda: top.text.count("QUEUE  ") >= 2 and running[-8:] in top.text, "two looks", deadline_s=DEADLINE_S
-        )
+        wait_until(lambda: top.text.count("QUEUE  ") >= 2 and running[-8:] in top.text, "two looks")
         top.process.send_signal(2)
 
         assert running in [one["uuid"] for one in shown["jobs"]]

@@ -38,8 +38,9 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
-from tests.contract.queues.waiting import DEADLINE_S, LONG_S, Waiting, quieten, waker_of
+from tests.contract.queues.waiting import LONG_S, Waiting, quieten, waker_of
 from tests.contract.schedules.scheduling import firing, put, schedule
+from tests.patience import DEADLINE_S
 
 
 @pytest.fixture(autouse=True)

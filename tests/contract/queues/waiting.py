@@ -1,6 +1,5 @@
 """A node that waits for work, in a thread of its own."""
 
-import os
 import sys
 import threading
 import time
@@ -11,9 +10,9 @@ from types import FrameType
 from rota.store import Store
 from rota.store.contract.queues import Waker
 from tests.contract.building import new_node
+from tests.patience import DEADLINE_S
 
 LONG_S = 3_600.0
-DEADLINE_S = float(os.environ.get("ROTA_TEST_PATIENCE_S", "300"))
 LOOKS = 5
 LOOK_S = 0.01
 """A thread that is at the same place in so many looks, so long apart, sleeps there."""

@@ -45,7 +45,7 @@ def test_a_connection_that_goes_dead_without_a_word_does_not_leave_an_entry_unre
             proxy.freeze()
             push(speaker, 1)
 
-            wait_until(lambda: has_adopted(2), "the entry is read", deadline_s=60)
+            wait_until(lambda: has_adopted(2), "the entry is read")
         finally:
             listener.stop()
             through.close()

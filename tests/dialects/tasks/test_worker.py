@@ -17,7 +17,8 @@ from rota.dialects.tasks import tasks
 from rota.dialects.tasks.backends.delivery import Delivery
 from rota.errors import Conflict, InvalidInput
 from tests.dialects.tasks.working import working
-from tests.engine.working import DEADLINE_S, wait_until
+from tests.engine.working import wait_until
+from tests.patience import DEADLINE_S
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")  # two processes' worth of handles; the rest is no other code
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rota import Worker
-from tests.engine.working import DEADLINE_S
+from tests.patience import DEADLINE_S
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 
 from rota.engine.bridge.store_thread import StoreThread
 from rota.errors import StoreUnavailable
-from tests.engine.working import DEADLINE_S
+from tests.patience import DEADLINE_S
 
 
 def fail() -> None:

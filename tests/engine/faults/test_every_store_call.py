@@ -41,8 +41,9 @@ from tests.contract.building import (
 )
 from tests.engine.job_functions import new_stage
 from tests.engine.liveness.watching import LOOK_MS, Watch
-from tests.engine.working import DEADLINE_S, is_listed, until, working
+from tests.engine.working import is_listed, until, working
 from tests.installation import Installation
+from tests.patience import DEADLINE_S
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 

@@ -29,8 +29,9 @@ from rota.store.contract.claims import Claims, Renewal
 from rota.testing import Faults
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, is_listed, until, working
+from tests.engine.working import is_listed, until, working
 from tests.installation import Installation
+from tests.patience import DEADLINE_S
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 

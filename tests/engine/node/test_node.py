@@ -22,8 +22,9 @@ from rota.store import Store, open_store
 from rota.testing import Faults
 from tests.contract.building import claim_one
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, is_listed, until, working
+from tests.engine.working import is_listed, until, working
 from tests.installation import Installation
+from tests.patience import DEADLINE_S
 from tests.servers import RedisServer, raw_command, wait_until
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.

@@ -62,8 +62,9 @@ from tests.engine.job_functions import new_stage
 from tests.engine.liveness.watching import Watch
 from tests.engine.observation.hearing import Heard
 from tests.engine.schedules.installation import MINUTE, SchedulesInstallation
-from tests.engine.working import DEADLINE_S, install_plug_in, is_listed, until, working
+from tests.engine.working import install_plug_in, is_listed, until, working
 from tests.installation import Installation
+from tests.patience import DEADLINE_S
 
 # What is told does not depend on the store.
 pytestmark = pytest.mark.stores("sqlite-file")

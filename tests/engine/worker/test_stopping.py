@@ -14,8 +14,9 @@ from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
 from rota.testing import Faults
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, is_listed, until, working
+from tests.engine.working import is_listed, until, working
 from tests.installation import Installation
+from tests.patience import DEADLINE_S
 from tests.processes import is_alive
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.

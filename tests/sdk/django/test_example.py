@@ -11,7 +11,8 @@ import pytest
 
 pytest.importorskip("django.tasks", reason="django.tasks came with Django 6, which needs Python 3.12")
 
-from tests.cli.calling import DEADLINE_S, environment
+from tests.cli.calling import environment
+from tests.patience import LONG_DEADLINE_S
 
 PROJECT = Path(__file__).parents[3] / "examples" / "django_shop"
 POST = """
@@ -40,7 +41,7 @@ def call(folder: Path, *words: str) -> str:
     """What a Python program prints that must end well."""
     command = [sys.executable, *words]
     ended = subprocess.run(
-        command, cwd=PROJECT, capture_output=True, text=True, env=variables(folder), timeout=DEADLINE_S
+        command, cwd=PROJECT, capture_output=True, text=True, env=variables(folder), timeout=LONG_DEADLINE_S
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.strip().splitlines()[-1] if ended.stdout.strip() else ""
@@ -88,14 +89,14 @@ def test_tasks_of_committed_transactions_are_noticed_by_who_runs_already(
     running = subprocess.Popen(first, cwd=PROJECT, env=variables(folder))
     try:
         made = order(folder, item="a book")
-        until = time.monotonic() + DEADLINE_S
+        until = time.monotonic() + LONG_DEADLINE_S
         while "a book" not in shell(folder, GET.format(f"/orders/{made['order']}")):
             assert time.monotonic() < until
             for words in others:
-                subprocess.run(words, cwd=PROJECT, env=variables(folder), check=True, timeout=DEADLINE_S)
+                subprocess.run(words, cwd=PROJECT, env=variables(folder), check=True, timeout=LONG_DEADLINE_S)
 
         running.send_signal(signal.SIGTERM)
-        assert running.wait(DEADLINE_S) == 0
+        assert running.wait(LONG_DEADLINE_S) == 0
     finally:
         running.kill()
         running.wait()

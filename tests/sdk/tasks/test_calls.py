@@ -9,7 +9,7 @@ import pytest
 
 from rota import InvalidInput, JobFailed, RetryPolicy, Rota, TryAgain
 from rota.model.ids import new_id
-from tests.engine.working import DEADLINE_S
+from tests.patience import DEADLINE_S
 from tests.sdk.tasks import functions
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")  # the engine answers; one store of each kind shows it

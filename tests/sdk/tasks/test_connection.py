@@ -11,7 +11,7 @@ from rota.engine.engine import Engine, open_engine
 from rota.sdk.tasks.connection import Connection
 from rota.settings import Settings
 from rota.store import open_store
-from tests.engine.working import DEADLINE_S
+from tests.patience import DEADLINE_S
 
 A_MOMENT_S = 0.2
 """Long enough for the fault to show on most machines. A slow one that misses it takes nothing for a fault."""

@@ -9,8 +9,9 @@ import pytest
 import rota as rota_package
 from rota import Rota
 from rota.store.contract.jobs import JobQuery
-from tests.cli.calling import DEADLINE_S, Answer, RotaProcess, environment
+from tests.cli.calling import Answer, RotaProcess, environment
 from tests.cli.test_help import HEAVY
+from tests.patience import LONG_DEADLINE_S
 from tests.servers import RedisServer
 
 TASKS = """
@@ -49,7 +50,7 @@ def folder(folder: Path) -> Path:
 def python(folder: Path, *words: str) -> str:
     """What a Python program prints that must end well."""
     ended = subprocess.run(
-        [sys.executable, *words], cwd=folder, capture_output=True, text=True, env=environment(), timeout=DEADLINE_S
+        [sys.executable, *words], cwd=folder, capture_output=True, text=True, env=environment(), timeout=LONG_DEADLINE_S
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
@@ -63,7 +64,7 @@ def rota(folder: Path, *words: str) -> Answer:
         capture_output=True,
         text=True,
         env=environment(),
-        timeout=DEADLINE_S,
+        timeout=LONG_DEADLINE_S,
     )
     return Answer(ended.returncode, ended.stdout, ended.stderr)
 

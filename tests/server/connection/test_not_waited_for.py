@@ -13,7 +13,8 @@ from rota.server.connection.facts import is_client_gone
 from rota.server.listen import listen, serve
 from rota.server.operations import Call, Operation
 from rota.store import Store
-from tests.engine.working import DEADLINE_S, until
+from tests.engine.working import until
+from tests.patience import DEADLINE_S
 from tests.server.serving import make_api
 
 GOING = 30

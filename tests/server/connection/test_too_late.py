@@ -9,7 +9,8 @@ from starlette.types import Receive, Scope, Send
 from rota.server.connection import config
 from rota.server.connection.facts import is_client_gone
 from rota.server.listen import listen, serve
-from tests.engine.working import DEADLINE_S, until
+from tests.engine.working import until
+from tests.patience import DEADLINE_S
 
 
 class Slow:

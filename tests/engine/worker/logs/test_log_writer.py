@@ -15,8 +15,9 @@ from rota.store import Store
 from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
 from tests.engine.job_functions import new_stage
-from tests.engine.working import DEADLINE_S, until, working
+from tests.engine.working import until, working
 from tests.installation import Installation
+from tests.patience import DEADLINE_S
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
