@@ -5,9 +5,12 @@ runs on those stores only that a second handle can reach.
 """
 
 import importlib
+import os
 import pkgutil
 import random
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,11 +29,15 @@ STORE_KINDS = ("sqlite-file", "sqlite-memory", "redis", "redis-cluster")
 SHARED_STORE_KINDS = tuple(kind for kind in STORE_KINDS if kind != "sqlite-memory")
 NEEDS_A_SHARED_STORE = ("open_again",)
 
+ROOT = Path(__file__).parents[1]
 OpenStore = Callable[[], Store]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="another order, to find tests that depend on it")
+    parser.addoption(
+        "--hold-up", type=int, metavar="SEED", help="stop processes by chance, to find tests that hang on speed"
+    )
     parser.addoption("--one-store", action="store_true", help="each test on the first of its kinds of store only")
 
 
@@ -45,6 +52,20 @@ def pytest_configure(config: pytest.Config) -> None:
     _import_everything()
     _take_time_for_examples()
     config.addinivalue_line("markers", "stores(*kinds): run only on these kinds of store, for a reason given nearby")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """With `--hold-up`, of the process that began it all."""
+    seed: int | None = session.config.getoption("--hold-up")
+    if seed is None or hasattr(session.config, "workerinput"):
+        return
+    holding = subprocess.Popen([sys.executable, "-m", "tests.holding_up", str(os.getpid()), str(seed)], cwd=ROOT)
+    session.config.add_cleanup(lambda: _end(holding))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait()
 
 
 def _hear_signals() -> None:
