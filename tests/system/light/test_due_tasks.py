@@ -7,6 +7,7 @@ from rota.engine.definitions.built_in import LIGHT_NODE_TYPE
 from rota.engine.topics.light.in_store import StoreScheduler
 from rota.model.job import JobState
 from rota.model.topics.light.definition import TaskDefinition, read_definition
+from rota.store.contract.jobs import JobQuery
 from tests.system.crew import Crew
 from tests.system.installation import SystemInstallation
 
@@ -30,6 +31,10 @@ class Tasks:
             # A start that has passed meanwhile only says where the series is anchored.
             self._latest_first[one.name] = max(start, installation.clock.now() + PERIOD_MS)
 
+    @property
+    def _queue(self) -> str:
+        return self._installation.definitions.node_type(LIGHT_NODE_TYPE).uuid
+
     def _definition(self, number: int, start: int) -> TaskDefinition:
         frequency = {"timeUnit": "MILLISECONDS", "time": PERIOD_MS}
         fields = {"host": "h", "name": f"n{number}", "topic": TOPIC, "start": start, "frequency": frequency}
@@ -52,10 +57,9 @@ class Tasks:
         """Send nothing more, and wait for what is under way."""
         for one in self._definitions:
             self._light.apply(read_definition({"host": one.host, "name": one.name, "action": "DELETE"}))
-        queue = self._installation.definitions.node_type(LIGHT_NODE_TYPE).uuid
         states = (JobState.DELAYED, JobState.QUEUED, JobState.RUNNING)
         self._installation.wait(
-            lambda: not any(self._store.count_jobs(queue)[state] for state in states), "all jobs to end"
+            lambda: not any(self._store.count_jobs(self._queue)[state] for state in states), "all jobs to end"
         )
 
     def assert_each_instant_is_there_once(self) -> None:
@@ -67,7 +71,14 @@ class Tasks:
             assert definition.start is not None
             assert definition.start <= first <= self._latest_first[definition.name]
             assert (first - definition.start) % PERIOD_MS == 0
-            assert instants == list(range(first, instants[-1] + 1, PERIOD_MS)), definition.name
+            missing = set(range(first, instants[-1] + 1, PERIOD_MS)) - set(instants)
+            assert not missing, f"{sorted(missing)} of {definition.name}, whose jobs are {self._jobs_of(missing)}"
+
+    def _jobs_of(self, instants: set[int]) -> list[object]:
+        """What became of them, of all definitions."""
+        page = self._store.list_jobs(JobQuery(queue=self._queue), limit=1_000)
+        causes = [(job.spec.cause, job) for job in page.jobs]
+        return [(one.instant, job) for one, job in causes if one is not None and one.instant in instants]
 
 
 def test_nodes_that_are_killed_lose_and_repeat_nothing(installation: SystemInstallation, crew: Crew) -> None:
