@@ -57,10 +57,12 @@ class Tasks:
         """Send nothing more, and wait for what is under way."""
         for one in self._definitions:
             self._light.apply(read_definition({"host": one.host, "name": one.name, "action": "DELETE"}))
-        states = (JobState.DELAYED, JobState.QUEUED, JobState.RUNNING)
-        self._installation.wait(
-            lambda: not any(self._store.count_jobs(self._queue)[state] for state in states), "all jobs to end"
-        )
+        self._installation.wait(self._is_idle, "all jobs to end")
+
+    def _is_idle(self) -> bool:
+        """By one count: what the dead left goes from running to queued meanwhile, and would be seen in neither."""
+        counts = self._store.count_jobs(self._queue)
+        return not any(counts[state] for state in (JobState.DELAYED, JobState.QUEUED, JobState.RUNNING))
 
     def assert_each_instant_is_there_once(self) -> None:
         sent = self.sent()
