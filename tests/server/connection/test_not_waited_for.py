@@ -18,6 +18,7 @@ from tests.patience import DEADLINE_S
 from tests.server.serving import make_api
 
 GOING = 30
+MANY = 100
 """More than there are threads."""
 
 
@@ -30,20 +31,12 @@ class House:
         self.scopes: list[Scope] = []
         methods = ("GET", "POST")
         self._app = make_app(api, [self._operation(method, "/slow") for method in methods])
-        self._is_holding = threading.Semaphore(0)
-        api_threads = getattr(api, "_threads")  # noqa: B009  their number is nobody else's business
-        for _ in range(api_threads._max_workers):
-            api_threads.submit(self._hold)
-        for _ in range(api_threads._max_workers):
-            assert self._is_holding.acquire(timeout=DEADLINE_S)
+        # Whatever the number of threads: who comes later waits behind these.
+        self._holding = [asyncio.create_task(api.in_thread(self.may_go_on.wait, DEADLINE_S)) for _ in range(MANY)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scopes.append(scope)
         await self._app(scope, receive, send)
-
-    def _hold(self) -> None:
-        self._is_holding.release()
-        assert self.may_go_on.wait(DEADLINE_S)
 
     def _operation(self, method: str, path: str) -> Operation:
         def run(api: Api, call: Call[None, None]) -> dict[str, str]:
