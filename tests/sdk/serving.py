@@ -36,14 +36,17 @@ class Cutting:
 
 
 @contextmanager
-def serving(app: ASGIApp) -> Iterator[str]:
-    """The app on a free port of this machine; gives its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="off"))
+def serving(app: ASGIApp, certificate: str | None = None, key: str | None = None) -> Iterator[str]:
+    """The app on a free port of this machine, with TLS if it has a certificate; gives its address."""
+    config = uvicorn.Config(
+        app, port=0, log_level="critical", lifespan="off", ssl_certfile=certificate, ssl_keyfile=key
+    )
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
         wait_until(lambda: server.started, "the server to start")
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        yield f"{'https' if certificate else 'http'}://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(10)
