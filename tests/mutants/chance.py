@@ -8,6 +8,7 @@ import ast
 import random
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -124,12 +125,18 @@ _LUA_AND_SQL = [
 
 def draw(count: int, seed: int, *, root: Path = ROOT, under: str = "") -> list[Mutant]:
     """So many changes by chance; the same seed on the same code draws the same ones."""
-    spots = [(path, spot) for path in _files(root, under) for spot in _spots_of(path)]
+    spots = list(_spots(root, under))
     random.Random(seed).shuffle(spots)
     fitting = (
         mutant for path, spot in spots if (mutant := _mutant(root, path, spot)) and not [*faults_of(mutant, root)]
     )
     return list(islice(fitting, count))
+
+
+@cache
+def _spots(root: Path, under: str) -> list[tuple[Path, Spot]]:
+    """Where something can be changed. To find that takes seconds, and the code stays as it is: only copies change."""
+    return [(path, spot) for path in _files(root, under) for spot in _spots_of(path)]
 
 
 def _files(root: Path, under: str) -> list[Path]:
