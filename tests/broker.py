@@ -120,7 +120,9 @@ class KafkaBroker:
 
     def _java(self) -> list[str]:
         log = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-        return ["java", f"-Xmx{_HEAP}", f"-Xms{_HEAP}", "-XX:+UseSerialGC", log, "-cp", f"{self._home}/libs/*"]
+        memory = [f"-Xmx{_HEAP}", f"-Xms{_HEAP}", "-XX:+UseSerialGC"]
+        # A broker lives for a minute or two: to compile what it does often as well as can be would not pay.
+        return ["java", *memory, "-XX:TieredStopAtLevel=1", log, "-cp", f"{self._home}/libs/*"]
 
     @property
     def _configuration(self) -> Path:

@@ -11,6 +11,7 @@ import random
 import signal
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -44,7 +45,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     seed: int | None = config.getoption("--shuffle")
     if seed is not None:
-        random.Random(seed).shuffle(items)
+        items[:] = _shuffled(items, random.Random(seed))
+
+
+def _shuffled(items: list[pytest.Item], chance: random.Random) -> list[pytest.Item]:
+    """Files in any order, and the tests of each; those of one file stay together, for what they start once."""
+    rank_of_file = defaultdict[Path, float](chance.random)
+    return sorted(items, key=lambda item: (rank_of_file[item.path], chance.random()))
 
 
 def pytest_configure(config: pytest.Config) -> None:
