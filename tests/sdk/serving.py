@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tests.patience import DEADLINE_S
 from tests.servers import wait_until
 
 
@@ -49,4 +50,5 @@ def serving(app: ASGIApp, certificate: str | None = None, key: str | None = None
         yield f"{'https' if certificate else 'http'}://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(DEADLINE_S)
+        assert not thread.is_alive(), "the server does not stop"
