@@ -434,6 +434,43 @@ def test_a_schedule_that_counts_from_the_end_of_its_run_goes_on_when_it_is_resum
     assert installation.fates(uuid) == ["fired", "fired"]
 
 
+@pytest.mark.parametrize("is_well", [True, False])
+def test_a_schedule_that_counts_from_the_end_of_its_run_goes_on_although_that_came_while_it_was_paused(
+    installation: SchedulesInstallation, is_well: bool
+) -> None:
+    uuid = installation.schedule(interval=60_000, anchor="ended", pause_on_failure=not is_well)
+    installation.tick()
+    running = installation.claim()[0]
+    if is_well:
+        installation.schedules.pause(uuid)
+    installation.pass_time(5_000)
+    installation.end(running, well=is_well)
+    ended = installation.clock.now()
+    installation.pass_time(5_000)
+    assert installation.schedules.find(uuid).schedule.paused
+
+    installation.schedules.resume(uuid)
+    installation.pass_time(70_000)
+
+    assert installation.fates(uuid) == ["fired", "fired"]
+    assert installation.rows(uuid)[1].nominal == ended + 60_000
+
+
+def test_a_schedule_that_is_to_count_from_ends_from_now_on_goes_on_from_its_last_run(
+    installation: SchedulesInstallation,
+) -> None:
+    uuid = installation.schedule(interval=60_000, overlap="allow")
+    installation.pass_time(61_000)
+    installation.end(installation.claim()[0])
+    made = installation.schedules.find(uuid).state.last_scheduled_at
+    assert made is not None
+
+    installation.schedules.replace(uuid, ScheduleRequest(job_type="report", interval=90_000, anchor="ended"))
+    installation.pass_time(100_000)
+
+    assert [row.nominal for row in installation.rows(uuid) if row.nominal > made] == [made + 90_000]
+
+
 def test_a_schedule_that_ran_often_enough_is_not_looked_at_again(installation: SchedulesInstallation) -> None:
     uuid = installation.schedule(interval=1_000, anchor="ended", max_runs=1)
     installation.tick()

@@ -688,6 +688,48 @@ def test_a_pause_between_runs_is_not_counted_while_a_failed_run_is_tried_again(
     assert installation.waiting() == 0
 
 
+def test_a_failed_run_that_is_tried_again_counts_until_its_own_end(installation: SchedulesInstallation) -> None:
+    faults = Faults(installation.store)
+    ticker = SchedulesInstallation(faults.store, installation.clock)
+    uuid = installation.schedule(interval=10_000, anchor="ended", overlap="allow")
+    installation.tick()
+    failed = installation.claim()[0]
+    installation.end(failed, well=False)
+    installation.clock.advance(20_000)
+    claims = []
+
+    def somebody_tries_it_again() -> None:
+        installation.store.retry_jobs([failed.spec.id], now=installation.clock.now())
+        claims.extend(installation.claim())
+
+    faults.before("find_jobs", somebody_tries_it_again)
+    ticker.tick()
+    installation.pass_time(60_000)
+    assert len(installation.rows(uuid)) == 1
+    installation.end(claims[0])
+    ended = installation.clock.now()
+
+    installation.pass_time(12_000)
+
+    assert installation.rows(uuid)[1].nominal == ended + 10_000
+
+
+def test_a_run_that_ended_before_it_was_made_by_its_nodes_clock_ended_when_it_was_made(
+    installation: SchedulesInstallation,
+) -> None:
+    uuid = installation.schedule(interval=10_000, anchor="ended", overlap="allow")
+    installation.tick()
+    made = installation.clock.now()
+    running = installation.claim()[0]
+    installation.clock.set(made - 15)
+    installation.end(running)
+    installation.clock.set(made)
+
+    installation.pass_time(30_000)
+
+    assert installation.rows(uuid)[1].nominal == made + 10_000
+
+
 def test_a_pause_between_runs_is_noticed_soon_after_the_end(installation: SchedulesInstallation) -> None:
     uuid = installation.schedule(interval=1_000, anchor="ended", overlap="allow")
     installation.tick()

@@ -12,6 +12,7 @@ from rota.engine.definitions.built_in import ensure_built_in
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.ownership import refuse_file_owned, refuse_task_definition
 from rota.engine.jobs.intake import Intake, JobRequest
+from rota.engine.schedules.last_run import last_ended
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.ids import new_id
 from rota.model.job import Cause
@@ -259,7 +260,8 @@ class Schedules:
 
     def _put(self, entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleEntry | None:
         """Store a change; None if somebody else was faster."""
-        newer = structs.replace(_aimed_anew(entry, schedule, now), version=entry.state.version + 1)
+        ended = last_ended(self._store, entry)
+        newer = structs.replace(_aimed_anew(entry, schedule, now, ended), version=entry.state.version + 1)
         with recorded(self._store, change_of(KIND, entry.schedule, schedule), now=now) as recording:
             if not self._store.put_schedules([ScheduleChange(schedule, newer, entry.state.version)])[0]:
                 recording.nothing_was_done()
@@ -278,15 +280,16 @@ def _row_for_all(schedule: Schedule, state: ScheduleState, now: int, status: Tic
     return Tick(nominal=first, status=status, decided_at=now, reason=reason, until=last, count=count)
 
 
-def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleState:
+def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int, ended: int | None) -> ScheduleState:
     """How far a changed schedule has come: with other times, or after a pause, everything up to now is decided.
 
-    A job that failed has done its part when somebody resumes the schedule that it stopped.
+    A job that failed has done its part when somebody resumes the schedule that it stopped: of it counts only when it
+    ended.
     """
     state = entry.state
     is_resumed = entry.schedule.paused and not schedule.paused
     if is_resumed or schedule.trigger != entry.schedule.trigger:
         state = structs.replace(state, cursor=max(now, state.cursor or now))
     if is_resumed:
-        state = structs.replace(state, jobs=entry.live_jobs)
+        state = structs.replace(state, jobs=entry.live_jobs, last_ended=state.last_ended if ended is None else ended)
     return looked_at_again(schedule, aimed(schedule, state, now), now)

@@ -13,6 +13,7 @@ from rota.engine.definitions.moves import move_schedule
 from rota.engine.jobs.spec import make_spec
 from rota.engine.observation.happenings import SchedulePaused, ScheduleUndecided, TicksDecided
 from rota.engine.observation.observers import Observers
+from rota.engine.schedules.last_run import last_ended
 from rota.errors import StoreError
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec
@@ -116,12 +117,15 @@ class Ticker:
         if self._queue_of(job_type) != schedule.queue:
             self._bring_home(entry)
             return None
+        ended = last_ended(self._store, entry)
+        if schedule.waits_for_end and entry.state.jobs and not entry.live_jobs and ended is None:
+            return None  # its last run had ended, and somebody tries it again just now: to be looked at anew
         situation = Situation(
             now=now,
             node=self._node,
             live_jobs=entry.live_jobs,
             waiting_jobs=entry.waiting_jobs,
-            last_ended=self._last_ended(entry),
+            last_ended=ended,
         )
         return firing_of(entry, decide(schedule, entry.state, situation), job_type, now)
 
@@ -133,13 +137,6 @@ class Ticker:
         self._definitions.refresh()  # perhaps it is only our view that is old
         home = self._queue_of(self._definitions.job_type(entry.schedule.job_type))
         move_schedule(self._store, entry, home)
-
-    def _last_ended(self, entry: ScheduleEntry) -> int | None:
-        """When the last job ended; asked for only where it matters."""
-        if not entry.schedule.waits_for_end or entry.live_jobs or not entry.state.jobs:
-            return None
-        job = self._store.find_jobs([entry.state.jobs[-1]])[0]
-        return job.ended_at if job else entry.state.last_scheduled_at
 
     def _pause(self, entry: ScheduleEntry) -> None:
         """A schedule that asks for it stops when one of its jobs failed, until somebody has had a look."""
