@@ -134,6 +134,34 @@ def test_ends_of_several_rounds_all_count_while_the_clock_stands_still(installat
     assert installation.reports() == 3
 
 
+def test_ends_all_count_although_the_clock_of_who_takes_some_of_them_is_behind(
+    installation: OutboxInstallation, open_again: Callable[[], Store]
+) -> None:
+    installation.wait_for_load()
+    behind = OutboxInstallation(open_again())
+    behind.clock.set(installation.clock.now() - 15)
+
+    for taker in (installation, behind, installation, behind):
+        installation.end_one()
+        taker.run_outbox()
+
+    assert (installation.left(), installation.reports()) == (0, 4)
+
+
+def test_the_time_of_an_end_is_that_by_its_taking(installation: OutboxInstallation) -> None:
+    installation.wait_for_load()
+    uuid = installation.store.configuration_uuid("after-load")
+    assert uuid is not None
+
+    for ago_ms in (60_000, 0):
+        installation.clock.set(installation.store.now() - ago_ms)
+        installation.end_one()
+        installation.run_outbox()
+        newest = installation.store.list_evaluations(uuid, limit=1)[0]
+
+        assert newest.event.time == installation.clock.now() * 1_000
+
+
 def test_more_ends_than_fit_one_round_are_taken_without_a_pause(installation: OutboxInstallation) -> None:
     installation.wait_for_load()
     installation.enqueue_loads(501)

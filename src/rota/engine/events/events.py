@@ -17,7 +17,7 @@ from rota.engine.observation.happenings import EventsJudged
 from rota.engine.observation.observers import Observers
 from rota.errors import Conflict, NotFound
 from rota.model.events.configuration import Configuration, Dependency
-from rota.model.events.evaluation import Evaluation, Judgement, Verdict, evaluate
+from rota.model.events.evaluation import Evaluation, Judgement, Verdict, as_seen_by, evaluate
 from rota.model.events.event import Event, ref_of, shown_time
 from rota.model.ids import new_id
 from rota.model.job import Cause, JobSpec
@@ -187,11 +187,12 @@ class Events:
         state, known = entry.state, set(entry.known_events)
         for event in events:
             if entry.configuration.hits(event):
-                judgement = evaluate(entry.configuration, state, event, is_known=event.has_own_id and event.id in known)
+                seen = as_seen_by(state, event)
+                judgement = evaluate(entry.configuration, state, seen, is_known=seen.has_own_id and seen.id in known)
                 state = judgement.state
                 if judgement.hits:
-                    known.add(event.id)
-                yield event, judgement
+                    known.add(seen.id)
+                yield seen, judgement
 
     def _make_spec(self, configuration: Configuration, event: Event, met_at: int, now: int) -> JobSpec:
         """The job of one trigger. A job type that is gone makes a job all the same: it fails, where people see it."""

@@ -2,9 +2,10 @@
 configuration waits for jobs of that type, or the flow that the job is part of goes on; this duty takes the outboxes.
 Any number may run: a configuration knows an event by its id, and a flow its jobs.
 
-Such an event's time is that of its taking, each a little later than the one before. Ends are told by many nodes in no
-certain order; by the time of the end itself, one that is told late could be older than the job which another has made
-already, and would count for nothing.
+Such an event's time is that of its taking, and it is newer than whatever was executed before. Ends are told by many
+nodes in no certain order, and taken by several, whose clocks differ by moments; by the time of the end itself, or by
+that of a taker whose clock is behind, one could be older than the job which another has made already, and would count
+for nothing.
 """
 
 from collections.abc import Sequence
@@ -39,7 +40,6 @@ class Outbox:
         self._flow_queues = flow_queues
         self._definitions = definitions
         self._events = events
-        self._last_time = 0
         self._is_idle = False
         self._passed: dict[str, frozenset[str]] = {}
         """Queue to the events at the beginning of its outbox that are kept there, and that the next round passes
@@ -79,7 +79,7 @@ class Outbox:
         taken = [event for event in events if job_of_event(event) not in jobs]
         if taken:
             now = min(now, self._store.now())  # after the time of an event, older ones count for nothing
-            self._events.post([self._dated(event, now) for event in taken])
+            self._events.post([_taken_at(now, event) for event in taken])
             self._store.clear_outbox(queue, taken)
         return frozenset(event.id for event in events if job_of_event(event) in jobs)
 
@@ -101,6 +101,6 @@ class Outbox:
             passed |= self._take(queue, events, now)
             events = self._read(queue, passed) if len(events) >= _PER_ROUND else []
 
-    def _dated(self, event: Event, now: int) -> Event:
-        self._last_time = max(self._last_time + 1, now * 1_000)
-        return structs.replace(event, time=self._last_time, received_at=now)
+
+def _taken_at(now: int, event: Event) -> Event:
+    return structs.replace(event, time=now * 1_000, received_at=now, is_always_newer=True)

@@ -1,7 +1,7 @@
 """Whether an event triggers a configuration. The only place with these rules.
 
-1. Admission, once, when the event arrives: it must be newer than the last execution. Evidence that was admitted is
-   ended by its life only, never by a job.
+1. Admission, once, when the event arrives: it must be newer than the last execution, and the end of a job always is.
+   Evidence that was admitted is ended by its life only, never by a job.
 2. The event is evidence for every dependency that it hits. An older one that comes late never shortens what is valid.
 3. The rule must hold at an instant, `met_at`, not before the event and within its life. A dependency holds then if the
    event in hand hits it and lives, or if a stored event does: it came no later than that and its life reaches it, both
@@ -98,6 +98,14 @@ def evaluate(
         _executed(moved, met_at if last is None else max(met_at, last), event.received_at),
         hits,
     )
+
+
+def as_seen_by(state: ConfigurationState, event: Event) -> Event:
+    """The event with its time for one configuration: one that is always newer comes behind the last execution."""
+    last = state.last_execution
+    if not event.is_always_newer or last is None or event.time > last:
+        return event
+    return structs.replace(event, time=last + 1)
 
 
 def place_of(configuration: Configuration, event: Event | EventRef) -> int:

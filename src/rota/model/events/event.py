@@ -47,6 +47,8 @@ class Event(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What its sender stated, if that was after its reception."""
     by: str = ""
     """Who told of it: the name of a key, or a user; empty where Rota saw it itself."""
+    is_always_newer: bool = False
+    """Than the last execution of whoever it concerns: its time is that of its taking, by a clock of several."""
 
 
 class EventRef(Struct, frozen=True, omit_defaults=True):
