@@ -215,7 +215,7 @@ class Holder:
     def held(self) -> dict[str, str]:
         return self._held
 
-    def renewed(self, held: dict[str, str], renewal: Renewal) -> None:
+    def renewed(self, held: dict[str, str], renewal: Renewal, at: float) -> None:
         self.heard.append(renewal)
 
     def let_go(self) -> None:

@@ -16,9 +16,13 @@ from rota.engine.liveness.presence import Presence
 from rota.engine.node.health import Health
 from rota.engine.node.node import Node
 from rota.engine.node.options import NodeOptions
+from rota.engine.observation.observers import Observers
+from rota.engine.worker.attempt import Attempt
+from rota.engine.worker.hands import Hands
+from rota.engine.worker.held_claims import HeldClaims
 from rota.engine.worker.times import WorkerTimes
 from rota.errors import StoreUnavailable
-from rota.model.job import JobState
+from rota.model.job import Claim, JobSpec, JobState
 from rota.model.job_type import Unique
 from rota.model.liveness import Contact, contact_of_node
 from rota.model.node import DEAD_AFTER_MS
@@ -32,6 +36,7 @@ from tests.engine.job_functions import new_stage
 from tests.engine.working import is_listed, until, working
 from tests.installation import Installation
 from tests.patience import DEADLINE_S
+from tests.servers import wait_until
 
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 
@@ -79,7 +84,7 @@ class Holder:
     def held(self) -> dict[str, str]:
         return {}
 
-    def renewed(self, held: dict[str, str], renewal: Renewal) -> None:
+    def renewed(self, held: dict[str, str], renewal: Renewal, at: float) -> None:
         self.told.append("renewed")
 
     def let_go(self) -> None:
@@ -359,10 +364,11 @@ class JumpyClock(NodeClock):
         self._slept_s += seconds
 
 
+@pytest.mark.parametrize("is_heard", [True, False])
 def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_after(
-    store: Store, installation: Installation
+    store: Store, installation: Installation, is_heard: bool
 ) -> None:
-    """Others may have it by then."""
+    """Others may have it by then. A renewal that came before the answer to the claim knows nothing of the job."""
 
     async def scene() -> None:
         stage = new_stage()
@@ -374,8 +380,12 @@ def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_afte
         def stand_still() -> None:
             tokens.append(installation.job(job_id).token)
             clock.sleep(2 * HOURS_MS / 1000)
+            if is_heard:
+                before = faults.calls.count("beat")
+                wait_until(lambda: faults.calls.count("beat") > before, "a beat, whose renewal came first")
 
-        faults.before("renew_claims", *[be_away] * 1_000)  # after a renewal it would know that the job is its own
+        if not is_heard:
+            faults.before("renew_claims", *[be_away] * 1_000)
         faults.after("finish_and_claim_jobs", stand_still)
         node = Node.open(faults.store, NodeOptions(dead_after_ms=HOURS_MS), clock=clock)
         task = asyncio.create_task(node.run())
@@ -387,6 +397,41 @@ def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_afte
         assert job.token != tokens[0]
         assert stage.started == ["late"]
         assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 0)
+
+    asyncio.run(scene())
+
+
+def attempt_at(claimed_at: float) -> Attempt:
+    spec = JobSpec(id="j", job_type="t", queue="q", enqueued_at=0)
+    return Attempt(Claim(spec, token="n/1", rank=0, attempts=0, deaths=0), claimed_at)
+
+
+@pytest.mark.parametrize(
+    ("told", "at", "is_old"),
+    [
+        ({"j": "n/1"}, 100.0, False),
+        ({"j": "n/1"}, 86.0, False),
+        ({"j": "n/1"}, 85.0, True),
+        ({"j": "n/0"}, 100.0, True),
+        ({}, 100.0, True),
+    ],
+)
+def test_a_claim_counts_from_when_the_store_was_told_of_it_for_certain(
+    told: dict[str, str], at: float, is_old: bool
+) -> None:
+    """Not from the answer, which may have come much later, nor from what was told of others."""
+
+    async def scene() -> None:
+        clock = ManualClock(0)
+        hands = Hands(on_end=lambda *_: None, on_change=lambda: None)
+        claims = HeldClaims(hands, node="n", clock=clock, dead_after_s=20.0, observers=Observers())
+        clock.advance(100_000)
+
+        claims.renewed(told, Renewal([], []), at)
+        await asyncio.sleep(0)
+
+        assert claims.is_old(attempt_at(0.0)) is is_old
+        assert not claims.is_old(attempt_at(86.0))
 
     asyncio.run(scene())
 

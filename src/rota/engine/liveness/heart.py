@@ -29,8 +29,8 @@ class ClaimHolder(Protocol):
         """The jobs in hand, id to token."""
         ...
 
-    def renewed(self, held: dict[str, str], renewal: Renewal) -> None:
-        """The store heard of these, and this is what it said."""
+    def renewed(self, held: dict[str, str], renewal: Renewal, at: float) -> None:
+        """The store heard of these, not before `at`, and this is what it said."""
         ...
 
     def let_go(self) -> None:
@@ -107,7 +107,7 @@ class Heart:
         at, held = self._clock.monotonic(), self._holder.held()
         renewal = self._lifeline.renew_claims(self._queue, self._node, held)
         self._last_heard = at
-        self._holder.renewed(held, renewal)
+        self._holder.renewed(held, renewal, at)
 
     def _serve(self) -> None:
         while not self._is_stopped.is_set():

@@ -29,17 +29,18 @@ class HeldClaims:
         self._dead_after_s = dead_after_s
         self._observers = observers
         self._loop = asyncio.get_running_loop()
-        self._heard_at = clock.monotonic()
+        self._renewed_at = clock.monotonic()
+        self._renewed: dict[str, str] = {}
+        """What the store was told then to be held."""
 
     def held(self) -> dict[str, str]:
         """The jobs in hand, id to token."""
         return self._hands.tokens()
 
-    def renewed(self, held: dict[str, str], renewal: Renewal) -> None:
-        """The store was told what is held; hear which jobs are to be cancelled and which are no longer ours."""
-        self._heard_at = self._clock.monotonic()
-        if renewal.cancelled or renewal.lost:
-            self._loop.call_soon_threadsafe(self._obey, held, renewal)
+    def renewed(self, held: dict[str, str], renewal: Renewal, at: float) -> None:
+        """The store was told what is held, not before `at`; hear which jobs are to be cancelled and which are no longer
+        ours."""
+        self._loop.call_soon_threadsafe(self._obey, held, renewal, at)
 
     def let_go(self) -> None:
         """The store has not heard of this node for long: end the runs that promise to be the only ones. May be said
@@ -47,12 +48,16 @@ class HeldClaims:
         self._loop.call_soon_threadsafe(self._stop_locked_runs)
 
     def is_old(self, attempt: Attempt) -> bool:
-        """Whether its claim, which was a sign of life too, and the last renewal are so long ago that others may have
-        the job."""
-        heard_at = max(attempt.claimed_at, self._heard_at)
-        return must_let_go(self._clock.monotonic() - heard_at, self._dead_after_s)
+        """Whether its claim, which was a sign of life too, and the last renewal of it are so long ago that others may
+        have the job. A renewal that came before the claim was in hand says nothing of it."""
+        now = self._clock.monotonic()
+        if not must_let_go(now - attempt.claimed_at, self._dead_after_s):
+            return False
+        claim = attempt.claim
+        is_renewed = self._renewed.get(claim.spec.id) == claim.token
+        return not is_renewed or must_let_go(now - self._renewed_at, self._dead_after_s)
 
-    def _obey(self, held: dict[str, str], renewal: Renewal) -> None:
+    def _obey(self, held: dict[str, str], renewal: Renewal, at: float) -> None:
         self._hands.cancel(renewal.cancelled)
         for job_id in renewal.lost:
             attempt = self._hands.find(job_id)
@@ -61,6 +66,7 @@ class HeldClaims:
             if attempt is not None and attempt.claim.token == held[job_id] and attempt.reason is not Stop.LOST:
                 self._observers.tell(ClaimLost(job_id, self._node))
                 self._hands.stop(attempt, Stop.LOST)
+        self._renewed_at, self._renewed = at, held
 
     def _stop_locked_runs(self) -> None:
         locked = [attempt for attempt in self._hands if attempt.claim.spec.lock_key is not None]
