@@ -206,6 +206,13 @@ class ReturnsAnObject(_ThirdParty):
         return succeeded(object())
 
 
+class LeavesAnObject(_ThirdParty):
+    async def run(self, run: Run) -> Outcome:
+        run.partial_results = {"left": object()}
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
 class ReturnsSurrogates(_ThirdParty):
     async def run(self, run: Run) -> Outcome:
         return Outcome(OutcomeKind.FAILED, None, {"message": "\ud800"})

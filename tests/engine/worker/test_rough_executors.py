@@ -73,6 +73,15 @@ def test_an_executor_that_misbehaves_fails_its_job_and_no_other(
     assert after.state is JobState.SUCCEEDED
 
 
+def test_partial_results_that_no_store_could_carry_are_left_out(store: Store, tmp_path: Path, plug_in: str) -> None:
+    job, after, _ = run_with(store, tmp_path, "LeavesAnObject", timeout_ms=50)
+
+    assert (job.state, job.results) == (JobState.FAILED, None)
+    assert isinstance(job.errors, dict)
+    assert job.errors["type"] == "timeout"
+    assert after.state is JobState.SUCCEEDED
+
+
 def test_a_wait_that_is_no_number_is_not_asked_for(store: Store, tmp_path: Path, plug_in: str) -> None:
     job, after, _ = run_with(store, tmp_path, "ReturnsOddWait", retry=RetryPolicy(attempts=2, delay_ms=0))
 

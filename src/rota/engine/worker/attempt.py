@@ -16,7 +16,17 @@ from rota.engine.observation.observers import Observers
 from rota.engine.worker.logs.log_stream import AttemptLog, LogStream
 from rota.errors import InvalidInput, NodeStrained, NotFound, StoreError
 from rota.model.job import Claim, JobSpec
-from rota.model.runs.outcome import INTERRUPTED, Outcome, OutcomeKind, cancelled, expired, refused, runs_on, timed_out
+from rota.model.runs.outcome import (
+    INTERRUPTED,
+    Outcome,
+    OutcomeKind,
+    cancelled,
+    expired,
+    refused,
+    runs_on,
+    succeeded,
+    timed_out,
+)
 from rota.model.runs.retry import RetryPolicy
 from rota.model.runs.settlement import has_expired, is_suspect
 from rota.store.records.unreadable import UNREADABLE
@@ -167,7 +177,7 @@ class Runner:
     def stopped(self, attempt: Attempt) -> Outcome:
         """The outcome of a run that was stopped from outside."""
         run = attempt.run
-        results = run.partial_results if run else None
+        results = checked(succeeded(run.partial_results)).results if run else None
         if attempt.reason is Stop.TIMEOUT and run:
             may_retry = run.can_be_stopped or run.job_type.metadata.get(RETRY_BESIDE) is True
             return timed_out(_timeout_of(run) or 0, results) if may_retry else runs_on(_timeout_of(run) or 0)

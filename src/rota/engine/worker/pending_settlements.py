@@ -1,8 +1,12 @@
 """Settlements on their way to the store, behind the last log lines of their jobs."""
 
 from rota.engine.worker.logs.log_stream import LogStream
-from rota.model.runs.settlement import Settlement
+from rota.model.job import Claim
+from rota.model.runs.outcome import refused
+from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import Settlement, settle
 from rota.store.contract.logs import LogBatch
+from rota.store.records.codec import encode
 
 
 class PendingSettlements:
@@ -50,3 +54,20 @@ class PendingSettlements:
     def tokens(self) -> dict[str, str]:
         """Their jobs, id to token: in hand until the store knows better."""
         return {one.claim.spec.id: one.claim.token for one in self._pending}
+
+
+def tellable(settlement: Settlement, now: int) -> Settlement:
+    """The settlement, or another one in its place if no store can carry it: all that go out with it would wait for
+    ever."""
+    try:
+        encode(settlement.ending)
+        encode(settlement.past)
+    except Exception as error:
+        return not_settled(settlement.claim, error, started_at=settlement.ran and settlement.ran[0], now=now)
+    return settlement
+
+
+def not_settled(claim: Claim, error: Exception, *, started_at: int | None, now: int) -> Settlement:
+    """The end of a job of whose attempt nothing can be told but that."""
+    outcome = refused("settlement", f"what became of its attempt could not be settled: {error!a:.500}")
+    return settle(claim, outcome, policy=RetryPolicy(), started_at=started_at, now=now, chance=0.0)

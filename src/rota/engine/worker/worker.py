@@ -31,13 +31,13 @@ from rota.engine.worker.hands import Hands
 from rota.engine.worker.held_claims import HeldClaims
 from rota.engine.worker.listener import Listener
 from rota.engine.worker.logs.log_writer import LogWriter
-from rota.engine.worker.pending_settlements import PendingSettlements
+from rota.engine.worker.pending_settlements import PendingSettlements, not_settled, tellable
 from rota.engine.worker.slots import Slots
 from rota.engine.worker.stopping import Stopping
 from rota.engine.worker.telling import Telling
 from rota.engine.worker.times import WorkerTimes
 from rota.errors import NodeStrained, StoreError
-from rota.model.runs.outcome import INTERRUPTED, Outcome, refused
+from rota.model.runs.outcome import INTERRUPTED, Outcome
 from rota.model.runs.settlement import Settlement, settle
 from rota.store.contract.claims import Claims
 from rota.store.contract.store import Store
@@ -247,9 +247,11 @@ class Worker:
 
     async def _keep(self, request: Request, error: Exception) -> None:
         """The store did not answer: keep what was to be told, and try again a little later."""
+        settlements = request.settlements
         if not isinstance(error, StoreError):
             self._observers.tell(Fault("worker", "exchange with the store failed", error))
-        self._pending.put_back(request.settlements, request.batches)
+            settlements = [tellable(one, self._clock.now()) for one in settlements]
+        self._pending.put_back(settlements, request.batches)
         for claim in request.begun:
             if attempt := self._hands.find(claim.spec.id):
                 attempt.is_known_to_run = False
@@ -328,8 +330,7 @@ class Worker:
             settlement = self._settlement(attempt, outcome, now)
         except Exception as error:  # whatever it is, the slot lives on, and the job does not run for ever
             self._observers.tell(Fault("worker", "an attempt could not be settled", error))
-            words = f"what became of its attempt could not be settled: {error!a:.500}"
-            settlement = self._settlement(attempt, refused("settlement", words), now)
+            settlement = not_settled(attempt.claim, error, started_at=started_at, now=now)
         self._pending.add(settlement)
 
     def _settlement(self, attempt: Attempt, outcome: Outcome, now: int) -> Settlement:
