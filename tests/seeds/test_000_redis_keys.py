@@ -137,14 +137,21 @@ def test_what_is_no_task_stops_nobody(cli: RedisCli, site: Site) -> None:
     site.go()
     hand_in(cli, "lost", "nobody", "nothing")
     cli("ZADD", QUEUE, 300 * 10**12, "nothing at all")
+    hand_in(cli, "first", "source_id", "other")
+    cli("ZADD", QUEUE, "inf", "first")
+    hand_in(cli, "early", "source_id", "other")
+    cli("HSET", "sync_tasks#early", "created_at", "0001-01-01T00:00:00+10:00")
+    cli("SET", "sync_tasks#text", "{}")
+    cli("ZADD", QUEUE, 300 * 10**12, "text")
     hand_in(cli, "good", "source_id", "other", priority=100)
 
     site.node.until(lambda: fields_of(cli, "good")["status"] == "SUCCESS", "the good one")
     site.node.until(lambda: cli("ZCARD", QUEUE) == "0", "the others to be put aside")
     dead = [msgspec.json.decode(line) for line in cli("LRANGE", "rota:sync_tasks:dead", 0, -1).split("\n")]
-    assert {one["id"] for one in dead} == {"lost", "nothing at all"}
+    assert {one["id"] for one in dead} == {"lost", "nothing at all", "first", "early", "text"}
     assert "there is no source 'nobody'" in next(one["reason"] for one in dead if one["id"] == "lost")
     assert fields_of(cli, "lost")["status"] == "FAILED"
+    assert cli("GET", "sync_tasks#text") == "{}"
 
 
 def test_names_with_signs_have_keys_of_their_own(cli: RedisCli, site: Site) -> None:

@@ -282,6 +282,23 @@ def test_a_key_that_expired_while_nobody_listened_is_found_all_the_same(redis: R
     assert cli("EXISTS", "task:milk", "task:7", "task:busy") == "3", "what is somebody else's is left alone"
 
 
+NEVER = '{"id": "never", "schedule": "0 0 30 2 *"}'
+"""A line that no day fits."""
+
+
+def test_a_stored_task_that_can_never_run_stops_nobody(redis: RedisServer, cli: RedisCli) -> None:
+    seen: list[str] = []
+    cli("SET", "task:never", NEVER)
+    for number in range(20):
+        cli("SET", f"task:{number}", f'{{"id": "{number}", "expire": 1, "reschedule": false}}')
+
+    with working(Worker(redis.url, lambda task: seen.append(task.id))):
+        wait_until(lambda: len(listed(cli, "tasks:completed")) == 20, "the tasks to be completed")
+
+    assert sorted(seen, key=int) == [str(number) for number in range(20)]
+    assert cli("GET", "task:never") == NEVER, "what nobody can run is left alone"
+
+
 def test_a_ttl_that_is_seen_and_then_gone_is_evidence_enough(
     redis: RedisServer, scheduler: Scheduler, cli: RedisCli
 ) -> None:
@@ -348,6 +365,7 @@ def test_any_node_keeps_the_keys(redis: RedisServer, scheduler: Scheduler, cli: 
 def test_cleaning_does_all_three_steps_and_counts(redis: RedisServer, scheduler: Scheduler, cli: RedisCli) -> None:
     scheduler.add_task({"id": "waits"}, delay=3_600_000)
     cli("SET", "task:left", '{"id": "left", "data": 1}')
+    cli("SET", "task:never", NEVER)
     cli("SET", "task:later", '{"id": "later"}')
     cli("SET", "task:later:ttl", "task:later", "PX", 3_600_000)
     cli("RPUSH", "tasks:ids", "nothing")

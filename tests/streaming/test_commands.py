@@ -131,6 +131,22 @@ def test_commands_in_the_wrong_partition_with_other_keys_or_in_frames_work_alike
         kafka.await_found(instance, f"any-{partition}", 1)
 
 
+def test_a_command_in_the_wrong_partition_that_is_larger_than_what_it_says_stops_nobody(kafka: Kafka) -> None:
+    """The brokers took it, and nobody could send it on."""
+    instance = kafka.started()
+    commands = [kafka.command("large", frequency=EVERY_HOUR, data=data) for data in ({}, {"k": "v" * 1_000})]
+    bare, one = map(encode_definition, commands)
+    again_and_again = bare[:-1] + one[len(bare) - 1 : -1] * 1_005 + bare[-1:]
+    assert decode_definition(again_and_again) == commands[1]
+    elsewhere = (partition_of(encode_key(commands[1].key), PARTITIONS) + 1) % PARTITIONS
+
+    other = Producer({"bootstrap.servers": kafka.bootstrap, "message.max.bytes": 2_000_000})
+    other.produce(kafka.options.input_topic, again_and_again, encode_key(commands[1].key), partition=elsewhere)
+    assert other.flush(LONG_DEADLINE_S) == 0
+
+    kafka.await_found(instance, "large", 1)
+
+
 @pytest.mark.mock_will_do
 def test_broken_records_go_to_the_dead_letters_with_the_reason_and_stop_nobody(kafka: Kafka) -> None:
     instance = kafka.started()

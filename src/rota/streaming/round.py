@@ -18,7 +18,7 @@ from rota.streaming.brokers.topics import Topics
 from rota.streaming.brokers.transactions import ProducerBroken, RoundAborted, Transactions
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Fire, Partition, first_fire_of
-from rota.streaming.records.codec import decode_definition, deletion_of, encode_key
+from rota.streaming.records.codec import decode_definition, deletion_of, encode_definition, encode_key
 from rota.streaming.records.entry import Entry, entry_of, message_id_of
 from rota.streaming.records.keys import partition_of
 from rota.streaming.records.position import POSITION_KEY, Position, encode_position
@@ -167,8 +167,10 @@ class Rounds:
             key = encode_key(command.key)
             home = partition_of(key, self._count)
             if home != work.partition.number:
-                # Another program chose the partition, or wrote the key in another way.
-                self._transactions.send(self._options.input_topic, key, message.value(), partition=home)
+                # Another program chose the partition, or wrote the key in another way. What it wrote may be larger than
+                # what it says, and more than can be sent.
+                value = None if message.value() is None else encode_definition(command)
+                self._transactions.send(self._options.input_topic, key, value, partition=home)
             else:
                 self._carry_out(work, key, command, now)
         except InvalidInput as error:

@@ -1,5 +1,7 @@
 """Tasks in the original's words."""
 
+from math import inf
+
 import pytest
 
 from rota.dialects.sync_tasks.task import base_priority
@@ -12,7 +14,7 @@ def test_a_score_tells_its_class(score: float, expected: int) -> None:
     assert base_priority(score) == expected
 
 
-@pytest.mark.parametrize("score", [0, -5, 9008 * 10**12])
+@pytest.mark.parametrize("score", [0, -5, 9008 * 10**12, inf, -inf])
 def test_a_score_of_no_class_is_refused(score: float) -> None:
     with pytest.raises(InvalidInput):
         base_priority(score)
@@ -25,3 +27,15 @@ def test_times_are_iso_in_utc() -> None:
     assert {read_micros("start", text) for text in same} == {1_615_414_412_345_000}
     with pytest.raises(InvalidInput, match=r"start: 'now' is not an ISO timestamp"):
         read_micros("start", "now")
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+10:00", "9999-12-31T23:59:59-10:00"])
+def test_a_time_that_is_of_no_year_in_utc_is_refused(text: str) -> None:
+    """It could not be shown."""
+    with pytest.raises(InvalidInput, match=r"start: .* is not an ISO timestamp"):
+        read_micros("start", text)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_the_first_and_the_last_times_are_shown_as_they_were_read(text: str) -> None:
+    assert iso(read_micros("start", text) // 1000) == text.replace("Z", ".000000Z")

@@ -1,6 +1,7 @@
 """A job as a task, in the original's words."""
 
 from contextlib import suppress
+from math import isfinite
 from uuid import UUID, uuid5
 
 from msgspec import Struct
@@ -110,7 +111,7 @@ def score(job: Job) -> int:
 
 def base_priority(score: float) -> int:
     """The class within a score."""
-    found = -int(-score // _PRIORITY_STEP)
+    found = -int(-score // _PRIORITY_STEP) if isfinite(score) else 0
     if not 1 <= found <= MAX_BASE_PRIORITY:
         raise InvalidInput("priority", f"the score {score:.0f} is of no priority from 1 to {MAX_BASE_PRIORITY}")
     return found

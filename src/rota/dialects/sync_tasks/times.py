@@ -29,7 +29,8 @@ def read_micros(field: str, text: str) -> int:
     """An ISO timestamp; one without a zone is UTC. A `+` that was not escaped in a query arrives as a space."""
     try:
         found = datetime.fromisoformat(text.strip().replace(" ", "+") if "T" in text else text.strip())
-    except ValueError:
+        # In UTC, as it is shown: with an offset it may be of a year that there is not.
+        aware = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise InvalidInput(field, f"{text!r} is not an ISO timestamp such as 2026-01-31T12:00:00.000000Z") from None
-    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
     return (aware - _EPOCH) // _MICROSECOND

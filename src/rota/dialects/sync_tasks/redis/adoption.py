@@ -17,7 +17,7 @@ from rota.dialects.sync_tasks.tasks import Tasks
 from rota.dialects.sync_tasks.times import iso, read_micros
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
-from rota.errors import InvalidInput, NotFound
+from rota.errors import InvalidInput, NotFound, StoreError, StoreFull, StoreUnavailable
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.scripts import load_scripts
 
@@ -53,11 +53,10 @@ class Adoption:
             self._take(id, score, now)
 
     def _take(self, id: str, score: float, now: int) -> None:
-        raw = self._access.ask("hgetall", keys.task(id))
-        fields = {name.decode("utf-8", "replace"): text.decode("utf-8", "replace") for name, text in raw.items()}
-        if not fields and now - self._seen[id] < PATIENCE_MS:
-            return
         try:
+            fields = self._fields(id)
+            if not fields and now - self._seen[id] < PATIENCE_MS:
+                return
             request = self._request(id, score, fields)
         except (InvalidInput, NotFound) as error:
             self._refuse(id, str(error), now)
@@ -66,6 +65,15 @@ class Adoption:
         if admission.job_id == request.id:
             self._mirror.show([self._engine.jobs.find(admission.job_id)])
             _logger.debug("task adopted", extra={"task": id})
+
+    def _fields(self, id: str) -> Fields:
+        try:
+            raw = self._access.ask("hgetall", keys.task(id))
+        except (StoreUnavailable, StoreFull):
+            raise
+        except StoreError as error:
+            raise InvalidInput("task", f"{keys.task(id)} is no hash: {error}") from None
+        return {name.decode("utf-8", "replace"): text.decode("utf-8", "replace") for name, text in raw.items()}
 
     def _request(self, id: str, score: float, fields: Fields) -> JobRequest:
         if not fields:

@@ -49,11 +49,10 @@ class Inlet:
         if self._mirror.lists_of([id]) == [None]:
             try:
                 task = self._mirror.read(id)
+                if task is not None:
+                    self._adopt(task)
             except InvalidInput as error:
-                _logger.warning("a stored task cannot be read", extra={"task": id, "reason": str(error)})
-                return
-            if task is not None:
-                self._adopt(task)
+                _logger.warning("a stored task cannot be taken", extra={"task": id, "reason": str(error)})
 
     def _take(self, id: str, now: int) -> None:
         try:

@@ -97,12 +97,13 @@ class Mirror:
             return False
         try:
             task = self.read(id)
+            stored = adopt(task) if task is not None else None
         except InvalidInput as error:
-            _logger.warning("a stored task cannot be read", extra={"task": id, "reason": str(error)})
+            _logger.warning("a stored task cannot be taken", extra={"task": id, "reason": str(error)})
             return False
-        if task is not None and (stored := adopt(task)).status is not TaskStatus.COMPLETED:
+        if stored is not None and stored.status is not TaskStatus.COMPLETED:
             self.show(stored)
-        return task is not None
+        return stored is not None
 
     def read(self, id: str) -> Task | None:
         """A task as another program stored it, with the delay that it has left; None if there is none."""
