@@ -17,6 +17,47 @@ Presence(Path(sys.argv[1])).hold("node")
 print("held", flush=True)
 sys.stdin.read()
 """
+FORKING = """
+import os, sys
+from pathlib import Path
+from rota.engine.liveness.presence import Presence
+folder = Path(sys.argv[1])
+presence = Presence(folder)
+presence.hold("node")
+"""
+"""What programs begin with that hold a node and have a copy of themselves, which does not become another program."""
+FORKS_AFTER_ITS_NODE = (
+    FORKING
+    + """
+presence.release("node")
+own = os.open(folder / "own", os.O_WRONLY | os.O_CREAT)
+if os.fork() == 0:
+    os.write(own, b"written")
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+)
+IS_OUTLIVED = (
+    FORKING
+    + """
+if os.fork() == 0:
+    print("forked", flush=True)
+    sys.stdin.read()
+else:
+    os.wait()
+"""
+)
+COPY_RELEASES = (
+    FORKING
+    + """
+if os.fork() == 0:
+    own = os.open(folder / "own", os.O_WRONLY | os.O_CREAT)
+    presence.release("node")
+    os.write(own, b"written")
+    os._exit(presence.gone(["node"]) != [])
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+)
 
 
 @pytest.fixture
@@ -39,6 +80,32 @@ def test_a_process_that_was_killed_is_known_to_be_gone(tmp_path: Path) -> None:
 
     assert alive == []
     assert watcher.gone(["node", "another"]) == ["node"]
+
+
+def test_a_program_that_forks_after_its_node_has_ended_keeps_its_files_in_the_copy(tmp_path: Path) -> None:
+    """The file that it opens next has the number that the lock had."""
+    subprocess.run([sys.executable, "-c", FORKS_AFTER_ITS_NODE, str(tmp_path)], check=True)
+
+    assert (tmp_path / "own").read_text() == "written"
+
+
+def test_a_forked_copy_of_a_process_does_not_pass_for_its_node(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", IS_OUTLIVED, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"forked\n"
+        process.kill()
+        process.wait()
+
+        assert Presence(tmp_path).gone(["node"]) == ["node"]
+
+
+def test_a_forked_copy_of_a_process_does_not_release_its_node(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", COPY_RELEASES, str(tmp_path)], check=True)
+
+    assert (tmp_path / "own").read_text() == "written"
+    assert (tmp_path / "node").exists()
 
 
 def test_two_who_look_at_the_same_time_do_not_take_each_other_for_the_node(

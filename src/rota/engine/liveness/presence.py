@@ -39,15 +39,22 @@ class Presence:
             _logger.info("no lock file; others will judge this node by its silence", extra={"error": str(error)})
             return
         self._held[node] = descriptor
-        # A child that is forked without exec would hold the lock too, and outlive the node with it.
-        os.register_at_fork(after_in_child=lambda: _close(descriptor))
+        _holding.add(self)
 
     def release(self, node: str) -> None:
         """The node ends in good order."""
+        # No longer held before it is closed: in a child that is forked in between the number may be another file's.
         descriptor = self._held.pop(node, None)
         if descriptor is not None:
             self.forget(node)
             _close(descriptor)
+        if not self._held:
+            _holding.discard(self)
+
+    def leave_to_parent(self) -> None:
+        """In a forked copy of this process: the nodes are its parent's, and live or die with that."""
+        while self._held:
+            _close(self._held.popitem()[1])
 
     def gone(self, nodes: Iterable[str]) -> list[str]:
         """Those nodes whose process is known to have ended."""
@@ -109,3 +116,17 @@ def _boot_id() -> str | None:
 def _close(descriptor: int) -> None:
     with suppress(OSError):
         os.close(descriptor)
+
+
+_holding: set[Presence] = set()
+"""Those that hold something now."""
+
+
+def _leave_to_parent() -> None:
+    """A child that is forked without exec would hold the locks too, and outlive the nodes with them. What is held is
+    looked up in that moment: a lock that was released has left its number to other files."""
+    while _holding:
+        _holding.pop().leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
