@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from rota.model.job import Claim, Job, JobState, make_token, node_of_token
 from rota.store import Store
 from rota.store.contract.claims import Renewal
-from rota.store.contract.queues import Stats
+from rota.store.contract.queues import Cancellation, Stats
 from tests.contract.building import (
     LATER,
     NOW,
@@ -198,7 +198,7 @@ def test_only_the_holder_is_told_of_a_cancellation(store: Store, node: str, othe
         store.cancel_jobs([job_id], now=NOW)
 
         assert theirs.wait(0.01, wants_jobs=False) == []
-        assert mine.wait(60, wants_jobs=False) == [job_id]
+        assert mine.wait(60, wants_jobs=False) == [Cancellation(job_id, make_token(node, 1))]
 
 
 def test_a_settlement_for_another_queue_is_refused(store: Store) -> None:

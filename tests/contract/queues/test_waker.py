@@ -10,11 +10,12 @@ from collections.abc import Callable
 import pytest
 from msgspec import structs
 
-from rota.model.job import Claim, JobState
+from rota.model.job import Claim, JobState, node_of_token
 from rota.model.job_type import OnNodeDeath
+from rota.model.runs.outcome import cancelled
 from rota.model.runs.settlement import Settlement
 from rota.store import Store
-from rota.store.contract.queues import Waker
+from rota.store.contract.queues import Cancellation, Waker
 from rota.store.redis.nouns.queues import waker as redis_waker
 from tests.conftest import OpenStore
 from tests.contract.building import (
@@ -33,6 +34,7 @@ from tests.contract.building import (
     new_node,
     new_queue,
     reclaim,
+    settled,
     spec,
     state_of,
     succeed,
@@ -103,6 +105,10 @@ def test_closing_ends_the_wait_under_way(store: Store) -> None:
 
     waiting.thread.join(DEADLINE_S)
     assert not waiting.thread.is_alive()
+
+
+def cancellation_of(claim: Claim) -> Cancellation:
+    return Cancellation(claim.spec.id, claim.token)
 
 
 Act = Callable[[Store], object]
@@ -323,7 +329,7 @@ def test_a_request_to_cancel_wakes_the_node_that_holds_the_job(store: Store, ope
         other.cancel_jobs([claimed.spec.id], now=NOW)
 
         assert waiting.ends()
-        assert waiting.answer == [claimed.spec.id]
+        assert waiting.answer == [cancellation_of(claimed)]
 
 
 def test_a_request_to_cancel_wakes_the_node_on_the_same_handle(store: Store) -> None:
@@ -337,7 +343,7 @@ def test_a_request_to_cancel_wakes_the_node_on_the_same_handle(store: Store) -> 
         store.cancel_jobs([claimed.spec.id], now=NOW)
 
         assert waiting.ends()
-        assert waiting.answer == [claimed.spec.id]
+        assert waiting.answer == [cancellation_of(claimed)]
 
 
 def test_a_job_that_gives_way_to_a_tick_is_told_to_the_node_that_holds_it(store: Store) -> None:
@@ -352,7 +358,7 @@ def test_a_job_that_gives_way_to_a_tick_is_told_to_the_node_that_holds_it(store:
         store.fire_schedules(queue, [structs.replace(firing(entry), cancels=(claimed.spec.id,))], now=NOW)
 
         assert waiting.ends()
-        assert waiting.answer == [claimed.spec.id]
+        assert waiting.answer == [cancellation_of(claimed)]
 
 
 def test_each_of_several_jobs_that_give_way_to_a_tick_is_told(store: Store) -> None:
@@ -360,14 +366,14 @@ def test_each_of_several_jobs_that_give_way_to_a_tick_is_told(store: Store) -> N
     entry, jobs = put(store, schedule(queue)), [spec(queue) for _ in range(3)]
     enqueue(store, *jobs)
     with waker_of(store, queue, node) as waker:
-        claim(store, queue, node=node)
+        claims = claim(store, queue, node=node)
 
         store.fire_schedules(queue, [structs.replace(firing(entry), cancels=tuple(one.id for one in jobs))], now=NOW)
 
-        told: set[str] = set()
+        told: set[Cancellation] = set()
         for _ in jobs:
             told |= set(waker.wait(0.01 if len(told) == len(jobs) else DEADLINE_S, wants_jobs=False))
-        assert told == {one.id for one in jobs}
+        assert told == {cancellation_of(one) for one in claims}
 
 
 def test_a_cancellation_is_told_once(store: Store) -> None:
@@ -378,7 +384,41 @@ def test_a_cancellation_is_told_once(store: Store) -> None:
         quieten(waker)
         store.cancel_jobs([claimed.spec.id], now=NOW)
 
-        assert [waker.wait(0.1, wants_jobs=False) for _ in range(3)] == [[claimed.spec.id], [], []]
+        assert [waker.wait(0.1, wants_jobs=False) for _ in range(3)] == [[cancellation_of(claimed)], [], []]
+
+
+def next_attempt(store: Store, cancelled_one: Claim) -> Claim:
+    """The node ended a job that it was to cancel, somebody had it tried again, and the node claimed it again."""
+    spec, token = cancelled_one.spec, cancelled_one.token
+    finish(store, settled(cancelled_one, cancelled()))
+    store.retry_jobs([spec.id], now=NOW)
+    return claim_one(store, spec.queue, node=node_of_token(token))
+
+
+def test_a_cancellation_that_is_heard_late_is_not_one_of_the_next_attempt(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    enqueue(store, spec(queue))
+    with waker_of(store, queue, node) as waker:
+        first = claim_one(store, queue, node=node)
+        store.cancel_jobs([first.spec.id], now=NOW)
+
+        next_attempt(store, first)
+
+        assert set(waker.wait(0.01, wants_jobs=False)) <= {cancellation_of(first)}
+
+
+def test_a_cancellation_of_the_next_attempt_is_told_too(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    enqueue(store, spec(queue))
+    with waker_of(store, queue, node) as waker:
+        first = claim_one(store, queue, node=node)
+        store.cancel_jobs([first.spec.id], now=NOW)
+        assert waker.wait(LONG_S, wants_jobs=False) == [cancellation_of(first)]
+
+        second = next_attempt(store, first)
+        store.cancel_jobs([second.spec.id], now=NOW)
+
+        assert waker.wait(DEADLINE_S, wants_jobs=False) == [cancellation_of(second)]
 
 
 # -- words that are passed on --------------------------------------------------------------------------------------

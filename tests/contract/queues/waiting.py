@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from rota.store import Store
-from rota.store.contract.queues import Waker
+from rota.store.contract.queues import Cancellation, Waker
 from tests.contract.building import new_node
 from tests.patience import DEADLINE_S
 
@@ -22,7 +22,7 @@ class Waiting:
     """A wait in a thread of its own."""
 
     def __init__(self, waker: Waker, *, wants_jobs: bool, ended: threading.Event | None = None) -> None:
-        self.answer: list[str] | None = None
+        self.answer: list[Cancellation] | None = None
         self.ended = ended or threading.Event()
         self._waker, self._wants_jobs = waker, wants_jobs
         self.thread = threading.Thread(target=self._wait, daemon=True)

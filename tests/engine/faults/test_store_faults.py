@@ -13,6 +13,7 @@ from rota.engine.worker.times import WorkerTimes
 from rota.errors import StoreFull, StoreUnavailable
 from rota.model.job import JobState
 from rota.store import Store
+from rota.store.contract.queues import Cancellation
 from rota.testing import Faults
 from tests.engine.job_functions import new_stage
 from tests.engine.working import until, working
@@ -290,7 +291,7 @@ class DeafWaker:
     def __init__(self) -> None:
         self._closed = threading.Event()
 
-    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
+    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[Cancellation]:
         self._closed.wait(DEADLINE_S)
         return []
 

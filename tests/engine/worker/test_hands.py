@@ -3,10 +3,13 @@
 import asyncio
 from typing import cast
 
+import pytest
+
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
 from rota.model.job import Claim
 from rota.model.runs.outcome import INTERRUPTED, Outcome, OutcomeKind, succeeded
+from rota.store.contract.queues import Cancellation
 from tests.contract.building import spec
 
 DONE = succeeded(None)
@@ -115,6 +118,17 @@ def test_what_is_cancelled_while_it_waits_ends_without_having_run() -> None:
 
     assert kept.kinds() == [OutcomeKind.CANCELLED]
     assert not kept.hands.waiting
+
+
+@pytest.mark.parametrize(("token", "is_cancelled"), [("node/2", True), ("node/1", False), (None, True)])
+def test_only_the_attempt_is_cancelled_that_was_meant_if_it_is_known(token: str | None, is_cancelled: bool) -> None:
+    kept = Kept()
+    attempt = new_attempt(token="node/2")
+    kept.hands.take(attempt)
+
+    kept.hands.cancel_attempts([Cancellation(attempt.claim.spec.id, token), Cancellation("unknown", "node/2")])
+
+    assert kept.kinds() == ([OutcomeKind.CANCELLED] if is_cancelled else [])
 
 
 def test_what_waits_for_long_goes_back_with_all_that_is_behind_it() -> None:

@@ -10,19 +10,20 @@ import pytest
 from rota.engine.worker import listener as module
 from rota.engine.worker.listener import Listener
 from rota.errors import StoreUnavailable
+from rota.store.contract.queues import Cancellation
 from tests.engine.working import until
 
 
 class StubbornWaker:
-    """A store's waker that gives what a test puts in: ids to cancel, or an error."""
+    """A store's waker that gives what a test puts in: cancellations, or an error."""
 
     def __init__(self) -> None:
         self.asked: list[bool] = []
         """What each wait was for."""
-        self.answers: SimpleQueue[list[str] | StoreUnavailable] = SimpleQueue()
+        self.answers: SimpleQueue[list[Cancellation] | StoreUnavailable] = SimpleQueue()
         self.is_closed = False
 
-    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
+    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[Cancellation]:
         self.asked.append(wants_jobs)
         answer = self.answers.get()
         if isinstance(answer, StoreUnavailable):
@@ -44,7 +45,7 @@ class BrokenWaker(StubbornWaker):
         super().__init__()
         self.asked_at: list[float] = []
 
-    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
+    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[Cancellation]:
         self.asked.append(wants_jobs)
         self.asked_at.append(time.monotonic())
         raise StoreUnavailable("nobody there")
@@ -56,12 +57,13 @@ def listener_threads() -> int:
 
 def test_cancellations_are_reported_while_the_worker_wants_no_jobs() -> None:
     async def scene() -> None:
-        waker, heard = StubbornWaker(), list[list[str]]()
+        waker, heard = StubbornWaker(), list[list[Cancellation]]()
         listener = Listener(waker, on_news=heard.append)
         listener.start()
 
-        waker.answers.put(["a job"])
-        await until(lambda: heard == [["a job"]], "the news")
+        news = [Cancellation("a job", "node/1")]
+        waker.answers.put(news)
+        await until(lambda: heard == [news], "the news")
 
         assert waker.asked[0] is False
         listener.stop()
@@ -73,7 +75,7 @@ def test_after_a_report_the_next_order_is_obeyed_at_once(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "_FOR_ORDERS_S", 3600)
 
     async def scene() -> None:
-        waker, heard = StubbornWaker(), list[list[str]]()
+        waker, heard = StubbornWaker(), list[list[Cancellation]]()
         listener = Listener(waker, on_news=heard.append)
         listener.listen(wants_jobs=True, timeout_s=1.0)
         listener.start()
@@ -90,7 +92,7 @@ def test_after_a_report_the_next_order_is_obeyed_at_once(monkeypatch: pytest.Mon
 
 def test_a_worker_that_wants_jobs_is_told_of_every_end_of_a_wait() -> None:
     async def scene() -> None:
-        waker, heard = StubbornWaker(), list[list[str]]()
+        waker, heard = StubbornWaker(), list[list[Cancellation]]()
         listener = Listener(waker, on_news=heard.append)
         assert listener.listen(wants_jobs=True, timeout_s=1.0) is False
         listener.start()
@@ -106,7 +108,7 @@ def test_a_worker_that_wants_jobs_is_told_of_every_end_of_a_wait() -> None:
 
 def test_a_wait_for_less_is_broken_off_when_the_worker_wants_jobs() -> None:
     async def scene() -> None:
-        waker, heard = StubbornWaker(), list[list[str]]()
+        waker, heard = StubbornWaker(), list[list[Cancellation]]()
         listener = Listener(waker, on_news=heard.append)
         listener.start()
         await until(lambda: waker.asked == [False], "a wait for cancellations")

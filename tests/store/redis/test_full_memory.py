@@ -10,6 +10,7 @@ from rota.model.job import Claim, JobState
 from rota.model.node import Node
 from rota.store import Store, open_store
 from rota.store.contract.jobs import CancelAnswer
+from rota.store.contract.queues import Cancellation
 from rota.store.redis.keys import QueueKeys
 from tests.contract.building import (
     NOW,
@@ -159,7 +160,7 @@ def test_jobs_are_cancelled_and_forgotten(server: RedisServer, store: Store) -> 
     fill(server)
 
     assert store.cancel_jobs([running.spec.id, waiting], now=NOW) == [CancelAnswer.REQUESTED, CancelAnswer.CANCELLED]
-    assert waker.wait(10.0, wants_jobs=False) == [running.spec.id]
+    assert waker.wait(10.0, wants_jobs=False) == [Cancellation(running.spec.id, running.token)]
     assert store.delete_jobs([ended.spec.id]) == [True]
     assert state_of(store, waiting) is JobState.CANCELLED
     waker.close()

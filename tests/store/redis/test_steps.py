@@ -7,6 +7,7 @@ import pytest
 from rota.model.job import JobState
 from rota.store import Store, open_store
 from rota.store.contract.claims import MAX_SCANNED
+from rota.store.contract.queues import Cancellation
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.nouns.jobs.marks import Hold
 from rota.store.redis.store import RedisStore
@@ -25,6 +26,7 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
+from tests.patience import DEADLINE_S
 from tests.servers import RedisServer, raw_command
 
 
@@ -123,6 +125,18 @@ def test_a_job_that_is_given_again_while_its_node_recovers_is_left_with_it(serve
     (job,) = store.find_jobs([job_id])
     assert job is not None
     assert job.token not in ("", lost.token)
+    store.close()
+
+
+@pytest.mark.parametrize("job_id", ["0190b0c0-0000-7000-8000-000000000001", "an id/of a dialect"])
+def test_a_node_understands_a_request_to_cancel_that_an_older_version_wrote(server: RedisServer, job_id: str) -> None:
+    store, queue, node = open_store(server.url), new_queue(), new_node()
+    waker = store.waker(queue, node)
+
+    raw_command(server.port, "RPUSH", QueueKeys(queue).inbox(node), job_id)
+
+    assert waker.wait(DEADLINE_S, wants_jobs=False) == [Cancellation(job_id)]
+    waker.close()
     store.close()
 
 

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.model.runs.outcome import INTERRUPTED, Outcome, cancelled
+from rota.store.contract.queues import Cancellation
 
 
 class Hands:
@@ -145,8 +146,14 @@ class Hands:
 
     def cancel(self, job_ids: Iterable[str]) -> None:
         """Somebody asked to cancel these, as far as they are here."""
-        for job_id in job_ids:
-            if attempt := self._attempts.get(job_id):
+        self.cancel_attempts(Cancellation(job_id) for job_id in job_ids)
+
+    def cancel_attempts(self, cancellations: Iterable[Cancellation]) -> None:
+        """Somebody asked to end these attempts, as far as they are here. What is heard late, of an attempt that has
+        ended, leaves the next one at the same job alone."""
+        for one in cancellations:
+            attempt = self._attempts.get(one.job_id)
+            if attempt is not None and one.token in (None, attempt.claim.token):
                 self.stop(attempt, Stop.CANCELLED)
 
     def give_back(self, *, claimed_before: float | None = None) -> int:

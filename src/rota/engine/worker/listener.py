@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from rota.errors import StoreError
-from rota.store.contract.queues import Waker
+from rota.store.contract.queues import Cancellation, Waker
 
 _AFTER_ERROR_S = 1.0
 _FOR_ORDERS_S = 0.1
@@ -18,7 +18,7 @@ _logger = logging.getLogger("rota.worker")
 class Listener:
     """Waits for jobs when the worker wants some, otherwise for cancellations only, and reports what it hears."""
 
-    def __init__(self, waker: Waker, on_news: Callable[[list[str]], None]) -> None:
+    def __init__(self, waker: Waker, on_news: Callable[[list[Cancellation]], None]) -> None:
         self._waker = waker
         self._on_news = on_news
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -63,7 +63,7 @@ class Listener:
                 continue
             self._report(news, wants_jobs)
 
-    def _report(self, news: list[str], wanted_jobs: bool) -> None:
+    def _report(self, news: list[Cancellation], wanted_jobs: bool) -> None:
         with self._orders:
             self._waits_for_less = False
             if wanted_jobs:

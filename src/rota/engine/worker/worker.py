@@ -40,6 +40,7 @@ from rota.errors import NodeStrained, StoreError
 from rota.model.runs.outcome import INTERRUPTED, Outcome
 from rota.model.runs.settlement import Settlement, settle
 from rota.store.contract.claims import Claims
+from rota.store.contract.queues import Cancellation
 from rota.store.contract.store import Store
 
 MAX_BUFFERED_S = 0.1
@@ -341,9 +342,9 @@ class Worker:
 
     # -- news ------------------------------------------------------------------------------------------------------
 
-    def _on_news(self, cancelled_ids: list[str]) -> None:
+    def _on_news(self, cancellations: list[Cancellation]) -> None:
         """The listener heard something: jobs may be there, or some are to be cancelled."""
-        self._hands.cancel(cancelled_ids)
+        self._hands.cancel_attempts(cancellations)
         self._demand.woken(len(self._hands), self._clock.monotonic())
         self._changed.set()
 

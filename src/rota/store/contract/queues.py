@@ -28,15 +28,24 @@ STATS_WORDS = frozenset(Stats.__struct_fields__) - {"minute"}
 """What is counted; a newer version may count more."""
 
 
+class Cancellation(Struct, frozen=True):
+    """A request to end one attempt at a job, which a node has."""
+
+    job_id: str
+    token: str | None = None
+    """Of the attempt; None if it is not known, as in a request that an older version of Rota made."""
+
+
 class Waker(Protocol):
     """Tells one node that one queue may have work for it. Used by one waiting thread; `nudge` comes from any."""
 
-    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
+    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[Cancellation]:
         """Block until something may have changed, `nudge` is called, or the time is over.
 
-        Returns the ids of held jobs whose cancellation was requested, as far as they are known. With `wants_jobs` it
-        also returns when jobs may have become ready; of several waiting nodes at least one is woken for new jobs. It
-        may return for no reason. It raises `StoreUnavailable` like any operation.
+        Returns the cancellations of held jobs that were requested, as far as they are known. They may come late, when
+        the node has heard of them otherwise and has another attempt at the job: they name the attempt that was meant.
+        With `wants_jobs` it also returns when jobs may have become ready; of several waiting nodes at least one is
+        woken for new jobs. It may return for no reason. It raises `StoreUnavailable` like any operation.
         """
         ...
 

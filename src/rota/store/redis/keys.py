@@ -113,7 +113,7 @@ class QueueKeys:
         return f"{self._base}stats:{hour}"
 
     def inbox(self, node: str) -> str:
-        """list: ids of jobs that one node is to cancel; an empty item only wakes it."""
+        """list: ids and tokens of jobs that one node is to cancel; an empty item only wakes it."""
         return f"{self._base}inbox:{node}"
 
 

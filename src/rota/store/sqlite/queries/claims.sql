@@ -112,7 +112,7 @@ WHERE queue = :queue AND state = 'running' AND token >= :low AND token < :high L
 
 -- name: cancelled_claims
 -- What one node is to end.
-SELECT id FROM jobs WHERE queue = :queue AND cancel_requested = 1 AND token >= :low AND token < :high;
+SELECT id, token FROM jobs WHERE queue = :queue AND cancel_requested = 1 AND token >= :low AND token < :high;
 
 -- name: recover_claims
 -- Put jobs back as they were; those that were to be cancelled are cancelled now.

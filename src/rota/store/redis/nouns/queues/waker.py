@@ -7,11 +7,12 @@ A node that has no free slot listens to its inbox only, so that it takes no sign
 import threading
 
 from rota.errors import StoreUnavailable
+from rota.store.contract.queues import Cancellation
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.commands import Commands
 from rota.store.redis.link.connection import translated_errors
 from rota.store.redis.link.link import Link
-from rota.store.redis.nouns.queues.signals import push_signal
+from rota.store.redis.nouns.queues.signals import push_signal, read_cancellation
 
 _LONGEST_WAIT_S = 10.0
 """A connection that was cut in silence is noticed after this time and the usual patience for an answer."""
@@ -24,13 +25,14 @@ class RedisWaker:
     def __init__(self, link: Link, queue: str, node: str) -> None:
         keys = QueueKeys(queue)
         self._wake, self._inbox = keys.wake, keys.inbox(node)
+        self._node = node
         self._link = link
         patience_s = _LONGEST_WAIT_S + link.address.answer_timeout_s
         self._waiting_link = Link(link.address, answer_timeout_s=patience_s)
         self._waiting = threading.Lock()
         self._closed = threading.Event()
 
-    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
+    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[Cancellation]:
         with self._waiting:
             if self._closed.is_set():
                 return []
@@ -41,14 +43,14 @@ class RedisWaker:
                     return []
                 raise
 
-    def _pop(self, timeout_s: float, keys: list[str]) -> list[str]:
+    def _pop(self, timeout_s: float, keys: list[str]) -> list[Cancellation]:
         with translated_errors(self._link.url):
             client: Commands = self._waiting_link.client
             # Redis takes 0 for ever, and its timer has a resolution of milliseconds.
             popped = client.blpop(keys, timeout=min(max(timeout_s, 0.001), _LONGEST_WAIT_S))
             if popped is None or popped[0].decode() == self._wake:
                 return []
-            return [popped[1].decode()] if popped[1] else []
+            return [read_cancellation(popped[1].decode(), self._node)] if popped[1] else []
 
     def nudge(self) -> None:
         push_signal(self._link, self._inbox, "")

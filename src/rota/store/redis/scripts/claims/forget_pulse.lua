@@ -2,7 +2,7 @@
 --
 -- KEYS[1] pulses  hash: node -> its last sign of life
 -- KEYS[2] floors  hash: node -> serial up to which its claims come too late
--- KEYS[3] inbox   list: ids of jobs that the node is to cancel
+-- KEYS[3] inbox   list: ids and tokens of jobs that the node is to cancel
 -- ARGV[1] node
 -- ARGV[2] pulse   that was seen, or nothing to forget it whatever it said
 -- Returns nothing.

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
+from rota.store.contract.queues import Cancellation
 from rota.store.sqlite.database.queries import SQL, json_array
 
 
@@ -16,10 +17,10 @@ def claims_of_node(db: sqlite3.Connection, queue: str, node: str, limit: int = -
     return db.execute(SQL["claims_of_node"], {"queue": queue, **_token_range(node), "limit": limit}).fetchall()
 
 
-def cancelled_claims(db: sqlite3.Connection, queue: str, node: str) -> list[str]:
-    """The ids of what one node is to end."""
+def cancelled_claims(db: sqlite3.Connection, queue: str, node: str) -> list[Cancellation]:
+    """What one node is to end."""
     rows = db.execute(SQL["cancelled_claims"], {"queue": queue, **_token_range(node)})
-    return [str(row["id"]) for row in rows]
+    return [Cancellation(row["id"], row["token"]) for row in rows]
 
 
 def _token_range(node: str) -> dict[str, str]:

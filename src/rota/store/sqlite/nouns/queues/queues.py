@@ -1,7 +1,7 @@
 """The queues of the SQLite store."""
 
 from rota.model.job import JobState
-from rota.store.contract.queues import Stats
+from rota.store.contract.queues import Cancellation, Stats
 from rota.store.sqlite.database.noun import SqliteNoun
 from rota.store.sqlite.database.queries import SQL
 from rota.store.sqlite.nouns.claims.lookup import cancelled_claims
@@ -91,6 +91,6 @@ class SqliteQueues(SqliteNoun):
             paused = is_paused(db, queue)
         return None if due is None or paused else max(due - now, 1) / 1000
 
-    def _cancelled_claims(self, queue: str, node: str) -> list[str]:
+    def _cancelled_claims(self, queue: str, node: str) -> list[Cancellation]:
         with self._database.read() as db:
             return cancelled_claims(db, queue, node)

@@ -25,6 +25,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 
+from rota.store.contract.queues import Cancellation
 from rota.store.sqlite.database.changes import Changes, signal
 from rota.store.sqlite.database.database import MEMORY, translated_errors
 from rota.store.sqlite.nouns.queues.file_watch import drain, watch_file
@@ -48,7 +49,7 @@ class SqliteWaker:
         path: str | None,
         connect: Callable[[], sqlite3.Connection],
         ready_in_s: Callable[[], float | None],
-        cancelled_claims: Callable[[], list[str]],
+        cancelled_claims: Callable[[], list[Cancellation]],
         monotonic: Callable[[], float],
     ) -> None:
         self._changes = changes
@@ -65,11 +66,11 @@ class SqliteWaker:
         self._pipe, self._signals = _pipe()
         self._changes.add(self._signals)
         self._nudged = threading.Event()
-        self._told: set[str] = set()
+        self._told: set[Cancellation] = set()
         self._closing = threading.Lock()
         self._closed = False
 
-    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[str]:
+    def wait(self, timeout_s: float, *, wants_jobs: bool) -> list[Cancellation]:
         deadline = self._monotonic() + timeout_s
         with self._closing, translated_errors(self._path):
             while not self._closed:
@@ -157,12 +158,12 @@ class SqliteWaker:
         self._nudged.clear()
         return nudged
 
-    def _untold_cancellations(self) -> list[str]:
+    def _untold_cancellations(self) -> list[Cancellation]:
         """Each cancellation is told once; a node that missed it hears of it when it renews its claims."""
         requested = set(self._cancelled_claims())
         news = requested - self._told
         self._told = requested
-        return sorted(news)
+        return sorted(news, key=lambda one: one.job_id)
 
 
 def _impatient(connection: sqlite3.Connection) -> sqlite3.Connection:
