@@ -16,6 +16,7 @@ from rota.store.redis.keys import QueueKeys
 from rota.testing import Faults
 from tests.contract.building import enqueue, spec
 from tests.engine.job_functions import new_stage
+from tests.engine.worker.waking import WatchedStore
 from tests.engine.working import until, working
 from tests.installation import Installation
 from tests.servers import RedisServer, raw_command
@@ -497,3 +498,29 @@ def test_a_worker_of_a_paused_queue_does_not_ask_for_what_is_overdue_again_and_a
         assert stage.started == ["x"]
 
     asyncio.run(scene())
+
+
+def test_a_full_worker_does_not_look_for_what_is_overdue_again_and_again(
+    store: Store, installation: Installation
+) -> None:
+    """It knows when the other job is due, since that was not so yet when it claimed; or else there is more time."""
+
+    async def scene(delay_ms: int) -> bool:
+        stage, watched = new_stage(), WatchedStore(store)
+        holding, delayed = installation.enqueue("pass_gate"), installation.enqueue("nothing", delay_ms=delay_ms)
+        async with working(watched.store, threads=1, dead_after_ms=1_000, worker_times=ONLY_WHEN_WOKEN):
+            await until(lambda: stage.inside == 1, "the worker to be full")
+            due = installation.job(delayed).spec.run_at or 0
+            await until(lambda: store.now() > due, "the other job to be overdue")
+            beats, waits = watched.calls.count("beat"), watched.waits
+            await until(lambda: watched.calls.count("beat") >= beats + 4, "some beats")
+            looks, is_delayed = watched.waits - waits, installation.job(delayed).state is JobState.DELAYED
+            stage.gate.set()
+            await installation.ended(holding, delayed)
+
+        assert looks <= 3
+        return is_delayed
+
+    installation.define_python("pass_gate")
+    installation.define_python("nothing")
+    assert any(asyncio.run(scene(delay_ms)) for delay_ms in (500, 5_000, 50_000))

@@ -199,10 +199,10 @@ class Worker:
             self._changed.clear()
             return True
         has_room = demand.room(len(self._hands), at) > 0
-        if self._listener.listen(wants_jobs=has_room, timeout_s=demand.longest_wait_s(now)):
+        if self._listener.listen(wants_jobs=has_room, timeout_s=demand.longest_wait_s(now, has_room=has_room)):
             self._thread.post(self._listener.nudge)
         is_busy = bool(self._hands) or self._logs.has_lines()
-        await self._pause(demand.pause_s(at, now, is_busy=is_busy))
+        await self._pause(demand.pause_s(at, now, is_busy=is_busy, has_room=has_room))
         at = self._clock.monotonic()
         demand.time_passed(at, self._clock.now())
         return self._has_reason(at)

@@ -144,7 +144,17 @@ def test_a_worker_waits_until_the_next_job_is_due(due_in_ms: int | None, is_busy
     demand = new_demand()
     demand.next_due = None if due_in_ms is None else NOW + due_in_ms
 
-    assert demand.pause_s(AT, NOW, is_busy=is_busy) == pause_s
+    assert demand.pause_s(AT, NOW, is_busy=is_busy, has_room=True) == pause_s
+
+
+@pytest.mark.parametrize("due_in_ms", [None, 250, 0, -5_000])
+def test_a_worker_without_room_does_not_wait_for_what_is_due(due_in_ms: int | None) -> None:
+    demand = new_demand()
+    demand.next_due = None if due_in_ms is None else NOW + due_in_ms
+
+    assert demand.longest_wait_s(NOW, has_room=False) == IDLE_CHECK_S
+    assert demand.pause_s(AT, NOW, is_busy=False, has_room=False) == IDLE_CHECK_S
+    assert demand.pause_s(AT, NOW, is_busy=True, has_room=False) == BUSY_CHECK_S
 
 
 # -- signals -------------------------------------------------------------------------------------------------------
@@ -189,10 +199,10 @@ def test_who_could_start_not_even_one_job_tries_again_after_a_moment_although_no
     demand.ran_short(0, AT)
 
     assert demand.wanted(0, AT, has_idle_slot=True) == 0
-    assert demand.pause_s(AT, NOW, is_busy=False) == PAUSE_S < IDLE_CHECK_S
-    assert demand.pause_s(AT + PAUSE_S / 4, NOW, is_busy=False) == PAUSE_S * 3 / 4
+    assert demand.pause_s(AT, NOW, is_busy=False, has_room=False) == PAUSE_S < IDLE_CHECK_S
+    assert demand.pause_s(AT + PAUSE_S / 4, NOW, is_busy=False, has_room=False) == PAUSE_S * 3 / 4
     assert demand.wanted(0, AT + PAUSE_S, has_idle_slot=True) == 1
-    assert demand.pause_s(AT + PAUSE_S, NOW, is_busy=False) == IDLE_CHECK_S
+    assert demand.pause_s(AT + PAUSE_S, NOW, is_busy=False, has_room=True) == IDLE_CHECK_S
 
 
 def test_relief_is_told_once_whoever_notices_it_first() -> None:

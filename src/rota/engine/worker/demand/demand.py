@@ -61,17 +61,18 @@ class Demand:
 
     # -- when ------------------------------------------------------------------------------------------------------
 
-    def longest_wait_s(self, now: int) -> float:
-        """Until the next delayed job is due, at most the idle check."""
-        if self.next_due is None:
+    def longest_wait_s(self, now: int, *, has_room: bool) -> float:
+        """Until the next delayed job is due, at most the idle check. Who has no room does not ask for it, and waits as
+        if there were none: it may be overdue for as long as all slots are taken."""
+        if self.next_due is None or not has_room:
             return self._idle_check_s
         return min(max((self.next_due - now) / 1000, _SHORTEST_WAIT_S), self._idle_check_s)
 
-    def pause_s(self, at: float, now: int, *, is_busy: bool) -> float:
+    def pause_s(self, at: float, now: int, *, is_busy: bool, has_room: bool) -> float:
         """How long the worker may wait although nobody wakes it."""
         if is_busy:
             return BUSY_CHECK_S
-        longest, until_next_try = self.longest_wait_s(now), self._strain.pause_left_s(at)
+        longest, until_next_try = self.longest_wait_s(now, has_room=has_room), self._strain.pause_left_s(at)
         return min(longest, until_next_try) if until_next_try else longest
 
     def time_passed(self, at: float, now: int) -> None:
