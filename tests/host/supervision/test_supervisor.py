@@ -12,7 +12,8 @@ import pytest
 from rota.clock import SystemClock
 from rota.host.supervision.child import ENDED, Child
 from rota.host.supervision.supervisor import Supervisor
-from tests.servers import wait_until
+from tests.patience import LONG_DEADLINE_S
+from tests.servers import POLL_S, wait_until
 
 READY_TOO_LATE = """
 import signal, socket, sys, time
@@ -68,6 +69,55 @@ def test_the_end_of_a_process_is_heard_although_a_child_of_its_own_holds_its_lin
         assert [heard.get(timeout=120) for _ in range(3)] == [(b"r", 0), (b"l", 0), (ENDED, 3)]
     finally:
         os.kill(int((folder / "held").read_text()), signal.SIGKILL)
+
+
+COUNTS_REQUESTS = """
+import os, signal, socket, sys
+heard = [signal.SIGTERM, signal.SIGVTALRM]
+signal.pthread_sigmask(signal.SIG_BLOCK, heard)
+line = socket.socket(fileno=int(sys.argv[-1]))
+name = next(one for one in ("replaced", "limited", "fresh") if not os.path.exists(one))
+open(name, "w").close()
+line.send(b"rl" if name == "limited" else b"r")
+for times in ("once", "twice"):
+    if signal.sigwait(heard) != signal.SIGTERM:
+        break
+    open(f"{name} was asked {times}", "w").close()
+open(f"{name} has ended", "w").close()
+"""
+"""The second process reaches a limit at once. Each ends when it is asked for the second time, or by the other signal,
+which is heard after a request that came before it: its number is higher."""
+
+
+def test_a_process_counts_as_asked_to_end_if_it_was_and_not_because_it_leaves_by_itself(folder: Path) -> None:
+    supervisor = Supervisor([sys.executable, "-c", COUNTS_REQUESTS], processes=1, is_burst=False, clock=SystemClock())
+    announced: SimpleQueue[list[int]] = SimpleQueue()
+    running = threading.Thread(target=supervisor.run, args=[announced.put])
+    running.start()
+
+    def until(event: str) -> None:
+        wait_until((folder / event).exists, event)
+
+    try:
+        (replaced,) = announced.get(timeout=LONG_DEADLINE_S)
+        supervisor.hear(signal.SIGHUP)
+        until("replaced was asked once")
+        until("fresh")
+
+        supervisor.hear(signal.SIGTERM)
+        until("fresh was asked once")
+        until("limited was asked once")  # it is the last in line
+        os.kill(replaced, signal.SIGVTALRM)
+        until("replaced has ended")
+        assert not (folder / "replaced was asked twice").exists()
+
+        supervisor.hear(signal.SIGTERM)
+        until("fresh was asked twice")
+        until("limited was asked twice")
+    finally:
+        while running.is_alive():  # whatever went wrong, no process stays
+            supervisor.hear(signal.SIGTERM)
+            running.join(POLL_S)
 
 
 READY = """#!{python}

@@ -18,6 +18,8 @@ class Child:
         self._socket, theirs = socket.socketpair()
         self._on_word = on_word
         self.is_ready = False
+        self.was_asked = False
+        """Whether it was asked to end; one that leaves by itself was not."""
         try:
             self._process = self._start(command, theirs)
         except OSError:
@@ -49,6 +51,7 @@ class Child:
 
     def ask_to_end(self) -> None:
         """The first time: let running jobs end. The second time: interrupt them."""
+        self.was_asked = True
         self._process.send_signal(signal.SIGTERM)
 
     def _listen(self) -> None:

@@ -240,11 +240,12 @@ class Supervisor:
             self._renew_next()
 
     def _stop(self) -> None:
-        """Ask all to end. To those that were asked before, it would be the second time: their jobs would be stopped."""
-        asked = [] if self._is_stopping else list(self._leaving)
+        """Ask all to end; the second time, all once more, so that their jobs are stopped. To those that were asked
+        before the first time, that would be the second one. One that leaves by itself counts it as the first."""
+        is_second = self._is_stopping
         self._is_stopping = True
         for child in self._children():
-            if child not in asked:
+            if is_second or not child.was_asked:
                 child.ask_to_end()
 
     def _leave(self, child: Child) -> None:
