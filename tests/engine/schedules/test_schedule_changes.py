@@ -140,6 +140,22 @@ def test_ticks_that_nobody_decided_before_an_edit_are_accounted_for(installation
     assert installation.rows(uuid)[0].count == 5
 
 
+def test_an_edit_that_is_refused_for_its_name_leaves_the_ticks_to_the_ticker(
+    installation: SchedulesInstallation,
+) -> None:
+    installation.schedule(name="taken", cron="0 0 1 1 *")
+    uuid = installation.schedule(name="mine", cron="* * * * *", overlap="allow", catch_up="all")
+    before = installation.schedules.find(uuid)
+    installation.clock.advance(5 * MINUTE)
+
+    with pytest.raises(Conflict, match="taken"):
+        installation.schedules.replace(uuid, ScheduleRequest(job_type="report", name="taken", cron="*/2 * * * *"))
+
+    assert installation.schedules.find(uuid) == before
+    installation.tick()
+    assert installation.fates(uuid) == ["fired"] * 5
+
+
 def test_a_definition_without_a_pause_ends_a_pause_like_resuming(installation: SchedulesInstallation) -> None:
     uuid = installation.schedule(cron="* * * * *", overlap="allow")
     installation.schedules.pause(uuid)

@@ -9,7 +9,7 @@ from rota.clock import ManualClock
 from rota.engine.definitions.file import Wanted
 from rota.engine.schedules.backfill import BackfillRequest
 from rota.engine.schedules.ticker import LEASE_MS
-from rota.errors import Conflict
+from rota.errors import Conflict, StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import JobType
@@ -19,6 +19,7 @@ from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from rota.store.contract.schedules import ScheduleEntry
 from rota.testing import Faults
+from rota.testing.faults import away
 from tests.conftest import OpenStore
 from tests.contract.building import find, spec
 from tests.contract.racing import in_threads
@@ -305,7 +306,7 @@ def test_a_row_for_what_an_edit_leaves_out_is_written_once_though_a_tick_was_fas
     uuid = installation.schedule(cron="* * * * *", overlap="allow", catch_up="all")
     other, faults = slow_ticker(installation)
     installation.clock.advance(3 * MINUTE)
-    faults.before("fire_schedules", lambda: tick_now(installation))
+    faults.before("put_schedules", lambda: tick_now(installation))
 
     other.schedules.replace(uuid, ScheduleRequest(job_type="report", cron="*/5 * * * *", overlap="allow"))
 
@@ -314,7 +315,7 @@ def test_a_row_for_what_an_edit_leaves_out_is_written_once_though_a_tick_was_fas
 
 
 @pytest.mark.parametrize("minutes", [1, 3])
-def test_ticks_that_an_edit_accounted_for_are_behind_the_cursor_at_once(
+def test_ticks_that_an_edit_leaves_out_are_behind_the_cursor_before_their_row_is_written(
     installation: SchedulesInstallation, minutes: int
 ) -> None:
     uuid = installation.schedule(cron="* * * * *", overlap="allow", catch_up="all")
@@ -326,12 +327,60 @@ def test_ticks_that_an_edit_accounted_for_are_behind_the_cursor_at_once(
         installation.tick()
 
     installation.clock.advance(minutes * MINUTE)
-    faults.before("put_schedules", look_and_tick)
+    faults.before("fire_schedules", look_and_tick)
     other.schedules.replace(uuid, ScheduleRequest(job_type="report", cron="*/5 * * * *", overlap="allow"))
 
-    assert seen == [FULL + minutes * MINUTE]
+    assert seen == [START + minutes * MINUTE]
     assert installation.fates(uuid) == ["missed:edited"]
     assert installation.waiting() == 0
+
+
+def test_a_row_for_what_an_edit_leaves_out_is_written_although_somebody_changed_the_schedule_since(
+    installation: SchedulesInstallation,
+) -> None:
+    uuid = installation.schedule(cron="* * * * *", overlap="allow", catch_up="all")
+    other, faults = slow_ticker(installation)
+    installation.clock.advance(3 * MINUTE)
+    faults.before("fire_schedules", lambda: pause(installation, uuid))
+
+    edited = other.schedules.replace(uuid, ScheduleRequest(job_type="report", cron="*/5 * * * *", overlap="allow"))
+
+    assert installation.schedules.find(uuid) == edited
+    assert edited.schedule.paused
+    assert edited.state.counts == {"missed:edited": 3}
+    assert [(row.reason, row.count) for row in installation.rows(uuid)] == [("edited", 3)]
+
+
+def test_an_edit_of_the_version_that_was_read_that_is_refused_leaves_the_ticks_to_the_ticker(
+    installation: SchedulesInstallation,
+) -> None:
+    uuid = installation.schedule(cron="* * * * *", overlap="allow", catch_up="all")
+    read = installation.schedules.find(uuid)
+    other, faults = slow_ticker(installation)
+    installation.clock.advance(3 * MINUTE)
+    faults.before("put_schedules", lambda: backfill(installation, uuid))
+
+    with pytest.raises(Conflict, match="is at version 2, not 1"):
+        other.schedules.replace(uuid, ScheduleRequest(job_type="report", cron="0 * * * *"), expected=read.state.version)
+
+    installation.tick()
+    assert installation.fates(uuid) == ["fired"] * 3
+
+
+@pytest.mark.parametrize("operation", ["append_audit", "put_schedules"])
+def test_an_edit_that_the_store_did_not_take_leaves_the_ticks_to_the_ticker(
+    installation: SchedulesInstallation, operation: str
+) -> None:
+    uuid = installation.schedule(cron="* * * * *", overlap="allow", catch_up="all")
+    other, faults = slow_ticker(installation)
+    installation.clock.advance(3 * MINUTE)
+    faults.before(operation, away)
+
+    with pytest.raises(StoreUnavailable):
+        other.schedules.replace(uuid, ScheduleRequest(job_type="report", cron="*/5 * * * *"))
+
+    installation.tick()
+    assert installation.fates(uuid) == ["fired"] * 3
 
 
 def test_a_change_that_loses_again_and_again_is_given_up_with_a_conflict(installation: SchedulesInstallation) -> None:

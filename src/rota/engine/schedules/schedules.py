@@ -19,7 +19,7 @@ from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
-from rota.model.schedules.ticking import aimed, first_state, is_ahead, looked_at_again, set_back
+from rota.model.schedules.ticking import aimed, first_state, is_ahead, looked_at_again, set_back, with_ticks
 from rota.model.triggers.trigger import (
     IntervalTrigger,
     OnceTrigger,
@@ -155,7 +155,8 @@ class Schedules:
     def change(
         self, name: str, make: Callable[[ScheduleEntry, int], Schedule], *, sets_back: bool = False
     ) -> ScheduleEntry:
-        """Put another definition in the place of one, and account for the ticks that the old one leaves undecided.
+        """Put another definition in the place of one, and account for the ticks that the old one leaves undecided. What
+        is refused leaves them to the ticker: their row is written once the change is made.
 
         With `sets_back`, one that a wrong clock sent into the future goes on from now. Only a person asks for that: a
         process whose own clock is behind must not fire everything again."""
@@ -167,9 +168,9 @@ class Schedules:
                 entry = structs.replace(entry, state=state)
             elif schedule == entry.schedule:
                 return entry
-            told = self._tell_left_out(entry, schedule, now)
-            if told and (changed := self._put(told, schedule, now)):
-                return changed
+            row = _row_left_out(entry, schedule, now)
+            if changed := self._put(_counted(entry, row), schedule, now):
+                return self._tell(changed, row, now) if row else changed
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
     def retarget(self, name: str, *, every_ms: int, job_type: str, arguments: dict[str, object]) -> ScheduleEntry:
@@ -219,26 +220,16 @@ class Schedules:
         """Let a schedule that a wrong clock sent into the future go on from now, paused or not."""
         return self.change(name, lambda entry, _: entry.schedule, sets_back=True)
 
-    def _tell_left_out(self, entry: ScheduleEntry, new: Schedule, now: int) -> ScheduleEntry | None:
-        """Write one row for the ticks up to now that nobody will decide any more; None if somebody else was faster.
-
-        They fell into a pause that is over, or the schedule got other times before they could be decided.
-        """
-        old, state = entry.schedule, entry.state
-        is_resumed = old.paused and not new.paused
-        if not (is_resumed or new.trigger != old.trigger) or state.cursor is None or not old.trigger.is_series:
-            return entry
-        status, reason = (TickStatus.SKIPPED, "paused") if old.paused else (TickStatus.MISSED, "edited")
-        row = _row_for_all(old, state, now, status, reason)
-        if row is None:
-            return entry
-        key = f"{status}:{reason}"
-        counts = state.counts | {key: state.counts.get(key, 0) + row.count}
-        after = structs.replace(state, version=state.version + 1, cursor=row.until or row.nominal, counts=counts)
-        firing = Firing(old, state.version, after, (row,))
-        if not self._store.fire_schedules(old.queue, [firing], now=now)[0]:
-            return None
-        return structs.replace(entry, state=after)
+    def _tell(self, entry: ScheduleEntry, row: Tick, now: int) -> ScheduleEntry:
+        """Write the row of ticks that a change left out. They are behind the cursor, so that nobody else decides them:
+        the row is right upon any later state too. Whoever dies before it leaves them counted, without a row."""
+        for _ in range(_TRIES):
+            after = structs.replace(entry.state, version=entry.state.version + 1)
+            firing = Firing(entry.schedule, entry.state.version, after, (row,))
+            if self._store.fire_schedules(entry.schedule.queue, [firing], now=now)[0]:
+                return structs.replace(entry, state=after)
+            entry = self.find(entry.schedule.uuid)
+        return entry
 
     def run_now(self, name: str, *, by: Caller | None = None) -> Admission:
         """Make a job of a schedule at once, beside its ticks and not counted with them."""
@@ -269,6 +260,17 @@ class Schedules:
         return structs.replace(entry, schedule=schedule, state=newer)
 
 
+def _row_left_out(entry: ScheduleEntry, new: Schedule, now: int) -> Tick | None:
+    """One row for the ticks up to now that nobody will decide any more once a schedule is changed; None if there is
+    none. They fell into a pause that is over, or the schedule got other times before they could be decided."""
+    old = entry.schedule
+    is_resumed = old.paused and not new.paused
+    if not (is_resumed or new.trigger != old.trigger) or entry.state.cursor is None or not old.trigger.is_series:
+        return None
+    status, reason = (TickStatus.SKIPPED, "paused") if old.paused else (TickStatus.MISSED, "edited")
+    return _row_for_all(old, entry.state, now, status, reason)
+
+
 def _row_for_all(schedule: Schedule, state: ScheduleState, now: int, status: TickStatus, reason: str) -> Tick | None:
     """One row for every tick after the cursor up to now; None if there is none."""
     cursor, progress = state.cursor or 0, schedule.progress(state)
@@ -278,6 +280,14 @@ def _row_for_all(schedule: Schedule, state: ScheduleState, now: int, status: Tic
         return None
     last = last_nominal(schedule.trigger, cursor, now, progress) if count > 1 else None
     return Tick(nominal=first, status=status, decided_at=now, reason=reason, until=last, count=count)
+
+
+def _counted(entry: ScheduleEntry, row: Tick | None) -> ScheduleEntry:
+    """The entry, with the ticks of a row among those that are decided."""
+    if row is None:
+        return entry
+    counts = with_ticks(entry.state.counts, [row])
+    return structs.replace(entry, state=structs.replace(entry.state, counts=counts))
 
 
 def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int, ended: int | None) -> ScheduleState:

@@ -1,5 +1,6 @@
 """What becomes of a schedule's ticks, decided by its policies. The only place with these rules."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -220,10 +221,6 @@ def _missed(row: Missed, situation: Situation) -> Tick:
 
 
 def _moved(state: ScheduleState, ticks: list[Tick], *, runs: int, cursor: int, situation: Situation) -> ScheduleState:
-    counts = dict(state.counts)
-    for tick in ticks:
-        key = tick.status.value if not tick.reason else f"{tick.status.value}:{tick.reason}"
-        counts[key] = counts.get(key, 0) + tick.count
     fired = runs > state.runs
     return structs.replace(
         state,
@@ -233,5 +230,14 @@ def _moved(state: ScheduleState, ticks: list[Tick], *, runs: int, cursor: int, s
         last_scheduled_at=situation.now if fired else state.last_scheduled_at,
         last_scheduled_by=situation.node if fired else state.last_scheduled_by,
         jobs=situation.live_jobs,
-        counts=counts,
+        counts=with_ticks(state.counts, ticks),
     )
+
+
+def with_ticks(counts: dict[str, int], ticks: Iterable[Tick]) -> dict[str, int]:
+    """How many ticks have had each fate, with these."""
+    counts = dict(counts)
+    for tick in ticks:
+        key = tick.status.value if not tick.reason else f"{tick.status.value}:{tick.reason}"
+        counts[key] = counts.get(key, 0) + tick.count
+    return counts
