@@ -210,6 +210,18 @@ def test_excluded_dates_are_skipped_with_a_row(installation: SchedulesInstallati
     assert installation.fates(uuid) == ["skipped:excluded", "fired", "fired"]
 
 
+def test_after_downtime_into_an_excluded_day_the_latest_tick_before_it_is_fired(
+    installation: SchedulesInstallation,
+) -> None:
+    uuid = installation.schedule(cron="*/30 * * * *", exclude=["2023-11-15"], overlap="allow")
+
+    installation.clock.advance(4 * 60 * MINUTE)
+    installation.tick()
+
+    assert installation.fates(uuid) == ["missed:superseded", "fired", "skipped:excluded"]
+    assert [row.count for row in installation.rows(uuid)] == [2, 1, 5]
+
+
 def test_an_interval_keeps_its_least_distance_and_makes_up_for_nothing(installation: SchedulesInstallation) -> None:
     uuid = installation.schedule(interval=10_000, overlap="allow", catch_up="none")
 

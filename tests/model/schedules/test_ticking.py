@@ -484,6 +484,40 @@ def test_an_excluded_tick_is_told_as_such_also_while_a_job_is_alive() -> None:
     assert rows(decided(one, SECOND, live_jobs=("r",))) == ["skipped:excluded"]
 
 
+def test_the_latest_missed_tick_that_is_not_excluded_is_made_up_for() -> None:
+    one = schedule(HOURLY, excluded=("2026-05-02", "2026-05-03"), **catching_up(CatchUpMode.LAST, window_ms=None))
+
+    decision = decided(one, 41 * HOUR)
+
+    assert rows(decision) == ["missed:superseded x14", "fired", "skipped:excluded x26"]
+    assert show([decision.fired[0].nominal]) == show_same(["2026-05-01T23:00"])
+    told = decision.ticks[-1]
+    assert show([told.nominal, told.until or 0]) == show_same(["2026-05-02T00:00", "2026-05-03T01:00"])
+    assert decision.state.cursor == EIGHT + 41 * HOUR
+    assert decision.state.counts == {"missed:superseded": 14, "fired": 1, "skipped:excluded": 26}
+
+
+def test_excluded_ticks_are_told_once_although_those_before_them_are_decided_in_several_rounds() -> None:
+    policy = catching_up(CatchUpMode.ALL, window_ms=None, max_fires=1_000)
+    one = schedule(EACH_MINUTE, excluded=("2026-05-02",), **policy)
+
+    first = decided(one, 17 * HOUR)
+    second = decided(one, 17 * HOUR, first.state)
+    third = decided(one, 17 * HOUR, second.state)
+    fourth = decided(one, 17 * HOUR, third.state)
+
+    assert [len(decision.fired) for decision in (first, second, third, fourth)] == [250, 250, 250, 209]
+    assert fourth.state.counts == {"fired": 959, "skipped:excluded": 61}
+    assert rows(decided(one, 17 * HOUR, fourth.state)) == []
+
+
+def test_a_schedule_that_is_over_tells_nothing_of_excluded_ticks_that_would_follow() -> None:
+    policy = catching_up(CatchUpMode.ALL, window_ms=None)
+    one = schedule(HOURLY, excluded=("2026-05-02",), max_runs=2, **policy)
+
+    assert rows(decided(one, 18 * HOUR)) == ["fired", "fired"]
+
+
 # Intervals that are counted from a job
 
 

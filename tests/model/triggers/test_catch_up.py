@@ -1,6 +1,8 @@
 """What is fired after a gap, and that everything else is accounted for."""
 
 import time
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -30,8 +32,12 @@ PROGRESS = Progress(schedule="s", created_at=ms("2026-01-01"))
 HOUR = 3_600_000
 
 
-def plan(trigger: Trigger, now: str, policy: CatchUp, live_after: int | None = None) -> CatchUpPlan:
-    return plan_catch_up(trigger, PROGRESS, cursor=CURSOR, now=ms(now), policy=policy, live_after=live_after)
+def plan(
+    trigger: Trigger, now: str, policy: CatchUp, live_after: int | None = None, excluded: tuple[str, ...] = ()
+) -> CatchUpPlan:
+    return plan_catch_up(
+        trigger, PROGRESS, cursor=CURSOR, now=ms(now), policy=policy, live_after=live_after, excluded=excluded
+    )
 
 
 def missed(reason: MissedReason, count: int, first: str, last: str) -> Missed:
@@ -129,6 +135,79 @@ def test_ticks_while_a_scheduler_was_watching_are_all_fired(mode: CatchUpMode) -
     assert [row.count for row in decided.missed] == [59]
 
 
+@pytest.mark.parametrize(
+    ("now", "excluded"),
+    [
+        ("2026-05-02T00:30", ("2026-05-02",)),
+        ("2026-05-04T12:30", ("2026-05-02", "2026-05-03", "2026-05-04")),
+        ("2026-05-04T12:30", ("2026-05-02", "2026-05-03", "2026-05-04", "2026-05-05")),
+    ],
+)
+def test_last_fires_the_latest_that_no_day_takes_and_names_those_after_it(now: str, excluded: tuple[str, ...]) -> None:
+    decided = plan(HOURLY, now, CatchUp(window_ms=None), excluded=excluded)
+
+    assert show(decided.fires) == show_same(["2026-05-01T23:00"])
+    assert decided.missed == (missed(MissedReason.SUPERSEDED, 14, "2026-05-01T09:00", "2026-05-01T22:00"),)
+    latest = ms(now) - 30 * 60_000
+    count = (latest - ms("2026-05-01T23:00")) // HOUR
+    assert decided.excluded == Missed(MissedReason.EXCLUDED, count, ms("2026-05-02T00:00"), latest)
+    assert (decided.cursor, decided.following) == (latest, latest + HOUR)
+
+
+def test_last_goes_back_over_excluded_days_only_where_it_must() -> None:
+    decided = plan(HOURLY, "2026-05-05T12:30", CatchUp(window_ms=None), excluded=("2026-05-02", "2026-05-04"))
+
+    assert show(decided.fires) == show_same(["2026-05-05T12:00"])
+    assert decided.excluded is None
+
+
+def test_last_fires_nothing_if_all_within_the_window_are_excluded() -> None:
+    decided = plan(HOURLY, "2026-05-02T02:30", CatchUp(window_ms=2 * HOUR), excluded=("2026-05-02",))
+
+    assert decided.fires == ()
+    assert decided.missed == (missed(MissedReason.OUTSIDE_WINDOW, 16, "2026-05-01T09:00", "2026-05-02T00:00"),)
+    assert decided.excluded == missed(MissedReason.EXCLUDED, 2, "2026-05-02T01:00", "2026-05-02T02:00")
+
+
+def test_excluded_ticks_take_no_place_of_those_that_all_makes_up_for() -> None:
+    policy = CatchUp(mode=CatchUpMode.ALL, max_fires=2)
+
+    decided = plan(HOURLY, "2026-05-02T05:30", policy, excluded=("2026-05-02",))
+
+    assert show(decided.fires) == show_same(["2026-05-01T22:00", "2026-05-01T23:00"])
+    assert decided.excluded == missed(MissedReason.EXCLUDED, 6, "2026-05-02T00:00", "2026-05-02T05:00")
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "now"),
+    [
+        ("Europe/Berlin", "2026-10-25", "2026-10-25T12:30Z"),
+        ("Europe/Berlin", "2026-03-29", "2026-03-29T12:30Z"),
+        # At one minute past midnight the clock goes back to the day before: the excluded day begins twice.
+        ("America/St_Johns", "2006-10-29", "2006-10-29T02:30:30Z"),
+        ("America/St_Johns", "2006-10-29", "2006-10-29T02:31:30Z"),
+        ("America/St_Johns", "2006-10-29", "2006-10-29T04:30:30Z"),
+        ("America/St_Johns", "2006-10-28", "2006-10-29T02:40:30Z"),
+        # The day before is left out by the calendar itself.
+        ("Pacific/Apia", "2011-12-31", "2011-12-31T00:30Z"),
+        ("Asia/Kathmandu", "2026-05-02", "2026-05-02T05:00Z"),
+    ],
+)
+def test_an_excluded_day_is_passed_over_however_the_clock_changes_in_it(zone: str, day: str, now: str) -> None:
+    often = CronTrigger(cron="* * * * *", tz=zone)
+    since = ms(now) - 3 * 86_400_000
+    ticks = list(nominals_between(often, since, ms(now), PROGRESS))
+    out = [datetime.fromtimestamp(tick / 1000, ZoneInfo(zone)).date().isoformat() == day for tick in ticks]
+    latest = max(tick for tick, is_out in zip(ticks, out, strict=True) if not is_out)
+
+    decided = plan_catch_up(often, PROGRESS, cursor=since, now=ms(now), policy=CatchUp(window_ms=None), excluded=(day,))
+
+    after = [tick for tick in ticks if tick > latest]
+    assert decided.fires == (latest,)
+    assert (decided.excluded.count if decided.excluded else 0) == len(after)
+    assert decided.cursor == ticks[-1]
+
+
 def test_a_once_that_was_missed_follows_the_mode() -> None:
     once = OnceTrigger(at=ms("2026-05-01T09:00"))
 
@@ -168,6 +247,24 @@ def test_a_clock_that_leaps_by_decades_costs_no_more_than_the_cap(mode: CatchUpM
     assert len(decided.fires) + sum(row.count for row in decided.missed) == total
 
 
+@pytest.mark.parametrize("mode", [CatchUpMode.LAST, CatchUpMode.ALL])
+@pytest.mark.parametrize(("cron", "apart"), [("* * * * * *", 1), ("* * * * * FRI", 7)])
+def test_a_thousand_excluded_days_cost_little_however_many_ticks_they_have(
+    mode: CatchUpMode, cron: str, apart: int
+) -> None:
+    days = [date(2026, 5, 1) + timedelta(days=apart * n) for n in range(1, 1_001)]
+    each_second = CronTrigger(cron=cron, tz="America/New_York")
+    now, last = days[-1].isoformat() + "T12:00Z", ms("2026-05-01T23:59:59-04:00")
+    began = time.process_time()
+
+    decided = plan(each_second, now, CatchUp(mode=mode, window_ms=None), excluded=tuple(map(str, days)))
+
+    assert time.process_time() - began < 5
+    assert decided.fires[-1] == last
+    assert decided.excluded is not None
+    assert decided.excluded.count == count_nominals(each_second, last, ms(now), PROGRESS)
+
+
 @given(
     st.sampled_from(
         [CronTrigger(cron="*/7 * * * *"), CronTrigger(cron="30 2 * * *"), IntervalTrigger(every_ms=777_777)]
@@ -181,10 +278,11 @@ def test_a_clock_that_leaps_by_decades_costs_no_more_than_the_cap(mode: CatchUpM
     ),
     st.none() | st.integers(0, 4 * 86_400_000),
     st.sampled_from([0, 0, 60_000, 3 * HOUR]),
+    st.sets(st.sampled_from(["2026-05-01", "2026-05-02", "2026-05-03", "2026-05-04", "2026-05-05"])),
 )
 @settings(max_examples=300)
 def test_every_tick_that_is_due_is_decided_exactly_once(
-    trigger: Trigger, gap: int, policy: CatchUp, live: int | None, jitter_ms: int
+    trigger: Trigger, gap: int, policy: CatchUp, live: int | None, jitter_ms: int, excluded: set[str]
 ) -> None:
     now = CURSOR + gap
     live_after = None if live is None else CURSOR + live
@@ -192,10 +290,12 @@ def test_every_tick_that_is_due_is_decided_exactly_once(
     passed = nominals_between(trigger, CURSOR, now, PROGRESS)
     ticks = [tick for tick in passed if due_at(trigger, tick, PROGRESS) <= now]
 
-    decided = plan_catch_up(trigger, PROGRESS, cursor=CURSOR, now=now, policy=policy, live_after=live_after)
+    decided = plan_catch_up(
+        trigger, PROGRESS, cursor=CURSOR, now=now, policy=policy, live_after=live_after, excluded=tuple(excluded)
+    )
 
     passed_over = []
-    for row in decided.missed:
+    for row in (*decided.missed, *([decided.excluded] if decided.excluded else [])):
         in_row = [tick for tick in ticks if row.first <= tick <= row.last]
         assert (len(in_row), in_row[0], in_row[-1]) == (row.count, row.first, row.last)
         passed_over.extend(in_row)

@@ -1,15 +1,14 @@
 """What becomes of a schedule's ticks, decided by its policies. The only place with these rules."""
 
 from collections.abc import Iterable
-from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from msgspec import Struct, structs
 
 from rota.model.schedules.schedule import Overlap, Schedule, ScheduleState, Tick, TickStatus
-from rota.model.triggers.catch_up import GRACE_MS, Missed, plan_catch_up
+from rota.model.triggers.catch_up import GRACE_MS, Missed, MissedReason, plan_catch_up
 from rota.model.triggers.durations import DAY_MS
 from rota.model.triggers.trigger import Progress, due_at, next_nominal
+from rota.model.triggers.zones.days import day_of
 
 MAX_BUFFERED = 1_000
 """Jobs of one schedule that may wait, however long its line is."""
@@ -116,6 +115,8 @@ def decide(schedule: Schedule, state: ScheduleState, situation: Situation) -> De
             runs += 1
             line.join()
         ticks.append(_tick(nominal, reason, situation))
+    else:
+        ticks += [_missed(row, situation) for row in plan.excluded]
     moved = _moved(state, ticks, runs=runs, cursor=cursor, situation=situation)
     return Decision(tuple(ticks), _aimed_after(schedule, moved, plan, situation.now), line.cancels)
 
@@ -128,6 +129,8 @@ class _Plan(Struct, frozen=True):
     cursor: int
     following: int | None = None
     """The next tick after those, if it is known."""
+    excluded: tuple[Missed, ...] = ()
+    """Ticks after those to be fired that fall on excluded days, in one row."""
 
 
 def _plan(schedule: Schedule, state: ScheduleState, progress: Progress, now: int) -> _Plan:
@@ -146,11 +149,12 @@ def _plan(schedule: Schedule, state: ScheduleState, progress: Progress, now: int
         now=now,
         policy=schedule.catch_up,
         live_after=cursor if watched else None,
+        excluded=schedule.excluded,
     )
     if plan.fires and not schedule.trigger.is_series:
         # One tick stands for the whole time since the last job: if it is skipped, the next comes a period later.
         return _Plan(plan.fires, plan.missed, max(plan.cursor, now))
-    return _Plan(plan.fires, plan.missed, plan.cursor)
+    return _Plan(plan.fires, plan.missed, plan.cursor, excluded=(plan.excluded,) if plan.excluded else ())
 
 
 def _aimed_after(schedule: Schedule, state: ScheduleState, plan: _Plan, now: int) -> ScheduleState:
@@ -196,11 +200,7 @@ def has_run_often_enough(schedule: Schedule, state: ScheduleState) -> bool:
 
 def is_excluded(schedule: Schedule, nominal: int) -> bool:
     """Whether an instant falls on a day that the schedule leaves out."""
-    if not schedule.excluded:
-        return False
-    return (
-        datetime.fromtimestamp(nominal / 1000, ZoneInfo(schedule.trigger.zone)).date().isoformat() in schedule.excluded
-    )
+    return bool(schedule.excluded) and day_of(nominal, schedule.trigger.zone) in schedule.excluded
 
 
 def _tick(nominal: int, reason: str, situation: Situation) -> Tick:
@@ -211,7 +211,7 @@ def _tick(nominal: int, reason: str, situation: Situation) -> Tick:
 def _missed(row: Missed, situation: Situation) -> Tick:
     return Tick(
         nominal=row.first,
-        status=TickStatus.MISSED,
+        status=TickStatus.SKIPPED if row.reason is MissedReason.EXCLUDED else TickStatus.MISSED,
         decided_at=situation.now,
         reason=row.reason.value,
         until=row.last if row.count > 1 else None,

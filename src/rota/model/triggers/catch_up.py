@@ -3,9 +3,10 @@
 Whatever is not fired is accounted for: one row for each reason, with the number of ticks and the first and the last.
 """
 
+from collections.abc import Collection
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rota.model.limits import check_range
 from rota.model.triggers.durations import DAY_MS, SECOND_MS, check_duration
@@ -18,6 +19,7 @@ from rota.model.triggers.trigger import (
     next_nominal,
     nominals_between,
 )
+from rota.model.triggers.zones.days import day_of, days_since
 
 GRACE_MS = 10 * SECOND_MS
 """Also without catch-up a tick may be so late: a busy scheduler is not one that was down."""
@@ -30,9 +32,9 @@ class CatchUpMode(StrEnum):
     """Which of the ticks that have passed are still fired."""
 
     NONE = "none"
-    """The latest, if it is hardly late."""
+    """The latest that no excluded day takes, if it is hardly late."""
     LAST = "last"
-    """The latest, if it is within the window."""
+    """The latest that no excluded day takes, if it is within the window."""
     ALL = "all"
     """Each one within the window, oldest first; over the cap, the oldest are dropped."""
 
@@ -61,6 +63,8 @@ class MissedReason(StrEnum):
     SUPERSEDED = "superseded"
     """A later tick is fired in its stead."""
     OVER_CAP = "over_cap"
+    EXCLUDED = "excluded"
+    """It falls on a day that the schedule leaves out."""
 
 
 class Missed(Struct, frozen=True):
@@ -82,6 +86,8 @@ class CatchUpPlan(Struct, frozen=True):
     """The last tick decided; where the cursor was if there was none."""
     following: int | None
     """The next tick after now. Of a trigger that is no series it is not known before the job is made: None."""
+    excluded: Missed | None = None
+    """Those after all that are fired, if several have passed and the latest fall on excluded days."""
 
 
 def plan_catch_up(
@@ -92,8 +98,12 @@ def plan_catch_up(
     now: int,
     policy: CatchUp,
     live_after: int | None = None,
+    excluded: Collection[str] = (),
 ) -> CatchUpPlan:
     """Decide the ticks after the cursor that are due now, jitter included.
+
+    `excluded`: dates in the trigger's zone. No tick gives way to one of theirs; of those to be fired, the caller still
+    leaves theirs out.
 
     `live_after`: a scheduler has been watching since then, so every later tick is fired, whatever the mode (but not
     over the cap). Without it, `none` and `last` fire one tick at most.
@@ -106,9 +116,15 @@ def plan_catch_up(
     if second is None or due_at(trigger, second, progress) > now:
         return _plan_one(first, second, policy=policy, is_seen=first > seen_after)
     until = _due_until(trigger, progress, cursor, now)
-    return _plan_many(
-        trigger, progress, policy=policy, live_after=live_after, cursor=cursor, seen_after=seen_after, until=until
+    open_until = _open_until(trigger, progress, seen_after, until=until, excluded=frozenset(excluded))
+    plan = _plan_many(
+        trigger, progress, policy=policy, live_after=live_after, cursor=cursor, seen_after=seen_after, until=open_until
     )
+    left_out = _missed(trigger, progress, MissedReason.EXCLUDED, open_until, until) if open_until < until else None
+    if left_out is None:
+        return plan
+    following = next_nominal(trigger, until, progress)
+    return structs.replace(plan, cursor=left_out.last, following=following, excluded=left_out)
 
 
 def _plan_one(tick: int, following: int | None, *, policy: CatchUp, is_seen: bool) -> CatchUpPlan:
@@ -141,7 +157,7 @@ def _plan_many(
         ranges.append((MissedReason.SUPERSEDED, seen_after, kept_after))
     rows = (_missed(trigger, progress, reason, after, end) for reason, after, end in ranges)
     missed = tuple(row for row in rows if row)
-    last = max((*(row.last for row in missed), *fires[-1:]))
+    last = max((*(row.last for row in missed), *fires[-1:]), default=cursor)
     return CatchUpPlan(fires, missed, last, next_nominal(trigger, until, progress))
 
 
@@ -149,6 +165,15 @@ def _due_until(trigger: Trigger, progress: Progress, cursor: int, now: int) -> i
     """Ticks up to here are due. Jitter is less than the distance between ticks, so only the last may still wait."""
     last = last_nominal(trigger, cursor, now, progress) if trigger.jitter_ms else None
     return last - 1 if last is not None and due_at(trigger, last, progress) > now else now
+
+
+def _open_until(trigger: Trigger, progress: Progress, after: int, *, until: int, excluded: Collection[str]) -> int:
+    """Ticks of (after, until] that are later than this all fall on excluded days. Found by the day, not by the tick."""
+    last = last_nominal(trigger, after, until, progress) if excluded else None
+    while last is not None and day_of(last, trigger.zone) in excluded:
+        until = max(after, days_since(excluded, last, trigger.zone) - 1)
+        last = last_nominal(trigger, after, until, progress)
+    return until
 
 
 def _seen_after(trigger: Trigger, *, cursor: int, now: int, policy: CatchUp, live_after: int | None) -> int:
