@@ -1,9 +1,12 @@
 """Whatever happens to a schedule, every one of its instants is accounted for exactly once."""
 
+from collections import Counter
+
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from rota.clock import ManualClock
+from rota.model.job_type import Unique
 from rota.model.schedules.request import CatchUpRequest, Frequency
 from rota.model.triggers.trigger import count_nominals, nominals_between
 from rota.store import open_store
@@ -30,6 +33,7 @@ POLICIES = st.fixed_dictionaries(
         ),
         "exclude": st.sampled_from([[], ["2023-11-14"], ["2023-11-15"]]),
         "pause_on_failure": st.booleans(),
+        "max_runs": st.sampled_from([None, None, 3]),
     }
 )
 STEPS = st.one_of(
@@ -60,20 +64,21 @@ def do(installation: SchedulesInstallation, uuid: str, step: str, amount: int) -
             installation.schedules.resume(uuid)
 
 
-@given(st.sampled_from(TIMES), POLICIES, st.lists(STEPS, max_size=25))
+@given(st.sampled_from(TIMES), POLICIES, st.sampled_from(Unique), st.lists(STEPS, max_size=25))
 @settings(max_examples=150)
 def test_every_instant_is_accounted_for_exactly_once(
-    times: dict[str, object], policies: dict[str, object], steps: list[tuple[str, int]]
+    times: dict[str, object], policies: dict[str, object], unique: Unique, steps: list[tuple[str, int]]
 ) -> None:
     store = open_store("sqlite://:memory:")
+    installation = SchedulesInstallation(store, ManualClock(START))
+    installation.define(unique=unique)
     try:
-        check(SchedulesInstallation(store, ManualClock(START)), {**times, **policies}, steps)
+        check(installation, {**times, **policies}, steps)
     finally:
         store.close()
 
 
 def check(installation: SchedulesInstallation, wish: dict[str, object], steps: list[tuple[str, int]]) -> None:
-    installation.define()
     uuid = installation.schedule(**wish)
     for step, amount in steps:
         do(installation, uuid, step, amount)
@@ -88,4 +93,8 @@ def check(installation: SchedulesInstallation, wish: dict[str, object], steps: l
         assert len(some) == row.count
         told += some
     assert told == list(nominals_between(schedule.trigger, START - 1, cursor, progress))
-    assert state.runs == state.counts.get("fired", 0)
+    fates = Counter[str]()
+    for fate, row in zip(installation.fates(uuid), installation.rows(uuid), strict=True):
+        fates[fate] += row.count
+    assert state.counts == fates
+    assert state.runs == fates["fired"] == installation.store.read_totals(installation.queue).enqueued

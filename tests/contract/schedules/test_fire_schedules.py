@@ -443,6 +443,40 @@ def test_one_refused_job_of_a_firing_does_not_touch_its_other_ticks(store: Store
     assert store.list_ticks(entry.schedule.uuid, limit=10)[::-1] == [refused, *ticks[1:]]
 
 
+def test_a_schedule_whose_job_was_refused_has_come_as_far_as_was_said_for_that_case(store: Store) -> None:
+    queue = new_queue()
+    entries = [put(store, schedule(queue)) for _ in range(5)]
+    enqueue(store, spec(queue, unique_key="taken"))
+    keys = ["free", "taken", "taken", None, "taken"]
+    dues = [(NOW + 1, NOW + 2), (None, NOW + 3), (NOW + 4, None), (NOW + 5, NOW + 6), (NOW + 7, NOW + 8)]
+    firings = [
+        with_otherwise(firing(entry, spec(queue, unique_key=key), due=due), otherwise)
+        for entry, key, (due, otherwise) in zip(entries, keys, dues, strict=True)
+    ]
+    late = structs.replace(firings[4], expected=99)
+
+    answers = store.fire_schedules(queue, [*firings[:4], late], now=NOW)
+
+    assert answers == [True, True, True, True, False]
+    states = [found(store, entry.schedule).state for entry in entries]
+    assert states == [
+        firings[0].state,
+        firings[1].otherwise,
+        firings[2].otherwise,
+        firings[3].state,
+        entries[4].state,
+    ]
+    given = store.claim_due_schedules(queue, now=NOW + 9, lease_ms=LEASE_MS, limit=10).entries
+    assert [one.state.due for one in given] == [NOW, NOW + 1, NOW + 3, NOW + 5]
+    again = firing(found(store, entries[1].schedule), spec(queue))
+    assert store.fire_schedules(queue, [again], now=NOW) == [True]
+
+
+def with_otherwise(fired: Firing, due: int | None) -> Firing:
+    state = structs.replace(fired.state, due=due, jobs=(), counts={"skipped:unique": 1})
+    return structs.replace(fired, otherwise=state)
+
+
 def test_a_job_that_waits_for_another_attempt_is_alive_and_one_that_was_cancelled_is_not(store: Store) -> None:
     queue = new_queue()
     entry = put(store, schedule(queue))

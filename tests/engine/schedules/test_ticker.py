@@ -263,6 +263,57 @@ def test_a_unique_job_type_turns_ticks_into_skipped_ones(installation: Schedules
     assert installation.fates(uuid) == ["fired", "skipped:unique"]
 
 
+def test_a_tick_whose_job_was_refused_is_no_run(installation: SchedulesInstallation) -> None:
+    installation.define("alone", unique=Unique.WHILE_PENDING)
+    uuid = installation.schedule(job_type="alone", cron="* * * * *", overlap="allow", max_runs=2)
+
+    installation.pass_time(4 * MINUTE, step=5_000)
+    state = installation.schedules.find(uuid).state
+    assert (state.runs, state.counts) == (1, {"fired": 1, "skipped:unique": 3})
+    assert state.last_scheduled_at == FULL + MINUTE + 1_000
+    installation.end(installation.claim()[0])
+    installation.pass_time(3 * MINUTE, step=5_000)
+
+    state = installation.schedules.find(uuid).state
+    assert installation.fates(uuid) == ["fired", *["skipped:unique"] * 3, "fired"]
+    assert (state.runs, state.counts, state.nominal) == (2, {"fired": 2, "skipped:unique": 3}, None)
+
+
+def test_a_last_run_that_was_refused_is_tried_again_in_time(installation: SchedulesInstallation) -> None:
+    installation.define("alone", unique=Unique.WHILE_PENDING)
+    installation.enqueue("alone")
+    installation.schedule(job_type="alone", cron="* * * * * *", overlap="allow", max_runs=1)
+    installation.clock.advance(1_000 - 200)
+
+    assert installation.tick() == 0.2
+
+
+def test_a_schedule_does_not_remember_a_job_that_was_refused(installation: SchedulesInstallation) -> None:
+    installation.define("alone", unique=Unique.WHILE_PENDING)
+    installation.enqueue("alone")
+    uuid = installation.schedule(job_type="alone", cron="* * * * *", overlap="skip")
+
+    installation.pass_time(MINUTE)
+
+    assert installation.fates(uuid) == ["skipped:unique"]
+    assert installation.schedules.find(uuid).state.jobs == ()
+
+
+def test_an_interval_whose_job_was_refused_comes_again_a_period_later(installation: SchedulesInstallation) -> None:
+    installation.define("alone", unique=Unique.WHILE_PENDING)
+    installation.enqueue("alone")
+    uuids = [
+        installation.schedule(job_type="alone", interval=10_000, anchor=anchor, job_arguments={})
+        for anchor in ("scheduled", "ended")
+    ]
+
+    installation.tick()
+    installation.pass_time(35_000)
+
+    assert [installation.fates(uuid) for uuid in uuids] == [["skipped:unique"] * 4] * 2
+    assert [row.nominal - START for row in installation.rows(uuids[1])] == [0, 10_000, 20_000, 30_000]
+
+
 def test_more_than_one_round_that_are_due_together_are_all_fired(installation: SchedulesInstallation) -> None:
     for number in range(1_200):
         installation.schedule(name=f"s{number}", cron="* * * * *")

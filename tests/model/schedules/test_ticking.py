@@ -518,6 +518,58 @@ def test_a_schedule_that_is_over_tells_nothing_of_excluded_ticks_that_would_foll
     assert rows(decided(one, 18 * HOUR)) == ["fired", "fired"]
 
 
+# Jobs with a unique key
+
+
+def test_a_decision_says_how_far_it_comes_if_its_job_is_not_made() -> None:
+    one = schedule(EACH_MINUTE, max_runs=1)
+    before = state_at(one, last_scheduled_at=EIGHT - 5, last_scheduled_by="m", counts={"fired": 4})
+
+    decision = decided(one, MINUTE, before, is_unique=True)
+
+    assert rows(decision) == ["fired"]
+    assert (decision.state.runs, decision.state.nominal) == (1, None)
+    assert decision.otherwise == structs.replace(
+        before,
+        version=8,
+        cursor=EIGHT + MINUTE,
+        nominal=EIGHT + 2 * MINUTE,
+        due=EIGHT + 2 * MINUTE,
+        counts={"fired": 4, "skipped:unique": 1},
+    )
+
+
+def test_of_the_ticks_of_one_decision_one_makes_a_unique_job() -> None:
+    one = schedule(EACH_MINUTE, max_runs=2, **catching_up(CatchUpMode.ALL))
+
+    decision = decided(one, 3 * MINUTE, is_unique=True)
+
+    assert rows(decision) == ["fired", "skipped:unique", "skipped:unique"]
+    assert decision.state.counts == {"fired": 1, "skipped:unique": 2}
+    assert decision.otherwise is not None
+    assert decision.otherwise.counts == {"skipped:unique": 3}
+    assert (decision.state.runs, decision.otherwise.runs) == (1, 0)
+
+
+def test_ticks_after_the_last_run_are_decided_if_that_was_not_made() -> None:
+    one = schedule(EACH_MINUTE, max_runs=1, **catching_up(CatchUpMode.ALL))
+
+    decision = decided(one, 3 * MINUTE, is_unique=True)
+
+    assert rows(decision) == ["fired"]
+    assert decision.otherwise is not None
+    assert decision.otherwise.nominal == EIGHT + 2 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("late", "known"), [(MINUTE, {}), (SECOND, {"is_unique": True}), (MINUTE, {"is_unique": True, "live_jobs": ("r",)})]
+)
+def test_a_decision_that_makes_no_job_that_could_be_refused_has_one_end(late: int, known: dict[str, object]) -> None:
+    one = schedule(EACH_MINUTE, overlap=Overlap.SKIP)
+
+    assert decided(one, late, **known).otherwise is None  # type: ignore[arg-type]
+
+
 # Intervals that are counted from a job
 
 

@@ -54,8 +54,14 @@ class ProgramSchedules:
         """Decide what is due of one schedule now, instead of leaving it to a ticker. The jobs are ready after
         `hold_ms`. False: it is no longer as it was found, or somebody else was faster."""
         schedule = entry.schedule
-        situation = Situation(now=now, node="", live_jobs=entry.live_jobs, waiting_jobs=entry.waiting_jobs)
         job_type = self._definitions.job_type(schedule.job_type)
+        situation = Situation(
+            now=now,
+            node="",
+            live_jobs=entry.live_jobs,
+            waiting_jobs=entry.waiting_jobs,
+            is_unique=job_type.unique_key_for(schedule.arguments) is not None,
+        )
         firing = firing_of(entry, decide(schedule, entry.state, situation), job_type, now)
         if hold_ms:
             specs = tuple(structs.replace(spec, run_at=now + hold_ms) for spec in firing.specs)

@@ -96,7 +96,8 @@ class Ticker:
             fired = self._store.fire_schedules(queue, decided, now=now)
             if self._observers.wants(TicksDecided):
                 self._tell_ticks(one for one, is_done in zip(decided, fired, strict=True) if is_done)
-        return min((one.state.due for one in decided if one.state.due is not None), default=None)
+        states = [state for one in decided for state in (one.state, one.otherwise) if state]
+        return min((state.due for state in states if state.due is not None), default=None)
 
     def _try_to_decide(self, entry: ScheduleEntry, now: int) -> Firing | None:
         """None if there is nothing to fire. One schedule that cannot be decided must not keep the others from it."""
@@ -126,6 +127,7 @@ class Ticker:
             live_jobs=entry.live_jobs,
             waiting_jobs=entry.waiting_jobs,
             last_ended=ended,
+            is_unique=job_type.unique_key_for(schedule.arguments) is not None,
         )
         return firing_of(entry, decide(schedule, entry.state, situation), job_type, now)
 
@@ -168,7 +170,8 @@ def firing_of(entry: ScheduleEntry, decision: Decision, job_type: JobType, now: 
     if schedule.follows_jobs:
         state = structs.replace(state, jobs=(*state.jobs, *(spec.id for spec in specs)))
     state = looked_at_again(schedule, state, now)
-    return Firing(schedule, entry.state.version, state, tuple(ticks), tuple(specs), decision.cancels)
+    otherwise = looked_at_again(schedule, decision.otherwise, now) if decision.otherwise else None
+    return Firing(schedule, entry.state.version, state, tuple(ticks), tuple(specs), decision.cancels, otherwise)
 
 
 def make_tick_spec(schedule: Schedule, nominal: int, job_type: JobType, now: int) -> JobSpec:

@@ -151,3 +151,8 @@ class Tick(Struct, frozen=True, omit_defaults=True, kw_only=True):
     count: int = 1
     by: str = ""
     """The node that decided."""
+
+    def without_job(self) -> "Tick":
+        """The row of a tick whose job was not made, because its unique key is taken."""
+        skipped = TickStatus.SKIPPED
+        return Tick(nominal=self.nominal, status=skipped, decided_at=self.decided_at, reason="unique", by=self.by)

@@ -30,6 +30,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     waiting_jobs: tuple[str, ...] = ()
     last_ended: int | None = None
     """When the last of its jobs ended; needed for a pause between runs only."""
+    is_unique: bool = False
+    """Its jobs share a unique key: of one decision, no more than one can be made, and perhaps none."""
 
 
 class Decision(Struct, frozen=True):
@@ -39,6 +41,9 @@ class Decision(Struct, frozen=True):
     state: ScheduleState
     cancels: tuple[str, ...] = ()
     """Jobs that must give way."""
+    otherwise: ScheduleState | None = None
+    """The state if the job that may be refused, because its unique key is taken, is not made: no run, and no last one
+    of as many as it may make."""
 
     @property
     def fired(self) -> tuple[Tick, ...]:
@@ -117,8 +122,12 @@ def decide(schedule: Schedule, state: ScheduleState, situation: Situation) -> De
         ticks.append(_tick(nominal, reason, situation))
     else:
         ticks += [_missed(row, situation) for row in plan.excluded]
-    moved = _moved(state, ticks, runs=runs, cursor=cursor, situation=situation)
-    return Decision(tuple(ticks), _aimed_after(schedule, moved, plan, situation.now), line.cancels)
+    moved = _moved(state, ticks, cursor=cursor, situation=situation)
+    decision = Decision(tuple(ticks), _aimed_after(schedule, moved, plan, situation.now), line.cancels)
+    if not situation.is_unique or not decision.fired:
+        return decision
+    moved = _moved(state, _without_jobs(ticks), cursor=cursor, situation=situation)
+    return structs.replace(decision, otherwise=_aimed_after(schedule, moved, plan, situation.now))
 
 
 class _Plan(Struct, frozen=True):
@@ -163,6 +172,10 @@ def _aimed_after(schedule: Schedule, state: ScheduleState, plan: _Plan, now: int
     return _aimed_at(schedule, state, plan.following, schedule.progress(state))
 
 
+def _without_jobs(ticks: Iterable[Tick]) -> list[Tick]:
+    return [tick.without_job() if tick.status is TickStatus.FIRED else tick for tick in ticks]
+
+
 class _Line:
     """The jobs of a schedule that are alive, and whether one more may join them."""
 
@@ -171,22 +184,24 @@ class _Line:
         self._situation = situation
         self._live = len(situation.live_jobs)
         self._waiting = len(situation.waiting_jobs)
+        self._has_grown = False
         self.cancels: tuple[str, ...] = ()
 
     def reason_to_skip(self) -> str:
-        if self._overlap is Overlap.SKIP:
-            return "overlap" if self._live else ""
-        if self._overlap is Overlap.BUFFER_ONE:
-            return "overlap" if self._waiting else ""
-        if self._overlap is Overlap.BUFFER_ALL:
-            return "buffer_full" if self._waiting >= MAX_BUFFERED else ""
-        return ""
+        if self._overlap is Overlap.SKIP and self._live:
+            return "overlap"
+        if self._overlap is Overlap.BUFFER_ONE and self._waiting:
+            return "overlap"
+        if self._overlap is Overlap.BUFFER_ALL and self._waiting >= MAX_BUFFERED:
+            return "buffer_full"
+        return "unique" if self._situation.is_unique and self._has_grown else ""
 
     def join(self) -> None:
         if self._overlap in (Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER):
             self.cancels = self._situation.live_jobs
         self._waiting += self._live > 0
         self._live += 1
+        self._has_grown = True
 
 
 def reason_to_skip(schedule: Schedule, situation: Situation) -> str:
@@ -220,13 +235,13 @@ def _missed(row: Missed, situation: Situation) -> Tick:
     )
 
 
-def _moved(state: ScheduleState, ticks: list[Tick], *, runs: int, cursor: int, situation: Situation) -> ScheduleState:
-    fired = runs > state.runs
+def _moved(state: ScheduleState, ticks: list[Tick], *, cursor: int, situation: Situation) -> ScheduleState:
+    fired = sum(tick.status is TickStatus.FIRED for tick in ticks)
     return structs.replace(
         state,
         version=state.version + 1,
         cursor=cursor,
-        runs=runs,
+        runs=state.runs + fired,
         last_scheduled_at=situation.now if fired else state.last_scheduled_at,
         last_scheduled_by=situation.node if fired else state.last_scheduled_by,
         jobs=situation.live_jobs,

@@ -54,6 +54,9 @@ class Firing(Struct, frozen=True):
     specs: tuple[JobSpec, ...] = ()
     cancels: tuple[str, ...] = ()
     """Jobs of the queue that must give way to these."""
+    otherwise: ScheduleState | None = None
+    """The state, of the same version, if a job of these is not made because its unique key is taken; None if it is the
+    same."""
 
 
 class DueSchedules(Struct, frozen=True):
@@ -127,8 +130,8 @@ class ScheduleStore(Protocol):
 
         False, and nothing of it happened: the schedule is no longer the expected version. Jobs that must give way are
         cancelled as by `cancel_jobs`, in the same step, before the new ones are made. A job whose unique key is taken
-        is not made; the row of its tick says so instead: skipped, `unique`. A waiting job that has expired is ended, as
-        by `enqueue_jobs`, and its key is not taken any more.
+        is not made; the row of its tick says so instead: skipped, `unique`, and the state is the one of the firing for
+        that case. A waiting job that has expired is ended, as by `enqueue_jobs`, and its key is not taken any more.
         """
         ...
 

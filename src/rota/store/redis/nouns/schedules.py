@@ -8,7 +8,7 @@ from msgspec import structs
 
 from rota.errors import Conflict
 from rota.model.runs.settlement import cancelled_before_run
-from rota.model.schedules.schedule import ScheduleState, Tick, TickStatus
+from rota.model.schedules.schedule import ScheduleState, Tick
 from rota.store.contract.schedules import (
     MAX_TICKS,
     MOST_LOOKED_UP,
@@ -285,18 +285,17 @@ def _firing_entry(firing: Firing, now: int) -> list[Value]:
     due = "" if state.due is None else state.due
     trims = 1 if version % _TRIM_SLACK == 0 else ""
     entry: list[Value] = [firing.schedule.uuid, firing.expected, _stored_state(state), due]
-    entry += (len(firing.ticks), len(specs), trims)
+    entry += (len(firing.ticks), len(specs), trims, *_if_refused(firing.otherwise))
     may_be_refused = any(spec.unique_key is not None for spec in specs)
     for tick in firing.ticks:
-        otherwise = encode(_not_made(tick)) if may_be_refused and tick.job else b""
+        otherwise = encode(tick.without_job()) if may_be_refused and tick.job else b""
         entry += (tick.nominal, encode(tick), otherwise, tick.job or "")
     for spec in specs:
         entry += new_entry(spec, now)
     return entry
 
 
-def _not_made(tick: Tick) -> Tick:
-    """The row of a tick whose job was not made, because its unique key is taken."""
-    return Tick(
-        nominal=tick.nominal, status=TickStatus.SKIPPED, decided_at=tick.decided_at, reason="unique", by=tick.by
-    )
+def _if_refused(state: ScheduleState | None) -> tuple[Value, Value]:
+    if state is None:
+        return "", ""
+    return _stored_state(state), "" if state.due is None else state.due

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rota.errors import Conflict
 from rota.model.job import JobSpec
-from rota.model.schedules.schedule import Tick, TickStatus
+from rota.model.schedules.schedule import ScheduleState, Tick
 from rota.store.contract.schedules import (
     MAX_TICKS,
     MOST_LOOKED_UP,
@@ -100,7 +100,7 @@ class SqliteSchedules(SqliteAwaited):
 
     def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
         with self._database.write() as db:
-            answers = [_move_on(db, firing) for firing in firings]
+            answers = [_move_on(db, one.schedule.uuid, one.expected, one.state) for one in firings]
             fired = [firing for firing, done in zip(firings, answers, strict=True) if done]
             for job_id in (job_id for firing in fired for job_id in firing.cancels):
                 cancel_job(db, job_id, self._awaited_ends(db), now)
@@ -108,6 +108,8 @@ class SqliteSchedules(SqliteAwaited):
             refused = _make_jobs(db, specs, now, self._awaited_ends)
             insert_rows(db, SQL["put_tick"], [_tick_row(one, tick, refused) for one in fired for tick in one.ticks])
             for firing in fired:
+                if firing.otherwise and any(spec.id in refused for spec in firing.specs):
+                    _move_on(db, firing.schedule.uuid, firing.state.version, firing.otherwise)
                 _trim_ticks(db, firing)
             count_up(db, queue, "enqueued", len(specs) - len(refused), now)
         self._changes.announce()
@@ -157,12 +159,11 @@ def _entry(db: sqlite3.Connection, row: sqlite3.Row) -> ScheduleEntry:
     return ScheduleEntry(schedule, state, live, waiting, failed)
 
 
-def _move_on(db: sqlite3.Connection, firing: Firing) -> bool:
+def _move_on(db: sqlite3.Connection, uuid: str, expected: int, state: ScheduleState) -> bool:
     """Write the new state; False if it is no longer the expected version."""
-    state = firing.state
     moved = {
-        "uuid": firing.schedule.uuid,
-        "expected": firing.expected,
+        "uuid": uuid,
+        "expected": expected,
         "version": state.version,
         "due": state.due,
         "state": encode(state),
@@ -184,14 +185,5 @@ def _trim_ticks(db: sqlite3.Connection, firing: Firing) -> None:
 
 
 def _tick_row(firing: Firing, tick: Tick, refused: set[str]) -> dict[str, object]:
-    body = encode(tick_as_made(tick, refused) if refused else tick)
+    body = encode(tick.without_job() if tick.job in refused else tick)
     return {"schedule": firing.schedule.uuid, "nominal": tick.nominal, "body": body}
-
-
-def tick_as_made(tick: Tick, refused: set[str]) -> Tick:
-    """The row of a tick, once it is known whether its job could be made."""
-    if tick.job is None or tick.job not in refused:
-        return tick
-    return Tick(
-        nominal=tick.nominal, status=TickStatus.SKIPPED, decided_at=tick.decided_at, reason="unique", by=tick.by
-    )

@@ -31,7 +31,7 @@
 -- ARGV[7] event_count  how many of their ends are events, should these jobs be waiting
 -- ARGV[8] known    the version of the definitions by which the events were chosen
 -- ARGV[9...] firings  per such end: job id, time, event; per job that gives way: number of the firing (from 1), id; per firing: uuid, expected version, version and state, due time or '', number of rows, number of
---   jobs, whether to forget old rows (1 or ''),
+--   jobs, whether to forget old rows (1 or ''), version and state in case a job of it was not made or '', due time of that or '',
 --   per row: nominal instant, row, row in case its job was not made or '', id of its job or '',
 --   per job: id, spec, rank, due time or '', mark or '', unique key or ''
 -- Returns per firing 1 or 0, then per running job that gives way: id, token that holds it; or, and nothing happened, the
@@ -54,7 +54,7 @@ local minute, expiry, oldest_kept = ARGV[1], ARGV[2], -1 - tonumber(ARGV[3])
 local now, ending, known = ARGV[4], ARGV[5], ARGV[8]
 local first_cancel = 9 + ARGV[7] * 3
 local cancels_end = first_cancel - 1 + ARGV[6] * 2
-local FIXED, HEAD, ROW, JOB = 20, 7, 4, 6
+local FIXED, HEAD, ROW, JOB = 20, 9, 4, 6
 
 local newer = ARGV[6] ~= '0' and version_to_learn(awaited_since, known)
 if newer then return newer end
@@ -69,20 +69,12 @@ end
 local there = #uuids > 0 and get_all(states, uuids) or {}
 
 -- The firings that are carried out, and their jobs. A schedule is fired once in a call.
-local answer, entries, new_states, new_due, over, done = {}, {}, {}, {}, {}, {}
+local answer, entries, done = {}, {}, {}
 for n, uuid in ipairs(uuids) do
   local first = starts[n]
   answer[n] = 0
   if there[n] and not done[uuid] and string.match(there[n], '^%d+') == ARGV[first + 1] then
     answer[n], done[uuid] = 1, true
-    new_states[#new_states + 1] = uuid
-    new_states[#new_states + 1] = ARGV[first + 2]
-    if ARGV[first + 3] == '' then
-      over[#over + 1] = uuid
-    else
-      new_due[#new_due + 1] = ARGV[first + 3]
-      new_due[#new_due + 1] = uuid
-    end
     local jobs_at = first + HEAD + ARGV[first + 4] * ROW
     for i = jobs_at, jobs_at + ARGV[first + 5] * JOB - 1 do entries[#entries + 1] = ARGV[i] end
   end
@@ -109,13 +101,25 @@ local refused, is_refused = admit(jobs, ready, delayed, unique, marks, wake, ser
 count_up(stats, totals, minute, expiry, 'enqueued', #entries / JOB - #refused / 2)
 for i = 1, #refused, 2 do is_refused[entries[refused[i] * JOB + 1]] = true end
 
+local new_states, new_due, over = {}, {}, {}
 for n, uuid in ipairs(uuids) do
   local first, ticks = starts[n], KEYS[FIXED + n]
   if answer[n] == 1 then
+    local state_at = first + 2
     for row = first + HEAD, first + HEAD + ARGV[first + 4] * ROW - 1, ROW do
-      redis.call('ZADD', ticks, ARGV[row], is_refused[ARGV[row + 3]] and ARGV[row + 2] or ARGV[row + 1])
+      local was_refused = is_refused[ARGV[row + 3]]
+      redis.call('ZADD', ticks, ARGV[row], was_refused and ARGV[row + 2] or ARGV[row + 1])
+      if was_refused and ARGV[first + 7] ~= '' then state_at = first + 7 end
     end
     if ARGV[first + 6] ~= '' then redis.call('ZREMRANGEBYRANK', ticks, 0, oldest_kept) end
+    new_states[#new_states + 1] = uuid
+    new_states[#new_states + 1] = ARGV[state_at]
+    if ARGV[state_at + 1] == '' then
+      over[#over + 1] = uuid
+    else
+      new_due[#new_due + 1] = ARGV[state_at + 1]
+      new_due[#new_due + 1] = uuid
+    end
   end
 end
 set_all(states, new_states)
