@@ -384,6 +384,33 @@ def test_another_range_is_another_backfill(installation: SchedulesInstallation) 
     assert len(set(ids)) == 4
 
 
+def test_the_same_range_of_other_times_is_another_backfill(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="*/5 * * * *")
+    before = installation.backfills.start("s", RANGE)
+    installation.schedules.replace("s", ScheduleRequest(job_type="report", name="s", cron="*/2 * * * *"))
+
+    after = installation.backfills.start("s", RANGE)
+
+    one, other = before.backfill.id, after.backfill.id
+    assert one != other
+    assert (before.jobs, after.jobs, after.already_made) == (2, 4, 1)
+    assert [sum(installation.backfills.progress("s", id).values()) for id in (one, other)] == [2, 4]
+    assert installation.backfills.cancel("s", other) == 4
+    assert installation.waiting() == 2
+
+
+def test_times_that_come_back_are_the_same_backfill(installation: SchedulesInstallation) -> None:
+    installation.schedule(name="s", cron="*/5 * * * *")
+    first = installation.backfills.start("s", RANGE).backfill
+    for cron in ("*/2 * * * *", "*/5 * * * *"):
+        installation.schedules.replace("s", ScheduleRequest(job_type="report", name="s", cron=cron, priority=4))
+
+    again = installation.backfills.start("s", RANGE)
+
+    assert (again.backfill.id, again.jobs) == (first.id, 0)
+    assert installation.schedules.find("s").state.backfills == (first,)
+
+
 def test_cancelling_it_twice_cancels_nothing_more(installation: SchedulesInstallation) -> None:
     installation.schedule(name="s", cron="* * * * *")
     made = installation.backfills.start("s", RANGE).backfill

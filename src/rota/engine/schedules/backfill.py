@@ -9,6 +9,7 @@ The schedule's state keeps the latest backfills; all that is told about one foll
 from contextlib import AbstractContextManager
 from hashlib import blake2b
 
+import msgspec
 from msgspec import Struct, structs
 
 from rota.clock import Clock
@@ -223,7 +224,8 @@ class Backfills:
 
 
 def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
-    """The record of a request, checked. The same request has the same id, unless it is to be made again by force."""
+    """The record of a request, checked. The same request has the same id, unless the schedule got other times since, or
+    it is to be made again by force."""
     if not schedule.trigger.is_series:
         raise InvalidInput("schedule", f"{schedule.name!r} counts from its last job, so it has no times in the past")
     zone = schedule.trigger.zone
@@ -237,7 +239,8 @@ def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
         raise InvalidInput("overlap", f"a backfill knows buffer_all and allow only, got {request.overlap!r}")
     lower = max(schedule.priority - LOWER_PRIORITY, -MAX_PRIORITY)
     priority = lower if request.priority is None else request.priority
-    what = f"{schedule.uuid} {start} {end} {now if request.force else ''}"
+    times = msgspec.json.encode(schedule.trigger).decode()
+    what = f"{schedule.uuid} {start} {end} {times} {now if request.force else ''}"
     return Backfill(
         id=blake2b(what.encode(), digest_size=6).hexdigest(),
         start=start,
