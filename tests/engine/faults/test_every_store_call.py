@@ -210,16 +210,12 @@ class Holder:
     def __init__(self, held: dict[str, str]) -> None:
         self._held = held
         self.heard: list[Renewal] = []
-        self.has_let_go = False
 
     def held(self) -> dict[str, str]:
         return self._held
 
-    def renewed(self, held: dict[str, str], renewal: Renewal, at: float) -> None:
+    def renewed(self, held: dict[str, str], renewal: Renewal, *, at: float) -> None:
         self.heard.append(renewal)
-
-    def let_go(self) -> None:
-        self.has_let_go = True
 
 
 @breaks
@@ -255,7 +251,6 @@ def test_a_heart_beats_on_when_this_call_fails(store: Store, name: str, break_ca
     assert health.trouble is None
     assert contact.since(clock.monotonic()) == clock.monotonic()
     assert set(map(tuple, [(*one.cancelled, *one.lost) for one in holder.heard])) == {()}
-    assert not holder.has_let_go
     assert [one.uuid for one in store.list_nodes(since=clock.now())] == [node]
     assert store.read_pulses(queue)[node] != held.token
     heart.stop()

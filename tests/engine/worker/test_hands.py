@@ -114,7 +114,7 @@ def test_what_is_cancelled_while_it_waits_ends_without_having_run() -> None:
     attempt = new_attempt()
     kept.hands.take(attempt)
 
-    kept.hands.cancel([attempt.claim.spec.id, "unknown"])
+    kept.hands.cancel_attempts([Cancellation(attempt.claim.spec.id), Cancellation("unknown")])
 
     assert kept.kinds() == [OutcomeKind.CANCELLED]
     assert not kept.hands.waiting

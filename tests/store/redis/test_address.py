@@ -69,3 +69,24 @@ def test_neither_an_address_nor_what_is_wrong_with_it_shows_a_password(url: str)
         shown = str(error)
 
     assert "hunter2" not in shown
+
+
+def patience_with_sentinels(url: str, answer_timeout_s: float | None = None) -> list[float]:
+    """How long a client waits for each of them."""
+    pool = Address(url).connect(answer_timeout_s=answer_timeout_s).connection_pool
+    ways = [one.connection_pool.connection_kwargs for one in pool.sentinel_manager.sentinels]
+    assert all(one["socket_connect_timeout"] == one["socket_timeout"] for one in ways)
+    return [one["socket_timeout"] for one in ways]
+
+
+@pytest.mark.parametrize("hosts", [1, 3, 5])
+@pytest.mark.parametrize(("patience_s", "in_all_s"), [(None, 5.0), (2.5, 2.5), (20.0, 5.0)])
+def test_sentinels_share_the_time_that_a_caller_has_for_a_connection(
+    hosts: int, patience_s: float | None, in_all_s: float
+) -> None:
+    url = f"sentinel://{','.join(f'host{number}' for number in range(hosts))}/service/0"
+
+    each = patience_with_sentinels(url, patience_s)
+
+    assert len(each) == hosts
+    assert sum(each) == pytest.approx(in_all_s)

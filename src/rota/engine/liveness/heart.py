@@ -1,7 +1,8 @@
 """The heart of a node: gives its signs of life, in a thread of its own and over a connection of its own.
 
 Nothing that runs in the node can hold it up: not user code that blocks the event loop, not a slow round of
-housekeeping, not another call to the store. The claims are renewed before anything else is done.
+housekeeping, not another call to the store. The claims are renewed before anything else is done. Only its own calls can
+hold it up, so what must happen when nobody hears it is not its affair (`worker/held_claims.py`).
 """
 
 import threading
@@ -13,7 +14,7 @@ from rota.engine.node.health import Health
 from rota.engine.observation.happenings import Fault
 from rota.engine.observation.observers import Observers
 from rota.errors import StoreError
-from rota.model.liveness import BEATS_PER_DEATH, Contact, must_let_go
+from rota.model.liveness import BEATS_PER_DEATH, Contact
 from rota.model.node import Node as NodeRecord
 from rota.store.contract.claims import Lifeline, Renewal
 
@@ -29,12 +30,9 @@ class ClaimHolder(Protocol):
         """The jobs in hand, id to token."""
         ...
 
-    def renewed(self, held: dict[str, str], renewal: Renewal, at: float) -> None:
-        """The store heard of these, not before `at`, and this is what it said."""
-        ...
-
-    def let_go(self) -> None:
-        """The store has not heard of this node for so long that others may soon take its jobs. Told with each beat."""
+    def renewed(self, held: dict[str, str], renewal: Renewal, *, at: float) -> None:
+        """The store heard of these, and this is what it said. `at` is when it was told, by the clock for waiting: it
+        heard of them then or later."""
         ...
 
 
@@ -65,7 +63,6 @@ class Heart:
         self._contact = contact
         self._health = health
         self._dead_after_s = dead_after_ms / 1000
-        self._last_heard = clock.monotonic()
         self._is_stopped = threading.Event()
         self._is_to_beat = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="rota-heart", daemon=True)
@@ -87,15 +84,12 @@ class Heart:
 
     def beat(self) -> float:
         """One sign of life; returns how many seconds the next one can wait."""
-        # First of all: whoever was suspended, or could not be heard, may wake up beside his successor.
-        self._let_go_if_unheard()
         pause_s = self._dead_after_s / BEATS_PER_DEATH
         try:
             self._renew()
             self._lifeline.beat(self._record())
         except StoreError as error:
             self._health.store_failed(error)
-            self._let_go_if_unheard()
             return pause_s / _TRIES_PER_BEAT
         self._contact.made(self._clock.monotonic())
         self._health.store_answered()
@@ -106,8 +100,7 @@ class Heart:
             return
         at, held = self._clock.monotonic(), self._holder.held()
         renewal = self._lifeline.renew_claims(self._queue, self._node, held)
-        self._last_heard = at
-        self._holder.renewed(held, renewal, at)
+        self._holder.renewed(held, renewal, at=at)
 
     def _serve(self) -> None:
         while not self._is_stopped.is_set():
@@ -124,8 +117,3 @@ class Heart:
         while (left_s := at - self._clock.monotonic()) > 0 and not self._is_stopped.is_set():
             if self._is_to_beat.wait(min(left_s, _STEP_S)):
                 return
-
-    def _let_go_if_unheard(self) -> None:
-        silent_s = self._clock.monotonic() - self._last_heard
-        if self._holder is not None and must_let_go(silent_s, self._dead_after_s):
-            self._holder.let_go()

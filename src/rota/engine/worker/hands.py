@@ -144,10 +144,6 @@ class Hands:
         else:
             attempt.stop(reason)
 
-    def cancel(self, job_ids: Iterable[str]) -> None:
-        """Somebody asked to cancel these, as far as they are here."""
-        self.cancel_attempts(Cancellation(job_id) for job_id in job_ids)
-
     def cancel_attempts(self, cancellations: Iterable[Cancellation]) -> None:
         """Somebody asked to end these attempts, as far as they are here. What is heard late, of an attempt that has
         ended, leaves the next one at the same job alone."""

@@ -1,4 +1,9 @@
-"""What the heart asks a worker and tells it, from its own thread; what follows from it happens on the event loop."""
+"""What the heart asks a worker and tells it, from its own thread; what follows from it happens on the event loop.
+
+Runs that promise to be the only ones end before others may begin them, although the node cannot be heard. That is
+decided here, by a timer that asks nobody: a call to the store may take longer than it says (names that are looked up,
+one server after the other), and the heart with it.
+"""
 
 import asyncio
 
@@ -7,8 +12,12 @@ from rota.engine.observation.happenings import ClaimLost, LockedRunStopped
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
-from rota.model.liveness import let_go_grace_s, must_let_go
+from rota.model.liveness import LOOKS_PER_DEATH, let_go_grace_s, must_let_go
 from rota.store.contract.claims import Renewal
+from rota.store.contract.queues import Cancellation
+
+_LONGEST_PAUSE_S = 1.0
+"""Between two looks: a timer does not count the time for which the machine was suspended, the clock does."""
 
 
 class HeldClaims:
@@ -27,38 +36,47 @@ class HeldClaims:
         self._node = node
         self._clock = clock
         self._dead_after_s = dead_after_s
+        self._pause_s = min(dead_after_s / LOOKS_PER_DEATH, _LONGEST_PAUSE_S)
         self._observers = observers
         self._loop = asyncio.get_running_loop()
         self._renewed_at = clock.monotonic()
         self._renewed: dict[str, str] = {}
         """What the store was told then to be held."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self) -> None:
+        """See to it, from now on, that what must not run twice ends in time."""
+        # The next look is certain before anything can go wrong with this one.
+        self._timer = self._loop.call_later(self._pause_s, self.watch)
+        if self._is_long_ago(self._renewed_at):
+            self._stop_locked_runs()
+
+    def close(self) -> None:
+        """There is nothing left to watch."""
+        if self._timer is not None:
+            self._timer.cancel()
 
     def held(self) -> dict[str, str]:
         """The jobs in hand, id to token."""
         return self._hands.tokens()
 
-    def renewed(self, held: dict[str, str], renewal: Renewal, at: float) -> None:
-        """The store was told what is held, not before `at`; hear which jobs are to be cancelled and which are no longer
-        ours."""
+    def renewed(self, held: dict[str, str], renewal: Renewal, *, at: float) -> None:
+        """The store was told what is held; hear which jobs are to be cancelled and which are no longer ours."""
         self._loop.call_soon_threadsafe(self._obey, held, renewal, at)
-
-    def let_go(self) -> None:
-        """The store has not heard of this node for long: end the runs that promise to be the only ones. May be said
-        again and again."""
-        self._loop.call_soon_threadsafe(self._stop_locked_runs)
 
     def is_old(self, attempt: Attempt) -> bool:
         """Whether its claim, which was a sign of life too, and the last renewal of it are so long ago that others may
         have the job. A renewal that came before the claim was in hand says nothing of it."""
-        now = self._clock.monotonic()
-        if not must_let_go(now - attempt.claimed_at, self._dead_after_s):
+        if not self._is_long_ago(attempt.claimed_at):
             return False
         claim = attempt.claim
-        is_renewed = self._renewed.get(claim.spec.id) == claim.token
-        return not is_renewed or must_let_go(now - self._renewed_at, self._dead_after_s)
+        return self._renewed.get(claim.spec.id) != claim.token or self._is_long_ago(self._renewed_at)
+
+    def _is_long_ago(self, heard_at: float) -> bool:
+        return must_let_go(self._clock.monotonic() - heard_at, self._dead_after_s)
 
     def _obey(self, held: dict[str, str], renewal: Renewal, at: float) -> None:
-        self._hands.cancel(renewal.cancelled)
+        self._hands.cancel_attempts(Cancellation(job_id, held[job_id]) for job_id in renewal.cancelled)
         for job_id in renewal.lost:
             attempt = self._hands.find(job_id)
             # What was lost is the attempt that the store was told of. This node may have been given the job again; and
@@ -66,6 +84,7 @@ class HeldClaims:
             if attempt is not None and attempt.claim.token == held[job_id] and attempt.reason is not Stop.LOST:
                 self._observers.tell(ClaimLost(job_id, self._node))
                 self._hands.stop(attempt, Stop.LOST)
+        # When it was told, not when it answered: others count from when it heard.
         self._renewed_at, self._renewed = at, held
 
     def _stop_locked_runs(self) -> None:

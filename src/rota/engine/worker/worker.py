@@ -145,6 +145,7 @@ class Worker:
     async def run(self) -> None:
         """Work until it is to stop (`stopping`) and nothing is left in hand."""
         self._slots.open()
+        self.claims.watch()
         log_writing = asyncio.create_task(self._log_writer.run(), name="rota-logs")
         self._listener.start()
         is_in_order = False
@@ -152,6 +153,7 @@ class Worker:
             is_in_order = await self._exchange_until_done()
         finally:
             self._listener.stop()
+            self.claims.close()
             log_writing.cancel()
             ending = {log_writing, *self._slots.close()}
             # A run that was left behind has a slot which never ends.

@@ -104,11 +104,12 @@ class Address:
             on_connect()
 
         timeout_s = answer_timeout_s or self.answer_timeout_s
+        connect_timeout_s = min(CONNECT_TIMEOUT_S, timeout_s)
         options: dict[str, Any] = {
             "username": self.username,
             "password": self.password,
             "socket_timeout": timeout_s,
-            "socket_connect_timeout": min(CONNECT_TIMEOUT_S, timeout_s),
+            "socket_connect_timeout": connect_timeout_s,
             "socket_keepalive": True,
             "client_name": "rota",
             "protocol": 2,
@@ -120,7 +121,10 @@ class Address:
             return Cluster(self.hosts, options)
         options |= {"db": self.database, "retry": Retry(NoBackoff(), 0)}
         if self.kind == "sentinel":
-            ways = {"socket_timeout": CONNECT_TIMEOUT_S, "retry": Retry(NoBackoff(), 0), "protocol": 2}
+            # They are asked one after the other, and together have the time that one server has.
+            each_s = connect_timeout_s / len(self.hosts)
+            ways: dict[str, Any] = {"socket_timeout": each_s, "socket_connect_timeout": each_s}
+            ways |= {"retry": Retry(NoBackoff(), 0), "protocol": 2}
             sentinels: Any = Sentinel(self.hosts, sentinel_kwargs=ways)  # type: ignore[no-untyped-call]
             return sentinels.master_for(self.service, redis_class=redis.Redis, **options)
         host, port = self.hosts[0]
