@@ -1,15 +1,19 @@
 """A job type may bound its own history: the oldest ended jobs of its last series go first."""
 
+from itertools import takewhile
+
+import pytest
 from msgspec import structs
 
 from rota.clock import ManualClock
 from rota.engine.engine import Engine
-from rota.engine.housekeeping.retention import Retention
+from rota.engine.housekeeping.retention import EVERY_S, Retention
 from rota.engine.jobs.intake import JobRequest
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.store import Store
+from rota.store.sqlite.nouns import history
 from tests.contract.building import claim_one, finish, log_batch, messages_of, succeed
 
 _FOR_EVER = 10**12
@@ -68,6 +72,33 @@ def test_logs_of_a_type_are_forgotten_at_their_age_and_its_jobs_stay(store: Stor
     retention.run_once(clock.now())
     assert [messages_of(store, one) for one in (first, second, other_one)] == [[], [], ["line"]]
     assert store.count_series(queue, "own") == 2
+
+
+def test_logs_that_take_long_to_forget_are_forgotten_over_several_rounds(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the store that has one writer. A round that was not done is soon followed by the next."""
+    monkeypatch.setattr(history, "STEP_JOBS", 1)
+    monkeypatch.setattr(history, "STEP_LINES", 3)
+    monkeypatch.setattr(history, "CALL_PIECES", 1)
+    clock = ManualClock(store.now())
+    engine = Engine(store, clock)
+    queue = new_id(clock.now())
+    aging = JobType(uuid=new_id(1), name="aging", executor="log", series=("own",), log_max_age_ms=1)
+    engine.definitions.define([NodeType(uuid=queue, name="default")], [aging])
+    ids = []
+    for _ in range(3):
+        ids.append(engine.intake.enqueue([JobRequest(job_type="aging")])[0].job_id)
+        held = claim_one(store, queue, now=clock.now())
+        store.append_logs([log_batch(held, "line") for _ in range(5)])
+        finish(store, succeed(held, clock.now()), now=clock.now())
+    clock.advance(1_000)
+    retention = Retention(store, engine.definitions, max_age_ms=_FOR_EVER, max_count=1_000)
+
+    rounds = list(takewhile(lambda wait_s: wait_s < EVERY_S, (retention.run_once(clock.now()) for _ in range(20))))
+
+    assert len(rounds) < 20
+    assert [messages_of(store, one) for one in ids] == [[]] * 3
 
 
 def test_the_log_of_a_job_that_runs_is_never_too_old(store: Store) -> None:

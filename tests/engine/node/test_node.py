@@ -156,6 +156,32 @@ def test_a_node_of_any_role_takes_back_the_jobs_of_dead_ones(
     asyncio.run(scene())
 
 
+def test_a_round_of_retention_that_takes_long_does_not_keep_the_jobs_of_dead_nodes(
+    store: Store, installation: Installation
+) -> None:
+    faults, may_return, has_returned = Faults(store), threading.Event(), threading.Event()
+
+    def take_long() -> None:
+        may_return.wait(DEADLINE_S)
+        has_returned.set()
+
+    async def scene() -> None:
+        installation.define_python("nothing")
+        job_id = installation.enqueue("nothing")
+        claim_one(store, installation.queue, now=store.now())
+        faults.before("trim_history", take_long)
+        async with working(faults.store, roles=frozenset({SCHEDULER}), dead_after_ms=4_000):
+            try:
+                await until(lambda: not faults.awaits("trim_history"), "a round of retention")
+                await until(lambda: installation.job(job_id).deaths == 1, "the death to be noticed")
+
+                assert not has_returned.is_set()
+            finally:
+                may_return.set()
+
+    asyncio.run(scene())
+
+
 def test_a_scheduler_trims_the_history(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         installation.define_python("nothing")

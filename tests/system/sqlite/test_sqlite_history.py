@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -31,18 +32,22 @@ LONG_AGO = NOW + 1
 
 
 class MeasuredDatabase(Database):
-    """Remembers how many rows each transaction changed."""
+    """Remembers how many rows each transaction changed, and how many steps it took SQLite."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.changes: list[int] = []
+        self.steps: list[int] = []
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         with super().write() as db:
-            before = db.total_changes
+            before, steps = db.total_changes, count()
+            db.set_progress_handler(lambda: next(steps) < 0, 1)
             yield db
+            db.set_progress_handler(None, 0)
             self.changes.append(db.total_changes - before)
+            self.steps.append(next(steps))
 
 
 @pytest.fixture
@@ -109,6 +114,48 @@ def test_what_comes_behind_long_logs_is_left_to_the_next_call(store: SqliteStore
     trimmed = [store.trim_history(queue, ended_before=LONG_AGO, keep=0, limit=1_000) for _ in range(3)]
 
     assert trimmed == [jobs // 2, jobs // 2, 0]
+
+
+def test_long_logs_are_forgotten_a_bounded_number_of_pieces_at_a_time(
+    store: SqliteStore, database: MeasuredDatabase
+) -> None:
+    """Though the jobs that are asked for together have more; those without an answer are left to the next call."""
+    queue, jobs = new_queue(), 2 * history.STEP_JOBS
+    lines = history.STEP_LINES * history.CALL_PIECES // history.STEP_JOBS + 1
+    enqueue(store, *(spec(queue) for _ in range(jobs)))
+    held = claim_all(store, queue)
+    store.append_logs([log_batch(one, "line") for one in held for _ in range(lines)])
+    finish(store, *(succeed(one) for one in held))
+    left = [one.spec.id for one in held]
+
+    answers, pieces = [], []
+    for _ in range(3):
+        database.changes.clear()
+        answers.append(store.delete_logs(left))
+        pieces.append(len(database.changes))
+        left = left[len(answers[-1]) :]
+
+    assert answers == [[], [True] * history.STEP_JOBS, [True] * history.STEP_JOBS]
+    assert max(pieces) <= history.CALL_PIECES + jobs // history.STEP_JOBS
+    assert [messages_of(store, one.spec.id) for one in held] == [[]] * jobs
+
+
+def test_what_a_piece_of_a_log_leaves_to_the_next_is_not_even_read(
+    store: SqliteStore, database: MeasuredDatabase
+) -> None:
+    """Others wait for its end, and most of the time that it took was for reading long lines."""
+    queue = new_queue()
+    enqueue(store, spec(queue), spec(queue))
+    long_line, most = "x" * MAX_LOG_MESSAGE_BYTES, []
+    for held, times in zip(claim_all(store, queue), (2, 20), strict=True):
+        lines = times * history.STEP_BYTES // MAX_LOG_MESSAGE_BYTES
+        store.append_logs([log_batch(held, *[long_line] * lines)])
+        finish(store, succeed(held))
+        database.steps.clear()
+        store.delete_logs([held.spec.id])
+        most.append(max(database.steps))
+
+    assert most[1] < 2 * most[0]
 
 
 def test_a_file_of_an_older_layout_knows_how_many_ended_jobs_it_has(tmp_path: Path) -> None:

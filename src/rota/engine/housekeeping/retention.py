@@ -22,7 +22,7 @@ TOPIC_MOST_RECORDS = 100_000
 """Records of one topic."""
 _TOPICS_AT_A_TIME = 1_000
 _PER_ROUND = 1_000
-"""Jobs of a queue forgotten in one round, so that no other duty waits long."""
+"""Jobs of a queue forgotten in one round, so that no other queue waits long."""
 
 
 class Retention:
@@ -86,16 +86,17 @@ class Retention:
         return count
 
     def _trim_logs(self, job_type: JobType, now: int) -> int:
-        """Forget the logs that are too old, of jobs of a type's own series; how many jobs that were."""
+        """Forget the logs that are too old, of jobs of a type's own series; how many jobs have such logs. Where these
+        are long, the last of them are left to the next round."""
         node_type = self._definitions.known_node_type(job_type.node_type)
         if node_type is None or not job_type.series:
             return 0
         queue, series = node_type.uuid, job_type.series[-1]
         jobs = self._store.list_series(queue, series, limit=_PER_ROUND, after=self._forgotten_logs.get(series))
         old = list(takewhile(lambda job: not job_type.keeps_log(job.ended_at, now), jobs))
-        if old:
-            self._store.delete_logs([job.id for job in old])
-            self._forgotten_logs[series] = old[-1]
+        done = len(self._store.delete_logs([job.id for job in old])) if old else 0
+        if done:
+            self._forgotten_logs[series] = old[done - 1]
         return len(old)
 
     def _trim_audit(self, now: int) -> int:

@@ -149,10 +149,12 @@ class Node:
         if WORKER in self._options.roles:
             self._worker = self._make_worker(node_type)
         heart = self._make_heart(node_type)
-        news, duties = StoreThread("rota-news"), StoreThread("rota-duties")
-        # What is on time has a thread of its own: a long round of housekeeping must not make it late.
-        ticks, foreign = StoreThread("rota-ticker"), StoreThread("rota-dialects")
-        background = [asyncio.create_task(self._drive(duty, duties)) for duty in self._duties()]
+        news, housekeeping = StoreThread("rota-news"), StoreThread("rota-retention")
+        # What is on time has a thread of its own: a long round of housekeeping must not make it late. A watchdog would
+        # even begin to watch anew after each.
+        watch, ticks, foreign = StoreThread("rota-watchdog"), StoreThread("rota-ticker"), StoreThread("rota-dialects")
+        background = [asyncio.create_task(self._drive(duty, housekeeping)) for duty in self._housekeeping_duties()]
+        background += [asyncio.create_task(self._drive(duty, watch)) for duty in self._watch_duties()]
         background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
@@ -176,7 +178,7 @@ class Node:
                 await self._executors.close()
             await asyncio.to_thread(heart.stop)
             await news.call(lambda: self._leave(node_type))
-            for thread in (news, duties, ticks, foreign):
+            for thread in (news, housekeeping, watch, ticks, foreign):
                 thread.close()
             self._presence.release(self.uuid)
 
@@ -245,27 +247,25 @@ class Node:
             self._stop_worker(self._worker)
         await self._worker.run()
 
-    def _duties(self) -> list[Duty]:
-        duties: list[Duty] = []
-        if self._options.roles & {WORKER, SCHEDULER}:
-            duties.append(self._make_watchdog())
-        if SCHEDULER in self._options.roles:
-            options = self._options
-            duties.append(
-                Retention(
-                    self._store,
-                    self._definitions,
-                    max_age_ms=options.history_max_age_ms,
-                    max_count=options.history_max_count,
-                    audit_max_age_ms=options.audit_max_age_ms,
-                    take_flows=self.engine.outbox.take_flows,
-                    observers=self._observers,
-                )
-            )
-        return duties
+    def _housekeeping_duties(self) -> list[Duty]:
+        options = self._options
+        if SCHEDULER not in options.roles:
+            return []
+        retention = Retention(
+            self._store,
+            self._definitions,
+            max_age_ms=options.history_max_age_ms,
+            max_count=options.history_max_count,
+            audit_max_age_ms=options.audit_max_age_ms,
+            take_flows=self.engine.outbox.take_flows,
+            observers=self._observers,
+        )
+        return [retention]
 
-    def _make_watchdog(self) -> Watchdog:
-        return Watchdog(
+    def _watch_duties(self) -> list[Duty]:
+        if not self._options.roles & {WORKER, SCHEDULER}:
+            return []
+        watchdog = Watchdog(
             self._store,
             self._definitions,
             node=self.uuid,
@@ -275,6 +275,7 @@ class Node:
             dead_after_ms=self._options.dead_after_ms,
             observers=self._observers,
         )
+        return [watchdog]
 
     def _make_heart(self, node_type: NodeType) -> Heart:
         timeout_s = max(self._options.dead_after_ms / 1000 / _TIMEOUTS_PER_DEATH, _SHORTEST_TIMEOUT_S)

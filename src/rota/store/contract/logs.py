@@ -35,7 +35,8 @@ class LogStore(Protocol):
 
     def delete_logs(self, job_ids: Sequence[str]) -> list[bool]:
         """Forget the logs of ended jobs, which stay themselves. False: unknown or not ended. May be many steps, like
-        `trim_history`."""
+        `trim_history`. Where logs are long there may be answers for the first of the jobs only, even for none: it goes
+        on with the next call, for those without one."""
         ...
 
     def count_logs(self, job_id: str) -> int:

@@ -8,6 +8,7 @@ transactions, a long log in several, with a pause after each in which others may
 import heapq
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import groupby
 from typing import TypeVar
 
@@ -22,7 +23,7 @@ STEP_BYTES = 1024 * 1024
 """What one transaction forgets at most: jobs, lines of their logs, and bytes of these. One line more than that if it is
 the first."""
 CALL_PIECES = 50
-"""Pieces of logs after which a call of `trim_history` leaves the rest to the next one."""
+"""Pieces of logs after which a call of `trim_history` or `delete_logs` leaves the rest to the next one."""
 _EVER = 1 << 62
 _Item = TypeVar("_Item")
 
@@ -53,14 +54,19 @@ def forget_jobs(database: Database, job_ids: Sequence[str]) -> set[str]:
     return forgotten
 
 
-def forget_logs(database: Database, job_ids: Sequence[str]) -> set[str]:
-    """Forget the logs of those of some jobs that are over; returns which these were."""
-    forgotten: set[str] = set()
+def forget_logs(database: Database, job_ids: Sequence[str]) -> list[bool]:
+    """Forget the logs of those of some jobs that are over; tells of each whether it is. Those at the end that have no
+    answer are left to the next call."""
+    answers: list[bool] = []
+    pieces = 0
     for some in _in_steps(job_ids):
         while (ended := _forget_logs_step(database, some)) is None:
+            pieces += 1
+            if pieces >= CALL_PIECES:
+                return answers
             database.give_way()
-        forgotten |= ended
-    return forgotten
+        answers += [job_id in ended for job_id in some]
+    return answers
 
 
 def count_ended(db: sqlite3.Connection, queue: str) -> dict[JobState, int]:
@@ -114,17 +120,18 @@ def _forget_logs_step(database: Database, job_ids: Sequence[str]) -> set[str] | 
 
 def _delete_lines(db: sqlite3.Connection, ids: str) -> bool:
     """Forget the first lines of the logs of some jobs, a bounded number; tells whether these were all."""
-    lines = db.execute(SQL["first_lines"], {"ids": ids, "limit": STEP_LINES + 1}).fetchall()
     last_positions: dict[str, int] = {}
-    taken, size = 0, 0
-    for line in lines[:STEP_LINES]:
-        size += line["bytes"]
-        if size > STEP_BYTES and taken:
-            break
-        last_positions[line["job_id"]] = line["position"]
-        taken += 1
+    size, are_all = 0, True
+    # Read one by one: a line that is left to the next step may be long, and others wait for the end of this one.
+    with closing(db.execute(SQL["first_lines"], {"ids": ids, "limit": STEP_LINES + 1})) as lines:
+        for taken, line in enumerate(lines):
+            size += line["bytes"]
+            if taken == STEP_LINES or (taken and size > STEP_BYTES):
+                are_all = False
+                break
+            last_positions[line["job_id"]] = line["position"]
     db.executemany(SQL["delete_lines"], list(last_positions.items()))
-    return taken == len(lines)
+    return are_all
 
 
 def _oldest(db: sqlite3.Connection, queue: str, before: int, limit: int) -> list[tuple[int, str]]:

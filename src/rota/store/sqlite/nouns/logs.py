@@ -40,8 +40,7 @@ class SqliteLogs(SqliteNoun):
         return frozenset(one.job_id for one in batches if (one.queue, one.job_id, one.token) not in held)
 
     def delete_logs(self, job_ids: Sequence[str]) -> list[bool]:
-        forgotten = forget_logs(self._database, job_ids)
-        return [job_id in forgotten for job_id in job_ids]
+        return forget_logs(self._database, job_ids)
 
     def count_logs(self, job_id: str) -> int:
         with self._database.read() as db:
