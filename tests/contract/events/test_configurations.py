@@ -169,6 +169,7 @@ def test_a_configuration_that_moves_to_another_queue_is_found_there_only(store: 
 
     assert store.match_events([event()]) == [[Place(new, moved.uuid)]]
     assert store.load_configurations(new, [moved.uuid])[0] == found(store, moved)
+    assert store.load_configurations(old, [moved.uuid]) == [None]
     assert found(store, moved).state.version == 2
 
 

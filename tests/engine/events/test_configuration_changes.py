@@ -1,14 +1,17 @@
 """Changes of configurations, while events come, others change them too, or the store is away."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
+from msgspec import structs
 
 from rota.engine.definitions.file_configurations import FileConfigurations
 from rota.engine.definitions.moves import move_configurations
 from rota.errors import Conflict, NotFound, StoreUnavailable
 from rota.model.events.configuration_request import ConfigurationRequest, read_configuration
 from rota.model.ids import new_id
+from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.contract.events import ConfigurationEntry
@@ -155,6 +158,98 @@ def test_a_configuration_follows_its_job_type_although_events_come_meanwhile(rac
     assert [race.entry(name).configuration.queue for name in ("c", "d")] == [big, default]
     assert [race.entry(name).state.triggered for name in ("c", "d")] == [2, 2]
     assert race.entry().state.version == 4
+
+
+class Mortal(Faults):
+    """A store whose process dies before the call of a number."""
+
+    number = 0
+
+    def _prepare(self, name: str) -> None:
+        if len(self.calls) + 1 == self.number:
+            raise KeyboardInterrupt
+        super()._prepare(name)
+
+
+def test_jobs_are_made_once_and_where_their_job_type_is_wherever_a_process_dies_that_moves_it(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    installation = EventsInstallation(store)
+    queues = {}
+    for name in ("big", "small"):
+        installation.definitions.define_node_type(NodeType(uuid=new_id(NOW), name=name))
+        queues[name] = installation.definitions.node_type(name).uuid
+    installation.define("report", node_type="small")
+    installation.define_configuration("c", needs("FILE", "a", 0), job={"job_type": "report"})
+    is_done, at = False, 0
+    while not is_done:
+        at += 1
+        mortal = Mortal(open_again())
+        mortal.number = at
+        there = installation.definitions.current_job_type("report")
+        target = "big" if there.node_type == "small" else "small"
+
+        try:
+            EventsInstallation(mortal.store).definitions.change_job_type(structs.replace(there, node_type=target))
+            is_done = True
+        except KeyboardInterrupt:
+            pass
+
+        answer = EventsInstallation(open_again()).post("FILE", "a", at)
+        home = queues[installation.definitions.current_job_type("report").node_type]
+        assert [installation.job(one.job).spec.queue for one in answer.triggered] == [home]
+        assert installation.configurations.find("c").configuration.queue == home
+        assert installation.configurations.find("c").state.triggered == at
+    assert at > 5
+
+
+def test_whoever_has_not_heard_of_a_move_does_not_undo_it(race: Race) -> None:
+    race.fast.definitions.define_node_type(NodeType(uuid=new_id(NOW), name="big"))
+    race.fast.define("report")
+    race.fast.define_configuration("c", needs("FILE", "a", 0), job={"job_type": "report"})
+    race.slow.post("FILE", "a", 1)
+    big = race.fast.definitions.node_type("big").uuid
+    moved = structs.replace(race.fast.definitions.job_type("report"), node_type="big")
+    race.fast.definitions.change_job_type(moved)
+
+    race.slow.post("FILE", "a", 2)
+
+    assert "put_configurations" not in race.faults.calls
+    assert race.entry().configuration.queue == big
+    assert race.fast.store.count_jobs(big)[JobState.QUEUED] == 1
+
+
+@pytest.mark.parametrize("call", ["load_configurations", "apply_verdicts"])
+def test_an_event_comes_to_a_configuration_that_changes_its_queue_meanwhile(race: Race, call: str) -> None:
+    race.fast.definitions.define_node_type(NodeType(uuid=new_id(NOW), name="big"))
+    race.fast.define("report")
+    race.fast.define("other", node_type="big")
+    race.fast.define_configuration("c", needs("FILE", "a", 0), job={"job_type": "report"})
+
+    def change_to(job_type: str) -> None:
+        wanted = {"name": "c", "dependencies": [needs("FILE", "a", 0)], "job": {"job_type": job_type}}
+        race.fast.configurations.replace("c", read_configuration(wanted))
+
+    race.faults.before(call, *(partial(change_to, one) for one in ("other", "report", "other")))
+
+    answer = race.slow.post("FILE", "a", 1)
+
+    assert [one.configuration for one in answer.validated] == ["c"]
+    (made,) = answer.triggered
+    big = race.fast.definitions.node_type("big").uuid
+    assert race.fast.job(made.job).spec.queue == big
+    assert race.fast.store.read_totals(big).enqueued == 1
+    assert race.entry().state.evaluated == 1
+
+
+def test_a_configuration_that_is_deleted_while_it_is_judged_is_left_alone(race: Race) -> None:
+    race.fast.define_configuration("c", needs("FILE", "a"))
+    race.fast.define_configuration("d", needs("FILE", "a"))
+    race.faults.before("load_configurations", lambda: race.fast.configurations.delete("c"))
+
+    answer = race.slow.post("FILE", "a", 1)
+
+    assert [one.configuration for one in answer.validated] == ["d"]
 
 
 # -- files ---------------------------------------------------------------------------------------------------------

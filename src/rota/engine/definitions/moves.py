@@ -36,7 +36,7 @@ def move_configurations(store: Store, job_type: str, queue: str) -> None:
         page = store.list_configurations(limit=_PAGE, cursor=cursor)
         for entry in page.entries:
             if entry.configuration.job_type == job_type:
-                _move_configuration(store, entry, queue)
+                move_configuration(store, entry, queue)
         cursor = page.cursor
         if cursor is None:
             return
@@ -55,7 +55,9 @@ def move_schedule(store: Store, entry: ScheduleEntry, queue: str) -> None:
     _move(entry, move, lambda: store.find_schedules([entry.schedule.uuid])[0])
 
 
-def _move_configuration(store: Store, entry: ConfigurationEntry, queue: str) -> None:
+def move_configuration(store: Store, entry: ConfigurationEntry, queue: str) -> None:
+    """Bring one configuration to a queue, if it is not there yet."""
+
     def move(found: ConfigurationEntry) -> bool:
         if found.configuration.queue == queue:
             return True

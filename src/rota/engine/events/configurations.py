@@ -67,11 +67,16 @@ class Configurations:
         self._check_may_make(by, request)
         for _ in range(_TRIES):
             rules_version = self._check(request)
-            if self._store.configuration_uuid(request.name) is not None:
+            if self._is_there(request.name):
                 raise Conflict(f"there is a configuration {request.name!r} already")
             if created := self._create(request, managed_by="", rules_version=rules_version):
                 return created
         raise Conflict(f"configurations that wait for jobs change too often to define {request.name!r}; try again")
+
+    def _is_there(self, name: str) -> bool:
+        """A name may be left over from a creation that was cut short. The store frees it."""
+        uuid = self._store.configuration_uuid(name)
+        return uuid is not None and self._store.find_configurations([uuid]) != [None]
 
     def replace(
         self, name: str, request: ConfigurationRequest, *, by: Caller | None = None, expected: int | None = None

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
+from rota.engine.definitions.moves import move_configuration
 from rota.engine.events.records import Meanings, record
 from rota.engine.jobs.spec import make_spec
 from rota.engine.observation.happenings import EventsJudged
@@ -24,6 +25,7 @@ from rota.model.job import Cause, JobSpec
 from rota.model.job_type import JobType
 from rota.store.contract.events import Applied, ConfigurationEntry, Place, Validation, Verdicts
 from rota.store.contract.store import Store
+from rota.store.records.unreadable import UNREADABLE
 
 RETENTION_MS = 30 * 24 * 3600 * 1000
 """Events that validated something are kept for this long, and longer only while they are valid."""
@@ -31,6 +33,8 @@ _PER_ROUND = 500
 _IGNORED = frozenset({Verdict.OLDER, Verdict.DUPLICATE})
 _TRIES = 1_000
 """Each round of tries moves somebody on, so even a crowd is through long before."""
+_MOVES = 5
+"""An event follows a configuration that moves so often while it is judged. One that cannot be read is never there."""
 
 
 class Validated(Struct, frozen=True):
@@ -113,11 +117,29 @@ class Events:
     def _take(
         self, events: Sequence[Event], number_of: dict[str, int], answer: EventAnswer, meanings: Meanings
     ) -> None:
+        gone: set[str] | None = None
+        for _ in range(_MOVES):
+            gone = self._take_once(events, gone, number_of, answer, meanings)
+            if not gone:
+                return
+
+    def _take_once(
+        self,
+        events: Sequence[Event],
+        only: set[str] | None,
+        number_of: dict[str, int],
+        answer: EventAnswer,
+        meanings: Meanings,
+    ) -> set[str]:
+        """Find who waits for events, or which of those that were not where they had been found, and settle it. Returns
+        the configurations that are elsewhere by now, or nowhere."""
+        gone: set[str] = set()
         for queue, numbers in _by_queue(self._store.match_events(events)).items():
-            uuids = list(numbers)
+            uuids = [uuid for uuid in numbers if only is None or uuid in only]
             for start in range(0, len(uuids), _PER_ROUND):
                 part = {uuid: [events[n] for n in numbers[uuid]] for uuid in uuids[start : start + _PER_ROUND]}
-                self._settle(queue, part, number_of, answer, meanings)
+                gone |= self._settle(queue, part, number_of, answer, meanings)
+        return gone
 
     def preview(self, event: Event, configuration: str | None = None) -> list[Preview]:
         """What would happen if this event came now; nothing is stored. `configuration` is a uuid."""
@@ -138,14 +160,17 @@ class Events:
         numbers: dict[str, int],
         answer: EventAnswer,
         meanings: Meanings,
-    ) -> None:
-        """Judge and write until every configuration of this part has its verdicts."""
+    ) -> set[str]:
+        """Judge and write until every configuration of this part has its verdicts. Returns those that left the queue
+        before."""
+        gone: set[str] = set()
         for _ in range(_TRIES):
             ids = list({event.id for events in waiting.values() for event in events if event.has_own_id})
-            entries = self._store.load_configurations(queue, list(waiting), event_ids=ids)
-            verdicts = [one for entry in entries if entry and (one := self._verdicts(entry, waiting))]
+            there = self._at_home(self._store.load_configurations(queue, list(waiting), event_ids=ids))
+            gone |= waiting.keys() - {entry.configuration.uuid for entry in there}
+            verdicts = [one for entry in there if (one := self._verdicts(entry, waiting))]
             if not verdicts:
-                return
+                return gone
             applied = self._store.apply_verdicts(queue, verdicts, now=self._clock.now())
             for one, done in zip(verdicts, applied, strict=True):
                 if done.done:
@@ -155,8 +180,32 @@ class Events:
             left = {one.configuration.uuid for one, done in zip(verdicts, applied, strict=True) if not done.done}
             waiting = {uuid: events for uuid, events in waiting.items() if uuid in left}
             if not waiting:
-                return
+                return gone
         raise Conflict(f"{len(waiting)} configurations change too often; try again")
+
+    def _at_home(self, entries: Sequence[ConfigurationEntry | None]) -> list[ConfigurationEntry]:
+        """Those that are in the queue of their job type. Others are there because a move was cut short: they go where
+        their jobs belong."""
+        return [entry for entry in entries if entry and not self._bring_home(entry)]
+
+    def _bring_home(self, entry: ConfigurationEntry) -> bool:
+        """False if it is at home."""
+        one = entry.configuration
+        if self._home_of(one) == one.queue:
+            return False
+        self._definitions.refresh()  # perhaps it is only our view that is old
+        home = self._home_of(one)
+        move_configuration(self._store, entry, home)
+        return home != one.queue
+
+    def _home_of(self, configuration: Configuration) -> str:
+        """The queue in which its jobs are to wait. Where nobody can tell, it stays."""
+        try:
+            job_type = self._definitions.job_type(configuration.job_type)
+            home = self._definitions.node_type(job_type.node_type).uuid
+        except NotFound:
+            return configuration.queue
+        return configuration.queue if job_type.managed_by == UNREADABLE else home
 
     def _verdicts(self, entry: ConfigurationEntry, waiting: dict[str, list[Event]]) -> Verdicts | None:
         """What the events mean for a configuration, one after the other; nothing if none of them hits it after all."""

@@ -182,6 +182,9 @@ class EventStore(Protocol):
         if the job rules are no longer of the version `rules_version`, where one is given: what was judged upon them may
         not hold any more. `Conflict`, and nothing changed, if a name belongs to another configuration.
 
+        One whose queue is another than before moves there with what events did to it. Whoever dies on the way leaves it
+        in one of the two queues, and in no other.
+
         `definitions_version` changes with those that wait for the end of jobs. Every end that any process settles from
         the moment of the answer on is told to those.
         """
@@ -204,7 +207,7 @@ class EventStore(Protocol):
         ...
 
     def listening_configurations(self) -> list[Configuration]:
-        """Those that wait for the end of jobs."""
+        """Those that wait for the end of jobs, those included that are being written at the moment."""
         ...
 
     def read_job_rules(self) -> JobRules:
@@ -212,14 +215,15 @@ class EventStore(Protocol):
         ...
 
     def match_events(self, events: Sequence[Event]) -> list[list[Place]]:
-        """For each event the configurations that may have a dependency on it. A glob is found by its literal beginning,
-        so the caller looks again."""
+        """For each event the configurations that may have a dependency on it, each once and where it lives, also if it
+        moves to another queue meanwhile. A glob is found by its literal beginning, so the caller looks again."""
         ...
 
     def load_configurations(
         self, queue: str, uuids: Sequence[str], *, event_ids: Sequence[str] = ()
     ) -> list[ConfigurationEntry | None]:
-        """Configurations of one queue, and which of the ids are known to each."""
+        """Configurations of one queue, and which of the ids are known to each. None for one that lives in another queue
+        by now, or nowhere: whoever matched it there matches again."""
         ...
 
     def apply_verdicts(self, queue: str, verdicts: Sequence[Verdicts], *, now: int) -> list[Applied]:

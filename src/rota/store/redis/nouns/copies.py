@@ -9,13 +9,14 @@ from rota.model.job import Job, JobState, rank_of
 from rota.model.runs.settlement import ending_of
 from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.store.contract.copies import QueueCopy, refuse_claimed
+from rota.store.contract.events import ConfigurationEntry
 from rota.store.contract.queues import STATS_WORDS, Stats
 from rota.store.records.codec import decode_event, decode_schedule, decode_schedule_state, encode
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import parts_of
 from rota.store.redis.nouns.events.entries import configuration_entry
+from rota.store.redis.nouns.events.listening import RedisListening
 from rota.store.redis.nouns.jobs.marks import Mark, job_of, mark_of_known, rank_of_blocked
-from rota.store.redis.nouns.queues.queues import RedisQueues
 from rota.store.redis.nouns.queues.stats import EXPIRY_S, HOUR_MS, totals_of
 
 _PLACES: dict[JobState, int] = {
@@ -23,7 +24,7 @@ _PLACES: dict[JobState, int] = {
 }
 
 
-class RedisCopies(RedisQueues):
+class RedisCopies(RedisListening):
     """See `rota.store.contract.copies.CopyStore` for what each method promises."""
 
     def copy_queue(self, queue: str) -> QueueCopy:
@@ -53,7 +54,9 @@ class RedisCopies(RedisQueues):
             jobs=[job for job in found if job],
             ended=[raw.decode() for some in ended for raw in some],
             schedules=list(self._defined("schedule", schedules, _schedule_entry)),
-            configurations=list(self._defined("configuration", configurations, configuration_entry)),
+            configurations=self._not_left_over(
+                queue, list(self._defined("configuration", configurations, configuration_entry))
+            ),
             outbox=self._unreadable.read_all("event of queue", queue, decode_event, outbox),
             fence=int(fence),
             totals=totals_of(dict(zip(totals[::2], totals[1::2], strict=True))),
@@ -64,6 +67,12 @@ class RedisCopies(RedisQueues):
         for uuid, body, state in parts_of(raw, 3):
             if entry := self._unreadable.read(kind, uuid.decode(), partial(decode, [body, state])):
                 yield entry
+
+    def _not_left_over(self, queue: str, entries: list[ConfigurationEntry]) -> list[ConfigurationEntry]:
+        """Without those that are gone, or have come to the queue that they name: a deletion or a move was cut short."""
+        homes = self._queues_of([entry.configuration.uuid for entry in entries])
+        places = [(entry, entry.configuration.queue, homes.get(entry.configuration.uuid)) for entry in entries]
+        return [entry for entry, named, home in places if home is not None and (named == queue or named != home)]
 
     def restore_jobs(self, queue: str, jobs: Sequence[Job]) -> None:
         refuse_claimed(jobs)

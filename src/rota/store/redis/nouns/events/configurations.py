@@ -6,41 +6,26 @@ from functools import partial
 
 from rota.errors import Conflict
 from rota.model.events.configuration import Configuration
-from rota.store.contract.events import (
-    ConfigurationChange,
-    ConfigurationEntry,
-    ConfigurationPage,
-    JobRules,
-    waits_for_jobs,
-)
-from rota.store.records.codec import decode_configuration, encode, encode_over
+from rota.store.contract.events import ConfigurationChange, ConfigurationEntry, ConfigurationPage, waits_for_jobs
+from rota.store.records.codec import encode
 from rota.store.redis.keys import (
+    CONFIGURATION_ARRIVALS,
     CONFIGURATION_NAMES,
     CONFIGURATION_ORDER,
     CONFIGURATION_QUEUES,
-    EVENT_QUEUES,
-    JOB_RULES_VERSION,
-    PENDING_JOB_RULES,
 )
 from rota.store.redis.link.commands import Value
-from rota.store.redis.nouns.events.entries import (
-    any_waits,
-    as_seen_there,
-    configuration_entry,
-    histories_of,
-    is_expected,
-    places_of,
-)
-from rota.store.redis.nouns.events.listening import RedisListening
+from rota.store.redis.nouns.events.entries import any_waits, histories_of, is_expected
+from rota.store.redis.nouns.events.listening import JOB_RULES
+from rota.store.redis.nouns.events.places import RedisPlaces
 
-MOST_PER_CALL = 500
-_INDEX = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER]
-_RULES = [JOB_RULES_VERSION, PENDING_JOB_RULES]
-_PENDING_MS = 60_000
-"""How long a configuration that was announced and did not come is reckoned with. Putting one takes milliseconds."""
+_NAMING = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER, *JOB_RULES]
+_UNNAMING = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER, CONFIGURATION_ARRIVALS]
+_LOOKS = 10
+"""A configuration is looked for again while it moves."""
 
 
-class RedisConfigurations(RedisListening):
+class RedisConfigurations(RedisPlaces):
     """See `rota.store.contract.events.EventStore` for what each method promises."""
 
     def put_configurations(
@@ -61,22 +46,33 @@ class RedisConfigurations(RedisListening):
     ) -> list[bool]:
         if not changes or not self._reserve_configuration_names(changes, known, rules_version):
             return [False] * len(changes)
-        answers: dict[int, bool] = {}
-        arriving = [as_seen_there(change, old) for change, old in zip(changes, known, strict=True)]
-        for queue in dict.fromkeys(change.configuration.queue for change in changes):
-            self._remember_queue(queue)
-            self._redis.sadd(EVENT_QUEUES, queue)
-            numbers = [n for n, change in enumerate(changes) if change.configuration.queue == queue]
-            pairs = [(arriving[n], known[n]) for n in numbers]
-            answers |= dict(zip(numbers, self._put_configurations_in(queue, pairs), strict=True))
-        for number, (change, old) in enumerate(zip(changes, known, strict=True)):
-            answers[number] = answers[number] and self._leave_old_queue(change, old)
-            if old and not answers[number]:
+        waiting = [change.configuration.uuid for change in changes if waits_for_jobs(change.configuration)]
+        if waiting:
+            self._change_awaited()  # first, so that one that is there hears of every end, whatever happens here
+        done = self._put_at_home(changes, known)
+        results = list(zip(changes, known, done, strict=True))
+        self._confirm_new([change.configuration for change, old, is_done in results if is_done and old is None])
+        for change, old, is_done in results:
+            if old and is_done and old.configuration.queue != change.configuration.queue:
+                self._finish_move(old.configuration.queue, ConfigurationEntry(change.configuration, change.state))
+            elif old and not is_done:
                 self._restore_name(change, old)
-        if rules := [change.configuration.uuid for change in changes if waits_for_jobs(change.configuration)]:
-            self._link.run("settle_job_rules", _RULES, rules)
-        if any(waits_for_jobs(change.configuration) for change in changes) or any_waits(known):
+        if waiting:
+            self._link.run("settle_job_rules", JOB_RULES, waiting)
+        if waiting or any_waits(known):
             self._change_awaited()
+        return done
+
+    def _put_at_home(
+        self, changes: Sequence[ConfigurationChange], known: Sequence[ConfigurationEntry | None]
+    ) -> list[bool]:
+        """Each is put where it lives, also one that is to move: that it shall is what its record says then."""
+        homes = [(old or change).configuration.queue for change, old in zip(changes, known, strict=True)]
+        answers: dict[int, bool] = {}
+        for queue in dict.fromkeys(homes):
+            numbers = [n for n, home in enumerate(homes) if home == queue]
+            pairs = [(changes[n], known[n]) for n in numbers]
+            answers |= dict(zip(numbers, self._put_configurations_in(queue, pairs), strict=True))
         return [answers[number] for number in range(len(changes))]
 
     def _reserve_configuration_names(
@@ -90,63 +86,62 @@ class RedisConfigurations(RedisListening):
         for change, old in zip(changes, known, strict=True):
             one = change.configuration
             rule = encode(one) if waits_for_jobs(one) else b""
-            args += [one.uuid, one.queue, one.name, old.configuration.name if old else "", rule]
+            queue, name = ("", old.configuration.name) if old else (one.queue, "")
+            args += [one.uuid, queue, one.name, name, rule]
         # Repeated, it would find the version that it wrote itself, and take it for somebody else's.
-        taken = self._link.run("name_configurations", [*_INDEX, *_RULES], args, repeats=rules_version is None)
+        name_all = partial(self._link.run, "name_configurations", _NAMING, args, repeats=rules_version is None)
+        taken = name_all()
+        while taken and self._free_left_over(taken.decode()):
+            taken = name_all()
         if taken:
-            raise Conflict(f"another configuration has the name {taken.decode()!r}")
+            raise _name_is_taken(taken.decode())
         return taken is None
 
-    def _put_configurations_in(
-        self, queue: str, pairs: Sequence[tuple[ConfigurationChange, ConfigurationEntry | None]]
-    ) -> list[bool]:
-        keys = self._keys_of(queue)
-        args: list[Value] = []
-        bodies = self._redis.hmget(keys.configurations, [change.configuration.uuid for change, _ in pairs])
-        for (change, old), body in zip(pairs, bodies, strict=True):
-            one, state = change.configuration, change.state
-            expected = "" if change.expected is None else change.expected
-            stayed = old is not None and old.configuration.queue == queue
-            before, after = places_of(old.configuration) if old and stayed else set(), places_of(one)
-            gone, new = before - after, after - before
-            places: list[Value] = [len(gone), *gone, len(new), *new]
-            args += [one.uuid, expected, encode_over(one, body), state.version, encode(state), *places]
-        done = self._link.run(
-            "put_configurations", [keys.configurations, keys.configuration_states, keys.dependency_index], args
-        )
-        return [bool(one) for one in done]
+    def _free_left_over(self, name: str) -> bool:
+        """Free a name whose configuration never came, because the process that reserved it died. If it comes just now,
+        it keeps its name; if it comes later, `_confirm_new` notices."""
+        uuid = self.configuration_uuid(name)
+        queue = self._queues_of([uuid]).get(uuid) if uuid else None
+        if not uuid or not queue:
+            return True
+        records = self._keys_of(queue).configurations
+        if self._redis.hexists(records, uuid):
+            return False
+        self._link.run("unname_configurations", _UNNAMING, [uuid, name])
+        if self._redis.hexists(records, uuid):
+            self._link.run("name_configurations", _NAMING, ["", uuid, queue, name, "", b""])
+            return False
+        return True
 
-    def _leave_old_queue(self, change: ConfigurationChange, old: ConfigurationEntry | None) -> bool:
-        """A configuration whose job type moved to another queue moves along. Not one step: in between it is in both,
-        and an event that comes then may make a job in each. False if an event came to it where it was: it stays."""
-        if old is None or old.configuration.queue == change.configuration.queue:
-            return True
-        if self._forget_configurations_in(old.configuration.queue, [old.configuration], expected=change.expected):
-            return True
-        self._forget_configurations_in(change.configuration.queue, [change.configuration])
-        return False
+    def _confirm_new(self, some: Sequence[Configuration]) -> None:
+        """Have new configurations in the index, also if somebody took them for ones that never come. `Conflict` if the
+        name belongs to another one by now."""
+        known = self._queues_of([one.uuid for one in some])
+        for one in some:
+            entry: list[Value] = ["", one.uuid, one.queue, one.name, "", b""]
+            if one.uuid not in known and (taken := self._link.run("name_configurations", _NAMING, entry)):
+                self._forget_configurations_in(one.queue, [one])
+                raise _name_is_taken(taken.decode())
 
     def _restore_name(self, change: ConfigurationChange, old: ConfigurationEntry) -> None:
-        """Somebody was faster, after the name and the queue of a change had been written down."""
+        """Somebody was faster, after the name of a change had been written down."""
         uuid, name = change.configuration.uuid, change.configuration.name
-        there = self.load_configurations(old.configuration.queue, [uuid])[0]
+        there = self.find_configurations([uuid])[0]
         if there:
-            one = there.configuration
-            self._link.run("name_configurations", [*_INDEX, *_RULES], ["", uuid, one.queue, one.name, name, b""])
+            self._link.run("name_configurations", _NAMING, ["", uuid, "", there.configuration.name, name, b""])
         else:
-            self._link.run("unname_configurations", _INDEX, [uuid, name])
+            self._link.run("unname_configurations", _UNNAMING, [uuid, name])
 
     def delete_configurations(self, uuids: Sequence[str]) -> list[bool]:
         found = self.find_configurations(uuids)
-        by_queue: dict[str, list[Configuration]] = {}
-        for entry in found:
-            if entry:
-                by_queue.setdefault(entry.configuration.queue, []).append(entry.configuration)
-        deleted: set[str] = set()
-        for queue, some in by_queue.items():
-            deleted |= self._forget_configurations_in(queue, some)
-        names = [(one.configuration.uuid, one.configuration.name) for one in found if one]
-        self._link.run("unname_configurations", _INDEX, [part for pair in names for part in pair])
+        some = [entry.configuration for entry in found if entry]
+        # First from the index: what is not known there does not count any more, whatever happens here.
+        names = [part for one in some for part in (one.uuid, one.name)]
+        answers, was_repeated = self._link.run_and_tell("unname_configurations", _UNNAMING, names)
+        # They were there a moment ago: what a repeated call finds gone, it has deleted itself.
+        deleted = {one.uuid for one, done in zip(some, answers, strict=True) if done or was_repeated}
+        for queue in dict.fromkeys(one.queue for one in some):
+            self._forget_configurations_in(queue, [one for one in some if one.queue == queue])
         unreadable = [uuid for uuid, entry in zip(uuids, found, strict=True) if entry is None]
         forgotten = {uuid for uuid in unreadable if self._delete_unreadable_configuration(uuid)}
         if forgotten or any_waits(found):
@@ -165,40 +160,26 @@ class RedisConfigurations(RedisListening):
         (is_deleted,) = self._link.run("delete_configurations", keys, [uuid, "", len(places), *places])
         names = [name for name, owner in self._redis.hgetall(CONFIGURATION_NAMES).items() if owner.decode() == uuid]
         for name in names:
-            self._link.run("unname_configurations", _INDEX, [uuid, name])
+            self._link.run("unname_configurations", _UNNAMING, [uuid, name])
         return bool(is_deleted)
 
-    def _forget_configurations_in(
-        self, queue: str, some: Sequence[Configuration], *, expected: int | None = None
-    ) -> set[str]:
-        """Which of them were there; with a version that is expected, those of another version stay."""
-        k = self._keys_of(queue)
-        keys = [k.configurations, k.configuration_states, k.dependency_index]
-        args: list[Value] = []
-        for one in some:
-            keys += histories_of(k, one.uuid)
-            places = places_of(one)
-            args += [one.uuid, "" if expected is None else expected, len(places), *places]
-        answers = self._link.run("delete_configurations", keys, args)
-        return {one.uuid for one, done in zip(some, answers, strict=True) if done}
-
     def find_configurations(self, uuids: Sequence[str]) -> list[ConfigurationEntry | None]:
-        if not uuids:
-            return []
-        by_queue: dict[str, list[str]] = {}
-        for uuid, place in zip(uuids, self._redis.hmget(CONFIGURATION_QUEUES, list(uuids)), strict=True):
-            if place is not None:
-                by_queue.setdefault(place.decode(), []).append(uuid)
         found: dict[str, ConfigurationEntry] = {}
-        for queue, some in by_queue.items():
-            for entry in self.load_configurations(queue, some):
-                if entry:
-                    found[entry.configuration.uuid] = entry
+        looked: dict[str, str] = {}
+        for _ in range(_LOOKS):
+            homes = self._queues_of([uuid for uuid in uuids if uuid not in found])
+            moved = {uuid: queue for uuid, queue in homes.items() if looked.get(uuid) != queue}
+            for queue in dict.fromkeys(moved.values()):
+                some = self.load_configurations(queue, [uuid for uuid in moved if moved[uuid] == queue])
+                found |= {entry.configuration.uuid: entry for entry in some if entry}
+            if not moved:
+                break
+            looked = homes
         return [found.get(uuid) for uuid in uuids]
 
     def configuration_uuid(self, name: str) -> str | None:
         uuid = self._redis.hget(CONFIGURATION_NAMES, name)
-        return uuid.decode() if uuid is not None else None
+        return uuid.decode() if uuid is not None and self._redis.hexists(CONFIGURATION_QUEUES, uuid) else None
 
     def list_configurations(self, *, limit: int, cursor: str | None = None) -> ConfigurationPage:
         first = f"({cursor}" if cursor else "-"
@@ -210,21 +191,13 @@ class RedisConfigurations(RedisListening):
     def load_configurations(
         self, queue: str, uuids: Sequence[str], *, event_ids: Sequence[str] = ()
     ) -> list[ConfigurationEntry | None]:
-        k = self._keys_of(queue)
-        found: list[ConfigurationEntry | None] = []
-        for start in range(0, len(uuids), MOST_PER_CALL):
-            part = uuids[start : start + MOST_PER_CALL]
-            keys = [k.configurations, k.configuration_states, *map(k.event_ids, part)]
-            raw = self._link.run("load_configurations", keys, [len(event_ids), *event_ids, *part])
-            found += [self._configuration(uuid, one) if one else None for uuid, one in zip(part, raw, strict=True)]
+        found = self._read_configurations_in(queue, uuids, event_ids)
+        for number, entry in enumerate(found):
+            if entry and entry.configuration.queue != queue:
+                self._finish_move(queue, entry)
+                found[number] = None
         return found
 
-    def _configuration(self, uuid: str, raw: list[bytes]) -> ConfigurationEntry | None:
-        return self._unreadable.read("configuration", uuid, partial(configuration_entry, raw))
 
-    def read_job_rules(self) -> JobRules:
-        # What is being put is read first: whatever leaves there meanwhile is found where it lives.
-        version, *pending = self._link.run("read_job_rules", _RULES, [_PENDING_MS])
-        found = {one.uuid: one for one in self.listening_configurations()}
-        announced = self._unreadable.read_all("announced configuration", "job rules", decode_configuration, pending)
-        return JobRules(int(version), [*found.values(), *announced])
+def _name_is_taken(name: str) -> Conflict:
+    return Conflict(f"another configuration has the name {name!r}")

@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from msgspec import structs
-
-from rota.model.events.configuration import Configuration
+from rota.model.events.configuration import Configuration, ConfigurationState
 from rota.store.contract.events import (
     Applied,
     ConfigurationChange,
@@ -16,7 +14,7 @@ from rota.store.contract.events import (
     not_made,
     waits_for_jobs,
 )
-from rota.store.records.codec import decode_configuration, decode_configuration_state, encode
+from rota.store.records.codec import decode_configuration, decode_configuration_state, encode, encode_over
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.nouns.jobs.entries import new_entry
@@ -40,11 +38,18 @@ def is_expected(change: ConfigurationChange, old: ConfigurationEntry | None) -> 
     return change.expected == (old.state.version if old else None)
 
 
-def as_seen_there(change: ConfigurationChange, old: ConfigurationEntry | None) -> ConfigurationChange:
-    """A configuration that moves to another queue is new there."""
-    if old is None or old.configuration.queue == change.configuration.queue:
-        return change
-    return structs.replace(change, expected=None)
+def change_entry(change: ConfigurationChange, old: ConfigurationEntry | None, stored: bytes | None) -> list[Value]:
+    """A change of what is in the same queue, and is stored so."""
+    one, state = change.configuration, change.state
+    before, after = places_of(old.configuration) if old else set(), places_of(one)
+    gone, new = before - after, after - before
+    expected = "" if change.expected is None else change.expected
+    entry: list[Value] = [one.uuid, expected, encode_over(one, stored), state.version, encode(state)]
+    return [*entry, len(gone), *gone, len(new), *new]
+
+
+def stored_state(state: ConfigurationState) -> bytes:
+    return b"%d %b" % (state.version, encode(state))
 
 
 def configuration_entry(raw: list[bytes]) -> ConfigurationEntry:

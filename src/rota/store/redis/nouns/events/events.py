@@ -8,13 +8,14 @@ from rota.model.events.evaluation import Evaluation
 from rota.model.events.event import Event
 from rota.store.contract.events import MAX_EVALUATIONS, MAX_VALIDATIONS, Applied, Place, Validation, Verdicts
 from rota.store.records.codec import decode_evaluation
-from rota.store.redis.keys import CONFIGURATION_QUEUES, EVENT_QUEUES
+from rota.store.redis.keys import CONFIGURATION_QUEUES
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import ScriptCall
-from rota.store.redis.nouns.events.configurations import MOST_PER_CALL, RedisConfigurations
+from rota.store.redis.nouns.events.configurations import RedisConfigurations
 from rota.store.redis.nouns.events.entries import applied, histories_of, verdicts_entry
-from rota.store.redis.nouns.events.listening import sorted_names
+from rota.store.redis.nouns.events.listening import ASK_EVENT_QUEUES, EventQueues, event_queues
 from rota.store.redis.nouns.events.outbox import RedisOutbox
+from rota.store.redis.nouns.events.places import MOST_PER_CALL
 from rota.store.redis.nouns.events.records import RedisEventRecords
 from rota.store.redis.nouns.jobs.ending import RedisEnding
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
@@ -25,30 +26,44 @@ _decode_validation = msgspec.json.Decoder(Validation).decode
 class RedisEvents(RedisConfigurations, RedisOutbox, RedisEventRecords, RedisEnding):
     """See `rota.store.contract.events.EventStore` for what each method promises."""
 
-    _event_queues: tuple[str, ...] = ()
+    _event_queues = EventQueues()
     """Those that had configurations when this process looked last."""
 
     def match_events(self, events: Sequence[Event]) -> list[list[Place]]:
-        places: list[list[Place]] = [[] for _ in events]
+        found: list[dict[str, None]] = [{} for _ in events]
+        seen: set[Place] = set()
         for start in range(0, len(events), MOST_PER_CALL):
             part = events[start : start + MOST_PER_CALL]
             args = [word for event in part for word in (event.type, event.resource)]
             for queue, answer in self._match_everywhere(args):
-                for number, uuids in enumerate(answer, start):
-                    places[number] += [Place(queue, raw.decode()) for raw in dict.fromkeys(uuids)]
-        return places
+                for number, raw in enumerate(answer, start):
+                    uuids = [one.decode() for one in raw]
+                    found[number] |= dict.fromkeys(uuids)
+                    seen |= {Place(queue, uuid) for uuid in uuids}
+        homes = self._homes_of(seen)
+        return [[Place(homes[uuid], uuid) for uuid in uuids if uuid in homes] for uuids in found]
+
+    def _homes_of(self, seen: Iterable[Place]) -> dict[str, str]:
+        """Where each of these lives: only that counts. A move that was cut short leaves it in two queues."""
+        homes = self._queues_of(list({place.uuid for place in seen}))
+        for place in seen:
+            if homes.get(place.uuid) != place.queue:
+                self._forget_left_over(place.queue, place.uuid, homes.get(place.uuid))
+        return homes
 
     def _match_everywhere(self, args: Sequence[Value]) -> Iterable[tuple[str, list[list[bytes]]]]:
         """Ask every queue that has configurations. Those known from the last time are asked at once, together with the
-        question whether there are more."""
-        asked = () if self._link.is_cluster else self._event_queues
-        calls: list[ScriptCall] = [("match_events", [self._keys_of(queue).dependency_index], args) for queue in asked]
-        *answers, queues = self._link.run_together([*calls, ("event_queues", [EVENT_QUEUES], [])]) if asked else [None]
-        self._event_queues = self._read_event_queues() if queues is None else sorted_names(queues)
-        yield from zip(asked, answers, strict=True)
-        for queue in self._event_queues:
-            if queue not in asked:
-                yield queue, self._link.run("match_events", [self._keys_of(queue).dependency_index], args)
+        question whether there are more. If any configuration moved since then, all are asked once more: it may have
+        come to a queue that had been asked, out of one that was yet to be."""
+        known = self._event_queues
+        *answers, last = self._link.run_each([*self._matching(known.names, args), ASK_EVENT_QUEUES])
+        self._event_queues = now = event_queues(last)
+        yield from zip(known.names, answers, strict=True)
+        others = [name for name in now.names if now.moves != known.moves or name not in known.names]
+        yield from zip(others, self._link.run_each(self._matching(others, args)), strict=True)
+
+    def _matching(self, queues: Sequence[str], args: Sequence[Value]) -> list[ScriptCall]:
+        return [("match_events", [self._keys_of(queue).dependency_index], args) for queue in queues]
 
     def apply_verdicts(self, queue: str, verdicts: Sequence[Verdicts], *, now: int) -> list[Applied]:
         answers: list[Applied] = []

@@ -1,5 +1,5 @@
--- Reserve names for configurations and remember where they live, all or none. Those that wait for the end of jobs are
--- announced, so that others who define some at the same time reckon with them.
+-- Reserve names for configurations, and remember where new ones live, all or none. Those that wait for the end of jobs are
+-- announced, so that others who define some at the same time reckon with them, and whoever ends jobs tells them.
 --
 -- KEYS[1] queues         hash: configuration uuid -> its queue
 -- KEYS[2] names          hash: configuration name -> uuid
@@ -7,30 +7,39 @@
 -- KEYS[4] rules_version  string: grows with every configuration that waits for the end of jobs
 -- KEYS[5] pending        hash: configuration uuid -> instant, a space, configuration, of those that are being put
 -- ARGV[1] expected  version of the job rules, or ''
--- ARGV[2...] entries  per configuration: uuid, queue, name, name it had or '', configuration if it waits for jobs or ''
+-- ARGV[2...] entries  per configuration: uuid, queue of a new one or '', name, name it had or '', configuration if it
+--   waits for jobs or ''
 -- Returns the first name that belongs to another configuration; or 0, and nothing happened: the job rules are of another
---   version; or nothing.
+--   version; or nothing. One that is gone is given no name.
 local queues, names, order, rules_version, pending = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local expected, WIDTH = ARGV[1], 5
+
+-- A name whose owner is gone is free.
+local function owner_of(name)
+  local owner = redis.call('HGET', names, name)
+  return owner and redis.call('HEXISTS', queues, owner) == 1 and owner
+end
 
 if expected ~= '' and (redis.call('GET', rules_version) or '0') ~= expected then return 0 end
 local claimed = {}
 for i = 2, #ARGV, WIDTH do
   local uuid, name = ARGV[i], ARGV[i + 2]
-  local owner = claimed[name] or redis.call('HGET', names, name) or uuid
+  local owner = claimed[name] or owner_of(name) or uuid
   if owner ~= uuid then return name end
   claimed[name] = uuid
 end
 local now = redis.call('TIME')[1] .. '000'
 for i = 2, #ARGV, WIDTH do
   local uuid, queue, name, old, rule = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
-  if old ~= '' and old ~= name then
-    redis.call('HDEL', names, old)
-    redis.call('ZREM', order, old)
+  if queue ~= '' then redis.call('HSET', queues, uuid, queue) end
+  if redis.call('HEXISTS', queues, uuid) == 1 then
+    if old ~= '' and old ~= name then
+      redis.call('HDEL', names, old)
+      redis.call('ZREM', order, old)
+    end
+    redis.call('HSET', names, name, uuid)
+    redis.call('ZADD', order, 0, name)
   end
-  redis.call('HSET', queues, uuid, queue)
-  redis.call('HSET', names, name, uuid)
-  redis.call('ZADD', order, 0, name)
   if rule ~= '' then
     redis.call('HSET', pending, uuid, now .. ' ' .. rule)
     redis.call('INCR', rules_version)

@@ -96,7 +96,8 @@ class SqliteEvents(SqliteOutbox, SqliteEventRecords, SqliteAwaited):
         with self._database.read() as db:
             rows = [db.execute(SQL["find_configuration"], {"uuid": uuid}).fetchone() for uuid in uuids]
             known = [_known_events(db, row, ids) if row and event_ids else frozenset() for row in rows]
-        return [self._configuration(row, ids) if row else None for row, ids in zip(rows, known, strict=True)]
+        entries = [self._configuration(row, ids) if row else None for row, ids in zip(rows, known, strict=True)]
+        return [entry if entry and entry.configuration.queue == queue else None for entry in entries]
 
     def apply_verdicts(self, queue: str, verdicts: Sequence[Verdicts], *, now: int) -> list[Applied]:
         with self._database.write() as db:
