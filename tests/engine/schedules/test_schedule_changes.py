@@ -88,6 +88,33 @@ def test_schedules_follow_their_job_type_to_another_queue(installation: Schedule
     assert installation.fates(uuid) == ["fired", "fired"]
 
 
+@pytest.mark.parametrize(
+    ("wish", "while_it_runs", "after_it_ended"),
+    [
+        ({"cron": "* * * * *", "overlap": "skip"}, ["fired", "skipped:overlap"], ["fired"]),
+        ({"interval": 10_000, "anchor": "ended"}, ["fired"], ["fired"]),
+        ({"cron": "* * * * *", "overlap": "allow", "pause_on_failure": True}, ["fired"] * 2, []),
+    ],
+)
+def test_a_schedule_that_follows_its_job_type_follows_the_jobs_it_left_behind(
+    installation: SchedulesInstallation, wish: dict[str, object], while_it_runs: list[str], after_it_ended: list[str]
+) -> None:
+    uuid = installation.schedule(**wish)
+    installation.definitions.define_node_type(NodeType(uuid=new_id(START), name="big"))
+    installation.pass_time(MINUTE)
+    (running,) = installation.claim()
+    installation.definitions.change_job_type(
+        structs.replace(installation.definitions.job_type("report"), node_type="big")
+    )
+
+    installation.pass_time(MINUTE)
+    assert installation.fates(uuid) == while_it_runs
+
+    installation.end(running, well=not wish.get("pause_on_failure"))
+    installation.pass_time(MINUTE)
+    assert installation.fates(uuid) == while_it_runs + after_it_ended
+
+
 def test_a_job_type_that_schedules_use_is_not_deleted(installation: SchedulesInstallation) -> None:
     installation.schedule(name="nightly", cron="* * * * *")
 

@@ -2,6 +2,7 @@
 what may not is told to the caller and happened once."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from msgspec import structs
@@ -36,8 +37,12 @@ from tests.contract.building import (
     token_of,
 )
 from tests.contract.schedules.scheduling import MINUTE, found, put, schedule
+from tests.contract.steps import run_with
 from tests.servers import RedisServer
 from tests.system.proxy import Proxy
+
+_STEPS_BEFORE_PUT = 3
+"""A schedule is looked up with two commands, and its record is read, before it is changed."""
 
 
 class Line:
@@ -140,16 +145,19 @@ def test_a_settlement_is_repeated_and_not_refused(line: Line) -> None:
     assert store.read_totals(queue) == Stats(enqueued=2, succeeded=1)
 
 
-def test_a_renewal_is_repeated(line: Line) -> None:
+def test_a_renewal_is_repeated_by_the_heart_alone(line: Line) -> None:
+    """Which knows when it must be heard again; a call must not take twice its patience."""
     store, queue, node = line.store, line.queue, new_node()
     enqueue(store, spec(queue))
     held = claim_one(store, queue, node=node)
     lifeline = store.lifeline(timeout_s=60)
     line.lose_answer("renew_claims")
 
-    assert lifeline.renew_claims(queue, node, {held.spec.id: held.token}) == Renewal([], [])
+    with pytest.raises(StoreUnavailable):
+        lifeline.renew_claims(queue, node, {held.spec.id: held.token})
 
     assert line.lost == 1
+    assert lifeline.renew_claims(queue, node, {held.spec.id: held.token}) == Renewal([], [])
     lifeline.close()
 
 
@@ -240,13 +248,17 @@ def test_a_schedule_that_was_put_is_put_also_if_the_answer_was_lost(line: Line) 
 def test_a_change_that_lost_against_another_is_refused_also_if_the_answer_was_lost(line: Line) -> None:
     store, one = line.store, schedule(line.queue)
     entry = put(store, one)
-    others = structs.replace(entry.state, version=entry.state.version + 1)
-    store.put_schedules([ScheduleChange(structs.replace(one, priority=1), others, entry.state.version)])
-    line.lose_answer("put_schedules")
+    newer = structs.replace(entry.state, version=entry.state.version + 1)
+    own, others = (ScheduleChange(structs.replace(one, priority=n), newer, entry.state.version) for n in (2, 1))
 
-    own = ScheduleChange(structs.replace(one, priority=2), others, entry.state.version)
+    def another_is_faster() -> None:
+        assert other.put_schedules([others]) == [True]
+        line.lose_answer("put_schedules")
 
-    assert store.put_schedules([own]) == [False]
+    with closing(open_store(store.url)) as other:
+        ran = run_with(store, _STEPS_BEFORE_PUT, lambda: store.put_schedules([own]), before=another_is_faster)
+
+    assert ran.answer == [False]
     assert line.lost == 1
     assert found(store, one).schedule.priority == 1
 

@@ -1,15 +1,21 @@
 """What a schedule leaves in the keys of Redis when it is renamed, moved, retargeted and deleted: nothing."""
 
+from functools import partial
+from itertools import count
+
 import pytest
 from msgspec import structs
 
 from rota.engine.definitions.moves import move_schedule
 from rota.model.ids import new_id
-from rota.store.contract.schedules import ScheduleChange
+from rota.model.schedules.schedule import Schedule
+from rota.store.contract.schedules import ScheduleChange, ScheduleEntry
 from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
+from rota.store.redis.nouns.schedules.moves import LONGEST_MOVE_MS, Leaving
 from rota.store.redis.store import RedisStore
 from tests.contract.building import NOW, new_queue, spec
 from tests.contract.schedules.scheduling import LEASE_MS, firing, found, put, schedule
+from tests.contract.steps import die, run_with
 
 pytestmark = pytest.mark.stores("redis")
 
@@ -83,34 +89,64 @@ def test_a_schedule_that_cannot_be_read_leaves_nothing_either(store: RedisStore)
     assert [one.schedule for one in store.list_schedules(limit=2, job_type=broken.job_type).entries] == others
 
 
-class Dies(Exception):
-    """The process dies here."""
+def cut_short(store: RedisStore, *, due: int) -> tuple[ScheduleEntry, Schedule]:
+    """A schedule as it was, and as it is to arrive, whose mover died after it had left its queue."""
+    for number in count():
+        entry = put(store, schedule(new_queue()), due=due)
+        moved = structs.replace(entry.schedule, queue=new_queue())
+        change = ScheduleChange(moved, structs.replace(entry.state, version=2), 1)
+        run_with(store, number, partial(store.put_schedules, [change]), before=die)
+        if store.access().ask("hget", QueueKeys(entry.schedule.queue).schedule_states, moved.uuid).startswith(b"to "):
+            return entry, moved
+    raise AssertionError
 
 
-def test_a_move_that_is_cut_short_leaves_the_schedule_asleep_where_it_was(
-    store: RedisStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old, new, before = new_queue(), new_queue(), store.now()
-    entry = put(store, schedule(old, "a"), due=before)
-    moved = structs.replace(entry.schedule, queue=new)
-    run = store._link.run_and_tell
+def test_a_move_that_is_cut_short_is_looked_at_when_it_must_have_ended(store: RedisStore) -> None:
+    before = store.now()
+    entry, moved = cut_short(store, due=before)
+    old = entry.schedule.queue
 
-    def die_before_it_arrives(script: str, keys: list[str], args: list[str | bytes | int]) -> object:
-        if script == "put_schedules" and keys[0] == QueueKeys(new).schedules:
-            raise Dies
-        return run(script, keys, args)
-
-    monkeypatch.setattr(store._link, "run_and_tell", die_before_it_arrives)
-    with pytest.raises(Dies):
-        store.put_schedules([ScheduleChange(moved, structs.replace(entry.state, version=2), 1)])
-    monkeypatch.undo()
-
-    left = found(store, entry.schedule)
-    assert (left.schedule.queue, left.state.version) == (old, 2)
     assert store.fire_schedules(old, [firing(entry, spec(old))], now=before) == [False], "it was decided before"
-    given = store.claim_due_schedules(old, now=store.now(), lease_ms=LEASE_MS, limit=10)
-    assert given.entries == []
-    assert before + 60_000 <= (given.next_due or 0) <= store.now() + 60_000, "until the others know where it belongs"
-    move_schedule(store, left, new)
-    assert found(store, moved).schedule.queue == new
+
+    for queue in (old, moved.queue):
+        given = store.claim_due_schedules(queue, now=store.now(), lease_ms=LEASE_MS, limit=10)
+        assert (given.entries, store.next_schedules(queue, limit=10)) == ([], [])
+        assert before + LONGEST_MOVE_MS <= (given.next_due or 0) <= store.now() + LONGEST_MOVE_MS
+    assert found(store, moved).schedule == moved
     assert kept_of(store, old, moved.uuid) == [False] * 4
+    assert store.claim_due_schedules(moved.queue, now=store.now(), lease_ms=LEASE_MS, limit=10).entries != []
+
+
+def test_a_queue_that_a_schedule_has_left_is_not_forgotten_before_it_arrived(store: RedisStore) -> None:
+    entry, moved = cut_short(store, due=NOW)
+
+    assert not store.forget_queue(entry.schedule.queue)
+
+    assert found(store, moved).schedule == moved
+    assert store.forget_queue(entry.schedule.queue)
+
+
+def test_who_comes_late_does_not_point_the_index_back(store: RedisStore) -> None:
+    old, new = new_queue(), new_queue()
+    one = put(store, schedule(old, "a")).schedule
+    for queue in (new, old):
+        move_schedule(store, found(store, one), queue)
+
+    for source, version in ((old, 2), (new_queue(), 9)):
+        late = Leaving(new, new_id(NOW), version)
+        store._link.run("point_to_schedule", [SCHEDULE_QUEUES], [one.uuid, source, late.place, version])
+
+    assert found(store, one).schedule.queue == old
+
+
+@pytest.mark.parametrize("state", [b"to {", b"from {"])
+def test_a_move_that_cannot_be_read_stops_nobody_and_can_be_deleted(store: RedisStore, state: bytes) -> None:
+    queue = new_queue()
+    broken, other = (put(store, schedule(queue, name)) for name in ("a", "b"))
+    store.access().ask("hset", QueueKeys(queue).schedule_states, broken.schedule.uuid, state)
+
+    assert store.claim_due_schedules(queue, now=NOW, lease_ms=LEASE_MS, limit=10).entries == [other]
+    assert store.list_schedules(limit=10).entries == [other]
+    assert store.copy_queue(queue).schedules == [(other.schedule, other.state)]
+    assert store.delete_schedules([broken.schedule.uuid]) == [True]
+    assert (sizes(store), kept_of(store, queue, broken.schedule.uuid)) == ([1, 1, 1, 1], [False] * 4)

@@ -53,7 +53,7 @@ class Firing(Struct, frozen=True):
     ticks: tuple[Tick, ...]
     specs: tuple[JobSpec, ...] = ()
     cancels: tuple[str, ...] = ()
-    """Jobs of the queue that must give way to these."""
+    """Jobs that must give way to these."""
     otherwise: ScheduleState | None = None
     """The state, of the same version, if a job of these is not made because its unique key is taken; None if it is the
     same."""
@@ -92,8 +92,8 @@ class ScheduleStore(Protocol):
         """Create or replace schedules; one answer per change, in order.
 
         False: it is no longer the expected version, or a new one's uuid is taken. `Conflict`, and nothing changed, if a
-        name belongs to another schedule. A schedule that moves to another queue takes its ticks along; on a cluster
-        that is not one step, but at no moment can it fire in both queues.
+        name belongs to another schedule. A schedule that moves to another queue takes its ticks along; on Redis that is
+        not one step, but whoever dies on the way leaves one schedule, which is found and fires in one queue.
         """
         ...
 
@@ -129,9 +129,10 @@ class ScheduleStore(Protocol):
         """Carry out decisions: rows, jobs and state of one schedule in one step. One answer per firing, in order.
 
         False, and nothing of it happened: the schedule is no longer the expected version. Jobs that must give way are
-        cancelled as by `cancel_jobs`, in the same step, before the new ones are made. A job whose unique key is taken
-        is not made; the row of its tick says so instead: skipped, `unique`, and the state is the one of the firing for
-        that case. A waiting job that has expired is ended, as by `enqueue_jobs`, and its key is not taken any more.
+        cancelled as by `cancel_jobs`, in the same step, before the new ones are made; on Redis those of another queue,
+        from which the schedule moved, right after it. A job whose unique key is taken is not made; the row of its tick
+        says so instead: skipped, `unique`, and the state is the one of the firing for that case. A waiting job that has
+        expired is ended, as by `enqueue_jobs`, and its key is not taken any more.
         """
         ...
 

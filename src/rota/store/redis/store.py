@@ -22,7 +22,7 @@ from rota.store.redis.nouns.jobs.jobs import RedisJobs
 from rota.store.redis.nouns.logs import RedisLogs
 from rota.store.redis.nouns.nodes import RedisNodes
 from rota.store.redis.nouns.queues.queues import RedisQueues
-from rota.store.redis.nouns.schedules import RedisSchedules
+from rota.store.redis.nouns.schedules.schedules import RedisSchedules
 from rota.store.redis.nouns.settings import RedisSettings
 from rota.store.redis.nouns.topics import RedisTopics
 

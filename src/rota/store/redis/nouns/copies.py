@@ -18,13 +18,14 @@ from rota.store.redis.nouns.events.entries import configuration_entry
 from rota.store.redis.nouns.events.listening import RedisListening
 from rota.store.redis.nouns.jobs.marks import Mark, job_of, mark_of_known, rank_of_blocked
 from rota.store.redis.nouns.queues.stats import EXPIRY_S, HOUR_MS, totals_of
+from rota.store.redis.nouns.schedules.moves import RedisScheduleMoves
 
 _PLACES: dict[JobState, int] = {
     state: number for number, state in enumerate(JobState, 1) if state is not JobState.RUNNING
 }
 
 
-class RedisCopies(RedisListening):
+class RedisCopies(RedisScheduleMoves, RedisListening):
     """See `rota.store.contract.copies.CopyStore` for what each method promises."""
 
     def copy_queue(self, queue: str) -> QueueCopy:
@@ -45,6 +46,10 @@ class RedisCopies(RedisListening):
         ready, delayed, held, running, cancelling, ended, schedules, configurations, outbox, other, totals = (
             self._link.run("copy_queue", [*keys, k.outbox, k.fence, k.totals, k.paused], [])
         )
+        # A schedule on its way is in force in neither queue, so that it would be missing.
+        moved = [self._end_schedule_move(queue, uuid.decode(), state) for uuid, _, state in parts_of(schedules, 3)]
+        if any(moved):
+            return self.copy_queue(queue)
         places = [(b"queued", ready), (b"delayed", delayed), (b"queued", _ranked(held)), (b"running", running)]
         is_cancelling = dict.fromkeys(cancelling, b"1")
         found = [job for place, raw in places for job in _jobs_at(queue, place, raw, is_cancelling)]

@@ -20,9 +20,9 @@
 -- KEYS[18] paused     string: there while the queue is paused
 -- ARGV none
 -- Returns lists: per place (ready, delayed, held, running) what is there with ids, and the specs and the marks of these jobs in
---   chunks; the jobs that are to be cancelled; ids of ended jobs by state; per schedule uuid, body, state; the same per
---   configuration; the outbox; fence, 1 if paused; words and numbers of the totals. Nobody else is served meanwhile, so what
---   commands give is passed on as it is.
+--   chunks; the jobs that are to be cancelled; ids of ended jobs by state; per schedule uuid, body, state, or what that says of
+--   one on its way to another queue; the same per configuration; the outbox; fence, 1 if paused; words and numbers of the
+--   totals. Nobody else is served meanwhile, so what commands give is passed on as it is.
 -- include: chunks
 local jobs, marks, ready, delayed, blocked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local running, cancelling, succeeded, failed, cancelled = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
@@ -50,7 +50,7 @@ local function defined(bodies, states)
   local found, all = {}, redis.call('HGETALL', bodies)
   for n = 1, #all, 2 do
     local state = redis.call('HGET', states, all[n]) or ''
-    for _, part in ipairs({all[n], all[n + 1], string.match(state, '^%d+ (.*)$') or ''}) do found[#found + 1] = part end
+    for _, part in ipairs({all[n], all[n + 1], string.match(state, '^%d+ (.*)$') or state}) do found[#found + 1] = part end
   end
   return found
 end

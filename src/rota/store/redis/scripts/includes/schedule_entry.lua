@@ -1,6 +1,8 @@
--- What is known of a schedule: its body, its state, and per job of its state where that job is.
+-- What is known of a schedule: its body, its state, and per job of its state where that job is. Of one that is on its way to
+-- another queue: its uuid and what its state says instead. Needs moves.
 -- Nothing is decoded here: most schedules have no job in flight, ids hold no brackets, and an ending begins with its state.
-local function schedule_entry(body, state, running, ended, jobs)
+local function schedule_entry(uuid, body, state, running, ended, jobs)
+  if is_moving(state) then return {uuid, state} end
   local entry = {body, string.match(state or '', '^%d+ (.*)$')}
   local ids = entry[2] and string.match(entry[2], '"jobs":%[(.-)%]')
   if not ids then return entry end

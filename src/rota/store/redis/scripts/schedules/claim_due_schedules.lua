@@ -12,7 +12,8 @@
 -- ARGV[3] limit
 -- ARGV[4] most_jobs  jobs of schedules to look up; the schedules behind them stay
 -- Returns the instant by which it was judged, the next due time or '', then per schedule a list: schedule, state, and per
---   job of its state where that is.
+--   job of its state where that is; or, if it is on its way to another queue, uuid and what its state says.
+-- include: moves
 -- include: schedule_entry
 -- include: time
 local schedules, states, due, running, ended, jobs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -26,7 +27,7 @@ if #uuids > 0 then
   local kept = redis.call('HMGET', states, unpack(uuids))
   local hidden, looked_up = {}, 0
   for n, uuid in ipairs(uuids) do
-    local entry = schedule_entry(bodies[n], kept[n], running, ended, jobs)
+    local entry = schedule_entry(uuid, bodies[n], kept[n], running, ended, jobs)
     hidden[#hidden + 1] = lease_until
     hidden[#hidden + 1] = uuid
     answer[#answer + 1] = entry

@@ -34,8 +34,8 @@
 --   jobs, whether to forget old rows (1 or ''), version and state in case a job of it was not made or '', due time of that or '',
 --   per row: nominal instant, row, row in case its job was not made or '', id of its job or '',
 --   per job: id, spec, rank, due time or '', mark or '', unique key or ''
--- Returns per firing 1 or 0, then per running job that gives way: id, token that holds it; or, and nothing happened, the
---   version that must be known.
+-- Returns per firing 1 or 0, then per running job that gives way: id, token that holds it, or '' if this queue does not have it;
+--   or, and nothing happened, the version that must be known.
 -- include: wake
 -- include: chunks
 -- include: series
@@ -89,9 +89,9 @@ for i = first_cancel, cancels_end, 2 do
   if word == 'cancelled' then
     cancelled_count = cancelled_count + 1
     is_over[id] = true
-  elseif string.find(word, '/', 1, true) then
+  elseif word == 'unknown' or string.find(word, '/', 1, true) then
     told[#told + 1] = id
-    told[#told + 1] = word
+    told[#told + 1] = word == 'unknown' and '' or word
   end
 end
 count_up(stats, totals, minute, expiry, 'cancelled', cancelled_count)

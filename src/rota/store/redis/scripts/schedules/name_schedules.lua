@@ -1,10 +1,12 @@
--- Reserve names for schedules and remember where they live and whose jobs they make, all or none.
+-- Reserve names for schedules and remember whose jobs they make, and where new ones live, all or none. Names that they do not
+-- have any more are free.
 --
--- KEYS[1] queues  hash: schedule uuid -> its queue
+-- KEYS[1] queues  hash: schedule uuid -> its queue, and behind a zero byte the version as which it came there, if it moved
 -- KEYS[2] names   hash: schedule name -> uuid
 -- KEYS[3] order   sorted set, by name: schedule names
 -- KEYS[4] users   sorted set, by name: job type, a space, name of a schedule of it
--- ARGV[1...] entries  per schedule: uuid, queue, name, job type, name it had or '', job type it had or ''
+-- ARGV[1...] entries  per schedule: uuid, queue of a new one or '', name, job type, name that it does not have any more or '',
+--   job type with which it had that
 -- Returns the first name that belongs to another schedule, or nothing.
 local queues, names, order, users = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
@@ -18,14 +20,12 @@ end
 for i = 1, #ARGV, 6 do
   local uuid, queue, name, job_type, old_name, old_type =
     ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
-  if old_name ~= '' and old_name ~= name then
+  if old_name ~= '' and redis.call('HGET', names, old_name) == uuid then
     redis.call('HDEL', names, old_name)
     redis.call('ZREM', order, old_name)
-  end
-  if old_name ~= '' and (old_name ~= name or old_type ~= job_type) then
     redis.call('ZREM', users, old_type .. ' ' .. old_name)
   end
-  redis.call('HSET', queues, uuid, queue)
+  if queue ~= '' then redis.call('HSET', queues, uuid, queue) end
   redis.call('HSET', names, name, uuid)
   redis.call('ZADD', order, 0, name)
   redis.call('ZADD', users, 0, job_type .. ' ' .. name)

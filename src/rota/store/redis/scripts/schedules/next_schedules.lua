@@ -8,6 +8,7 @@
 -- KEYS[6] jobs       hash: job id -> spec
 -- ARGV[1] limit
 -- Returns per schedule a list: schedule, state, and per job of its state where that is.
+-- include: moves
 -- include: schedule_entry
 local schedules, states, due, running, ended, jobs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local limit = tonumber(ARGV[1])
@@ -15,8 +16,9 @@ local limit = tonumber(ARGV[1])
 local answer = {}
 for _, uuid in ipairs(redis.call('ZRANGE', due, 0, limit - 1)) do
   local body = redis.call('HGET', schedules, uuid)
-  if body then
-    answer[#answer + 1] = schedule_entry(body, redis.call('HGET', states, uuid), running, ended, jobs)
+  local state = redis.call('HGET', states, uuid)
+  if body and not is_moving(state) then
+    answer[#answer + 1] = schedule_entry(uuid, body, state, running, ended, jobs)
   end
 end
 return answer

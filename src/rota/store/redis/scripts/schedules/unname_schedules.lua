@@ -1,6 +1,6 @@
 -- Forget names of schedules.
 --
--- KEYS[1] queues  hash: schedule uuid -> its queue
+-- KEYS[1] queues  hash: schedule uuid -> its queue, and behind a zero byte the version as which it came there, if it moved
 -- KEYS[2] names   hash: schedule name -> uuid
 -- KEYS[3] order   sorted set, by name: schedule names
 -- KEYS[4] users   sorted set, by name: job type, a space, name of a schedule of it

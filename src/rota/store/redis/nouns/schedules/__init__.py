@@ -1,0 +1,1 @@
+"""Schedules in Redis, their names, and how they move from queue to queue."""

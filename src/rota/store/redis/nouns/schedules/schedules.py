@@ -1,0 +1,185 @@
+"""The schedules of the Redis store: changing, deleting and firing them. They live with their queue."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rota.model.runs.settlement import cancelled_before_run
+from rota.store.contract.schedules import (
+    MAX_TICKS,
+    MOST_LOOKED_UP,
+    DueSchedules,
+    Firing,
+    ScheduleChange,
+    ScheduleEntry,
+    in_steps,
+)
+from rota.store.records.codec import encode, encode_over
+from rota.store.redis.keys import QueueKeys
+from rota.store.redis.link.commands import Value
+from rota.store.redis.link.scripts import parts_of
+from rota.store.redis.nouns.jobs.ending import RedisEnding
+from rota.store.redis.nouns.queues.signals import tell_to_cancel
+from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
+from rota.store.redis.nouns.schedules.entries import firing_entry, stored_state
+from rota.store.redis.nouns.schedules.names import Pair, RedisScheduleNames, is_renamed
+
+_MOST_PER_CALL = 500
+
+
+class RedisSchedules(RedisScheduleNames, RedisEnding):
+    """See `rota.store.contract.schedules.ScheduleStore` for what each method promises."""
+
+    def put_schedules(self, changes: Sequence[ScheduleChange]) -> list[bool]:
+        known = self.find_schedules([change.schedule.uuid for change in changes])
+        # What is stale already must not take a name, not even for a moment.
+        pairs = {n: pair for n, pair in enumerate(zip(changes, known, strict=True)) if _is_expected(*pair)}
+        done = dict(zip(pairs, self._put_expected_schedules(list(pairs.values())), strict=True))
+        return [done.get(number, False) for number in range(len(changes))]
+
+    def _put_expected_schedules(self, pairs: Sequence[Pair]) -> list[bool]:
+        if not pairs:
+            return []
+        self._reserve_names([pair for pair in pairs if pair[1] is None or is_renamed(*pair)])
+        answers = [False] * len(pairs)
+        for queue in dict.fromkeys(change.schedule.queue for change, _ in pairs):
+            self._remember_queue(queue)
+            staying = [n for n, (change, old) in enumerate(pairs) if _stays(change, old, queue)]
+            done = self._put_in(queue, [pairs[n][0] for n in staying]) if staying else []
+            for number, answer in zip(staying, done, strict=True):
+                answers[number] = answer
+        for number, (change, old) in enumerate(pairs):
+            if old and old.schedule.queue != change.schedule.queue:
+                answers[number] = self._move_schedule(change, old)
+            if is_renamed(change, old) or (old is None and not answers[number]):
+                self._settle_names(change, old)
+        return answers
+
+    def _put_in(self, queue: str, changes: Sequence[ScheduleChange]) -> list[bool]:
+        answers = self._try_to_put_in(queue, changes)
+        refused = [n for n, done in enumerate(answers) if not done and changes[n].expected is None]
+        if not refused:
+            return answers
+        # What is left of a move that was cut short may have been in the way; whoever looks for it removes it.
+        found = self.find_schedules([changes[n].schedule.uuid for n in refused])
+        again = [n for n, entry in zip(refused, found, strict=True) if entry is None]
+        if again:
+            self._reserve_names([(changes[n], None) for n in again])
+            done = self._try_to_put_in(queue, [changes[n] for n in again])
+            answers = [dict(zip(again, done, strict=True)).get(n, answer) for n, answer in enumerate(answers)]
+        return answers
+
+    def _try_to_put_in(self, queue: str, changes: Sequence[ScheduleChange]) -> list[bool]:
+        keys = self._keys_of(queue)
+        args: list[Value] = []
+        there = self._redis.hmget(keys.schedules, [one.schedule.uuid for one in changes])
+        for one, old in zip(changes, there, strict=True):
+            expected = "" if one.expected is None else one.expected
+            due = "" if one.state.due is None else one.state.due
+            body = encode_over(one.schedule, old)
+            args += [one.schedule.uuid, expected, body, one.state.version, encode(one.state), due]
+        places = [keys.schedules, keys.schedule_states, keys.schedule_due]
+        answers, was_repeated = self._link.run_and_tell("put_schedules", places, args)
+        own = self._put_before(keys, changes) if was_repeated else set()
+        return [bool(done) or one.schedule.uuid in own for one, done in zip(changes, answers, strict=True)]
+
+    def _put_before(self, keys: QueueKeys, changes: Sequence[ScheduleChange]) -> set[str]:
+        """Schedules that a repeated call found changed because it had changed them itself: all of what it writes is
+        there."""
+        uuids = [one.schedule.uuid for one in changes]
+        bodies, states = self._redis.hmget(keys.schedules, uuids), self._redis.hmget(keys.schedule_states, uuids)
+        return {
+            one.schedule.uuid
+            for one, body, state in zip(changes, bodies, states, strict=True)
+            if state == stored_state(one.state) and body == encode_over(one.schedule, body)
+        }
+
+    def delete_schedules(self, uuids: Sequence[str]) -> list[bool]:
+        found = self.find_schedules(uuids)
+        deleted = {entry.schedule.uuid for entry in found if entry and self._delete_schedule(entry)}
+        self._unname([(one.schedule.uuid, one.schedule.name, one.schedule.job_type) for one in found if one])
+        unreadable = [uuid for uuid, entry in zip(uuids, found, strict=True) if entry is None]
+        deleted |= {uuid for uuid in unreadable if self._delete_unreadable(uuid)}
+        return [uuid in deleted for uuid in uuids]
+
+    def _delete_schedule(self, entry: ScheduleEntry) -> bool:
+        """Forget a schedule, in another queue if it moves there meanwhile."""
+        there: ScheduleEntry | None = entry
+        while there:
+            if self._forget_in(there.schedule.queue, [entry.schedule.uuid]):
+                return True
+            there = self.find_schedules([entry.schedule.uuid])[0]
+        return False
+
+    def _delete_unreadable(self, uuid: str) -> bool:
+        """Forget a schedule whose record does not say what it is called."""
+        queue = self._queue_of_schedule(uuid)
+        if queue is None:
+            return False
+        k = self._keys_of(queue)
+        is_there = self._redis.hexists(k.schedules, uuid)
+        self._forget_schedule_if(queue, uuid, self._redis.hget(k.schedule_states, uuid) or b"")
+        self._unname_unreadable(uuid)
+        return is_there
+
+    def _forget_in(self, queue: str, uuids: list[str]) -> set[str]:
+        """Which of them were there; none that is on its way to another queue."""
+        k = self._keys_of(queue)
+        keys = [k.schedules, k.schedule_states, k.schedule_due, *map(k.ticks, uuids)]
+        args: list[Value] = [part for uuid in uuids for part in (uuid, "")]
+        answers, was_repeated = self._link.run_and_tell("delete_schedules", keys, args)
+        # They were there a moment ago: what a repeated call finds gone, it has deleted itself.
+        return {uuid for uuid, done in zip(uuids, answers, strict=True) if done == 1 or (was_repeated and done == 0)}
+
+    def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
+        k = self._keys_of(queue)
+        keys = [k.schedules, k.schedule_states, k.schedule_due, k.running, k.ended, k.jobs]
+        args = [now, lease_ms, min(limit, _MOST_PER_CALL), MOST_LOOKED_UP]
+        judged_at, next_due, *raws = self._link.run("claim_due_schedules", keys, args)
+        self._end_schedule_moves(queue, raws)
+        found = self._schedule_entries("due schedule of queue", queue, raws)
+        return DueSchedules(found, int(float(next_due)) if next_due else None, judged_at)
+
+    def fire_schedules(self, queue: str, firings: Sequence[Firing], *, now: int) -> list[bool]:
+        return [done for some in in_steps(firings) for done in self._fire(queue, some, now)]
+
+    def _fire(self, queue: str, firings: Sequence[Firing], now: int) -> list[bool]:
+        self._expire_for(queue, (spec for firing in firings for spec in firing.specs), now)
+        k = self._keys_of(queue)
+        keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
+        keys += [*stats_keys(k, now), k.running, k.ended, k.locks, k.held, k.cancelled, k.cancelling, k.series]
+        keys += [k.outbox, k.awaited_since, k.rates_due, *(k.ticks(firing.schedule.uuid) for firing in firings)]
+        cancels = [(number, job_id) for number, firing in enumerate(firings, 1) for job_id in firing.cancels]
+        ending = cancelled_before_run(now)
+        entries: list[Value] = [part for cancel in cancels for part in cancel]
+        entries += [part for firing in firings for part in firing_entry(firing, now)]
+
+        def fire() -> Any:
+            events = self._events_if_ended(queue, [job_id for _, job_id in cancels], ending)
+            args: list[Value] = [*stats_args(now), MAX_TICKS, now, encode(ending), len(cancels), *events]
+            return self._link.run("fire_schedules", keys, [*args, *entries])
+
+        answer = self._until_known(fire)
+        self._tell_cancelled(k, answer[len(firings) :], now)
+        return [bool(done) for done in answer[: len(firings)]]
+
+    def _tell_cancelled(self, keys: QueueKeys, told: list[bytes], now: int) -> None:
+        """Tell the nodes that run jobs which give way. Those that a schedule made before it moved here are in another
+        queue, which no step reaches together with this one: who dies before they are cancelled leaves that to the next
+        tick."""
+        holders = {job_id.decode(): token.decode() for job_id, token in zip(told[::2], told[1::2], strict=True)}
+        for job_id, token in holders.items():
+            if token:
+                tell_to_cancel(self._link, keys, job_id, token)
+        elsewhere = [job_id for job_id, token in holders.items() if not token]
+        for queue, known in self._lookup.by_queue(elsewhere).items() if elsewhere else ():
+            for part in parts_of(known):
+                list(self._cancel_in(queue, part, cancelled_before_run(now), now))
+
+
+def _is_expected(change: ScheduleChange, old: ScheduleEntry | None) -> bool:
+    """Whether a change says rightly what is there, as far as was read."""
+    return change.expected == (old.state.version if old else None)
+
+
+def _stays(change: ScheduleChange, old: ScheduleEntry | None, queue: str) -> bool:
+    return change.schedule.queue == queue and (old is None or old.schedule.queue == queue)

@@ -1,0 +1,76 @@
+"""Standing between the steps of an operation. SQLite takes one step for each; Redis one for every command."""
+
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from rota.store import Store
+from rota.store.redis.store import RedisStore
+
+_Answer = TypeVar("_Answer")
+Event = Callable[[], object]
+
+
+class Dies(Exception):
+    """The process dies here."""
+
+
+class Ran(NamedTuple, Generic[_Answer]):
+    answer: _Answer | None
+    """None if the process died."""
+    is_reached: bool
+    """Whether there was such a step."""
+
+
+def die() -> None:
+    raise Dies
+
+
+def lose_answer() -> None:
+    """What was asked for has happened, and the connection breaks."""
+    raise RedisConnectionError("lost, as the test wants it")
+
+
+class _Steps:
+    """Counts the steps of a store, and has something happen once."""
+
+    def __init__(self, number: int, before: Event | None, after: Event | None) -> None:
+        self._number, self._before, self._after = number, before, after
+        self._taken = 0
+        self.is_reached = False
+
+    def take(self, step: Callable[[], _Answer]) -> _Answer:
+        is_here = self._taken == self._number
+        self._taken += 1
+        self.is_reached |= is_here
+        if is_here and self._before:
+            self._before()
+        answer = step()
+        if is_here and self._after:
+            self._after()
+        return answer
+
+
+def run_with(
+    store: Store, number: int, call: Callable[[], _Answer], *, before: Event | None = None, after: Event | None = None
+) -> Ran[_Answer]:
+    """Call an operation of a store, and have something happen before or after one of its steps, of which the first has
+    the number 0."""
+    steps = _Steps(number, before, after)
+    try:
+        return Ran(_call(store, steps, call), steps.is_reached)
+    except Dies:
+        return Ran(None, steps.is_reached)
+
+
+def _call(store: Store, steps: _Steps, call: Callable[[], _Answer]) -> _Answer:
+    if not isinstance(store, RedisStore):
+        return steps.take(call)
+    client = store._link.client
+    execute = client.execute_command
+    client.execute_command = lambda *args, **options: steps.take(lambda: execute(*args, **options))
+    try:
+        return call()
+    finally:
+        client.execute_command = execute
