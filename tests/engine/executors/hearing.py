@@ -2,7 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+import resource
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rota.engine.executors.process.child import Child, start_child
@@ -39,3 +41,18 @@ def bash(script: str, heard: Heard) -> Child:
 def open_descriptors() -> int:
     """Of the whole process: there may be fewer later, if earlier tests left something that ends meanwhile."""
     return len(list(Path("/dev/fd").iterdir()))
+
+
+@contextmanager
+def no_descriptors(*, but: int = 0) -> Iterator[None]:
+    """Nothing more can be opened in this process, also if something is closed; or only so many at a time."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = [os.dup(0) for _ in range(but + 1)]
+    for number in free:
+        os.close(number)
+    limit = free[-1] if but else 3  # the three that every process has stay open
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)

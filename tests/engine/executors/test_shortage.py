@@ -2,8 +2,6 @@
 
 import asyncio
 import errno
-import os
-import resource
 import sys
 import threading
 from collections.abc import Iterator
@@ -23,23 +21,10 @@ from rota.engine.executors.shortage import raise_if_short
 from rota.engine.executors.sidekiq.sidekiq import SidekiqExecutor
 from rota.errors import NodeStrained
 from rota.model.runs.outcome import OutcomeKind
-from tests.engine.executors.hearing import open_descriptors
+from tests.engine.executors.hearing import no_descriptors, open_descriptors
 from tests.engine.executors.http.web import WebServer, answer
 from tests.engine.executors.python.python_runs import JOBS
 from tests.engine.executors.runs import LoggedRun, make_run
-
-
-@contextmanager
-def no_descriptors() -> Iterator[None]:
-    """Nothing more can be opened in this process."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    lowest_free = os.dup(0)
-    os.close(lowest_free)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @contextmanager

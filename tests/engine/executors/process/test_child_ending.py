@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rota.engine.executors.process.child import run_child
-from tests.engine.executors.hearing import Heard, bash, open_descriptors, start
+from tests.engine.executors.hearing import Heard, bash, no_descriptors, open_descriptors, start
 from tests.engine.executors.runs import await_death
 
 needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the test awaits foreign processes by pidfd")
@@ -88,6 +88,23 @@ def test_the_group_of_a_stopped_child_has_the_grace_too_when_its_leader_ends_fir
         code = await child.stop(60)
 
         assert (code, heard.out) == (-signal.SIGTERM, b"ready\ncleaned\n")
+
+    runner.run(scenario())
+
+
+@needs_pidfd
+def test_a_stop_comes_to_its_end_while_there_are_no_descriptors(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        heard = Heard()
+        member = "trap '' TERM; echo $BASHPID; exec sleep 600 >/dev/null 2>&1"
+        child = bash(f"trap 'exit 5' TERM; ({member}) & while true; do wait; done", heard)
+        grandchild = int(await heard.line())
+
+        with no_descriptors():
+            code = await asyncio.wait_for(child.stop(0.5), 60)
+
+        assert code == 5
+        await_death(grandchild)
 
     runner.run(scenario())
 

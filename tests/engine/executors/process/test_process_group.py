@@ -2,7 +2,10 @@
 
 import subprocess
 
+import pytest
+
 from rota.engine.executors.process.process_group import has_living_member
+from tests.engine.executors.hearing import no_descriptors
 from tests.processes import is_alive
 from tests.servers import wait_until
 
@@ -16,3 +19,10 @@ def test_a_group_lives_as_long_as_one_of_its_processes_but_not_in_its_zombies() 
 
         assert not has_living_member(child.pid)
     assert not has_living_member(child.pid)
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_group_that_cannot_be_looked_at_for_want_of_descriptors_lives(left: int) -> None:
+    """The one that is left is for the list of all processes; then none can be read."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, process_group=0) as child, no_descriptors(but=left):
+        assert has_living_member(child.pid)
