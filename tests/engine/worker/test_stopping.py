@@ -18,6 +18,7 @@ from tests.engine.working import is_listed, until, working
 from tests.installation import Installation
 from tests.patience import DEADLINE_S
 from tests.processes import is_alive
+from tests.servers import RedisServer, raw_command
 
 # The contract tests hold all stores to the same promises; here one of each kind is enough.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
@@ -448,5 +449,32 @@ def test_a_thread_that_outlives_its_timeout_is_said_to_run_on_and_no_retry_start
         assert (job.state, job.errors["type"]) == (JobState.FAILED, "timeout")
         assert stage.started == expected
         assert ("it runs on" in str(job.errors["message"])) is not retry_beside
+
+    asyncio.run(scene())
+
+
+@pytest.mark.stores("sqlite-file")
+def test_what_sidekiq_has_begun_is_not_pushed_again_beside_it_when_it_is_over_its_time(
+    store: Store, installation: Installation, redis_server: RedisServer
+) -> None:
+    async def scene() -> None:
+        metadata: dict[str, object] = {
+            "class": "Any",
+            "queue": "over",
+            "completion": "report",
+            "redis": redis_server.url,
+        }
+        retry = RetryPolicy(attempts=3, delay_ms=1, jitter=0.0)
+        name = installation.define("ruby", "sidekiq", metadata, timeout_ms=1, retry=retry)
+        # As a Sidekiq that waits for jobs, and has this one as soon as it is in the queue.
+        sidekiq = asyncio.create_task(asyncio.to_thread(raw_command, redis_server.port, "BRPOP", "queue:over", 60))
+        await until(lambda: redis_server.info("clients")["blocked_clients"] == "1", "Sidekiq to wait")
+        async with working(store):
+            (job,) = await installation.ended(installation.enqueue(name))
+
+        assert job.id in await sidekiq
+        assert (job.state, job.attempts) == (JobState.FAILED, 1)
+        assert isinstance(job.errors, dict)
+        assert "could not be stopped, so it runs on" in str(job.errors["message"])
 
     asyncio.run(scene())

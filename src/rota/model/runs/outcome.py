@@ -53,13 +53,14 @@ def timed_out(timeout_ms: int, results: object = None) -> Outcome:
     return Outcome(OutcomeKind.FAILED, results, {"type": "timeout", "timeout_ms": timeout_ms, "message": message})
 
 
-def runs_on(timeout_ms: int) -> Outcome:
+def runs_on(timeout_ms: int, results: object = None) -> Outcome:
     """Over its time, and it could not be stopped: another attempt would run beside it, so there is none."""
     message = (
-        f"ran longer than its timeout of {duration_words(timeout_ms)}; a thread cannot be stopped, so it runs on, and "
-        "the job is not tried again beside it; give its job type process: true to stop it, or retry_beside: true"
+        f"ran longer than its timeout of {duration_words(timeout_ms)} and could not be stopped, so it runs on, and the "
+        "job is not tried again beside it; with retry_beside: true in its job type it is, and a Python function with "
+        "process: true can be stopped"
     )
-    return Outcome(OutcomeKind.REFUSED, None, {"type": "timeout", "timeout_ms": timeout_ms, "message": message})
+    return Outcome(OutcomeKind.REFUSED, results, {"type": "timeout", "timeout_ms": timeout_ms, "message": message})
 
 
 def cancelled(results: object = None) -> Outcome:

@@ -246,6 +246,60 @@ def test_a_cancelled_run_says_that_ruby_goes_on(runner: asyncio.Runner, sidekiq:
     assert "cannot be asked to stop" in run.messages("warning")[-1]
 
 
+@pytest.mark.parametrize("is_begun", [True, False])
+def test_a_run_is_stopped_only_if_its_job_was_still_in_the_queue(
+    runner: asyncio.Runner, redis_server: RedisServer, is_begun: bool
+) -> None:
+    run = make_run({"class": "Any", "redis": redis_server.url, "queue": "begun", "completion": "observe"})
+
+    async def push_and_cancel() -> None:
+        task, _ = await run_until(SidekiqExecutor(), run, "pushed ")
+        if is_begun:
+            raw_command(redis_server.port, "RPOP", "queue:begun")
+        await cancel(task)
+
+    runner.run(push_and_cancel())
+
+    assert run.can_be_stopped is not is_begun
+
+
+def test_a_run_whose_job_cannot_be_taken_back_is_not_stopped(runner: asyncio.Runner) -> None:
+    with RedisServer() as server:
+        run = make_run({"class": "Any", "redis": server.url, "completion": "observe"})
+
+        async def push_and_cancel() -> None:
+            task, _ = await run_until(SidekiqExecutor(), run, "pushed ")
+            await asyncio.to_thread(server.kill9)
+            await cancel(task)
+
+        runner.run(push_and_cancel())
+
+    assert not run.can_be_stopped
+    assert "could not be taken out of Sidekiq's queue" in run.messages("warning")[-1]
+
+
+def test_a_run_can_be_stopped_as_long_as_its_job_is_seen_in_the_queue(
+    runner: asyncio.Runner, redis_server: RedisServer
+) -> None:
+    metadata = {"redis": redis_server.url, "queue": "seen", "completion": "observe", "poll_ms": 10}
+    run = make_run({"class": "Any", **metadata})
+
+    async def push_and_look() -> None:
+        task, jid = await run_until(SidekiqExecutor(), run, "pushed Any to the queue seen with the jid ")
+        assert run.can_be_stopped
+        raw_command(redis_server.port, "SADD", "processes", "ruby")
+        raw_command(redis_server.port, "HSET", "ruby:work", "thread", jid)
+        raw_command(redis_server.port, "RPOP", "queue:seen")
+        await run.said("runs in the Sidekiq process ruby")
+        assert not run.can_be_stopped
+        await cancel(task)
+
+    try:
+        runner.run(push_and_look())
+    finally:
+        raw_command(redis_server.port, "DEL", "processes", "ruby:work")
+
+
 def test_a_redis_that_is_not_there_is_a_failure_that_hides_the_password(runner: asyncio.Runner) -> None:
     with RedisServer() as server:
         port = server.port
@@ -309,6 +363,7 @@ def test_without_the_driver_the_job_fails_and_says_what_to_install(
         ({"class": "A", "completion": ["push"]}, "metadata.completion"),
         ({"class": "A", "poll_ms": 0}, "metadata.poll_ms"),
         ({"class": "A", "at": 1}, "metadata.at"),
+        ({"class": "A", "retry_beside": "yes"}, "metadata.retry_beside"),
         ({"rails_dir": "/srv", "class": "A"}, "metadata.class"),
         ({"rails_dir": "/srv"}, "metadata.sidekiq_worker"),
         ({"rails_dir": "/srv", "sidekiq_worker": "A.new"}, "metadata.sidekiq_worker"),

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from rota.engine.executors.executor import Run
-from rota.engine.executors.metadata import check_keys, check_text
+from rota.engine.executors.executor import RETRY_BESIDE, Run
+from rota.engine.executors.metadata import check_flag, check_keys, check_text
 from rota.errors import InvalidInput
 from rota.model.access.masking import is_reference
 from rota.model.limits import check_range
@@ -18,7 +18,7 @@ DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 DEFAULT_POLL_MS = 1000
 REPORT_PREFIX = "rota:sidekiq:report:"
 """A stream per job, into which `rota_report.rb` writes how the job ended."""
-_KEYS = ("class", "completion", "poll_ms", "queue", "redis", "retry", "timestamps")
+_KEYS = ("class", "completion", "poll_ms", "queue", "redis", "retry", RETRY_BESIDE, "timestamps")
 _CLASS = re.compile(r"[A-Z][A-Za-z0-9_]*(?:::[A-Z][A-Za-z0-9_]*)*")
 _QUEUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}")
 _MAX_RETRIES = 1000
@@ -94,6 +94,7 @@ class SidekiqError(Exception):
 def read_plan(metadata: dict[str, object]) -> SidekiqPlan:
     """The metadata as a plan; `InvalidInput` names what is wrong with it."""
     check_keys(metadata, _KEYS)
+    check_flag(metadata, RETRY_BESIDE)
     completion = Completion(_choice(metadata, "completion", Completion.PUSH, Completion))
     return SidekiqPlan(
         class_name=check_class("metadata.class", metadata.get("class")),

@@ -1,13 +1,13 @@
 """Executor `sidekiq`: gives a job to Ruby's Sidekiq.
 
-Metadata: `class`, `queue`, `redis`, `retry`, `timestamps`, `completion`, `poll_ms`. The job's `args` are the arguments
-of `perform`, or its `sidekiq_arguments` the only one. `completion` says when the job is done: `push` when it is in the
-queue, `observe` when it has left Sidekiq, `report` when Sidekiq says how it ended (needs contrib/sidekiq). With
-`rails_dir` and `sidekiq_worker` instead, Ruby itself pushes the job.
+Metadata: `class`, `queue`, `redis`, `retry`, `timestamps`, `completion`, `poll_ms`, `retry_beside`. The job's `args` are
+the arguments of `perform`, or its `sidekiq_arguments` the only one. `completion` says when the job is done: `push` when
+it is in the queue, `observe` when it has left Sidekiq, `report` when Sidekiq says how it ended (needs contrib/sidekiq).
+With `rails_dir` and `sidekiq_worker` instead, Ruby itself pushes the job. What Sidekiq has begun cannot be stopped: over
+its time such a job is not tried again beside it, unless `retry_beside` is true.
 """
 
 import asyncio
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -95,16 +95,16 @@ class SidekiqExecutor:
             log(f"pushed {plan.class_name} to the queue {plan.queue} with the jid {job.jid}")
             if plan.completion is Completion.PUSH:
                 return succeeded(results)
-            return await self._look_after(connection, job, log)
+            return await self._look_after(connection, job, run, log)
         except SidekiqError as error:
             log(str(error), "error")
             return failed({"type": "redis", "message": str(error)})
         except asyncio.CancelledError:
-            with suppress(SidekiqError, NodeStrained):
-                await self._withdraw(connection, await push, log)
+            run.can_be_stopped = False  # also if this is cancelled once more
+            run.can_be_stopped = await self._take_back(connection, push, log)
             raise
 
-    async def _look_after(self, connection: "SidekiqRedis", job: PushedJob, log: LogCap) -> Outcome:
+    async def _look_after(self, connection: "SidekiqRedis", job: PushedJob, run: Run, log: LogCap) -> Outcome:
         """Look for the job now and then, until it has ended. Redis may be away for a while, or this process short of
         something: the job is pushed, and to fail now would run it twice."""
         watch = Watch(job, log)
@@ -119,11 +119,24 @@ class SidekiqExecutor:
                 is_away = True
                 continue
             is_away = False
+            run.can_be_stopped = sighting.is_withdrawable
             if outcome := watch.judge(sighting):
                 return outcome
 
-    async def _withdraw(self, connection: "SidekiqRedis", job: PushedJob, log: LogCap) -> None:
-        if await self._threads.call(partial(connection.withdraw, job)):
+    async def _take_back(self, connection: "SidekiqRedis", push: asyncio.Future[PushedJob], log: LogCap) -> bool:
+        """Take the job out of Sidekiq's queue; whether it will not run there. A push that failed left nothing there, as
+        for a run that is not stopped."""
+        try:
+            job = await push
+        except (SidekiqError, NodeStrained):
+            return True
+        try:
+            is_withdrawn = await self._threads.call(partial(connection.withdraw, job))
+        except (SidekiqError, NodeStrained) as error:
+            log(f"{error}; the job could not be taken out of Sidekiq's queue", "warning")
+            return False
+        if is_withdrawn:
             log("taken out of Sidekiq's queue again")
         else:
             log("Sidekiq has begun the job or ended it; it cannot be asked to stop", "warning")
+        return is_withdrawn

@@ -27,6 +27,11 @@ class Sighting(Struct, frozen=True):
     beats: dict[str, str | None] = {}
     """The last heartbeat of every known process; None if it died without a word. Known when the job is gone."""
 
+    @property
+    def is_withdrawable(self) -> bool:
+        """Whether the job could be taken back then. One that is gone may have been begun since the last heartbeat."""
+        return self.place in ("queued", "retrying")
+
 
 class Watch:
     """One pushed job, from sighting to sighting."""
