@@ -312,6 +312,19 @@ def test_a_redis_that_is_not_there_is_a_failure_that_hides_the_password(runner: 
     assert "canary" not in repr((outcome, run.lines))
 
 
+def test_a_url_from_a_variable_that_is_none_is_refused_without_its_password(
+    runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIDEKIQ_URL", "redis://shop:canary/2@127.0.0.1:6379/0")
+    run = make_run({"class": "Fail", "redis": "env:SIDEKIQ_URL"})
+
+    outcome = runner.run(execute(run))
+
+    assert (outcome.kind, errors_of(outcome)["type"]) == (OutcomeKind.REFUSED, "arguments")
+    assert "must be a URL such as" in errors_of(outcome)["message"]
+    assert "canary" not in repr((outcome, run.lines))
+
+
 def test_a_redis_that_goes_away_for_a_while_does_not_end_the_run(runner: asyncio.Runner) -> None:
     with RedisServer({"appendonly": "yes", "appendfsync": "always"}) as server:
         run = make_run({"class": "Fail", "redis": server.url, "completion": "observe", "poll_ms": 20})

@@ -99,7 +99,7 @@ def read_plan(metadata: dict[str, object]) -> SidekiqPlan:
     return SidekiqPlan(
         class_name=check_class("metadata.class", metadata.get("class")),
         queue=_read_queue(metadata.get("queue", "default")),
-        redis=_read_redis(metadata.get("redis", DEFAULT_REDIS)),
+        redis=read_redis(metadata.get("redis", DEFAULT_REDIS)),
         retry=_read_retry(metadata.get("retry"), completion),
         timestamps=Timestamps(_choice(metadata, "timestamps", Timestamps.AUTO, Timestamps)),
         completion=completion,
@@ -114,6 +114,20 @@ def check_class(field: str, value: object) -> str:
     if not isinstance(value, str) or not _CLASS.fullmatch(value):
         raise InvalidInput(field, f"{value!r} is not the name of a Ruby class, such as Billing::InvoiceJob")
     return value
+
+
+def read_redis(value: object) -> str:
+    """A URL, or what stands for one. It is not shown in the message, because it may hold a password."""
+    if is_reference(value):
+        return str(value)
+    try:
+        parts = urlsplit(check_text("metadata.redis", value))
+        is_good = (parts.scheme in ("redis", "rediss") and parts.hostname) or (parts.scheme == "unix" and parts.path)
+        if is_good and (parts.port is None or parts.port):
+            return str(value)
+    except ValueError:
+        pass  # a port that is no number; the message is the same
+    raise InvalidInput("metadata.redis", "must be a URL such as redis://127.0.0.1:6379/0, rediss://... or unix://...")
 
 
 def read_arguments(arguments: dict[str, object], *others: str) -> list[object]:
@@ -188,20 +202,6 @@ def _read_queue(value: object) -> str:
     if not isinstance(value, str) or not _QUEUE.fullmatch(value):
         raise InvalidInput("metadata.queue", f"{value!r} is not the name of a queue")
     return value
-
-
-def _read_redis(value: object) -> str:
-    """The URL is not shown in the message, because it may hold a password."""
-    if is_reference(value):
-        return str(value)
-    try:
-        parts = urlsplit(check_text("metadata.redis", value))
-        is_good = (parts.scheme in ("redis", "rediss") and parts.hostname) or (parts.scheme == "unix" and parts.path)
-        if is_good and (parts.port is None or parts.port):
-            return str(value)
-    except ValueError:
-        pass  # a port that is no number; the message is the same
-    raise InvalidInput("metadata.redis", "must be a URL such as redis://127.0.0.1:6379/0, rediss://... or unix://...")
 
 
 def _read_retry(value: object, completion: Completion) -> bool | int:

@@ -23,6 +23,7 @@ from rota.engine.executors.sidekiq.job import (
     SidekiqPlan,
     read_arguments,
     read_plan,
+    read_redis,
 )
 from rota.engine.executors.sidekiq.rails import check_rails, is_rails, push_by_rails
 from rota.engine.executors.sidekiq.watch import Watch
@@ -59,7 +60,7 @@ class SidekiqExecutor:
         plan = read_plan(run.job_type.metadata)
         try:
             args = read_arguments(run.spec.arguments)
-            connection = self._connect(resolved("metadata.redis", plan.redis))
+            connection = self._connect(read_redis(resolved("metadata.redis", plan.redis)))
         except InvalidInput as error:
             return refused("arguments", str(error))
         except OSError as error:  # the driver is imported here
