@@ -116,6 +116,26 @@ def test_jobs_run_once_when_this_call_of_a_worker_fails(
     asyncio.run(scene())
 
 
+def test_log_lines_are_there_once_if_the_end_that_went_with_them_was_not_told(
+    store: Store, installation: Installation
+) -> None:
+    async def scene() -> None:
+        faults = Faults(store)
+        installation.define_python("count_aloud")
+
+        def lose_the_end() -> None:
+            faults.before("finish_and_claim_jobs", be_away)
+            faults.before("finish_jobs", be_away)
+
+        async with working(faults.store, dead_after_ms=HOUR_MS):
+            faults.after("append_logs", lose_the_end)
+            (job,) = await installation.ended(installation.enqueue("count_aloud", {"lines": 2}))
+
+            assert installation.messages(job.id) == ["line 0", "line 1"]
+
+    asyncio.run(scene())
+
+
 @breaks
 @each_of("finish_and_claim_jobs", "finish_jobs")
 def test_a_finished_job_whose_settlement_was_not_delivered_runs_once(

@@ -71,6 +71,8 @@ class Exchange:
         """Of the last conversation. Tokens of a node grow with it."""
         self.failures = 0
         """Conversations that failed since the last answer of the store."""
+        self.has_written_lines = False
+        """Whether the log lines of the last conversation are in the store, also if what came after them failed."""
         self._compared_at = store.contacts
         """The contacts of the store when last it was told what is in hand; now nothing is."""
 
@@ -88,6 +90,7 @@ class Exchange:
     async def hold(self, request: Request, *, held: dict[str, str] | None = None) -> Claims:
         """Tell and ask. `held` says which jobs are in hand, if that must be compared."""
         self.serial += 1
+        self.has_written_lines = False
         contacts = self._store.contacts
         try:
             answer = await self._thread.call(self._prepare(request, held))
@@ -111,6 +114,7 @@ class Exchange:
             # Log lines first, since only a running job may have more of them.
             if request.batches:
                 self._log_writer.write(request.batches)
+                self.has_written_lines = True
             if request.wanted or request.signals:
                 # Even a claim of none signals another node, if there is something to be had.
                 answer = self._store.finish_and_claim_jobs(

@@ -254,7 +254,9 @@ class Worker:
         if not isinstance(error, StoreError):
             self._observers.tell(Fault("worker", "exchange with the store failed", error))
             settlements = [tellable(one, self._clock.now()) for one in settlements]
-        self._pending.put_back(settlements, request.batches)
+        if self._exchange.has_written_lines:
+            self._logs.written(request.batches)
+        self._pending.put_back(settlements, [] if self._exchange.has_written_lines else request.batches)
         for claim in request.begun:
             if attempt := self._hands.find(claim.spec.id):
                 attempt.is_known_to_run = False
