@@ -14,13 +14,13 @@ class LogEvents:
     def __init__(self, uuid: str, *, level: str | None = None, after: int = 0) -> None:
         self._uuid = uuid
         self._level = level
-        self._after = after
+        self._after = self._id = after
         self._name, self._data = "", ""
         self.is_over = False
 
     def call(self) -> Call[str]:
-        """The request for what was not read yet."""
-        self._name, self._data = "", ""
+        """The request for what was not read yet. What was read of an event that broke off counts for nothing."""
+        self._name, self._data, self._id = "", "", self._after
         query = present({"level": self._level, "after": self._after or None})
         return Call(method="GET", path=path_to("jobs", self._uuid, "logs", "stream"), answer=str, query=query)
 
@@ -33,14 +33,14 @@ class LogEvents:
         elif field == "data":
             self._data += value
         elif field == "id" and value.isdigit():
-            self._after = int(value)
+            self._id = int(value)
         elif not line:
             return self._complete()
         return None
 
     def _complete(self) -> LogLine | None:
         name, data = self._name, self._data
-        self._name, self._data = "", ""
+        self._name, self._data, self._after = "", "", self._id
         if name == "end":
             self.is_over = True
         return _decode(data) if data and not name else None
