@@ -72,6 +72,21 @@ async def decorated() -> str:
     return current_run().spec.id
 
 
+def _with_connection(function: Callable[[str], object]) -> Callable[[], object]:
+    """A decorator that adds an argument, and has the signature of a function that needs it."""
+
+    @functools.wraps(function)
+    def call() -> object:
+        return function("connection")
+
+    return call
+
+
+@_with_connection
+def fail_within(connection: str) -> object:
+    return connection + 1  # type: ignore[operator]
+
+
 def identify() -> list[object]:
     run = current_run()
     run.log("I am here", "warning")

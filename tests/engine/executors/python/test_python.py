@@ -48,6 +48,18 @@ def test_arguments_that_do_not_fit_are_refused(
     assert errors_of(outcome)["type"] == "arguments"
 
 
+@pytest.mark.parametrize("process", [False, True])
+def test_an_error_within_a_function_whose_decorator_adds_an_argument_is_its_own(
+    runner: asyncio.Runner, process: bool
+) -> None:
+    run = make_run({"function": f"{JOBS}:fail_within", "process": process})
+
+    outcome = runner.run(PythonExecutor().run(run))
+
+    assert (outcome.kind, errors_of(outcome)["type"]) == (OutcomeKind.FAILED, "TypeError")
+    assert "can only concatenate str" in errors_of(outcome)["message"]
+
+
 def test_a_run_can_be_asked_for_by_its_code(runner: asyncio.Runner) -> None:
     for function in ("identify", "identify_async"):
         run = run_of(function)

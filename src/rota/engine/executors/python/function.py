@@ -16,6 +16,7 @@ from rota.model.runs.outcome import Outcome, OutcomeKind, failed, refused, succe
 MAX_MESSAGE = 16 * 1024
 MAX_TRACEBACK = 64 * 1024
 _MAX_FRAMES = 100
+_ROTA = __name__.partition(".")[0]
 SUCCEEDED = succeeded()
 TASK_FUNCTION = "__rota_function__"
 """The attribute in which a task, which stands in the place of its function, has that function."""
@@ -83,7 +84,7 @@ def outcome_of_error(
     error: BaseException, function: Function | None = None, arguments: dict[str, object] | None = None
 ) -> Outcome:
     """An exception as a failure; arguments that the function cannot take will never do, so that job is refused."""
-    if isinstance(error, TypeError) and function is not None:
+    if isinstance(error, TypeError) and function is not None and not _has_reached_the_job(error):
         reason = _why_arguments_do_not_fit(function, arguments or {})
         if reason:
             return refused("arguments", f"{function.name}: {reason}")
@@ -104,6 +105,13 @@ def _facts_of(error: BaseException) -> dict[str, object]:
         "message": _message_of(told),
         "traceback": _traceback_of(traced),
     }
+
+
+def _has_reached_the_job(error: BaseException) -> bool:
+    """Whether code of the job had begun. A decorator that adds an argument has the signature of what it wraps, so that
+    signature says nothing of an error from within."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(str(frame.f_globals.get("__package__")).partition(".")[0] != _ROTA for frame, _ in frames)
 
 
 def _why_arguments_do_not_fit(function: Function, arguments: dict[str, object]) -> str | None:
