@@ -1,10 +1,10 @@
 """Executor `sidekiq`: gives a job to Ruby's Sidekiq.
 
-Metadata: `class`, `queue`, `redis`, `retry`, `timestamps`, `completion`, `poll_ms`, `retry_beside`. The job's `args` are
-the arguments of `perform`, or its `sidekiq_arguments` the only one. `completion` says when the job is done: `push` when
-it is in the queue, `observe` when it has left Sidekiq, `report` when Sidekiq says how it ended (needs contrib/sidekiq).
-With `rails_dir` and `sidekiq_worker` instead, Ruby itself pushes the job. What Sidekiq has begun cannot be stopped: over
-its time such a job is not tried again beside it, unless `retry_beside` is true.
+Metadata: `class`, `queue`, `redis`, `retry`, `timestamps`, `completion`, `poll_ms`, `retry_beside`. The job's `args`
+are the arguments of `perform`, or its `sidekiq_arguments` the only one. `completion` says when the job is done: `push`
+when it is in the queue, `observe` when it has left Sidekiq, `report` when Sidekiq says how it ended (needs
+contrib/sidekiq). With `rails_dir` and `sidekiq_worker` instead, Ruby itself pushes the job. What Sidekiq has begun
+cannot be stopped: over its time it is not tried again beside that, unless `retry_beside` is true.
 """
 
 import asyncio
