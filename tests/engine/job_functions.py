@@ -150,6 +150,47 @@ async def raise_cancelled() -> None:
     raise asyncio.CancelledError
 
 
+async def cancel_itself() -> None:
+    """Cancels the task that it runs in, and waits until it feels it."""
+    _own_task().cancel()
+    await asyncio.Event().wait()
+
+
+async def cancel_itself_and_end() -> None:
+    """Cancels the task that it runs in, and ends before it feels it."""
+    _own_task().cancel()
+    _own_task().cancel()
+
+
+async def cancel_its_slot_later() -> None:
+    """Leaves something behind that cancels the task when the slot has nothing to do."""
+    asyncio.get_running_loop().call_later(0.05, _cancel_and_note, _own_task())
+
+
+def _own_task() -> "asyncio.Task[object]":
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+def _cancel_and_note(task: "asyncio.Task[object]") -> None:
+    task.cancel()
+    stage.ended.append("cancelled")
+
+
+async def raise_generator_exit() -> None:
+    raise GeneratorExit("as a generator that is closed")
+
+
+async def raise_keyboard_interrupt() -> None:
+    raise KeyboardInterrupt("as Ctrl-C does")
+
+
+async def count_cancellations() -> int:
+    """How many requests to cancel its task is said to have, before anybody made one."""
+    return _own_task().cancelling()
+
+
 def count_aloud(lines: int) -> None:
     for number in range(lines):
         current_run().log(f"line {number}", "info")
@@ -251,6 +292,41 @@ class RaisesCancelled(_ThirdParty):
 class RaisesExit(_ThirdParty):
     async def run(self, run: Run) -> Outcome:
         raise SystemExit(3)
+
+
+class _Unheard(BaseException):
+    """No kind of error that anybody expects."""
+
+
+class RaisesBase(_ThirdParty):
+    async def run(self, run: Run) -> Outcome:
+        raise _Unheard("beyond all errors")
+
+
+class RaisesInterrupt(_ThirdParty):
+    async def run(self, run: Run) -> Outcome:
+        raise KeyboardInterrupt("as Ctrl-C does")
+
+
+class RaisesGeneratorExit(_ThirdParty):
+    async def run(self, run: Run) -> Outcome:
+        raise GeneratorExit("as a generator that is closed")
+
+
+class _Silenced(Exception):
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+
+class RaisesSilenced(_ThirdParty):
+    async def run(self, run: Run) -> Outcome:
+        raise _Silenced
+
+
+class CancelsItself(_ThirdParty):
+    async def run(self, run: Run) -> Outcome:
+        await cancel_itself()
+        return succeeded()
 
 
 class RaisesStoreError(_ThirdParty):

@@ -1,14 +1,20 @@
 """A claimed job in a worker's hands: it is stopped once, for the first reason."""
 
 import asyncio
+from collections.abc import Coroutine
 
 import pytest
 
 from rota.engine.executors.executor import Run
 from rota.engine.worker.attempt import Attempt, Stop
-from rota.model.job import Claim
+from rota.engine.worker.single_step import SingleStep
+from rota.model.job import Claim, JobState
 from rota.model.job_type import JobType
-from tests.contract.building import new_queue, spec
+from rota.store import Store
+from tests.contract.building import find, new_queue, spec
+from tests.engine.job_functions import new_stage
+from tests.engine.working import until
+from tests.installation import Installation
 
 
 async def wait_for_ever() -> None:
@@ -58,3 +64,43 @@ def test_a_grace_only_becomes_shorter() -> None:
 
     running.shorten_grace(before - 1.0)
     assert running.run.stop_grace_s == before - 1.0
+
+
+def begin_step(store: Store) -> tuple[asyncio.AbstractEventLoop, Coroutine[None, None, object], str]:
+    """A loop that has stood still since the job began that one step runs, the step, and the job."""
+    installation = Installation(store)
+    installation.define_python("pass_gate")
+    job_id = installation.enqueue("pass_gate")
+    loop, stage = asyncio.new_event_loop(), new_stage()
+    step = SingleStep(installation.engine, installation.clock)
+    running = step.run_one(installation.queue)
+    loop.create_task(running, name="step")
+    loop.run_until_complete(until(lambda: stage.inside == 1, "the job to begin"))
+    return loop, running, job_id
+
+
+@pytest.mark.stores("sqlite-memory")
+def test_a_caller_who_is_cancelled_is_told_and_the_job_has_not_ended(store: Store) -> None:
+    loop, _, job_id = begin_step(store)
+    (caller,) = asyncio.all_tasks(loop)
+
+    caller.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        loop.run_until_complete(caller)
+    loop.close()
+    assert find(store, job_id).state is JobState.RUNNING
+
+
+@pytest.mark.stores("sqlite-memory")
+def test_a_job_whose_coroutine_is_thrown_away_with_its_loop_has_not_ended(store: Store) -> None:
+    loop, running, job_id = begin_step(store)
+
+    running.close()
+
+    assert find(store, job_id).state is JobState.RUNNING
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+        with pytest.raises((RuntimeError, asyncio.CancelledError)):  # there is nothing left to go on with
+            loop.run_until_complete(task)
+    loop.close()

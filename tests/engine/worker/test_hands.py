@@ -196,3 +196,31 @@ def test_of_what_was_claimed_ahead_and_runs_for_a_while_the_store_is_to_be_told(
         assert kept.hands.untold(started_before=1_000) == []
 
     asyncio.run(scene())
+
+
+def test_a_slot_that_is_cancelled_in_the_moment_of_a_handing_over_has_the_job_all_the_same() -> None:
+    async def scene() -> None:
+        kept, attempt = Kept(), new_attempt()
+        slot = asyncio.create_task(kept.hands.next_attempt())
+        await asyncio.sleep(0)
+
+        kept.hands.take(attempt)
+        slot.cancel()
+
+        assert await slot is attempt
+
+    asyncio.run(scene())
+
+
+def test_a_slot_that_is_cancelled_while_it_waits_looks_again_and_the_job_goes_to_another() -> None:
+    async def scene() -> None:
+        kept, attempt = Kept(), new_attempt()
+        first, second = (asyncio.create_task(kept.hands.next_attempt()) for _ in range(2))
+        await asyncio.sleep(0)
+
+        first.cancel()
+        kept.hands.take(attempt)
+
+        assert (await first, await second) == (None, attempt)
+
+    asyncio.run(scene())

@@ -12,7 +12,7 @@ from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES
 from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
 from tests.engine.job_functions import new_stage
-from tests.engine.working import install_plug_in, working
+from tests.engine.working import install_plug_in, until, working
 from tests.installation import Installation
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
@@ -58,6 +58,11 @@ def run_with(store: Store, folder: Path, executor: str, **rules: object) -> tupl
         ("RaisesAtLength", "cut"),
         ("RaisesCancelled", ""),
         ("RaisesExit", "3"),
+        ("RaisesBase", "beyond all errors"),
+        ("RaisesInterrupt", "Ctrl-C"),
+        ("RaisesGeneratorExit", "closed"),
+        ("RaisesSilenced", "no message"),
+        ("CancelsItself", ""),
         ("RaisesStoreError", "another store"),
     ],
 )
@@ -71,6 +76,68 @@ def test_an_executor_that_misbehaves_fails_its_job_and_no_other(
     assert says in str(job.errors["message"])
     assert len(str(job.errors["message"])) < 100_000
     assert after.state is JobState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        ("cancel_itself", "CancelledError"),
+        ("raise_cancelled", "CancelledError"),
+        ("raise_generator_exit", "GeneratorExit"),
+        ("raise_keyboard_interrupt", "KeyboardInterrupt"),
+    ],
+)
+def test_a_function_that_raises_what_is_no_ordinary_error_fails_its_job_and_the_slot_goes_on(
+    store: Store, function: str, kind: str
+) -> None:
+    async def scene() -> None:
+        installation = Installation(store)
+        installation.define_python(function)
+        installation.define_python("count_cancellations")
+        async with working(store, threads=1):
+            odd, after = await installation.ended(
+                installation.enqueue(function), installation.enqueue("count_cancellations")
+            )
+
+            assert odd.state is JobState.FAILED
+            assert isinstance(odd.errors, dict)
+            assert odd.errors["type"] == kind
+            assert (after.state, after.results) == (JobState.SUCCEEDED, 0)
+
+    asyncio.run(scene())
+
+
+def test_a_function_that_cancels_its_task_and_ends_well_takes_no_other_job_with_it(store: Store) -> None:
+    async def scene() -> None:
+        new_stage()
+        installation = Installation(store)
+        installation.define_python("cancel_itself_and_end")
+        installation.define_python("nap")
+        async with working(store, threads=1):
+            odd, after = await installation.ended(
+                installation.enqueue("cancel_itself_and_end"), installation.enqueue("nap")
+            )
+
+            assert (odd.state, after.state) == (JobState.SUCCEEDED, JobState.SUCCEEDED)
+
+    asyncio.run(scene())
+
+
+def test_a_slot_that_is_cancelled_while_it_has_nothing_to_do_takes_the_next_job(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        installation = Installation(store)
+        installation.define_python("cancel_its_slot_later")
+        installation.define_python("count_cancellations")
+        async with working(store, threads=1):
+            await installation.ended(installation.enqueue("cancel_its_slot_later"))
+            await until(lambda: stage.ended == ["cancelled"], "the slot to be cancelled")
+
+            (after,) = await installation.ended(installation.enqueue("count_cancellations"))
+
+            assert (after.state, after.results) == (JobState.SUCCEEDED, 0)
+
+    asyncio.run(scene())
 
 
 def test_partial_results_that_no_store_could_carry_are_left_out(store: Store, tmp_path: Path, plug_in: str) -> None:

@@ -99,16 +99,21 @@ class Runner:
         *,
         observers: Observers,
         on_strain: Callable[[NodeStrained], None],
+        has_own_task: bool = True,
     ) -> None:
+        """`has_own_task` says that the task is there only to run attempts: a cancellation that nobody asked for is then
+        the work of the job's own code. Otherwise it is meant for the caller, who gets it."""
         self._definitions = definitions
         self._executors = executors
         self._logs = logs
         self._thread = thread
         self._observers = observers
         self._on_strain = on_strain
+        self._has_own_task = has_own_task
 
     async def run(self, attempt: Attempt) -> Outcome:
-        """One attempt, from the job type to an outcome. Never raises, unless the slot itself is cancelled."""
+        """One attempt, from the job type to an outcome. Never raises, whatever the job's code does; only a cancellation
+        that is meant for the caller is passed on. The task may be left with requests to cancel it."""
         try:
             outcome = await self._execute(attempt)
         except asyncio.CancelledError as error:
@@ -116,12 +121,13 @@ class Runner:
         except NodeStrained as error:
             self._on_strain(error)
             outcome = attempt.not_begun()
-        except (Exception, SystemExit) as error:
+        except BaseException as error:  # a slot that ended with it would be lost for all jobs to come
+            if isinstance(error, GeneratorExit) and not _is_at_work(attempt.task):
+                raise
             self._observers.tell(ExecutorFailed(attempt.claim.spec.id, type(error).__name__))
             outcome = outcome_of_error(error)
         if attempt.reason is None:
             return outcome
-        self._forget_cancel(attempt)
         # What a run comes to that was stopped is no failure of its own.
         return outcome if outcome.kind is OutcomeKind.SUCCEEDED else self.stopped(attempt)
 
@@ -162,17 +168,12 @@ class Runner:
         return refused("definition", str(error))
 
     def _after_cancel(self, attempt: Attempt, error: asyncio.CancelledError) -> Outcome:
-        """Somebody stopped the run, or the slot; or the executor raised this by itself, which is an error like any."""
+        """Somebody stopped the run, or the caller; or the job's code did it by itself, which is an error like any."""
         if attempt.reason is not None:
             return INTERRUPTED
-        if attempt.task is not None and attempt.task.cancelling():
+        if not self._has_own_task and attempt.task is not None and attempt.task.cancelling():
             raise error
         return outcome_of_error(error)
-
-    def _forget_cancel(self, attempt: Attempt) -> None:
-        """The slot lives on: a request to stop one run is not one to stop the next."""
-        if attempt.task is not None:
-            attempt.task.uncancel()
 
     def stopped(self, attempt: Attempt) -> Outcome:
         """The outcome of a run that was stopped from outside."""
@@ -195,6 +196,15 @@ class Runner:
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
         return LogCap(AttemptLog(self._logs, claim))
+
+
+def _is_at_work(task: asyncio.Task[None] | None) -> bool:
+    """Whether the task takes a step now. A coroutine that is thrown away because its loop is gone is told so with a
+    `GeneratorExit` outside of any step."""
+    try:
+        return asyncio.current_task() is task
+    except RuntimeError:  # no loop runs
+        return False
 
 
 def _timeout_of(run: Run) -> int | None:

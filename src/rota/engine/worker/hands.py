@@ -107,11 +107,14 @@ class Hands:
 
     async def next_attempt(self) -> Attempt | None:
         """For a slot, when nothing waits: what is handed over next; None if the slot is to see whether it is one too
-        many."""
+        many, or was cancelled. What was handed over before that is not lost."""
         slot: asyncio.Future[Attempt | None] = asyncio.get_running_loop().create_future()
         self._idle_slots.append(slot)
         self._on_change()
-        return await slot
+        try:
+            return await slot
+        except asyncio.CancelledError:
+            return None if slot.cancelled() or not slot.done() else slot.result()
 
     def wake_slots(self, count: int) -> None:
         """Let so many of the slots that wait, at most, see whether they are too many."""

@@ -30,6 +30,7 @@ class SingleStep:
             self._thread,
             observers=engine.observers,
             on_strain=_refuse,
+            has_own_task=False,
         )
 
     def claim(self, queue: str) -> Claim | None:

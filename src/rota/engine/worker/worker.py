@@ -24,7 +24,7 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.node.health import Health
 from rota.engine.observation.happenings import Fault
 from rota.engine.observation.observers import Observers
-from rota.engine.worker.attempt import Attempt, Runner
+from rota.engine.worker.attempt import Attempt, Runner, Stop
 from rota.engine.worker.demand.demand import Demand
 from rota.engine.worker.exchange import Exchange, Request, earliest_due
 from rota.engine.worker.hands import Hands
@@ -155,6 +155,8 @@ class Worker:
             self._listener.stop()
             self.claims.close()
             log_writing.cancel()
+            for attempt in self._hands:
+                attempt.stop(Stop.INTERRUPTED)
             ending = {log_writing, *self._slots.close()}
             # A run that was left behind has a slot which never ends.
             await asyncio.wait(ending, timeout=0 if self.stopping.has_abandoned else None)
@@ -298,9 +300,11 @@ class Worker:
     async def _serve(self) -> None:
         """One slot: take the next job, run it, settle it, until there are too many slots."""
         task, hands, slots = asyncio.current_task(), self._hands, self._slots
+        assert task is not None
         while not slots.has_surplus:
             attempt = hands.waiting.popleft() if hands.waiting else await hands.next_attempt()
             if attempt is None:
+                await _forget_cancels(task)
                 continue
             if self.claims.is_old(attempt):  # this process stood still between the claim and now
                 hands.end(attempt, INTERRUPTED)
@@ -309,6 +313,8 @@ class Worker:
             if attempt.reason is None:
                 attempt.started_at = self._clock.now()
                 outcome = await self._runner.run(attempt)
+                if task.cancelling():
+                    await _forget_cancels(task)
             else:
                 outcome = self._runner.stopped(attempt)
             attempt.task = None
@@ -363,3 +369,12 @@ class Worker:
     def _on_lines_written(self) -> None:
         if self._pending.let_out():
             self._changed.set()
+
+
+async def _forget_cancels(task: asyncio.Task[None]) -> None:
+    """The slot lives on: what a run was asked, or a job's code did to its task, is not for the next job. A slot that is
+    to end knows it from its slots."""
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(0)  # what was asked in the last step of a run has not arrived yet
+    while task.uncancel():
+        pass

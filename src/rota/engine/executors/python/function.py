@@ -127,7 +127,7 @@ def _why_arguments_do_not_fit(function: Function, arguments: dict[str, object]) 
 def _message_of(error: BaseException) -> str:
     try:
         return _text(str(error))
-    except Exception as second:  # an exception whose own __str__ fails must not hide that the job failed
+    except BaseException as second:  # an exception whose own __str__ fails must not hide that the job failed
         return f"<no message: its __str__ raised {type(second).__name__}>"
 
 
