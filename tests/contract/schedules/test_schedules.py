@@ -5,12 +5,12 @@ from msgspec import structs
 
 from rota.errors import Conflict
 from rota.model.ids import new_id
-from rota.model.schedules.schedule import ScheduleState
+from rota.model.schedules.schedule import ScheduleState, TickStatus
 from rota.store import Store
 from rota.store.contract.schedules import ScheduleChange
 from rota.store.redis.store import RedisStore
 from tests.contract.building import NOW, new_queue, spec
-from tests.contract.schedules.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule
+from tests.contract.schedules.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule, tick
 
 
 def test_a_schedule_is_found_as_it_was_put(store: Store) -> None:
@@ -330,3 +330,16 @@ def test_a_page_ends_where_the_list_ends(store: Store) -> None:
     assert ([one.schedule.name for one in whole.entries], whole.cursor) == (["a", "b", "c"], None)
     assert ([one.schedule.name for one in first.entries], first.cursor) == (["a", "b"], "b")
     assert ([one.schedule.name for one in rest.entries], rest.cursor) == (["c"], None)
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_ticks_that_a_change_leaves_out_have_a_row_if_it_is_made(store: Store, moves: bool) -> None:
+    entry = put(store, schedule(new_queue(), "a"))
+    one = structs.replace(entry.schedule, queue=new_queue()) if moves else entry.schedule
+    changed = structs.replace(entry.state, version=2)
+    left_out = tick(NOW + MINUTE, status=TickStatus.MISSED)
+
+    assert store.put_schedules([ScheduleChange(one, changed, 7, left_out)]) == [False]
+    assert store.list_ticks(one.uuid, limit=9) == []
+    assert store.put_schedules([ScheduleChange(one, changed, 1, left_out)]) == [True]
+    assert store.list_ticks(one.uuid, limit=9) == [left_out]

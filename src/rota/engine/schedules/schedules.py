@@ -29,7 +29,7 @@ from rota.model.triggers.trigger import (
     next_nominal,
 )
 from rota.store.contract.jobs import Admission
-from rota.store.contract.schedules import Firing, ScheduleChange, ScheduleEntry
+from rota.store.contract.schedules import ScheduleChange, ScheduleEntry
 from rota.store.contract.store import Store
 
 PAUSED_BY_FILE = "paused in the configuration file"
@@ -155,8 +155,8 @@ class Schedules:
     def change(
         self, name: str, make: Callable[[ScheduleEntry, int], Schedule], *, sets_back: bool = False
     ) -> ScheduleEntry:
-        """Put another definition in the place of one, and account for the ticks that the old one leaves undecided. What
-        is refused leaves them to the ticker: their row is written once the change is made.
+        """Put another definition in the place of one, and account for the ticks that the old one leaves undecided, in
+        one step. What is refused leaves them to the ticker.
 
         With `sets_back`, one that a wrong clock sent into the future goes on from now. Only a person asks for that: a
         process whose own clock is behind must not fire everything again."""
@@ -168,9 +168,8 @@ class Schedules:
                 entry = structs.replace(entry, state=state)
             elif schedule == entry.schedule:
                 return entry
-            row = _row_left_out(entry, schedule, now)
-            if changed := self._put(_counted(entry, row), schedule, now):
-                return self._tell(changed, row, now) if row else changed
+            if changed := self._put(entry, schedule, now):
+                return changed
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
     def retarget(self, name: str, *, every_ms: int, job_type: str, arguments: dict[str, object]) -> ScheduleEntry:
@@ -220,17 +219,6 @@ class Schedules:
         """Let a schedule that a wrong clock sent into the future go on from now, paused or not."""
         return self.change(name, lambda entry, _: entry.schedule, sets_back=True)
 
-    def _tell(self, entry: ScheduleEntry, row: Tick, now: int) -> ScheduleEntry:
-        """Write the row of ticks that a change left out. They are behind the cursor, so that nobody else decides them:
-        the row is right upon any later state too. Whoever dies before it leaves them counted, without a row."""
-        for _ in range(_TRIES):
-            after = structs.replace(entry.state, version=entry.state.version + 1)
-            firing = Firing(entry.schedule, entry.state.version, after, (row,))
-            if self._store.fire_schedules(entry.schedule.queue, [firing], now=now)[0]:
-                return structs.replace(entry, state=after)
-            entry = self.find(entry.schedule.uuid)
-        return entry
-
     def run_now(self, name: str, *, by: Caller | None = None) -> Admission:
         """Make a job of a schedule at once, beside its ticks and not counted with them."""
         schedule = self.find(name).schedule
@@ -251,10 +239,11 @@ class Schedules:
 
     def _put(self, entry: ScheduleEntry, schedule: Schedule, now: int) -> ScheduleEntry | None:
         """Store a change; None if somebody else was faster."""
-        ended = last_ended(self._store, entry)
-        newer = structs.replace(_aimed_anew(entry, schedule, now, ended), version=entry.state.version + 1)
+        row, ended = _row_left_out(entry, schedule, now), last_ended(self._store, entry)
+        state = _aimed_anew(_counted(entry, row), schedule, now, ended)
+        newer = structs.replace(state, version=entry.state.version + 1)
         with recorded(self._store, change_of(KIND, entry.schedule, schedule), now=now) as recording:
-            if not self._store.put_schedules([ScheduleChange(schedule, newer, entry.state.version)])[0]:
+            if not self._store.put_schedules([ScheduleChange(schedule, newer, entry.state.version, row)])[0]:
                 recording.nothing_was_done()
                 return None
         return structs.replace(entry, schedule=schedule, state=newer)

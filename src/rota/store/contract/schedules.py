@@ -41,6 +41,8 @@ class ScheduleChange(Struct, frozen=True):
     state: ScheduleState
     expected: int | None
     """The version that is replaced; None for a new schedule."""
+    left_out: Tick | None = None
+    """A row for ticks that nobody will decide because of this change; written with it, or not at all."""
 
 
 class Firing(Struct, frozen=True):

@@ -1,11 +1,11 @@
 """The schedules of the SQLite store."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rota.errors import Conflict
 from rota.model.job import JobSpec
-from rota.model.schedules.schedule import ScheduleState, Tick
+from rota.model.schedules.schedule import Schedule, ScheduleState, Tick
 from rota.store.contract.schedules import (
     MAX_TICKS,
     MOST_LOOKED_UP,
@@ -106,7 +106,8 @@ class SqliteSchedules(SqliteAwaited):
                 cancel_job(db, job_id, self._awaited_ends(db), now)
             specs = [spec for firing in fired for spec in firing.specs]
             refused = _make_jobs(db, specs, now, self._awaited_ends)
-            insert_rows(db, SQL["put_tick"], [_tick_row(one, tick, refused) for one in fired for tick in one.ticks])
+            rows = [_tick_row(one.schedule, tick, refused) for one in fired for tick in one.ticks]
+            insert_rows(db, SQL["put_tick"], rows)
             for firing in fired:
                 if firing.otherwise and any(spec.id in refused for spec in firing.specs):
                     _move_on(db, firing.schedule.uuid, firing.state.version, firing.otherwise)
@@ -138,9 +139,12 @@ def _put(db: sqlite3.Connection, change: ScheduleChange) -> bool:
     }
     query = "create_schedule" if change.expected is None else "replace_schedule"
     try:
-        return db.execute(SQL[query], row).rowcount == 1
+        is_put = db.execute(SQL[query], row).rowcount == 1
     except sqlite3.IntegrityError:
         raise Conflict(f"another schedule has the name {schedule.name!r}") from None
+    if is_put and change.left_out:
+        insert_rows(db, SQL["put_tick"], [_tick_row(schedule, change.left_out)])
+    return is_put
 
 
 def _next_due(db: sqlite3.Connection, queue: str) -> int | None:
@@ -184,6 +188,6 @@ def _trim_ticks(db: sqlite3.Connection, firing: Firing) -> None:
         db.execute(SQL["trim_ticks"], {"schedule": firing.schedule.uuid, "keep": MAX_TICKS})
 
 
-def _tick_row(firing: Firing, tick: Tick, refused: set[str]) -> dict[str, object]:
+def _tick_row(schedule: Schedule, tick: Tick, refused: Collection[str] = ()) -> dict[str, object]:
     body = encode(tick.without_job() if tick.job in refused else tick)
-    return {"schedule": firing.schedule.uuid, "nominal": tick.nominal, "body": body}
+    return {"schedule": schedule.uuid, "nominal": tick.nominal, "body": body}

@@ -109,6 +109,7 @@ class RedisScheduleMoves(RedisQueues):
         rows = self._redis.zrange(source.ticks(uuid), 0, -1, withscores=True)
         args: list[Value] = [uuid, body, arriving.text, self._link.now() + LONGEST_MOVE_MS]
         args += [part for row, nominal in rows for part in (int(nominal), row)]
+        args += [change.left_out.nominal, encode(change.left_out)] if change.left_out else []
         there: bytes | None = self._link.run(
             "receive_schedule", [k.schedules, k.schedule_states, k.schedule_due, k.ticks(uuid)], args
         )

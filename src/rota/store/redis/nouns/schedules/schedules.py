@@ -77,7 +77,9 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
             due = "" if one.state.due is None else one.state.due
             body = encode_over(one.schedule, old)
             args += [one.schedule.uuid, expected, body, one.state.version, encode(one.state), due]
+            args += [one.left_out.nominal, encode(one.left_out)] if one.left_out else ["", ""]
         places = [keys.schedules, keys.schedule_states, keys.schedule_due]
+        places += [keys.ticks(one.schedule.uuid) for one in changes]
         answers, was_repeated = self._link.run_and_tell("put_schedules", places, args)
         own = self._put_before(keys, changes) if was_repeated else set()
         return [bool(done) or one.schedule.uuid in own for one, done in zip(changes, answers, strict=True)]
