@@ -76,6 +76,11 @@ async def nap() -> None:
     await asyncio.sleep(0.05)
 
 
+async def step_aside() -> None:
+    """Lets the loop do something else once."""
+    await asyncio.sleep(0)
+
+
 async def take_a_moment(text: str) -> None:
     """Gives the loop some chances to let another job run at the same time."""
     stage.enter(text)

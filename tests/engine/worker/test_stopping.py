@@ -477,4 +477,28 @@ def test_what_sidekiq_has_begun_is_not_pushed_again_beside_it_when_it_is_over_it
         assert isinstance(job.errors, dict)
         assert "could not be stopped, so it runs on" in str(job.errors["message"])
 
+
+@pytest.mark.parametrize("function", ["pass_gate", "swallow_cancellation"])
+def test_a_node_that_stops_while_its_store_is_away_ends_when_its_grace_is_over(
+    store: Store, installation: Installation, function: str
+) -> None:
+    async def scene() -> None:
+        stage, faults = new_stage(), Faults(store)
+        installation.define_python(function)
+        times = WorkerTimes(idle_check_s=0.01, retry_s=(0.001,), abandon_s=0.2)
+        node = Node.open(faults.store, NodeOptions(threads=2, stop_grace_s=0.2, worker_times=times))
+        run = asyncio.create_task(node.run())
+        job_id = installation.enqueue(function)
+        await until(lambda: stage.inside == 1, "the job to run")
+        faults.cut_off()
+        faults.calls.clear()
+        await until(lambda: faults.calls.count("recover_claims") > 2, "the worker to know it")
+
+        # The worker waits for something to change, and wakes before its slots when the grace is over.
+        node.request_stop()
+        await asyncio.wait_for(run, DEADLINE_S)
+
+        stage.gate.set()
+        assert installation.job(job_id).state is JobState.RUNNING
+
     asyncio.run(scene())

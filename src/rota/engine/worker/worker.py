@@ -110,6 +110,7 @@ class Worker:
             observers=observers,
             on_change=self._on_stopping,
         )
+        self._abandon_s = times.abandon_s
         self._answered_at = clock.monotonic()
         self._runs = self._run_ms = 0
         """How many runs ended since the last exchange, and how long they took together."""
@@ -158,8 +159,8 @@ class Worker:
             for attempt in self._hands:
                 attempt.stop(Stop.INTERRUPTED)
             ending = {log_writing, *self._slots.close()}
-            # A run that was left behind has a slot which never ends.
-            await asyncio.wait(ending, timeout=0 if self.stopping.has_abandoned else None)
+            # A run that was left behind has a slot which never ends; others may not be known yet to be such.
+            await asyncio.wait(ending, timeout=0 if self.stopping.has_abandoned else self._abandon_s)
             if is_in_order:
                 await self._signal_others()
             self._thread.close()
