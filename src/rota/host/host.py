@@ -10,6 +10,7 @@ import asyncio
 import logging
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Protocol
@@ -43,7 +44,8 @@ _DAY_MS = 24 * 3600 * 1000
 _EMPTY_CHECK_S = 0.1
 _AFTER_ERROR_S = 5.0
 LAST_S = ABANDON_S + 1.0
-"""When the process begins to end at the latest after the second signal: then the loop does not even answer."""
+"""When the process begins to end at the latest after the second signal: then the loop does not even answer. After the
+first one, a loop that does not answer for this long once the grace is over never will."""
 _logger = logging.getLogger("rota.node")
 
 
@@ -158,6 +160,8 @@ class Host:
             finally:
                 stopping.set()
                 ends = await asyncio.gather(*beside, return_exceptions=True)
+                if self._signals < 2:
+                    self._last_resort.cancel()  # no job is left; what is around the node may take its time
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
@@ -182,7 +186,10 @@ class Host:
         if number == signal.SIGHUP and self._signals:
             return  # the kernel and the shell may both say that the terminal is gone: that is one request, not two
         self._signals += 1
-        if self._signals == 2:
+        if self._signals == 1:
+            grace_s = self.settings.stop_grace_s
+            self._last_resort.set(grace_s, 1, before=self._give_up, unless=lambda: _answers(loop))
+        elif self._signals == 2:
             self._last_resort.set(LAST_S, 1, before=self._give_up)
         loop.call_soon_threadsafe(self._stop, self._signals > 1)
 
@@ -299,6 +306,16 @@ class Host:
             return False
         self.engine.outbox.take(queue, self.engine.clock.now())
         return not self.engine.store.read_outbox(queue, limit=1)
+
+
+def _answers(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether a loop does something for another thread, within a time in which only a blocked one does not."""
+    has_answered = threading.Event()
+    try:
+        loop.call_soon_threadsafe(has_answered.set)
+    except RuntimeError:
+        return True  # it has ended, which is all that was wanted
+    return has_answered.wait(LAST_S)
 
 
 def tls_of(settings: Settings) -> "Tls | None":

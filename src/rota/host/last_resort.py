@@ -14,6 +14,8 @@ from contextlib import suppress
 
 LEAVE_S = 3.0
 """How long threads and tasks that jobs left behind may hold the process when all else has ended."""
+LOOK_S = 1.0
+"""How often it is asked whether the process still comes to its end by itself."""
 _logger = logging.getLogger("rota.node")
 
 
@@ -21,19 +23,33 @@ class LastResort:
     """A timer that ends the process."""
 
     def __init__(self) -> None:
-        self._timer: threading.Timer | None = None
+        self._is_cancelled = threading.Event()
 
-    def set(self, seconds: float, exit_code: int, *, before: Callable[[], None] = lambda: None) -> None:
-        """End the process with this code after this long. What was set before no longer counts. `before` is called
-        first, and has a few seconds."""
+    def set(
+        self,
+        seconds: float,
+        exit_code: int,
+        *,
+        before: Callable[[], None] = lambda: None,
+        unless: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """End the process with this code after this long, or later: not as long as `unless`, which is asked in a thread
+        and may take its time, says yes. What was set before no longer counts. `before` is called first, and has a few
+        seconds."""
         self.cancel()
-        self._timer = threading.Timer(seconds, _leave, [exit_code, before])
-        self._timer.daemon = True
-        self._timer.start()
+        self._is_cancelled = is_cancelled = threading.Event()
+
+        def wait() -> None:
+            wait_s = seconds
+            while not is_cancelled.wait(wait_s):
+                if not unless() and not is_cancelled.is_set():
+                    _leave(exit_code, before)
+                wait_s = LOOK_S
+
+        threading.Thread(target=wait, name="rota-last-resort", daemon=True).start()
 
     def cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._is_cancelled.set()
 
 
 def has_lasting_threads() -> bool:

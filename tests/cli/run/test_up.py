@@ -291,12 +291,12 @@ def leave_thread():
 """
 
 
-def stubborn_worker(folder: Path, function: str) -> RotaProcess:
+def stubborn_worker(folder: Path, function: str, *words: str, **variables: str) -> RotaProcess:
     """A worker whose job will not let it go."""
     done("job-type", "create", "stubborn", "--function", f"stubborn_jobs:{function}")
     done("enqueue", "stubborn")
     (folder / "stubborn_jobs.py").write_text(STUBBORN)
-    worker = RotaProcess(["worker", "--json"], folder)
+    worker = RotaProcess(["worker", "--json", *words], folder, **variables)
     worker.until(lambda: (folder / "begun").exists(), "the job to begin")
     return worker
 
@@ -308,6 +308,19 @@ def test_the_second_signal_ends_a_node_whose_job_blocks_it(folder: Path, functio
         worker.process.send_signal(signal.SIGTERM)
 
         assert worker.stop(signal.SIGINT) in AT_ONCE
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_one_signal_ends_a_node_whose_job_blocks_its_loop_when_the_grace_is_over(
+    folder: Path, number: signal.Signals
+) -> None:
+    with stubborn_worker(folder, "block_loop", ROTA_STOP_GRACE_S="0") as worker:
+        assert worker.stop(number) == 1
+
+
+def test_one_signal_ends_a_supervisor_although_a_job_blocks_the_loop_of_a_process(folder: Path) -> None:
+    with stubborn_worker(folder, "block_loop", "--processes", "2", ROTA_STOP_GRACE_S="0") as supervisor:
+        assert supervisor.stop() == 1
 
 
 @pytest.mark.parametrize("function", ["block_thread", "leave_thread"])
