@@ -310,7 +310,7 @@ def test_the_second_signal_ends_a_node_whose_job_blocks_it(folder: Path, functio
         assert worker.stop(signal.SIGINT) in AT_ONCE
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["TERM", "HUP"])
 def test_one_signal_ends_a_node_whose_job_blocks_its_loop_when_the_grace_is_over(
     folder: Path, number: signal.Signals
 ) -> None:

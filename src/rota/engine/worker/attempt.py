@@ -122,8 +122,6 @@ class Runner:
             self._on_strain(error)
             outcome = attempt.not_begun()
         except BaseException as error:  # a slot that ended with it would be lost for all jobs to come
-            if isinstance(error, GeneratorExit) and not _is_at_work(attempt.task):
-                raise
             self._observers.tell(ExecutorFailed(attempt.claim.spec.id, type(error).__name__))
             outcome = outcome_of_error(error)
         if attempt.reason is None:
@@ -196,15 +194,6 @@ class Runner:
     def _log_of(self, claim: Claim) -> LogCap:
         """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
         return LogCap(AttemptLog(self._logs, claim))
-
-
-def _is_at_work(task: asyncio.Task[None] | None) -> bool:
-    """Whether the task takes a step now. A coroutine that is thrown away because its loop is gone is told so with a
-    `GeneratorExit` outside of any step."""
-    try:
-        return asyncio.current_task() is task
-    except RuntimeError:  # no loop runs
-        return False
 
 
 def _timeout_of(run: Run) -> int | None:

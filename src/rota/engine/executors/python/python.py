@@ -153,8 +153,6 @@ async def _run_coroutine(coroutine: Coroutine[object, object, object], context: 
         if _was_asked_to_stop():
             raise
         return outcome_of_error(error)  # the job's own code raised it, perhaps by awaiting something cancelled
-    except GeneratorExit:
-        raise  # the job's own code raised it, or its task is thrown away: who runs the attempt can tell
     except BaseException as error:
         return outcome_of_error(error)
     return SUCCEEDED if value is None else outcome_of_value(value)
