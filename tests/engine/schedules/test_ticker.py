@@ -729,28 +729,6 @@ def test_a_pause_between_runs_goes_on_when_the_run_was_forgotten(installation: S
     assert second.nominal == first.nominal + 10_000, "from when it was made, since nobody knows when it ended"
 
 
-def test_a_pause_between_runs_is_not_counted_while_a_failed_run_is_tried_again(
-    installation: SchedulesInstallation,
-) -> None:
-    faults = Faults(installation.store)
-    ticker = SchedulesInstallation(faults.store, installation.clock)
-    uuid = installation.schedule(interval=10_000, anchor="ended", overlap="allow")
-    installation.tick()
-    failed = installation.claim()[0]
-    installation.end(failed, well=False)
-    installation.clock.advance(20_000)
-
-    def somebody_tries_it_again() -> None:
-        installation.store.retry_jobs([failed.spec.id], now=installation.clock.now())
-        installation.claim()
-
-    faults.before("find_jobs", somebody_tries_it_again)
-    ticker.tick()
-
-    assert len(installation.rows(uuid)) == 1
-    assert installation.waiting() == 0
-
-
 def test_a_failed_run_that_is_tried_again_counts_until_its_own_end(installation: SchedulesInstallation) -> None:
     faults = Faults(installation.store)
     ticker = SchedulesInstallation(faults.store, installation.clock)
