@@ -1,14 +1,17 @@
 """Standing between the steps of an operation. SQLite takes one step for each; Redis one for every command."""
 
+import threading
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from rota.store import Store
 from rota.store.redis.store import RedisStore
+from tests.patience import DEADLINE_S
 
 _Answer = TypeVar("_Answer")
+_Step = TypeVar("_Step")
 Event = Callable[[], object]
 
 
@@ -64,7 +67,7 @@ def run_with(
         return Ran(None, steps.is_reached)
 
 
-def _call(store: Store, steps: _Steps, call: Callable[[], _Answer]) -> _Answer:
+def _call(store: Store, steps: "_Steps | Held[_Answer]", call: Callable[[], _Answer]) -> _Answer:
     if not isinstance(store, RedisStore):
         return steps.take(call)
     client = store._link.client
@@ -74,3 +77,52 @@ def _call(store: Store, steps: _Steps, call: Callable[[], _Answer]) -> _Answer:
         return call()
     finally:
         client.execute_command = execute
+
+
+class Held(Generic[_Answer]):
+    """An operation of a store, in a thread of its own, that is held up before one of its steps, and if wanted before
+    the one after it, until it may go on."""
+
+    def __init__(self, store: Store, number: int, call: Callable[[], _Answer]) -> None:
+        self._numbers = {number, number + 1}
+        self._taken = 0
+        self._stands, self._may_go = threading.Semaphore(0), threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, args=(store, call), daemon=True)
+        self._answers: list[_Answer] = []
+        self.is_reached = False
+        """Whether there was such a step."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._stands.acquire(timeout=DEADLINE_S)
+        return self
+
+    def go_on_until_next_step(self) -> None:
+        if self._thread.is_alive():
+            self._may_go.release()
+            assert self._stands.acquire(timeout=DEADLINE_S)
+
+    def go_on(self) -> _Answer:
+        """To the end."""
+        self._numbers.clear()
+        self._may_go.release()
+        self._thread.join(DEADLINE_S)
+        (answer,) = self._answers
+        return answer
+
+    def __exit__(self, *_: object) -> None:
+        self.go_on()
+
+    def _run(self, store: Store, call: Callable[[], _Answer]) -> None:
+        try:
+            self._answers.append(_call(store, self, call))
+        finally:
+            self._stands.release()
+
+    def take(self, step: Callable[[], _Step]) -> _Step:
+        if self._taken in self._numbers:
+            self.is_reached = True
+            self._stands.release()
+            assert self._may_go.acquire(timeout=DEADLINE_S)
+        self._taken += 1
+        return step()

@@ -58,6 +58,16 @@ def test_a_name_belongs_to_one_configuration(store: Store) -> None:
     assert matched(store, event("x")) == [set()]
 
 
+def test_two_configurations_of_one_call_cannot_have_the_same_name(store: Store) -> None:
+    twins = [configuration(new_queue(), name="twin") for _ in range(2)]
+
+    with pytest.raises(Conflict, match="twin"):
+        store.put_configurations([ConfigurationChange(one, first_state(one), None) for one in twins])
+
+    assert store.find_configurations([one.uuid for one in twins]) == [None, None]
+    assert store.configuration_uuid("twin") is None
+
+
 def test_a_change_of_another_version_is_refused(store: Store) -> None:
     entry = put(store, configuration(new_queue(), name="a"))
     changed = structs.replace(entry.configuration, dependencies=(dependency("b"),))

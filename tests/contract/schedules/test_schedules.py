@@ -222,7 +222,7 @@ def test_a_name_that_a_crash_left_without_a_schedule_is_free_again(store: Store)
     first = put(store, schedule(queue, "a"))
     if isinstance(store, RedisStore):
         # Half of a deletion, or of a creation: the name is there, the schedule is not.
-        store._forget_in(queue, [first.schedule.uuid])
+        store._forget_schedules_in(queue, [first.schedule.uuid])
     else:
         store.delete_schedules([first.schedule.uuid])
 

@@ -451,10 +451,10 @@ def die_after_put(store: Store, one: Configuration) -> None:
     """Make one, and die as soon as it is there."""
     assert isinstance(store, RedisStore)
 
-    def die_here(some: Sequence[Configuration]) -> None:
+    def die_here(token: str, changes: Sequence[ConfigurationChange]) -> None:
         raise Died
 
-    store._confirm_new = die_here  # type: ignore[method-assign]
+    store._confirm_new_configurations = die_here  # type: ignore[method-assign]
     with pytest.raises(Died):
         put(store, one)
 

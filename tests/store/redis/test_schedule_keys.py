@@ -10,7 +10,14 @@ from rota.engine.definitions.moves import move_schedule
 from rota.model.ids import new_id
 from rota.model.schedules.schedule import Schedule
 from rota.store.contract.schedules import ScheduleChange, ScheduleEntry
-from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS, QueueKeys
+from rota.store.redis.keys import (
+    SCHEDULE_NAMES,
+    SCHEDULE_ORDER,
+    SCHEDULE_QUEUES,
+    SCHEDULE_RESERVATIONS,
+    SCHEDULE_USERS,
+    QueueKeys,
+)
 from rota.store.redis.nouns.schedules.moves import LONGEST_MOVE_MS, Leaving
 from rota.store.redis.store import RedisStore
 from tests.contract.building import NOW, new_queue, spec
@@ -19,12 +26,13 @@ from tests.contract.steps import die, run_with
 
 pytestmark = pytest.mark.stores("redis")
 
-INDEX = [SCHEDULE_QUEUES, SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_USERS]
+INDEX = [SCHEDULE_QUEUES, SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_USERS, SCHEDULE_RESERVATIONS]
 
 
 def sizes(store: RedisStore) -> list[int]:
-    """Entries of the index: queues, names, order, users."""
-    queues, names, order, users = INDEX
+    """Entries of the index: queues, names, order, users. No name is reserved any more."""
+    queues, names, order, users, reservations = INDEX
+    assert store.access().ask("hlen", reservations) == 0
     return [
         *(store.access().ask("hlen", key) for key in (queues, names)),
         *(store.access().ask("zcard", key) for key in (order, users)),
@@ -67,7 +75,7 @@ def test_a_schedule_leaves_nothing_where_it_was_and_nothing_when_it_is_gone(stor
 def test_half_of_a_deletion_that_goes_on_late_leaves_the_name_to_its_new_owner(store: RedisStore) -> None:
     queue = new_queue()
     first = put(store, schedule(queue, "a")).schedule
-    store._forget_in(queue, [first.uuid])
+    store._forget_schedules_in(queue, [first.uuid])
     second = put(store, schedule(queue, "a")).schedule
 
     store._link.run("unname_schedules", INDEX, [first.uuid, "a", first.job_type])

@@ -4,8 +4,6 @@ lives."""
 from collections.abc import Sequence
 from functools import partial
 
-from rota.errors import Conflict
-from rota.model.events.configuration import Configuration
 from rota.store.contract.events import ConfigurationChange, ConfigurationEntry, ConfigurationPage, waits_for_jobs
 from rota.store.records.codec import encode
 from rota.store.redis.keys import (
@@ -13,14 +11,26 @@ from rota.store.redis.keys import (
     CONFIGURATION_NAMES,
     CONFIGURATION_ORDER,
     CONFIGURATION_QUEUES,
+    CONFIGURATION_RESERVATIONS,
 )
 from rota.store.redis.link.commands import Value
 from rota.store.redis.nouns.events.entries import any_waits, histories_of, is_expected
 from rota.store.redis.nouns.events.listening import JOB_RULES
 from rota.store.redis.nouns.events.places import RedisPlaces
+from rota.store.redis.nouns.reservations import (
+    NameIndex,
+    confirm_names,
+    find_named,
+    free_name,
+    name_is_taken,
+    new_token,
+    refuse_repeated,
+)
 
-_NAMING = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER, *JOB_RULES]
-_UNNAMING = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER, CONFIGURATION_ARRIVALS]
+_INDEX = NameIndex(CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER, CONFIGURATION_RESERVATIONS)
+_NAMED = [CONFIGURATION_QUEUES, CONFIGURATION_NAMES, CONFIGURATION_ORDER]
+_NAMING = [*_NAMED, *JOB_RULES, CONFIGURATION_RESERVATIONS]
+_UNNAMING = [*_NAMED, CONFIGURATION_ARRIVALS, CONFIGURATION_RESERVATIONS]
 _LOOKS = 10
 """A configuration is looked for again while it moves."""
 
@@ -44,14 +54,15 @@ class RedisConfigurations(RedisPlaces):
         known: Sequence[ConfigurationEntry | None],
         rules_version: int | None,
     ) -> list[bool]:
-        if not changes or not self._reserve_configuration_names(changes, known, rules_version):
+        token = new_token()
+        if not changes or not self._reserve_configuration_names(changes, known, rules_version, token):
             return [False] * len(changes)
         waiting = [change.configuration.uuid for change in changes if waits_for_jobs(change.configuration)]
         if waiting:
             self._change_awaited()  # first, so that one that is there hears of every end, whatever happens here
         done = self._put_at_home(changes, known)
         results = list(zip(changes, known, done, strict=True))
-        self._confirm_new([change.configuration for change, old, is_done in results if is_done and old is None])
+        self._confirm_new_configurations(token, [change for change, old, is_done in results if is_done and old is None])
         for change, old, is_done in results:
             if old and is_done and old.configuration.queue != change.configuration.queue:
                 self._finish_move(old.configuration.queue, ConfigurationEntry(change.configuration, change.state))
@@ -80,55 +91,52 @@ class RedisConfigurations(RedisPlaces):
         changes: Sequence[ConfigurationChange],
         known: Sequence[ConfigurationEntry | None],
         rules_version: int | None,
+        token: str,
     ) -> bool:
         """False if the job rules are of another version."""
-        args: list[Value] = ["" if rules_version is None else rules_version]
+        args: list[Value] = ["" if rules_version is None else rules_version, token]
         for change, old in zip(changes, known, strict=True):
             one = change.configuration
             rule = encode(one) if waits_for_jobs(one) else b""
             queue, name = ("", old.configuration.name) if old else (one.queue, "")
             args += [one.uuid, queue, one.name, name, rule]
+        refuse_repeated("configuration", [change.configuration.name for change in changes])
         # Repeated, it would find the version that it wrote itself, and take it for somebody else's.
         name_all = partial(self._link.run, "name_configurations", _NAMING, args, repeats=rules_version is None)
         taken = name_all()
         while taken and self._free_left_over(taken.decode()):
             taken = name_all()
         if taken:
-            raise _name_is_taken(taken.decode())
+            raise name_is_taken("configuration", taken.decode())
         return taken is None
 
     def _free_left_over(self, name: str) -> bool:
-        """Free a name whose configuration never came, because the process that reserved it died. If it comes just now,
-        it keeps its name; if it comes later, `_confirm_new` notices."""
-        uuid = self.configuration_uuid(name)
-        queue = self._queues_of([uuid]).get(uuid) if uuid else None
-        if not uuid or not queue:
+        """Free a name whose configuration never came, because the process that reserved it died. False if it is there;
+        else it is worth another try."""
+        named = find_named(self._link, _INDEX, name)
+        queue = self._queues_of([named.uuid]).get(named.uuid) if named else None
+        if named is None or queue is None:
             return True
-        records = self._keys_of(queue).configurations
-        if self._redis.hexists(records, uuid):
+        if not named.token or self._redis.hexists(self._keys_of(queue).configurations, named.uuid):
             return False
-        self._link.run("unname_configurations", _UNNAMING, [uuid, name])
-        if self._redis.hexists(records, uuid):
-            self._link.run("name_configurations", _NAMING, ["", uuid, queue, name, "", b""])
-            return False
+        free_name(self._link, _INDEX, named, is_gone=True)
         return True
 
-    def _confirm_new(self, some: Sequence[Configuration]) -> None:
-        """Have new configurations in the index, also if somebody took them for ones that never come. `Conflict` if the
-        name belongs to another one by now."""
-        known = self._queues_of([one.uuid for one in some])
-        for one in some:
-            entry: list[Value] = ["", one.uuid, one.queue, one.name, "", b""]
-            if one.uuid not in known and (taken := self._link.run("name_configurations", _NAMING, entry)):
-                self._forget_configurations_in(one.queue, [one])
-                raise _name_is_taken(taken.decode())
+    def _confirm_new_configurations(self, token: str, changes: Sequence[ConfigurationChange]) -> None:
+        """New configurations are written. One that somebody took for one that never comes is made anew; `Conflict` if
+        its name belongs to another one by now."""
+        names = [(change.configuration.name, change.configuration.uuid) for change in changes]
+        done = confirm_names(self._link, _INDEX, token, names)
+        for change in (change for change, is_ours in zip(changes, done, strict=True) if not is_ours):
+            self._forget_configurations_in(change.configuration.queue, [change.configuration])
+            self._put_expected([change], [None], None)
 
     def _restore_name(self, change: ConfigurationChange, old: ConfigurationEntry) -> None:
         """Somebody was faster, after the name of a change had been written down."""
         uuid, name = change.configuration.uuid, change.configuration.name
         there = self.find_configurations([uuid])[0]
         if there:
-            self._link.run("name_configurations", _NAMING, ["", uuid, "", there.configuration.name, name, b""])
+            self._link.run("name_configurations", _NAMING, ["", "", uuid, "", there.configuration.name, name, b""])
         else:
             self._link.run("unname_configurations", _UNNAMING, [uuid, name])
 
@@ -197,7 +205,3 @@ class RedisConfigurations(RedisPlaces):
                 self._finish_move(queue, entry)
                 found[number] = None
         return found
-
-
-def _name_is_taken(name: str) -> Conflict:
-    return Conflict(f"another configuration has the name {name!r}")

@@ -1,53 +1,91 @@
 """The names of the schedules of the Redis store.
 
-They are in one index, which no step reaches together with a queue. So a name is taken before its schedule is written,
-and the one it had is free only afterwards.
+A name is reserved before its schedule is written (`reservations.py` says why), and the one it had is free only
+afterwards.
 """
 
 from collections.abc import Sequence
 
-from rota.errors import Conflict
+from msgspec import structs
+
 from rota.model.schedules.schedule import Schedule
 from rota.store.contract.schedules import ScheduleChange, ScheduleEntry
-from rota.store.redis.keys import SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_QUEUES, SCHEDULE_USERS
+from rota.store.redis.keys import (
+    SCHEDULE_NAMES,
+    SCHEDULE_ORDER,
+    SCHEDULE_QUEUES,
+    SCHEDULE_RESERVATIONS,
+    SCHEDULE_USERS,
+)
 from rota.store.redis.link.commands import Value
-from rota.store.redis.nouns.schedules.reading import RedisScheduleReading
+from rota.store.redis.nouns.reservations import (
+    Named,
+    NameIndex,
+    confirm_names,
+    find_named,
+    free_name,
+    name_is_taken,
+    new_token,
+    refuse_repeated,
+)
+from rota.store.redis.nouns.schedules.writing import RedisScheduleWriting
 
 Pair = tuple[ScheduleChange, ScheduleEntry | None]
 """A change, and the schedule as it stands."""
-_INDEX = [SCHEDULE_QUEUES, SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_USERS]
+_INDEX = NameIndex(SCHEDULE_QUEUES, SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_RESERVATIONS)
+_NAMING = [SCHEDULE_QUEUES, SCHEDULE_NAMES, SCHEDULE_ORDER, SCHEDULE_USERS, SCHEDULE_RESERVATIONS]
 
 
-class RedisScheduleNames(RedisScheduleReading):
+class RedisScheduleNames(RedisScheduleWriting):
     """For what changes schedules."""
 
-    def _reserve_names(self, pairs: Sequence[Pair]) -> None:
+    def _reserve_names(self, pairs: Sequence[Pair], token: str) -> None:
         """For schedules that are new or get another name. Names belong to one schedule each; one that a crash left
         behind without a schedule is free."""
         if not pairs:
             return
-        entries = [_reservation(change.schedule, is_new=old is None) for change, old in pairs]
-        taken = self._name(entries)
-        if taken is not None and self._is_left_over(taken):
-            taken = self._name(entries)
+        entries = [_naming(change.schedule, is_new=old is None) for change, old in pairs]
+        refuse_repeated("schedule", [change.schedule.name for change, _ in pairs])
+        taken = self._name(entries, token)
+        while taken is not None and self._may_be_free(taken):
+            taken = self._name(entries, token)
         if taken is not None:
-            raise Conflict(f"another schedule has the name {taken!r}")
+            raise name_is_taken("schedule", taken)
 
-    def _name(self, entries: Sequence[list[Value]]) -> str | None:
-        taken = self._link.run("name_schedules", _INDEX, [part for entry in entries for part in entry])
+    def _name(self, entries: Sequence[list[Value]], token: str = "") -> str | None:
+        taken = self._link.run("name_schedules", _NAMING, [token, *(part for entry in entries for part in entry)])
         return taken.decode() if taken else None
 
-    def _is_left_over(self, name: str) -> bool:
-        uuid = self.schedule_uuid(name)
-        entry = self.find_schedules([uuid])[0] if uuid is not None else None
-        if entry and entry.schedule.name != name:
-            self._free_name(entry.schedule, name, entry.schedule.job_type)
+    def _confirm_names(self, token: str, some: Sequence[Schedule]) -> list[bool]:
+        """They are written. False for those whose name was freed before that."""
+        return confirm_names(self._link, _INDEX, token, [(one.name, one.uuid) for one in some])
+
+    def _may_be_free(self, name: str) -> bool:
+        """Free a name if its schedule is not there or has another one. False if it has this one, or is about to; else
+        it is worth another try."""
+        named = find_named(self._link, _INDEX, name)
+        queue = self._queue_of_schedule(named.uuid) if named else None
+        if named is None or queue is None:
             return True
-        queue = self._queue_of_schedule(uuid) if uuid is not None else None
-        if uuid and queue and self._redis.hexists(self._keys_of(queue).schedules, uuid):
+        entry = self.find_schedules([named.uuid])[0]
+        if entry.schedule.name == name if entry else self._redis.hexists(self._keys_of(queue).schedules, named.uuid):
             return False
-        self._unname([(uuid or "", name, "")])
+        if not named.token:
+            # A change or a deletion was cut short. It is freed with the next try, unless it is reserved anew meanwhile.
+            self._redis.hsetnx(SCHEDULE_RESERVATIONS, name, new_token())
+        elif entry:
+            self._free_from(entry, named)
+        else:
+            free_name(self._link, _INDEX, named, is_gone=True)
         return True
+
+    def _free_from(self, entry: ScheduleEntry, reserved: Named) -> None:
+        """Free a name that a schedule had, or was to get. It becomes another version before that, so that who is only
+        slow cannot give it that name any more."""
+        one, version = entry.schedule, entry.state.version
+        fence = ScheduleChange(one, structs.replace(entry.state, version=version + 1), version)
+        if self._put_schedules_in(one.queue, [fence])[0]:
+            free_name(self._link, _INDEX, reserved, is_gone=False)
 
     def _settle_names(self, change: ScheduleChange, old: ScheduleEntry | None) -> None:
         """Leave a schedule the name with which it is stored, whoever was the last to change it, and free the others."""
@@ -73,7 +111,7 @@ class RedisScheduleNames(RedisScheduleReading):
 
     def _unname(self, names: Sequence[tuple[str, str, str]]) -> None:
         """Forget schedules, each by uuid, name and job type."""
-        self._link.run("unname_schedules", _INDEX, [part for one in names for part in one])
+        self._link.run("unname_schedules", _NAMING, [part for one in names for part in one])
 
     def _unname_unreadable(self, uuid: str) -> None:
         """Forget a schedule whose record does not say what it is called; its name is looked for among all."""
@@ -85,7 +123,7 @@ class RedisScheduleNames(RedisScheduleReading):
             self._unname([(uuid, name, types[0] if types else "")])
 
 
-def _reservation(one: Schedule, *, is_new: bool) -> list[Value]:
+def _naming(one: Schedule, *, is_new: bool) -> list[Value]:
     """A name in addition to the one it has. Where one that is there lives, only its moves tell."""
     return [one.uuid, one.queue if is_new else "", one.name, one.job_type, "", ""]
 

@@ -13,14 +13,15 @@ from rota.store.contract.schedules import (
     ScheduleEntry,
     in_steps,
 )
-from rota.store.records.codec import encode, encode_over
+from rota.store.records.codec import encode
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import parts_of
 from rota.store.redis.nouns.jobs.ending import RedisEnding
 from rota.store.redis.nouns.queues.signals import tell_to_cancel
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
-from rota.store.redis.nouns.schedules.entries import firing_entry, stored_state
+from rota.store.redis.nouns.reservations import new_token
+from rota.store.redis.nouns.schedules.entries import firing_entry
 from rota.store.redis.nouns.schedules.names import Pair, RedisScheduleNames, is_renamed
 
 _MOST_PER_CALL = 500
@@ -39,12 +40,13 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
     def _put_expected_schedules(self, pairs: Sequence[Pair]) -> list[bool]:
         if not pairs:
             return []
-        self._reserve_names([pair for pair in pairs if pair[1] is None or is_renamed(*pair)])
+        token = new_token()
+        self._reserve_names([pair for pair in pairs if pair[1] is None or is_renamed(*pair)], token)
         answers = [False] * len(pairs)
         for queue in dict.fromkeys(change.schedule.queue for change, _ in pairs):
             self._remember_queue(queue)
             staying = [n for n, (change, old) in enumerate(pairs) if _stays(change, old, queue)]
-            done = self._put_in(queue, [pairs[n][0] for n in staying]) if staying else []
+            done = self._put_in(queue, [pairs[n][0] for n in staying], token) if staying else []
             for number, answer in zip(staying, done, strict=True):
                 answers[number] = answer
         for number, (change, old) in enumerate(pairs):
@@ -52,10 +54,21 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
                 answers[number] = self._move_schedule(change, old)
             if is_renamed(change, old) or (old is None and not answers[number]):
                 self._settle_names(change, old)
+        written = [pair for pair, is_done in zip(pairs, answers, strict=True) if is_done]
+        self._confirm_names(token, [change.schedule for change, old in written if is_renamed(change, old)])
+        self._confirm_new_schedules(token, [change for change, old in written if old is None])
         return answers
 
-    def _put_in(self, queue: str, changes: Sequence[ScheduleChange]) -> list[bool]:
-        answers = self._try_to_put_in(queue, changes)
+    def _confirm_new_schedules(self, token: str, changes: Sequence[ScheduleChange]) -> None:
+        """New schedules are written. One that somebody took for one that never comes is made anew, if its name is still
+        to be had."""
+        done = self._confirm_names(token, [change.schedule for change in changes])
+        for change in (change for change, is_ours in zip(changes, done, strict=True) if not is_ours):
+            self._forget_schedules_in(change.schedule.queue, [change.schedule.uuid])
+            self._put_expected_schedules([(change, None)])
+
+    def _put_in(self, queue: str, changes: Sequence[ScheduleChange], token: str) -> list[bool]:
+        answers = self._put_schedules_in(queue, changes)
         refused = [n for n, done in enumerate(answers) if not done and changes[n].expected is None]
         if not refused:
             return answers
@@ -63,37 +76,10 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
         found = self.find_schedules([changes[n].schedule.uuid for n in refused])
         again = [n for n, entry in zip(refused, found, strict=True) if entry is None]
         if again:
-            self._reserve_names([(changes[n], None) for n in again])
-            done = self._try_to_put_in(queue, [changes[n] for n in again])
+            self._reserve_names([(changes[n], None) for n in again], token)
+            done = self._put_schedules_in(queue, [changes[n] for n in again])
             answers = [dict(zip(again, done, strict=True)).get(n, answer) for n, answer in enumerate(answers)]
         return answers
-
-    def _try_to_put_in(self, queue: str, changes: Sequence[ScheduleChange]) -> list[bool]:
-        keys = self._keys_of(queue)
-        args: list[Value] = []
-        there = self._redis.hmget(keys.schedules, [one.schedule.uuid for one in changes])
-        for one, old in zip(changes, there, strict=True):
-            expected = "" if one.expected is None else one.expected
-            due = "" if one.state.due is None else one.state.due
-            body = encode_over(one.schedule, old)
-            args += [one.schedule.uuid, expected, body, one.state.version, encode(one.state), due]
-            args += [one.left_out.nominal, encode(one.left_out)] if one.left_out else ["", ""]
-        places = [keys.schedules, keys.schedule_states, keys.schedule_due]
-        places += [keys.ticks(one.schedule.uuid) for one in changes]
-        answers, was_repeated = self._link.run_and_tell("put_schedules", places, args)
-        own = self._put_before(keys, changes) if was_repeated else set()
-        return [bool(done) or one.schedule.uuid in own for one, done in zip(changes, answers, strict=True)]
-
-    def _put_before(self, keys: QueueKeys, changes: Sequence[ScheduleChange]) -> set[str]:
-        """Schedules that a repeated call found changed because it had changed them itself: all of what it writes is
-        there."""
-        uuids = [one.schedule.uuid for one in changes]
-        bodies, states = self._redis.hmget(keys.schedules, uuids), self._redis.hmget(keys.schedule_states, uuids)
-        return {
-            one.schedule.uuid
-            for one, body, state in zip(changes, bodies, states, strict=True)
-            if state == stored_state(one.state) and body == encode_over(one.schedule, body)
-        }
 
     def delete_schedules(self, uuids: Sequence[str]) -> list[bool]:
         found = self.find_schedules(uuids)
@@ -107,7 +93,7 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
         """Forget a schedule, in another queue if it moves there meanwhile."""
         there: ScheduleEntry | None = entry
         while there:
-            if self._forget_in(there.schedule.queue, [entry.schedule.uuid]):
+            if self._forget_schedules_in(there.schedule.queue, [entry.schedule.uuid]):
                 return True
             there = self.find_schedules([entry.schedule.uuid])[0]
         return False
@@ -122,15 +108,6 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
         self._forget_schedule_if(queue, uuid, self._redis.hget(k.schedule_states, uuid) or b"")
         self._unname_unreadable(uuid)
         return is_there
-
-    def _forget_in(self, queue: str, uuids: list[str]) -> set[str]:
-        """Which of them were there; none that is on its way to another queue."""
-        k = self._keys_of(queue)
-        keys = [k.schedules, k.schedule_states, k.schedule_due, *map(k.ticks, uuids)]
-        args: list[Value] = [part for uuid in uuids for part in (uuid, "")]
-        answers, was_repeated = self._link.run_and_tell("delete_schedules", keys, args)
-        # They were there a moment ago: what a repeated call finds gone, it has deleted itself.
-        return {uuid for uuid, done in zip(uuids, answers, strict=True) if done == 1 or (was_repeated and done == 0)}
 
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         k = self._keys_of(queue)
