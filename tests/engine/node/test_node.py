@@ -312,7 +312,7 @@ def test_a_job_whose_type_cannot_be_read_now_goes_back_and_is_not_to_blame(redis
             raw_command(redis_server.port, "SET", "rota:{definitions}:job_types", "rubbish")
             store.resume_queue(installation.queue)
             await until(lambda: installation.job(job_id).token != "", "the job to have been in the node's hands")
-            raw_command(redis_server.port, "DEL", "rota:{definitions}:job_types")
+            # In one step: without any, the type would be taken for deleted.
             raw_command(redis_server.port, "RENAME", "elsewhere", "rota:{definitions}:job_types")
 
             (job,) = await installation.ended(job_id)
