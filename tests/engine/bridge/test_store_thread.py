@@ -119,3 +119,37 @@ def test_an_answer_that_comes_after_the_loop_has_ended_is_nobodys_trouble() -> N
 
     thread.close()
     assert made == [1]
+
+
+def test_the_loop_goes_on_while_a_thread_comes_to_its_end() -> None:
+    async def scene() -> None:
+        thread, made, loop = StoreThread("calls"), list[bool](), asyncio.get_running_loop()
+        loop_answers = threading.Event()
+
+        def ask_loop() -> None:
+            loop.call_soon_threadsafe(loop_answers.set)
+            made.append(loop_answers.wait(DEADLINE_S))
+
+        thread.post(ask_loop)
+        await thread.end()
+
+        assert made == [True]
+
+    run(scene())
+
+
+def test_a_thread_whose_call_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.engine.bridge.store_thread.LONGEST_END_S", 0.01)
+
+    async def scene() -> None:
+        thread, gate, made = StoreThread("calls"), threading.Event(), threading.Event()
+        thread.post(lambda: gate.wait(DEADLINE_S))
+        thread.post(made.set)
+
+        await thread.end()
+
+        assert not made.is_set()
+        gate.set()
+        assert made.wait(DEADLINE_S)
+
+    run(scene())

@@ -5,7 +5,10 @@ import logging
 import os
 import socket
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -19,6 +22,7 @@ from rota.model.job import JobState
 from rota.model.node import Node as NodeRecord
 from rota.model.node import NodeType
 from rota.store import Store, open_store
+from rota.store.contract.queues import Waker
 from rota.testing import Faults
 from tests.contract.building import claim_one
 from tests.engine.job_functions import new_stage
@@ -322,3 +326,79 @@ def test_a_job_whose_type_cannot_be_read_now_goes_back_and_is_not_to_blame(redis
 
     asyncio.run(scene())
     store.close()
+
+
+class LoopAsked:
+    """A call to a store that hangs until the loop has done something for it."""
+
+    def __init__(self, after: Callable[[], bool] = lambda: True) -> None:
+        self._after = after
+        self._loop = asyncio.get_running_loop()
+        self.under_way = threading.Event()
+        self.heard: list[bool] = []
+
+    def __call__(self) -> None:
+        self.under_way.set()
+        wait_until(self._after, "what comes before the question")
+        answers = threading.Event()
+        self._loop.call_soon_threadsafe(answers.set)
+        self.heard.append(answers.wait(DEADLINE_S))
+
+
+class WakerFaults(Faults):
+    """A store whose wakers do something before they close."""
+
+    def __init__(self, store: Store, at_close: Callable[[], object]) -> None:
+        super().__init__(store)
+        self._at_close = at_close
+
+    def waker(self, queue: str, node: str) -> Waker:
+        waker = Faults(self.real.waker(queue, node))
+        waker.before("close", self._at_close)
+        return cast(Waker, waker)
+
+
+def test_the_loop_goes_on_while_a_node_that_ends_waits_for_its_waker(store: Store) -> None:
+    async def scene() -> None:
+        question = LoopAsked()
+
+        async with working(WakerFaults(store, question).store):
+            pass
+
+        assert question.heard == [True]
+
+    asyncio.run(scene())
+
+
+def test_the_loop_goes_on_while_a_node_that_ends_waits_for_a_call_of_a_duty(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.engine.bridge.store_thread.LONGEST_END_S", 2 * DEADLINE_S)
+
+    async def scene() -> None:
+        faults = Faults(store)
+        question = LoopAsked(after=lambda: "remove_nodes" in faults.calls)
+        faults.before("read_pulses", question)
+
+        async with working(faults.store):
+            await until(question.under_way.is_set, "the watchdog to look")
+
+        assert question.heard == [True]
+
+    asyncio.run(scene())
+
+
+def test_a_node_ends_although_its_jobs_have_taken_all_threads_of_the_loop(store: Store) -> None:
+    async def scene() -> None:
+        gate, loop = threading.Event(), asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(max_workers=1))
+        taken = loop.run_in_executor(None, gate.wait)
+        try:
+            async with working(store) as node:
+                node.request_stop()
+            assert not is_listed(store, node)
+        finally:
+            gate.set()
+            await taken
+
+    asyncio.run(scene())

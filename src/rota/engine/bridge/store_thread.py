@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 Answer = TypeVar("Answer")
 _Call = tuple["asyncio.Future[Any] | None", Callable[[], Any]]
+LONGEST_END_S = 10.0
+"""A thread that does not end in this time is left behind: a store may hang."""
 
 
 class StoreThread:
@@ -33,10 +35,18 @@ class StoreThread:
         """Run `function` in the thread; nobody waits for it, and its errors are its own affair."""
         self._calls.put((None, function))
 
-    def close(self) -> None:
-        """Finish the calls that were handed in, then end."""
+    async def end(self) -> None:
+        """Finish the calls that were handed in, then end. The loop goes on meanwhile: one that stands still looks as if
+        a job blocked it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST_END_S):
+                await self.call(lambda: None)
         self._calls.put(None)
-        self._thread.join(timeout=10)
+
+    def close(self) -> None:
+        """The same for whoever has no loop, or nothing else in it."""
+        self._calls.put(None)
+        self._thread.join(timeout=LONGEST_END_S)
 
     def _serve(self) -> None:
         while (call := self._calls.get()) is not None:

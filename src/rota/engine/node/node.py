@@ -176,10 +176,10 @@ class Node:
             if self._main is None:
                 await self._end_side_nodes()
                 await self._executors.close()
-            await asyncio.to_thread(heart.stop)
+            # Not in one of the loop's own threads, which jobs may have taken, all of them and for ever.
+            await news.call(heart.stop)
             await news.call(lambda: self._leave(node_type))
-            for thread in (news, housekeeping, watch, ticks, foreign):
-                thread.close()
+            await asyncio.gather(*(thread.end() for thread in (news, housekeeping, watch, ticks, foreign)))
             self._presence.release(self.uuid)
 
     async def _end_side_nodes(self) -> None:

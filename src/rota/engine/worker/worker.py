@@ -153,17 +153,18 @@ class Worker:
         try:
             is_in_order = await self._exchange_until_done()
         finally:
-            self._listener.stop()
             self.claims.close()
             log_writing.cancel()
             for attempt in self._hands:
                 attempt.stop(Stop.INTERRUPTED)
             ending = {log_writing, *self._slots.close()}
+            await self._thread.call(self._listener.stop)  # which may wait for the store
             # A run that was left behind has a slot which never ends; others may not be known yet to be such.
             await asyncio.wait(ending, timeout=0 if self.stopping.has_abandoned else self._abandon_s)
+            await asyncio.wait({log_writing})
             if is_in_order:
                 await self._signal_others()
-            self._thread.close()
+            await self._thread.end()
 
     # -- claim -----------------------------------------------------------------------------------------------------
 

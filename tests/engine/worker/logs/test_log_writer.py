@@ -7,13 +7,18 @@ from collections.abc import Sequence
 
 import pytest
 
+from rota.clock import SystemClock
+from rota.engine.node.health import Health
+from rota.engine.observation.observers import Observers
 from rota.engine.worker.logs.log_stream import SHARE_CHARS, SHARE_LINES
+from rota.engine.worker.logs.log_writer import LogWriter
 from rota.errors import StoreFull, StoreUnavailable
 from rota.model.job import JobState
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES
 from rota.store import Store
 from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
+from tests.contract.building import claim_one
 from tests.engine.job_functions import new_stage
 from tests.engine.working import until, working
 from tests.installation import Installation
@@ -169,5 +174,39 @@ def test_a_node_that_must_stop_at_once_leaves_a_flood_and_its_lines_in_order(
         *messages, last = [one for one in all_messages(installation, job_id) if one.isdigit()]
         assert messages == [str(number) for number in range(1, len(messages) + 1)]
         assert str(len(messages) + 1).startswith(last), "a command that is killed may be in the middle of a line"
+
+    asyncio.run(scene())
+
+
+def test_the_loop_goes_on_while_a_writer_that_ends_waits_for_its_last_share(
+    store: Store, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.engine.bridge.store_thread.LONGEST_END_S", 2 * DEADLINE_S)
+
+    async def scene() -> None:
+        faults, loop, clock = Faults(store), asyncio.get_running_loop(), SystemClock()
+        under_way, is_to_end, loop_answers = threading.Event(), threading.Event(), threading.Event()
+        heard: list[bool] = []
+
+        def ask_loop() -> None:
+            under_way.set()
+            is_to_end.wait(DEADLINE_S)
+            loop.call_soon_threadsafe(loop_answers.set)
+            heard.append(loop_answers.wait(DEADLINE_S))
+
+        faults.before("append_logs", ask_loop)
+        writer = LogWriter(faults.store, clock=clock, health=Health(), observers=Observers(), on_written=lambda: None)
+        writing = asyncio.create_task(writer.run())
+        installation.define_python("nothing")
+        job_id = installation.enqueue("nothing")
+        writer.logs.add(claim_one(store, installation.queue, now=store.now()), "a line", "info")
+        await until(under_way.is_set, "the line to be under way")
+
+        writing.cancel()
+        is_to_end.set()
+        await asyncio.wait({writing})
+
+        assert heard == [True]
+        assert all_messages(installation, job_id) == ["a line"]
 
     asyncio.run(scene())

@@ -60,7 +60,7 @@ class LogWriter:
                     await self._write_shares(thread)
                     delay_s = LOG_DELAY_S
         finally:
-            thread.close()
+            await thread.end()
 
     def stop(self) -> None:
         """Take nothing more: the lines of jobs go with their ends from now on."""
