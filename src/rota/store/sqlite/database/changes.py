@@ -20,6 +20,12 @@ class Changes:
         with self._lock:
             self._pipes.discard(pipe)
 
+    def signal(self, pipe: int) -> None:
+        """Signal one of them, unless it was removed: then its number may be another file's."""
+        with self._lock:
+            if pipe in self._pipes:
+                signal(pipe)
+
     def announce(self) -> None:
         with self._lock:
             for pipe in self._pipes:

@@ -26,7 +26,7 @@ import threading
 from collections.abc import Callable
 
 from rota.store.contract.queues import Cancellation
-from rota.store.sqlite.database.changes import Changes, signal
+from rota.store.sqlite.database.changes import Changes
 from rota.store.sqlite.database.database import MEMORY, translated_errors
 from rota.store.sqlite.nouns.queues.file_watch import drain, watch_file
 
@@ -88,7 +88,7 @@ class SqliteWaker:
 
     def nudge(self) -> None:
         self._nudged.set()
-        signal(self._signals)
+        self._changes.signal(self._signals)
 
     def close(self) -> None:
         if self._closed:
