@@ -69,8 +69,17 @@ class Checkpoints:
                 self._last_changes = total_changes
                 self._has_enough.set()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="rota-checkpoint", daemon=True)
-                self._thread.start()
+                self._thread = self._begin()
+
+    def _begin(self) -> threading.Thread | None:
+        """The thread; None if the process can have no more of them. What was committed is committed all the same, and
+        the next commit tries again."""
+        thread = threading.Thread(target=self._run, name="rota-checkpoint", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            return None
+        return thread
 
     def close(self) -> None:
         """Finish what is under way."""
