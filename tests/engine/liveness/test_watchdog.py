@@ -8,6 +8,7 @@ import pytest
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.liveness.presence import Presence
+from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job import Claim, JobState
 from rota.model.job_type import JobType, OnNodeDeath
@@ -16,6 +17,7 @@ from rota.model.node import Node as NodeRecord
 from rota.model.runs.settlement import MOST_DEATHS
 from rota.store import Store
 from rota.testing import Faults
+from rota.testing.faults import away
 from tests.contract.building import (
     NOW,
     beat,
@@ -350,3 +352,20 @@ def test_the_record_of_a_node_that_beats_stays(store: Store, watch: Watch) -> No
         watch.watch(60_000)
 
     assert [one.uuid for one in store.list_nodes(since=0)] == [node]
+
+
+def test_a_queue_that_cannot_be_looked_at_keeps_no_other_waiting(store: Store, watch: Watch) -> None:
+    """On a cluster one server may be away, and with it some of the queues."""
+    ids = enqueue(store, spec(QUEUE, job_type=GOES_BACK), spec(SECOND_QUEUE, job_type=GOES_BACK))
+    claim(store, QUEUE)
+    claim(store, SECOND_QUEUE)
+    faults = Faults(store)
+    watching = Watch(faults.store)
+
+    for _ in range(1 + DEAD_AFTER_MS // LOOK_MS):
+        faults.before("read_pulses", away)  # the first queue by name
+        with pytest.raises(StoreUnavailable):
+            watching.look()
+        watching.clock.advance(LOOK_MS)
+
+    assert [state_of(store, job_id) for job_id in ids] == [JobState.RUNNING, JobState.QUEUED]

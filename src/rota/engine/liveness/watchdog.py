@@ -54,11 +54,19 @@ class Watchdog:
         self._records = Observer(self._dead_after_s * _SHOWN_FOR)
 
     def run_once(self, now: int) -> float:
-        """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more."""
-        queues = [node_type.uuid for node_type in self._definitions.node_types()]
-        left_over = [self._look_at(queue, now) for queue in queues]
+        """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more. A queue that
+        cannot be looked at, such as one on a server of a cluster that is away, keeps no other waiting; the first error
+        is raised in the end."""
+        left_over, errors = False, list[Exception]()
+        for node_type in self._definitions.node_types():
+            try:
+                left_over = self._look_at(node_type.uuid, now) or left_over
+            except Exception as error:
+                errors.append(error)
         self._forget_nodes()
-        return 0.0 if any(left_over) else self._dead_after_s / LOOKS_PER_DEATH
+        if errors:
+            raise errors[0]
+        return 0.0 if left_over else self._dead_after_s / LOOKS_PER_DEATH
 
     def _look_at(self, queue: str, now: int) -> bool:
         """Take a look at one queue; tells whether there is more to settle."""
