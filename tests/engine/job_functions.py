@@ -13,6 +13,7 @@ from rota.engine.executors.python.python import current_run
 from rota.errors import StoreUnavailable
 from rota.model.job_type import JobType
 from rota.model.runs.outcome import Outcome, OutcomeKind, succeeded
+from rota.sdk.tasks.current_job import current_job
 
 
 class Stage:
@@ -207,6 +208,24 @@ async def speak_and_wait(lines: int) -> None:
     stage.enter(current_run().spec.id)
     await stage.gate.wait()
     stage.leave(current_run().spec.id)
+
+
+class MarkedText(str):
+    """Text of a class of its own, as templates of web frameworks give it."""
+
+    __slots__ = ()
+
+
+class ArrayNumber(float):
+    """A number of a class of its own, as libraries for arrays give it."""
+
+    __slots__ = ()
+
+
+async def speak_in_other_classes() -> None:
+    job = current_job()
+    job.log(MarkedText("a marked line"), MarkedText("warning"))
+    job.progress(ArrayNumber(0.5), ArrayNumber(2.0), MarkedText("a quarter"))
 
 
 class _ThirdParty:

@@ -18,6 +18,7 @@ from rota.engine.executors.output import (
 )
 from rota.model.limits import MAX_LOG_ATTEMPT_BYTES, MAX_LOG_MESSAGE_BYTES, MAX_RESULT_BYTES
 from tests.engine.executors.runs import make_run
+from tests.engine.job_functions import MarkedText
 
 
 class Lines(PlainSink):
@@ -78,6 +79,10 @@ def test_every_message_can_be_stored(message: str) -> None:
 
     assert len(fitted.encode()) <= MAX_LOG_MESSAGE_BYTES
     assert "\0" not in fitted
+
+
+def test_a_message_of_another_class_is_plain_text() -> None:
+    assert type(fit_message(MarkedText("a marked line"))) is str
 
 
 def test_an_attempt_that_says_too_much_gets_one_last_entry() -> None:

@@ -95,7 +95,7 @@ class LogCap:
 
     def note(self, done: float, total: float | None, message: str) -> None:
         """How far the job has come."""
-        self._sink.note(done, total, message)
+        self._sink.note(_plain(done), None if total is None else _plain(total), message)
 
     def __call__(self, message: str, level: str = "info") -> None:
         if self._left < 0:
@@ -103,7 +103,7 @@ class LogCap:
         message = fit_message(message)
         self._left -= ENTRY_BYTES + (len(message) if message.isascii() else len(message.encode()))
         if self._left >= 0:
-            self._sink.add(message, level if level in LEVELS else "info")
+            self._sink.add(message, LEVELS[LEVELS.index(level)] if level in LEVELS else "info")
         else:
             self._say_the_end()
 
@@ -133,7 +133,10 @@ def capped_log(run: Run) -> LogCap:
 
 
 def fit_message(message: str) -> str:
-    """A message every store can carry: valid Unicode without NUL, cut at the limit of a log message."""
+    """A message every store can carry: valid Unicode without NUL, cut at the limit of a log message, and no class of
+    its own, as text of a template has."""
+    if type(message) is not str:
+        message = str.__str__(message)
     if message.isascii():
         fits = len(message) <= MAX_LOG_MESSAGE_BYTES
     else:
@@ -143,6 +146,11 @@ def fit_message(message: str) -> str:
     if not fits:
         message = message[:_MAX_TEXT] + _CUT
     return message.replace("\0", "?") if "\0" in message else message
+
+
+def _plain(number: float) -> float:
+    """A number without a class of its own, as those of arrays have: no store can carry these."""
+    return int(number) if isinstance(number, int) else float(number)
 
 
 class LineLog:

@@ -9,6 +9,7 @@ import pytest
 
 from rota.clock import SystemClock
 from rota.engine.node.health import Health
+from rota.engine.observation.happenings import Fault
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.logs.log_stream import SHARE_CHARS, SHARE_LINES
 from rota.engine.worker.logs.log_writer import LogWriter
@@ -208,5 +209,28 @@ def test_the_loop_goes_on_while_a_writer_that_ends_waits_for_its_last_share(
 
         assert heard == [True]
         assert all_messages(installation, job_id) == ["a line"]
+
+    asyncio.run(scene())
+
+
+def test_text_and_numbers_of_other_classes_are_written_as_what_they_are(
+    store: Store, installation: Installation
+) -> None:
+    faults: list[Fault] = []
+
+    async def scene() -> None:
+        installation.define_python("speak_in_other_classes")
+        observers = Observers()
+        observers.add(Fault, faults.append)
+        async with working(store, observers=observers):
+            job_id = installation.enqueue("speak_in_other_classes")
+            (job,) = await installation.ended(job_id)
+
+        (line,) = store.read_logs(job_id).entries
+        progress = store.read_progress(installation.queue, [job_id])[job_id]
+        assert job.state is JobState.SUCCEEDED
+        assert (line.message, line.level) == ("a marked line", "warning")
+        assert (progress.done, progress.total, progress.message) == (0.5, 2.0, "a quarter")
+        assert faults == []
 
     asyncio.run(scene())
