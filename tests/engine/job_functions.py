@@ -211,9 +211,12 @@ async def speak_and_wait(lines: int) -> None:
 
 
 class MarkedText(str):
-    """Text of a class of its own, as templates of web frameworks give it."""
+    """Text of a class of its own, as templates of web frameworks give it: asked for its text, it gives itself."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        return self
 
 
 class ArrayNumber(float):
@@ -226,6 +229,10 @@ async def speak_in_other_classes() -> None:
     job = current_job()
     job.log(MarkedText("a marked line"), MarkedText("warning"))
     job.progress(ArrayNumber(0.5), ArrayNumber(2.0), MarkedText("a quarter"))
+
+
+async def fail_in_other_classes() -> None:
+    raise ValueError(MarkedText("a marked reason"))
 
 
 class _ThirdParty:

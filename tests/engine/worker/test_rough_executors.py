@@ -192,3 +192,16 @@ def test_an_attempt_of_any_executor_may_log_so_much_and_no_more(store: Store, tm
     assert job.state is JobState.SUCCEEDED
     assert sum(map(len, messages)) <= MAX_LOG_ATTEMPT_BYTES + 1_000
     assert "the log ends here" in messages[-1]
+
+
+def test_an_error_whose_text_is_of_another_class_is_told_as_it_is(store: Store, installation: Installation) -> None:
+    async def scene() -> None:
+        installation.define_python("fail_in_other_classes")
+        async with working(store):
+            (job,) = await installation.ended(installation.enqueue("fail_in_other_classes"))
+
+        assert isinstance(job.errors, dict)
+        assert (job.errors["type"], job.errors["message"]) == ("ValueError", "a marked reason")
+        assert "fail_in_other_classes" in job.errors["traceback"]
+
+    asyncio.run(scene())

@@ -153,8 +153,8 @@ def _text(text: str) -> str:
 
 
 def _valid(text: str) -> str:
-    """Without lone surrogates, which no store can carry."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    """Without lone surrogates and without a class of its own, which no store can carry."""
+    return str.__str__(text) if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _is_dotted(name: str) -> bool:
