@@ -285,6 +285,13 @@ class LeavesAnObject(_ThirdParty):
         raise AssertionError
 
 
+class LeavesProcesses(_ThirdParty):
+    async def run(self, run: Run) -> Outcome:
+        run.can_be_stopped, run.survivors = False, "12 (sudo)"
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
 class ReturnsSurrogates(_ThirdParty):
     async def run(self, run: Run) -> Outcome:
         return Outcome(OutcomeKind.FAILED, None, {"message": "\ud800"})

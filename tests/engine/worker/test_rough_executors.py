@@ -147,6 +147,20 @@ def test_partial_results_that_no_store_could_carry_are_left_out(store: Store, tm
     assert after.state is JobState.SUCCEEDED
 
 
+def test_a_timeout_that_could_not_kill_everything_names_what_runs_on_and_is_not_tried_again_beside_it(
+    store: Store, tmp_path: Path, plug_in: str
+) -> None:
+    again = RetryPolicy(attempts=2, delay_ms=0)
+
+    job, after, _ = run_with(store, tmp_path, "LeavesProcesses", timeout_ms=50, retry=again)
+
+    assert (job.state, job.attempts) == (JobState.FAILED, 1)
+    assert isinstance(job.errors, dict)
+    assert job.errors["type"] == "timeout"
+    assert "may not kill 12 (sudo)" in str(job.errors["message"])
+    assert after.state is JobState.SUCCEEDED
+
+
 def test_a_wait_that_is_no_number_is_not_asked_for(store: Store, tmp_path: Path, plug_in: str) -> None:
     job, after, _ = run_with(store, tmp_path, "ReturnsOddWait", retry=RetryPolicy(attempts=2, delay_ms=0))
 

@@ -38,6 +38,7 @@ class Run:
         "should_stop",
         "spec",
         "stop_grace_s",
+        "survivors",
     )
 
     def __init__(
@@ -64,6 +65,8 @@ class Run:
         that no older run writes after a newer one, whatever was suspended or cut off meanwhile."""
         self.can_be_stopped = True
         """False while the work would go on after a stop, as a thread does; set by the executor."""
+        self.survivors = ""
+        """Processes that a stop could not kill, in words; set by the executor, with `can_be_stopped`."""
         self.should_stop = False
         """Whether the run was asked to end; code that nobody can stop, as in a thread, may look at it."""
         self.partial_results: object = None

@@ -179,7 +179,9 @@ class Runner:
         results = checked(succeeded(run.partial_results)).results if run else None
         if attempt.reason is Stop.TIMEOUT and run:
             may_retry = run.can_be_stopped or run.job_type.metadata.get(RETRY_BESIDE) is True
-            return (timed_out if may_retry else runs_on)(_timeout_of(run) or 0, results)
+            if may_retry:
+                return timed_out(_timeout_of(run) or 0, results)
+            return runs_on(_timeout_of(run) or 0, results, survivors=run.survivors)
         return cancelled(results) if attempt.reason is Stop.CANCELLED else INTERRUPTED
 
     def retry_policy(self, claim: Claim, outcome: Outcome) -> RetryPolicy:

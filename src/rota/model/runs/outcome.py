@@ -53,13 +53,19 @@ def timed_out(timeout_ms: int, results: object = None) -> Outcome:
     return Outcome(OutcomeKind.FAILED, results, {"type": "timeout", "timeout_ms": timeout_ms, "message": message})
 
 
-def runs_on(timeout_ms: int, results: object = None) -> Outcome:
-    """Over its time, and it could not be stopped: another attempt would run beside it, so there is none."""
-    message = (
-        f"ran longer than its timeout of {duration_words(timeout_ms)} and could not be stopped, so it runs on, and the "
-        "job is not tried again beside it; with retry_beside: true in its job type it is, and a Python function with "
-        "process: true can be stopped"
-    )
+def runs_on(timeout_ms: int, results: object = None, *, survivors: str = "") -> Outcome:
+    """Over its time, and it could not be stopped: another attempt would run beside it, so there is none. `survivors`
+    names the processes that could not be killed, if it is some."""
+    start = f"ran longer than its timeout of {duration_words(timeout_ms)} and could not be stopped"
+    if survivors:
+        message = (
+            f"{start}: its node's user may not kill {survivors}. It runs on, and the job is not tried again beside it"
+        )
+    else:
+        message = (
+            f"{start}, so it runs on, and the job is not tried again beside it; with retry_beside: true in its job "
+            "type it is, and a Python function with process: true can be stopped"
+        )
     return Outcome(OutcomeKind.REFUSED, results, {"type": "timeout", "timeout_ms": timeout_ms, "message": message})
 
 

@@ -14,6 +14,7 @@ from rota.errors import InvalidInput
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES, MAX_RESULT_BYTES
 from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors.bash.bash_runs import run_bash, stdout_of
+from tests.engine.executors.foreign import AS_ANOTHER, needs_root, no_right_to_kill
 from tests.engine.executors.runs import (
     await_death,
     cancel,
@@ -204,6 +205,23 @@ def test_a_cancelled_command_is_stopped_with_its_group_and_shows_what_it_did(run
         await_death(int(grandchild))
         shown = {"stdout": f"begun\npid {grandchild}\n", "stderr": "", "exit_code": -signal.SIGTERM}
         assert run.partial_results == shown
+
+    runner.run(scenario())
+
+
+@needs_root
+def test_a_stopped_command_that_may_not_be_killed_ends_its_run_and_is_named(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        run = make_run({"command": [*AS_ANOTHER, "sh", "-c", "echo pid $$; exec sleep 600"]}, grace_s=0.05)
+        task, pid = await run_until(BashExecutor(), run, "pid")
+
+        with no_right_to_kill():
+            await cancel(task)
+
+        os.kill(int(pid), signal.SIGKILL)
+        assert (run.can_be_stopped, run.survivors) == (False, f"{pid} (sleep)")
+        assert run.partial_results == {"stdout": f"pid {pid}\n", "stderr": "", "exit_code": None}
+        assert run.messages("error") == [f"not killed, because this node's user may not do that: {pid} (sleep)"]
 
     runner.run(scenario())
 

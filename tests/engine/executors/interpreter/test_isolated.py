@@ -46,6 +46,7 @@ class Odd:
             case "exit": os._exit(7)
             case "wait":
                 run.partial_results = "half"
+                run.survivors = run.spec.arguments.get("survivors", "")
                 run.log(f"pid {os.getpid()}", "info")
                 await asyncio.sleep(600)
 """
@@ -292,6 +293,20 @@ def test_a_cancelled_executor_of_somebody_else_shows_what_it_had(runner: asyncio
     runner.run(scenario())
 
     assert run.partial_results == "half"
+    assert (run.can_be_stopped, run.survivors) == (True, "")
+
+
+@pytest.mark.usefixtures("odd")
+def test_what_an_isolated_run_could_not_kill_is_told_to_the_node(runner: asyncio.Runner) -> None:
+    run = run_of("odd", do="wait", survivors="12 (sudo)")
+
+    async def scenario() -> None:
+        task, _ = await run_until(Isolated(), run, "pid")
+        await cancel(task)
+
+    runner.run(scenario())
+
+    assert (run.can_be_stopped, run.survivors) == (False, "12 (sudo)")
 
 
 def test_a_thread_that_will_not_stop_goes_with_its_process(runner: asyncio.Runner, tmp_path: Path) -> None:

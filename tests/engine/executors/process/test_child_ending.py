@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rota.engine.executors.process.child import run_child
+from rota.engine.executors.process.child import run_child, start_child
+from tests.engine.executors.foreign import AS_ANOTHER, needs_root, no_right_to_kill
 from tests.engine.executors.hearing import Heard, bash, no_descriptors, open_descriptors, start
 from tests.engine.executors.runs import await_death
+from tests.patience import DEADLINE_S
 
 needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the test awaits foreign processes by pidfd")
 
@@ -120,6 +122,70 @@ def test_a_child_that_ignores_the_request_is_killed_after_the_grace(runner: asyn
 
         assert code == -signal.SIGKILL
         await_death(grandchild)
+
+    runner.run(scenario())
+
+
+@needs_root
+def test_a_process_that_may_not_be_killed_is_named_and_not_waited_for(runner: asyncio.Runner) -> None:
+    async def scenario() -> int:
+        heard = Heard()
+        await run_child(start(["true"], Heard()), 1)  # which has a keeper from then on
+        before = open_descriptors()
+        child = start([*AS_ANOTHER, "sh", "-c", "echo ready; exec sleep 600"], heard)
+        await heard.line()
+
+        with no_right_to_kill():
+            code = await asyncio.wait_for(child.stop(0.05), DEADLINE_S)
+
+        assert (code, child.survivors) == (None, (f"{child.pid} (sleep)",))
+        assert open_descriptors() <= before
+        return child.pid
+
+    pid = runner.run(scenario())
+    os.kill(pid, signal.SIGKILL)
+    _assert_is_reaped(pid)
+
+
+@needs_root
+def test_a_member_of_a_group_that_may_not_be_killed_is_named_after_the_grace(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        heard = Heard()
+        foreign = f"{' '.join(AS_ANOTHER)} sh -c 'echo $$; exec sleep 600 >/dev/null 2>&1'"
+        child = bash(f"{foreign} & sleep 600 >/dev/null 2>&1 & wait", heard)
+        grandchild = int(await heard.line())
+
+        with no_right_to_kill():
+            code = await asyncio.wait_for(child.stop(0.05), DEADLINE_S)
+
+        assert (code, child.survivors) == (-signal.SIGTERM, (f"{grandchild} (sleep)",))
+        os.kill(grandchild, signal.SIGKILL)
+        await_death(grandchild)
+
+    runner.run(scenario())
+
+
+@needs_root
+def test_a_process_that_may_not_be_killed_but_ends_within_the_grace_has_its_exit_code(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        heard = Heard()
+        gate_read, gate_write = os.pipe()
+        child = start_child(
+            [*AS_ANOTHER, "sh", "-c", "echo ready; read _; exit 7"],
+            environment=dict(os.environ),
+            stdout=heard.on_out,
+            stderr=heard.on_err,
+            stdin=gate_read,
+        )
+        os.close(gate_read)
+        await heard.line()
+
+        with no_right_to_kill():
+            stopping = asyncio.create_task(child.stop(DEADLINE_S))
+            await asyncio.sleep(0)
+            os.close(gate_write)
+
+            assert (await stopping, child.survivors) == (7, ())
 
     runner.run(scenario())
 

@@ -1,10 +1,12 @@
 """Whether anybody in a process group is alive."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from rota.engine.executors.process.process_group import has_living_member
+from rota.engine.executors.process.process_group import has_living_member, unkillable_members
+from tests.engine.executors.foreign import AS_ANOTHER, needs_root, no_right_to_kill
 from tests.engine.executors.hearing import no_descriptors
 from tests.processes import is_alive
 from tests.servers import wait_until
@@ -19,6 +21,18 @@ def test_a_group_lives_as_long_as_one_of_its_processes_but_not_in_its_zombies() 
 
         assert not has_living_member(child.pid)
     assert not has_living_member(child.pid)
+
+
+@needs_root
+def test_a_group_of_another_user_lives_too_and_cannot_be_killed() -> None:
+    with subprocess.Popen([*AS_ANOTHER, "cat"], stdin=subprocess.PIPE, process_group=0) as child:
+        wait_until(lambda: Path(f"/proc/{child.pid}/comm").read_text() == "cat\n", "its start")
+
+        with no_right_to_kill():
+            assert has_living_member(child.pid)
+            assert unkillable_members(child.pid) == (f"{child.pid} (cat)",)
+
+        assert unkillable_members(child.pid) == ()
 
 
 @pytest.mark.parametrize("left", [0, 1])

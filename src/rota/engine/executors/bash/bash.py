@@ -25,6 +25,7 @@ from rota.engine.executors.process.environment import base_environment, check_en
 from rota.engine.executors.process.keeper import retire_keeper
 from rota.engine.executors.process.limits import LIMITS, limited, read_limits
 from rota.engine.executors.process.nameless_file import open_input
+from rota.engine.executors.process.survivors import tell_survivors
 from rota.engine.executors.references import resolved_all
 from rota.errors import InvalidInput
 from rota.model.access.openings import AFTER_DASHES, ALLOW_ENVIRONMENT, ALLOW_WORDS, allowed_environment, allowed_words
@@ -103,6 +104,7 @@ async def _outcome_of(child: Child, streams: tuple[Stream, Stream], run: Run) ->
     finally:
         # Stopped from outside, this is what there is to show.
         run.partial_results = results = _results_of(streams, child.exit_code)
+        tell_survivors(run, child)
     return succeeded(results) if exit_code == 0 else failed(None, results)
 
 

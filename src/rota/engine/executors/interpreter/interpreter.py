@@ -14,6 +14,7 @@ from rota.engine.executors.process.child import Child, run_child, start_child
 from rota.engine.executors.process.environment import base_environment, job_variables
 from rota.engine.executors.process.limits import NONE, Limits, limited
 from rota.engine.executors.process.nameless_file import open_input
+from rota.engine.executors.process.survivors import tell_survivors
 from rota.errors import NodeStrained
 from rota.model.runs.outcome import Outcome, OutcomeKind
 
@@ -54,11 +55,14 @@ class Interpreter:
             self.exit_code = await run_child(child, lambda: self._run.stop_grace_s)
         except asyncio.CancelledError:
             self._run.partial_results = self._reader.partial_results
+            if self._reader.survivors:
+                self._run.can_be_stopped, self._run.survivors = False, self._reader.survivors
             if self._reader.outcome is None or self._reader.outcome.kind is not OutcomeKind.SUCCEEDED:
                 raise
         finally:
             for stream in streams:
                 stream.finish()
+            tell_survivors(self._run, child)
         if self._reader.lacks:
             raise NodeStrained(self._reader.lacks)
         return self._reader.outcome

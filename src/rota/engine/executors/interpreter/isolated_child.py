@@ -49,7 +49,8 @@ async def _execute(run: Run, executors: ExecutorRegistry, pipe: ResultPipe) -> M
     except asyncio.CancelledError as error:
         if not _was_asked_to_stop():
             return Message(outcome=outcome_of_error(error))
-        return Message(was_stopped=True, partial_results=checked(succeeded(run.partial_results)).results)
+        results = checked(succeeded(run.partial_results)).results
+        return Message(was_stopped=True, partial_results=results, survivors=run.survivors)
     except InvalidInput as error:
         return Message(outcome=refused("definition", str(error)))
     except NodeStrained as error:

@@ -37,6 +37,8 @@ class Message(Struct, frozen=True, omit_defaults=True):
     """The run ended because the child was asked to stop."""
     partial_results: object = None
     """What there is to show of it then."""
+    survivors: str = ""
+    """And what could not be killed."""
     progress: tuple[float, float | None, str] | None = None
     """How far the work has come: done, of how much, and a message."""
     lacks: str = ""
@@ -51,6 +53,7 @@ class MessageReader:
         self.outcome: Outcome | None = None
         self.was_stopped = False
         self.partial_results: object = None
+        self.survivors = ""
         self.lacks = ""
         self._log = log
         self._note = note
@@ -78,6 +81,7 @@ class MessageReader:
         elif message.was_stopped:
             self.was_stopped = True
             self.partial_results = message.partial_results
+            self.survivors = message.survivors
         elif message.lacks:
             self.lacks = message.lacks
         elif message.progress is not None:

@@ -3,7 +3,8 @@
 asyncio's own subprocess is not used: its `wait` lasts until the pipes close, so a background grandchild would hold a
 slot for ever, and under uvloop a start costs a millisecond. Here the end of the *process* ends the run: what it wrote
 is read, its group is killed, it is reaped, and nothing stays open. A grandchild that makes a session of its own
-leaves the group and escapes; only the operating system's means (a control group, a container) hold such a one. If
+leaves the group and escapes; only the operating system's means (a control group, a container) hold such a one. What
+may not be killed, such as `sudo`, which is another user's, is not waited for once the group is killed; it is named. If
 this process is killed itself, its keeper ends the group.
 """
 
@@ -16,7 +17,12 @@ from rota.engine.executors.process.environment import RESULT_FD
 from rota.engine.executors.process.exit_watch import ExitWatch, reap, reap_in_background, watch_exit
 from rota.engine.executors.process.keeper import CHILD_NAME, KeptGroup, keep_group
 from rota.engine.executors.process.pipe import Pipe, Sink, open_pipes
-from rota.engine.executors.process.process_group import has_living_member, signal_group
+from rota.engine.executors.process.process_group import (
+    has_living_member,
+    may_kill,
+    signal_group,
+    unkillable_members,
+)
 from rota.engine.executors.process.spawn import spawn
 from rota.engine.executors.shortage import raise_if_short
 
@@ -41,12 +47,15 @@ class Child:
         "_watch",
         "exit_code",
         "pid",
+        "survivors",
     )
 
     def __init__(self, pid: int, pipes: list[Pipe], group: KeptGroup) -> None:
         self.pid = pid
         self.exit_code: int | None = None
         """Minus the signal's number when a signal ended it. None while it runs."""
+        self.survivors: tuple[str, ...] = ()
+        """What a stop could not kill and left behind: numbers and names."""
         self._loop = asyncio.get_running_loop()
         self._pipes = pipes
         self._group = group
@@ -66,25 +75,30 @@ class Child:
 
     async def wait(self) -> int:
         """Await the end of the process, its output and its group; its exit code. One waiter at a time."""
-        if not self._is_over:
-            self._waiter = self._loop.create_future()
-            await self._waiter
+        await self._wait_until_over()
         assert self.exit_code is not None
         return self.exit_code
 
-    async def stop(self, grace_s: float) -> int:
-        """Ask the whole group to end, kill what is left of it after the grace, await the end."""
+    async def stop(self, grace_s: float) -> int | None:
+        """Ask the whole group to end, kill what is left of it after the grace, await the end; the exit code, or None of
+        a process that may not be killed and runs on."""
         if self._is_over:
-            return await self.wait()
+            return self.exit_code
         self._kill_at = self._loop.time() + grace_s
-        self._signal(signal.SIGTERM)
-        kill_timer = self._loop.call_later(grace_s, self._signal, signal.SIGKILL)
+        signal_group(self.pid, signal.SIGTERM)
+        kill_timer = self._loop.call_later(grace_s, self._kill)
         if self._has_exited:
             self._await_group()
         try:
-            return await self.wait()
+            await self._wait_until_over()
         finally:
             kill_timer.cancel()
+        return self.exit_code
+
+    async def _wait_until_over(self) -> None:
+        if not self._is_over:
+            self._waiter = self._loop.create_future()
+            await self._waiter
 
     def has_ended(self) -> bool:
         """Whether the process itself has ended, also if the loop has not been told yet."""
@@ -139,6 +153,7 @@ class Child:
         assert self._kill_at is not None
         is_late = self._loop.time() >= self._kill_at
         if is_late or not (self._pipes or has_living_member(self.pid)):
+            self.survivors = unkillable_members(self.pid) if is_late else ()
             self._end()
         else:
             self._timer = self._loop.call_later(GROUP_POLL_S, self._await_group)
@@ -153,6 +168,27 @@ class Child:
         signal_group(self.pid, signal.SIGKILL)
         self._group.ended()
         self._reap()
+        self._wake_waiter()
+
+    def _kill(self) -> None:
+        """The grace is over. Where the process itself may not be killed, nobody knows when it ends."""
+        if self._is_over:
+            return
+        signal_group(self.pid, signal.SIGKILL)
+        if not may_kill(self.pid) and not self.has_ended():
+            self._leave_behind()
+
+    def _leave_behind(self) -> None:
+        """Let go of a process that runs on. It is reaped whenever it ends."""
+        self._is_over = True
+        self.survivors = unkillable_members(self.pid) or (str(self.pid),)
+        self._close_watch()
+        self._release(drain=True)
+        self._group.ended()
+        reap_in_background(self.pid)
+        self._wake_waiter()
+
+    def _wake_waiter(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -176,10 +212,6 @@ class Child:
     def _reap(self) -> None:
         if self.exit_code is None:
             self.exit_code = self._watch.reap() if self._watch is not None else reap(self.pid)
-
-    def _signal(self, number: int) -> None:
-        if not self._is_over:
-            signal_group(self.pid, number)
 
 
 def start_child(
