@@ -382,6 +382,21 @@ def test_ticks_that_are_fired_skipped_and_missed(installation: SchedulesInstalla
     ]
 
 
+def test_a_tick_whose_job_was_refused_for_its_unique_key_is_told_as_its_row_has_it(
+    installation: SchedulesInstallation,
+) -> None:
+    heard = Heard()
+    installation.ticker = ticker_of(installation, heard)
+    installation.define("alone", unique=Unique.WHILE_PENDING)
+    installation.schedule(job_type="alone", cron="* * * * *", overlap="allow")
+
+    installation.pass_time(3 * MINUTE)
+
+    told = [tick for one in heard.of(TicksDecided) for tick in one.ticks]
+    assert [tick.status for tick in told] == [TickStatus.FIRED, TickStatus.SKIPPED, TickStatus.SKIPPED]
+    assert told == installation.rows(_only(installation))
+
+
 def _only(installation: SchedulesInstallation) -> str:
     (entry,) = installation.store.list_schedules(limit=10).entries
     return entry.schedule.uuid

@@ -132,8 +132,7 @@ class QueueForgotten(Happening, frozen=True):
 
 
 class TicksDecided(Happening, frozen=True):
-    """Ticks of a schedule were fired, skipped or missed, and the store has their rows. Of a tick whose job was not made
-    because its unique key is taken this says fired, where the row says skipped."""
+    """Ticks of a schedule were fired, skipped or missed, and the store has their rows."""
 
     schedule: str
     """Its name."""

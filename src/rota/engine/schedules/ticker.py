@@ -4,8 +4,6 @@ Any number may run. The store hides a schedule that one of them has taken for a 
 same work; that a tick happens once does not depend on it, but on the version of the schedule.
 """
 
-from collections.abc import Iterable
-
 from msgspec import structs
 
 from rota.engine.definitions.definitions import Definitions
@@ -95,7 +93,7 @@ class Ticker:
         if decided:
             fired = self._store.fire_schedules(queue, decided, now=now)
             if self._observers.wants(TicksDecided):
-                self._tell_ticks(one for one, is_done in zip(decided, fired, strict=True) if is_done)
+                self._tell_ticks([one for one, is_done in zip(decided, fired, strict=True) if is_done])
         states = [state for one in decided for state in (one.state, one.otherwise) if state]
         return min((state.due for state in states if state.due is not None), default=None)
 
@@ -148,10 +146,15 @@ class Ticker:
         self._store.put_schedules([ScheduleChange(schedule, state, entry.state.version)])
         self._observers.tell(SchedulePaused(schedule.name, note))
 
-    def _tell_ticks(self, firings: Iterable[Firing]) -> None:
+    def _tell_ticks(self, firings: list[Firing]) -> None:
+        """As the rows have them: a tick whose job was refused for its unique key has not fired."""
+        perhaps = [spec.id for one in firings if one.otherwise for spec in one.specs]
+        found = self._store.find_jobs(perhaps) if perhaps else []
+        refused = {job_id for job_id, job in zip(perhaps, found, strict=True) if job is None}
         for one in firings:
             if one.ticks:
-                self._observers.tell(TicksDecided(one.schedule.name, one.schedule.queue, one.ticks))
+                ticks = tuple(tick.without_job() if tick.job in refused else tick for tick in one.ticks)
+                self._observers.tell(TicksDecided(one.schedule.name, one.schedule.queue, ticks))
 
 
 def firing_of(entry: ScheduleEntry, decision: Decision, job_type: JobType, now: int) -> Firing:
