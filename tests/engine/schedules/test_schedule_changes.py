@@ -10,6 +10,7 @@ from rota.model.job import Cause, JobState
 from rota.model.job_type import JobType
 from rota.model.node import NodeType
 from rota.model.schedules.request import ScheduleRequest
+from rota.model.schedules.schedule import TickStatus
 from rota.model.triggers.interval import Anchor
 from rota.model.triggers.trigger import CronTrigger, IntervalTrigger
 from rota.store import Store
@@ -522,3 +523,33 @@ def test_a_schedule_that_ran_often_enough_is_not_looked_at_again(installation: S
     installation.pass_time(3_000)
 
     assert installation.schedules.find(uuid).state.due is None
+
+
+@pytest.mark.parametrize("catch_up", ["none", "last", "all"])
+@pytest.mark.parametrize("more", [5, None])
+def test_a_schedule_that_ran_often_enough_and_may_run_again_goes_on_from_then(
+    installation: SchedulesInstallation, catch_up: str, more: int | None
+) -> None:
+    wish = {"job_type": "report", "cron": "* * * * *", "overlap": "allow", "catch_up": catch_up}
+    uuid = installation.schedule(**wish, max_runs=2)
+    installation.pass_time(10 * MINUTE)
+
+    installation.schedules.replace(uuid, ScheduleRequest(**wish, max_runs=more))  # type: ignore[arg-type]
+    installation.pass_time(2 * MINUTE)
+
+    nominals = [FULL + n * MINUTE for n in (1, 2, 11, 12)]
+    assert [(row.nominal, row.status) for row in installation.rows(uuid)] == [(at, TickStatus.FIRED) for at in nominals]
+
+
+def test_a_schedule_that_may_run_more_often_than_before_still_makes_up_for_what_it_missed(
+    installation: SchedulesInstallation,
+) -> None:
+    wish = {"job_type": "report", "cron": "* * * * *", "overlap": "allow", "catch_up": "all"}
+    uuid = installation.schedule(**wish, max_runs=3)
+    installation.pass_time(2 * MINUTE)
+    installation.clock.advance(2 * MINUTE)
+
+    installation.schedules.replace(uuid, ScheduleRequest(**wish, max_runs=4))  # type: ignore[arg-type]
+    installation.tick()
+
+    assert [row.nominal for row in installation.rows(uuid)] == [FULL + n * MINUTE for n in (1, 2, 3, 4)]

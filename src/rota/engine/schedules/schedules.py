@@ -19,7 +19,15 @@ from rota.model.job import Cause
 from rota.model.job_type import JobType
 from rota.model.schedules.request import EMIT_JOB_TYPE, ScheduleRequest, make_schedule
 from rota.model.schedules.schedule import Schedule, ScheduleState, Tick, TickStatus
-from rota.model.schedules.ticking import aimed, first_state, is_ahead, looked_at_again, set_back, with_ticks
+from rota.model.schedules.ticking import (
+    aimed,
+    first_state,
+    has_run_often_enough,
+    is_ahead,
+    looked_at_again,
+    set_back,
+    with_ticks,
+)
 from rota.model.triggers.trigger import (
     IntervalTrigger,
     OnceTrigger,
@@ -280,14 +288,16 @@ def _counted(entry: ScheduleEntry, row: Tick | None) -> ScheduleEntry:
 
 
 def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int, ended: int | None) -> ScheduleState:
-    """How far a changed schedule has come: with other times, or after a pause, everything up to now is decided.
+    """How far a changed schedule has come: with other times, after a pause, or if it had run often enough and may run
+    again, everything up to now is decided.
 
     A job that failed has done its part when somebody resumes the schedule that it stopped: of it counts only when it
     ended.
     """
     state = entry.state
     is_resumed = entry.schedule.paused and not schedule.paused
-    if is_resumed or schedule.trigger != entry.schedule.trigger:
+    was_over = has_run_often_enough(entry.schedule, state) and not has_run_often_enough(schedule, state)
+    if is_resumed or was_over or schedule.trigger != entry.schedule.trigger:
         state = structs.replace(state, cursor=max(now, state.cursor or now))
     if is_resumed:
         state = structs.replace(state, jobs=entry.live_jobs, last_ended=state.last_ended if ended is None else ended)
