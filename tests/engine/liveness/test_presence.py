@@ -1,5 +1,6 @@
 """Lock files: what the kernel knows of the nodes of this machine."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rota.engine.liveness.presence import Presence, run_folder
+from tests.engine.executors.hearing import open_descriptors
 
 HOLD = """
 import sys
@@ -147,6 +149,20 @@ def test_a_folder_that_cannot_be_used_keeps_no_node_from_starting(tmp_path: Path
     presence = Presence(tmp_path / "no such folder")
 
     presence.hold("node")
+    presence.release("node")
+
+
+def test_a_node_whose_file_cannot_be_locked_is_not_taken_for_dead_and_leaves_no_descriptor(tmp_path: Path) -> None:
+    in_the_way = os.open(tmp_path / "node", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(in_the_way, fcntl.LOCK_EX)
+    before = open_descriptors()
+    presence = Presence(tmp_path)
+
+    presence.hold("node")
+
+    assert open_descriptors() == before
+    os.close(in_the_way)
+    assert Presence(tmp_path).gone(["node"]) == []
     presence.release("node")
 
 

@@ -33,12 +33,10 @@ class Presence:
         if self._folder is None:
             return
         try:
-            descriptor = os.open(self._folder / node, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._held[node] = self._lock(node)
         except OSError as error:
             _logger.info("no lock file; others will judge this node by its silence", extra={"error": str(error)})
             return
-        self._held[node] = descriptor
         _holding.add(self)
 
     def release(self, node: str) -> None:
@@ -65,6 +63,19 @@ class Presence:
         if self._folder is not None:
             with suppress(OSError):
                 (self._folder / node).unlink()
+
+    def _lock(self, node: str) -> int:
+        """The descriptor of a node's locked file. A file that cannot be locked is removed: it would say that the node
+        is dead."""
+        assert self._folder is not None
+        descriptor = os.open(self._folder / node, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.forget(node)
+            os.close(descriptor)
+            raise
+        return descriptor
 
     def _is_gone(self, node: str) -> bool:
         if self._folder is None:
