@@ -5,6 +5,7 @@ that only the answer is lost; and again when it is repeated. Jobs run once all t
 """
 
 import asyncio
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -120,17 +121,34 @@ def test_log_lines_are_there_once_if_the_end_that_went_with_them_was_not_told(
     store: Store, installation: Installation
 ) -> None:
     async def scene() -> None:
+        stage = new_stage()
         faults = Faults(store)
+        is_held, may_go_on = threading.Event(), threading.Event()
+        installation.define_python("speak_and_wait")
         installation.define_python("count_aloud")
+
+        def hold() -> None:
+            is_held.set()
+            may_go_on.wait(DEADLINE_S)
 
         def lose_the_end() -> None:
             faults.before("finish_and_claim_jobs", be_away)
             faults.before("finish_jobs", be_away)
 
-        async with working(faults.store, dead_after_ms=HOUR_MS):
+        async with working(faults.store, threads=2, dead_after_ms=HOUR_MS):
+            # Whoever writes the lines of running jobs is busy with one of them: others can only go with their ends.
+            faults.before("append_logs", hold)
+            speaking = installation.enqueue("speak_and_wait", {"lines": 1})
+            await until(is_held.is_set, "the first line to be written")
             faults.after("append_logs", lose_the_end)
-            (job,) = await installation.ended(installation.enqueue("count_aloud", {"lines": 2}))
 
+            try:
+                (job,) = await installation.ended(installation.enqueue("count_aloud", {"lines": 2}))
+            finally:
+                may_go_on.set()
+                stage.gate.set()
+
+            await installation.ended(speaking)
             assert installation.messages(job.id) == ["line 0", "line 1"]
 
     asyncio.run(scene())
