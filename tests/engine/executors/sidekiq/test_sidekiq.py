@@ -14,6 +14,7 @@ from rota.errors import InvalidInput
 from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors.runs import JOB_ID, LoggedRun, cancel, errors_of, job_type, make_run, results_of, run_until
 from tests.engine.executors.sidekiq.ruby import SidekiqServer
+from tests.engine.working import until
 from tests.servers import RedisServer, raw_command, wait_until
 
 INJECTION = '#{File.write("evil", "")}"; File.write("evil", ""); `touch evil` \' \\ \n__END__\n'
@@ -276,6 +277,36 @@ def test_a_run_whose_job_cannot_be_taken_back_is_not_stopped(runner: asyncio.Run
 
     assert not run.can_be_stopped
     assert "could not be taken out of Sidekiq's queue" in run.messages("warning")[-1]
+
+
+def test_a_run_whose_push_fails_while_it_is_stopped_has_left_nothing_and_may_be_tried_again(
+    runner: asyncio.Runner,
+) -> None:
+    async def push_cancel_and_fail() -> None:
+        is_asked, may_go = asyncio.Event(), asyncio.Event()
+
+        async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1)
+            is_asked.set()
+            await may_go.wait()
+            writer.close()
+
+        server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+        address = f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0"
+        run = make_run({"class": "Any", "redis": address, "completion": "observe"})
+        task = asyncio.create_task(SidekiqExecutor().run(run))
+        await is_asked.wait()
+
+        task.cancel()
+        await until(lambda: not run.can_be_stopped, "the run to wait for the end of its push")
+        may_go.set()
+
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (run.can_be_stopped, run.partial_results) == (True, None)
+        server.close()
+
+    runner.run(push_cancel_and_fail())
 
 
 def test_a_run_can_be_stopped_as_long_as_its_job_is_seen_in_the_queue(
