@@ -1,8 +1,11 @@
-"""Standing between the steps of an operation. SQLite takes one step for each; Redis one for every command."""
+"""Standing between the steps of an operation: a process dies there, does not hear an answer, or somebody else acts.
+
+SQLite takes one step for each operation; Redis one for every round trip, be it a command or several that go together.
+"""
 
 import threading
 from collections.abc import Callable
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from redis.exceptions import ConnectionError as RedisConnectionError
 
@@ -15,8 +18,8 @@ _Step = TypeVar("_Step")
 Event = Callable[[], object]
 
 
-class Dies(Exception):
-    """The process dies here."""
+class Dies(BaseException):
+    """The process dies here, and does nothing after it."""
 
 
 class Ran(NamedTuple, Generic[_Answer]):
@@ -71,12 +74,22 @@ def _call(store: Store, steps: "_Steps | Held[_Answer]", call: Callable[[], _Ans
     if not isinstance(store, RedisStore):
         return steps.take(call)
     client = store._link.client
-    execute = client.execute_command
-    client.execute_command = lambda *args, **options: steps.take(lambda: execute(*args, **options))
+    execute, pipeline = client.execute_command, client.pipeline
+    client.execute_command = _counted(steps, execute)
+    client.pipeline = lambda **options: _counted_pipeline(steps, pipeline(**options))
     try:
         return call()
     finally:
-        client.execute_command = execute
+        client.execute_command, client.pipeline = execute, pipeline
+
+
+def _counted(steps: "_Steps | Held[Any]", call: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **options: steps.take(lambda: call(*args, **options))
+
+
+def _counted_pipeline(steps: "_Steps | Held[Any]", pipeline: Any) -> Any:
+    pipeline.execute = _counted(steps, pipeline.execute)
+    return pipeline
 
 
 class Held(Generic[_Answer]):

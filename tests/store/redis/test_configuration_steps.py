@@ -29,12 +29,31 @@ from tests.contract.events.configuring import (
     verdicts,
 )
 from tests.contract.racing import in_threads
+from tests.contract.steps import Dies, Event, die, lose_answer, run_with
 from tests.engine.events.installation import EventsInstallation, needs
-from tests.store.redis.dying import Died, Way, die, lose_answer, meet
 
 # SQLite does each of this in one transaction.
 pytestmark = pytest.mark.stores("redis", "redis-cluster")
-WAYS: dict[str, Way] = {"dies": die, "does not hear": lose_answer}
+Act = Callable[[Store], object]
+Way = Callable[[Store, int, Act], bool]
+
+
+def dies(store: Store, number: int, act: Act) -> bool:
+    """Whoever acts dies before the step of this number. False if there is none: it is done."""
+    return run_with(store, number, partial(act, store), before=die).is_reached
+
+
+def does_not_hear(store: Store, number: int, act: Act) -> bool:
+    """Whoever acts loses the answer to the step of this number. False if there is none."""
+    return run_with(store, number, partial(act, store), after=lose_answer).is_reached
+
+
+def meets(store: Store, number: int, act: Act, meanwhile: Event) -> bool:
+    """Something else happens before the step of this number. False if there is none."""
+    return run_with(store, number, partial(act, store), before=meanwhile).is_reached
+
+
+WAYS: dict[str, Way] = {"dies": dies, "does not hear": does_not_hear}
 THIRD = new_queue()
 ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 
@@ -164,13 +183,13 @@ def test_one_configuration_counts_at_whatever_step_of_its_move_a_process(
     open_again: OpenStore, store: Store, way: Way, then: Then
 ) -> None:
     old, new = new_queue(), new_queue()
-    for number in count(1):
+    for number in count():
         one = put(store, named_c(old)).configuration
 
         is_cut = way(open_again(), number, partial(is_moved, one=one, queue=new))
 
         queue = is_counted_once(store, one).configuration.queue
-        assert queue == new or (way is die and queue == old)
+        assert queue == new or (way is dies and queue == old)
         then(store, structs.replace(one, queue=new))
         forget_all(store)
         assert records(store, old, new) == 0, "nothing is left over"
@@ -183,7 +202,7 @@ def test_a_move_that_changes_what_is_waited_for_is_made_or_not_at_whatever_step_
     open_again: OpenStore, store: Store, way: Way
 ) -> None:
     old, new = new_queue(), new_queue()
-    for number in count(1):
+    for number in count():
         one = put(store, named_c(old)).configuration
 
         wanted = (dependency("b"), dependency("load", "JOB"))
@@ -199,7 +218,7 @@ def test_a_move_that_changes_what_is_waited_for_is_made_or_not_at_whatever_step_
 
 def test_an_event_counts_once_at_whatever_step_of_a_move_it_comes(open_again: OpenStore, store: Store) -> None:
     old, new = new_queue(), new_queue()
-    for number in count(1):
+    for number in count():
         one = put(store, named_c(old)).configuration
         answers: list[bool] = []
 
@@ -207,7 +226,7 @@ def test_an_event_counts_once_at_whatever_step_of_a_move_it_comes(open_again: Op
             answers.append(act(mover))
 
         act = partial(note, act=partial(move, one=one, queue=new), answers=answers)
-        is_met = meet(open_again(), number, act, partial(take_event, store))
+        is_met = meets(open_again(), number, act, partial(take_event, store))
 
         entry = is_counted_once(store, one)
         assert entry.configuration.queue == (new if answers[0] else old)
@@ -221,27 +240,27 @@ def test_an_event_counts_once_at_whatever_step_of_a_move_it_comes(open_again: Op
 def test_an_event_reaches_it_at_whatever_step_it_meets_who_finishes_a_move(open_again: OpenStore, store: Store) -> None:
     """Both find the move as it was cut short, and the one is through while the other has only looked."""
     old, new = new_queue(), new_queue()
-    other, number, step = open_again(), 1, 1
+    other, number, step = open_again(), 0, 0
     is_cut = True
     while is_cut:
         one = put(store, named_c(old)).configuration
-        is_cut = die(open_again(), step, partial(move, one=one, queue=new))
+        is_cut = dies(open_again(), step, partial(move, one=one, queue=new))
 
-        is_met = meet(other, number, reached, partial(reached, store))
+        is_met = meets(other, number, reached, partial(reached, store))
 
         is_counted_once(store, one)
         forget_all(store)
         assert records(store, old, new) == 0
-        number, step = (number + 1, step) if is_met else (1, step + 1)
+        number, step = (number + 1, step) if is_met else (0, step + 1)
 
 
 def test_a_copy_of_the_queues_has_it_once_at_whatever_step_of_its_move_a_process_dies(
     open_again: OpenStore, store: Store
 ) -> None:
     old, new = new_queue(), new_queue()
-    for number in count(1):
+    for number in count():
         one = put(store, named_c(old)).configuration
-        is_cut = die(open_again(), number, partial(move, one=one, queue=new))
+        is_cut = dies(open_again(), number, partial(move, one=one, queue=new))
 
         copied = [entry for queue in (old, new) for entry in store.copy_queue(queue).configurations]
 
@@ -276,9 +295,9 @@ def test_whoever_finishes_a_move_too_late_changes_nothing(open_again: OpenStore,
     late, seen = open_again(), 0
     assert isinstance(late, RedisStore)
     old, new = new_queue(), new_queue()
-    for number in count(1):
+    for number in count():
         one = put(store, named_c(old)).configuration
-        is_cut = die(open_again(), number, partial(move, one=one, queue=new))
+        is_cut = dies(open_again(), number, partial(move, one=one, queue=new))
         moving = late._read_configurations_in(old, [one.uuid])[0]
         if moving and moving.configuration.queue == new:
             seen += 1
@@ -341,10 +360,10 @@ def test_a_configuration_is_there_or_gone_at_whatever_step_of_its_deletion_a_pro
     open_again: OpenStore, store: Store
 ) -> None:
     queue = new_queue()
-    for number in count(1):
+    for number in count():
         one = put(store, named_c(queue)).configuration
 
-        is_cut = die(open_again(), number, partial(delete, one=one))
+        is_cut = dies(open_again(), number, partial(delete, one=one))
 
         if store.find_configurations([one.uuid]) != [None]:
             is_counted_once(store, one)
@@ -360,10 +379,10 @@ def test_a_deletion_tells_what_it_did_at_whatever_step_a_process_does_not_hear(
     open_again: OpenStore, store: Store
 ) -> None:
     queue = new_queue()
-    for number in count(1):
+    for number in count():
         one = put(store, named_c(queue)).configuration
 
-        is_cut = lose_answer(open_again(), number, partial(is_deleted, one=one))
+        is_cut = does_not_hear(open_again(), number, partial(is_deleted, one=one))
 
         assert store.find_configurations([one.uuid]) == [None]
         forget_all(store)
@@ -376,12 +395,12 @@ def test_a_configuration_that_is_deleted_is_gone_at_whatever_step_of_its_move_or
     open_again: OpenStore, store: Store, is_moved_first: bool
 ) -> None:
     old, new = new_queue(), new_queue()
-    for number in count(1):
+    for number in count():
         one = put(store, named_c(old)).configuration
         moves, deletes = partial(move, one=one, queue=new), partial(delete, one=one)
         first, second = (moves, deletes) if is_moved_first else (deletes, moves)
 
-        is_met = meet(open_again(), number, first, partial(second, store))
+        is_met = meets(open_again(), number, first, partial(second, store))
 
         if not is_met:
             second(store)
@@ -399,7 +418,7 @@ def test_a_configuration_that_is_deleted_is_gone_at_whatever_step_of_its_move_or
 def test_a_configuration_hears_of_every_end_or_can_be_made_again_at_whatever_step_of_its_making_a_process(
     fresh_store: OpenStore, store_url: str, way: Way
 ) -> None:
-    for number in count(1):
+    for number in count():
         store, maker = fresh_store(), open_store(store_url)
         queue, worker = make_queue(store), open_store(store_url)
         enqueue(store, spec(queue), spec(queue))
@@ -410,7 +429,7 @@ def test_a_configuration_hears_of_every_end_or_can_be_made_again_at_whatever_ste
         is_cut = way(maker, number, partial(put, one=one))
 
         if store.find_configurations([one.uuid]) == [None]:
-            assert way is die
+            assert way is dies
             assert reached(store) == []
             one = put(store, named_c(new_queue())).configuration
         is_counted_once(store, one)
@@ -426,7 +445,7 @@ def test_an_end_is_told_to_whoever_looks_at_whatever_step_of_the_making_before_i
     fresh_store: OpenStore, store_url: str
 ) -> None:
     """A worker looks what is waited for in the middle of it, and never again: the process that makes it dies then."""
-    for number in count(1):
+    for number in count():
         store, maker, worker = fresh_store(), open_store(store_url), open_store(store_url)
         queue = make_queue(store)
         enqueue(store, spec(queue), spec(queue))
@@ -435,7 +454,7 @@ def test_an_end_is_told_to_whoever_looks_at_whatever_step_of_the_making_before_i
         def look_and_go_on(worker: Store, queue: str) -> None:
             finish(worker, succeed(claim_one(worker, queue)))
 
-        is_met = meet(maker, number, partial(die_after_put, one=one), partial(look_and_go_on, worker, queue))
+        is_met = meets(maker, number, partial(die_after_put, one=one), partial(look_and_go_on, worker, queue))
 
         store.clear_outbox(queue, store.read_outbox(queue, limit=9))
         if is_met and store.find_configurations([one.uuid]) != [None]:
@@ -452,10 +471,10 @@ def die_after_put(store: Store, one: Configuration) -> None:
     assert isinstance(store, RedisStore)
 
     def die_here(token: str, changes: Sequence[ConfigurationChange]) -> None:
-        raise Died
+        raise Dies
 
     store._confirm_new_configurations = die_here  # type: ignore[method-assign]
-    with pytest.raises(Died):
+    with pytest.raises(Dies):
         put(store, one)
 
 
@@ -463,11 +482,11 @@ def test_a_configuration_that_was_not_made_can_be_defined_again_at_whatever_step
     fresh_store: OpenStore, store_url: str
 ) -> None:
     wanted = needs("FILE", "a", 0)
-    for number in count(1):
+    for number in count():
         store, maker = fresh_store(), open_store(store_url)
         installation = EventsInstallation(store)
 
-        is_cut = die(maker, number, lambda store: EventsInstallation(store).define_configuration("c", wanted))
+        is_cut = dies(maker, number, lambda store: EventsInstallation(store).define_configuration("c", wanted))
 
         if not installation.triggers("FILE", "a", 1):
             installation.define_configuration("c", wanted)
@@ -482,7 +501,7 @@ def test_of_two_that_are_made_with_one_name_one_is_refused_at_whatever_step_they
     open_again: OpenStore, store: Store
 ) -> None:
     queues = new_queue(), new_queue()
-    for number in count(1):
+    for number in count():
         one, other = map(named_c, queues)
         made: list[Configuration] = []
 
@@ -491,7 +510,7 @@ def test_of_two_that_are_made_with_one_name_one_is_refused_at_whatever_step_they
                 made.append(wanted)
 
         meanwhile = partial(make, store, other, made)
-        is_met = meet(open_again(), number, partial(make, wanted=one, made=made), meanwhile)
+        is_met = meets(open_again(), number, partial(make, wanted=one, made=made), meanwhile)
 
         is_counted_once(store, *made)
         forget_all(store)
