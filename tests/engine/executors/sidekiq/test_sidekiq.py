@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from rota.engine.executors.sidekiq.job import REPORT_PREFIX
 from rota.engine.executors.sidekiq.sidekiq import SidekiqExecutor
 from rota.errors import InvalidInput
 from rota.model.runs.outcome import Outcome, OutcomeKind
+from tests.engine.executors.foreign import AS_ANOTHER, needs_root, no_right_to_kill
 from tests.engine.executors.runs import JOB_ID, LoggedRun, cancel, errors_of, job_type, make_run, results_of, run_until
 from tests.engine.executors.sidekiq.ruby import SidekiqServer
 from tests.engine.working import until
@@ -486,6 +489,28 @@ def test_a_class_that_rails_does_not_know_is_an_exit_code(
     assert outcome.errors is None
     assert results_of(outcome)["exit_code"] == 1
     assert "NameError" in str(results_of(outcome)["stderr"])
+
+
+@needs_root
+def test_a_ruby_of_another_user_that_may_not_be_killed_ends_its_run_and_is_named(
+    runner: asyncio.Runner, tmp_path: Path
+) -> None:
+    ruby = tmp_path / "ruby"
+    ruby.write_text(f"#!/bin/sh\nexec {' '.join(AS_ANOTHER)} sh -c 'echo pid $$; exec sleep 600'\n")
+    ruby.chmod(0o755)
+    metadata = {"rails_dir": str(tmp_path), "sidekiq_worker": "A", "ruby_executable": str(ruby)}
+
+    async def scenario() -> None:
+        run = make_run({**metadata}, grace_s=0.05)
+        task, pid = await run_until(SidekiqExecutor(), run, "pid")
+
+        with no_right_to_kill():
+            await cancel(task)
+
+        os.kill(int(pid), signal.SIGKILL)
+        assert (run.can_be_stopped, run.survivors) == (False, f"{pid} (sleep)")
+
+    runner.run(scenario())
 
 
 def test_a_rails_folder_that_is_not_there_is_an_error(runner: asyncio.Runner, tmp_path: Path) -> None:

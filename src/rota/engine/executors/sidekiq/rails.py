@@ -12,6 +12,7 @@ from rota.engine.executors.output import Stream, capped_log
 from rota.engine.executors.process.child import run_child, start_child
 from rota.engine.executors.process.environment import base_environment, check_environment, job_variables
 from rota.engine.executors.process.nameless_file import open_input
+from rota.engine.executors.process.survivors import tell_survivors
 from rota.engine.executors.references import resolved_all
 from rota.engine.executors.sidekiq.job import check_class, read_arguments
 from rota.errors import InvalidInput
@@ -67,6 +68,7 @@ async def push_by_rails(run: Run, options: ExecutorOptions) -> Outcome:
     finally:
         stdout, stderr = streams[0].finish(), streams[1].finish()
         run.partial_results = results = {"stdout": stdout, "stderr": stderr, "exit_code": child.exit_code}
+        tell_survivors(run, child)
     return succeeded(results) if exit_code == 0 else failed(None, results)
 
 
