@@ -47,6 +47,20 @@ async def run_strained(executor: Executor, run: LoggedRun, what: str) -> None:
     assert open_descriptors() <= before
 
 
+@pytest.mark.parametrize(
+    ("executor", "metadata"),
+    [
+        (BashExecutor(), {"command": ["true"], "environment": {"A": "file:/etc/hostname"}}),
+        (HttpExecutor(), {"url": "http://127.0.0.1:1/", "headers": {"Authorization": "file:/etc/hostname"}}),
+        (SidekiqExecutor(), {"class": "A", "redis": "file:/etc/hostname"}),
+    ],
+)
+def test_a_secret_cannot_be_read_without_descriptors(
+    runner: asyncio.Runner, executor: Executor, metadata: dict[str, object]
+) -> None:
+    runner.run(run_strained(executor, make_run(metadata), "file descriptors"))
+
+
 COMMANDS: list[tuple[type[BashExecutor] | type[PythonExecutor], dict[str, object]]] = [
     (BashExecutor, {"command": ["true"]}),
     (BashExecutor, {"command": ["true"], "cwd": "/"}),

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from rota.engine.executors.metadata import check_text
+from rota.engine.executors.shortage import raise_if_short
 from rota.errors import InvalidInput
 from rota.model.access.masking import is_reference
 
@@ -15,7 +16,8 @@ _MAX_BYTES = 64 * 1024
 
 
 def resolved(field: str, value: str) -> str:
-    """The value itself or, of a reference, what it stands for; `InvalidInput` says what this node lacks."""
+    """The value itself or, of a reference, what it stands for; `InvalidInput` says what this node lacks, `NodeStrained`
+    that it has no descriptor to read a file with."""
     if not is_reference(value):
         return value
     kind, _, place = value.partition(":")
@@ -43,6 +45,7 @@ def _read_file(field: str, path: str) -> str:
             raise InvalidInput(field, f"{path} has more than {_MAX_BYTES} bytes, which is no secret")
         return found.decode().rstrip("\r\n")
     except OSError as error:
+        raise_if_short(error)
         raise InvalidInput(field, f"this node cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InvalidInput(field, f"{path} is no UTF-8 text") from None

@@ -19,11 +19,18 @@ def open_input(content: bytes) -> int:
     """One from which a child reads this as its standard input. A pipe could block, and an environment variable could be
     too long."""
     try:
-        fd = open_nameless()
-        with open(fd, "wb", closefd=False) as writer:
-            writer.write(content)
+        return _filled(open_nameless(), content)
     except OSError as error:
         raise_if_short(error)
         raise
-    os.lseek(fd, 0, os.SEEK_SET)
+
+
+def _filled(fd: int, content: bytes) -> int:
+    try:
+        with open(fd, "wb", closefd=False) as writer:
+            writer.write(content)
+        os.lseek(fd, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(fd)
+        raise
     return fd
