@@ -553,3 +553,22 @@ def test_a_schedule_that_may_run_more_often_than_before_still_makes_up_for_what_
     installation.tick()
 
     assert [row.nominal for row in installation.rows(uuid)] == [FULL + n * MINUTE for n in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("is_paused", [True, False])
+def test_a_schedule_that_ran_often_enough_has_left_out_nothing_when_it_gets_other_times_or_is_resumed(
+    installation: SchedulesInstallation, is_paused: bool
+) -> None:
+    uuid = installation.schedule(cron="* * * * *", overlap="allow", max_runs=2)
+    installation.pass_time(3 * MINUTE)
+    if is_paused:
+        installation.schedules.pause(uuid)
+    installation.clock.advance(10 * MINUTE)
+
+    if is_paused:
+        installation.schedules.resume(uuid)
+    else:
+        installation.schedules.replace(uuid, ScheduleRequest(job_type="report", cron="*/5 * * * *", max_runs=2))
+
+    assert installation.fates(uuid) == ["fired", "fired"]
+    assert installation.schedules.find(uuid).state.counts == {"fired": 2}

@@ -264,6 +264,8 @@ def _row_left_out(entry: ScheduleEntry, new: Schedule, now: int) -> Tick | None:
     is_resumed = old.paused and not new.paused
     if not (is_resumed or new.trigger != old.trigger) or entry.state.cursor is None or not old.trigger.is_series:
         return None
+    if has_run_often_enough(old, entry.state):
+        return None  # it was over, and had no more ticks
     status, reason = (TickStatus.SKIPPED, "paused") if old.paused else (TickStatus.MISSED, "edited")
     return _row_for_all(old, entry.state, now, status, reason)
 
