@@ -430,6 +430,22 @@ def test_a_schedule_that_pauses_itself(installation: SchedulesInstallation) -> N
     assert claim.spec.id in paused.note
 
 
+def test_a_pause_that_somebody_was_faster_with_is_not_told(installation: SchedulesInstallation) -> None:
+    heard, faults = Heard(), Faults(installation.store)
+    slow = Ticker(faults.store, installation.definitions, node=new_node(), observers=heard.observers)
+    uuid = installation.schedule(cron="* * * * *", pause_on_failure=True)
+    installation.pass_time(MINUTE)
+    installation.end(installation.claim()[0], well=False)
+    installation.clock.advance(MINUTE)
+
+    faults.before("put_schedules", lambda: installation.schedules.pause(uuid, "by hand"))
+    slow.run_once(installation.clock.now())
+
+    assert not faults.awaits("put_schedules")
+    assert heard.of(SchedulePaused) == []
+    assert installation.schedules.find(uuid).schedule.pause_note == "by hand"
+
+
 def test_a_schedule_that_cannot_be_decided(installation: SchedulesInstallation) -> None:
     heard = Heard()
     installation.ticker = ticker_of(installation, heard)

@@ -143,8 +143,8 @@ class Ticker:
         note = f"paused because job {entry.failed_jobs[-1]} failed"
         schedule = structs.replace(entry.schedule, paused=True, pause_note=note)
         state = structs.replace(entry.state, version=entry.state.version + 1, nominal=None, due=None)
-        self._store.put_schedules([ScheduleChange(schedule, state, entry.state.version)])
-        self._observers.tell(SchedulePaused(schedule.name, note))
+        if self._store.put_schedules([ScheduleChange(schedule, state, entry.state.version)])[0]:
+            self._observers.tell(SchedulePaused(schedule.name, note))
 
     def _tell_ticks(self, firings: list[Firing]) -> None:
         """As the rows have them: a tick whose job was refused for its unique key has not fired."""
