@@ -359,6 +359,22 @@ def test_the_rules_of_the_job_type_hold_for_its_jobs(installation: SchedulesInst
     assert made.count((alone, f"backfill:{ids[1]}", f"{alone}:{{}}")) == 1, "the others have the same key"
 
 
+def test_it_tells_of_the_jobs_that_were_made_and_not_of_those_whose_unique_key_was_taken(
+    installation: SchedulesInstallation,
+) -> None:
+    installation.define("alone", unique=Unique.WHILE_PENDING)
+    installation.schedule(name="alone", job_type="alone", cron="* * * * *")
+
+    made = [installation.backfills.start("alone", RANGE) for _ in range(2)]
+
+    first = FULL - 9 * MINUTE
+    assert [(plan.jobs, plan.first, plan.last, plan.already_made) for plan in made] == [
+        (1, first, first, 0),
+        (0, None, None, 1),
+    ]
+    assert len(jobs(installation)) == 1
+
+
 def test_by_force_it_can_be_made_again_and_again(installation: SchedulesInstallation) -> None:
     installation.schedule(name="s", cron="* * * * *")
     forced = structs.replace(RANGE, force=True)

@@ -87,15 +87,15 @@ class Backfills:
         return self._plan(self._schedules.find(name), request)
 
     def start(self, name: str, request: BackfillRequest, *, by: Caller | None = None) -> BackfillPlan:
-        """Make the jobs. No instant gets a second one, unless `force` says so."""
+        """Make the jobs; tells of those that were made. No instant gets a second one, unless `force` says so, and a job
+        whose unique key is taken is not made."""
         for _ in range(_TRIES):
             entry = self._schedules.find(name)
             self._schedules.check_may_trigger(by, entry.schedule)
             plan = self._plan(entry, request)
             with self._recorded("backfill", entry.schedule, plan.backfill) as recording:
                 if self._is_recorded(entry, plan.backfill) or self._record(entry, plan.backfill):
-                    self._make_jobs(entry.schedule, plan)
-                    return plan
+                    return self._make_jobs(entry.schedule, plan)
                 recording.nothing_was_done()
         raise Conflict(f"schedule {name!r} changes too often; try again")
 
@@ -144,18 +144,18 @@ class Backfills:
         excluded = {nominal for nominal in instants if is_excluded(schedule, nominal)}
         left_out = fired | excluded
         made = self._made(schedule, backfill, [at for at in instants if at not in left_out])
-        wanted = tuple((n, at) for n, at in enumerate(instants) if at not in left_out and at not in made)
-        return BackfillPlan(
+        wanted = [(n, at) for n, at in enumerate(instants) if at not in left_out and at not in made]
+        plan = BackfillPlan(
             structs.replace(backfill, count=count),
-            jobs=len(wanted),
-            first=wanted[0][1] if wanted else None,
-            last=wanted[-1][1] if wanted else None,
+            jobs=0,
+            first=None,
+            last=None,
             already_fired=sum(nominal in fired for nominal in instants),
             already_made=len(made),
             excluded=len(excluded),
             known_from=known_from,
-            instants=wanted,
         )
+        return _with_jobs(plan, wanted)
 
     def _made(self, schedule: Schedule, backfill: Backfill, instants: list[int]) -> set[int]:
         """Those for which there is a job of a backfill already."""
@@ -185,13 +185,15 @@ class Backfills:
         newer = structs.replace(state, version=state.version + 1, backfills=(*others, backfill)[-_KEPT:])
         return self._store.put_schedules([ScheduleChange(entry.schedule, newer, state.version)])[0]
 
-    def _make_jobs(self, schedule: Schedule, plan: BackfillPlan) -> None:
+    def _make_jobs(self, schedule: Schedule, plan: BackfillPlan) -> BackfillPlan:
         now = self._clock.now()
         specs = [self._spec(schedule, plan.backfill, number, nominal) for number, nominal in plan.instants]
+        there: set[str] = set()
         for start in range(0, len(specs), _BATCH):
-            self._store.enqueue_jobs(specs[start : start + _BATCH], now=now)
+            there.update(one.job_id for one in self._store.enqueue_jobs(specs[start : start + _BATCH], now=now))
         if self.find(schedule.uuid, plan.backfill.id)[1].cancelled:
             self._cancel_jobs(schedule, plan.backfill)  # by somebody who did not see all of them
+        return _with_jobs(plan, [one for one, spec in zip(plan.instants, specs, strict=True) if spec.id in there])
 
     def _spec(self, schedule: Schedule, backfill: Backfill, number: int, nominal: int) -> JobSpec:
         job_type = self._definitions.job_type(schedule.job_type)
@@ -221,6 +223,12 @@ class Backfills:
         for start in range(0, len(live), _BATCH):
             self._store.cancel_jobs(live[start : start + _BATCH], now=self._clock.now())
         return len(live)
+
+
+def _with_jobs(plan: BackfillPlan, instants: list[tuple[int, int]]) -> BackfillPlan:
+    """The plan, with a job for each of these."""
+    first, last = (instants[0][1], instants[-1][1]) if instants else (None, None)
+    return structs.replace(plan, jobs=len(instants), first=first, last=last, instants=tuple(instants))
 
 
 def _read(schedule: Schedule, request: BackfillRequest, now: int) -> Backfill:
