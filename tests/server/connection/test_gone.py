@@ -1,14 +1,20 @@
 """A client that has gone does not hold its connection, whatever it had asked for."""
 
 import asyncio
+import ssl
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
+import uvloop
 from starlette.types import Receive, Scope, Send
 
 from rota.server.connection import config
-from rota.server.listen import listen, serve
+from rota.server.connection.gone import gone_clients
+from rota.server.listen import Tls, listen, serve
+from tests.patience import DEADLINE_S
+from tests.server.test_listen import make_certificate
 
 SLOW = b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"
 QUICK = b"GET /quick HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -122,3 +128,40 @@ def test_those_who_stay_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
         writer.close()
 
     played(scene)
+
+
+class Looking(asyncio.Protocol):
+    """Looks who has gone in the very moment in which it hears that its own client has."""
+
+    def __init__(self) -> None:
+        self.found: asyncio.Future[list[object]] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        try:
+            self.found.set_result(gone_clients([self._transport]))
+        except Exception as error:  # the loop would keep it to itself
+            self.found.set_exception(error)
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_a_connection_with_tls_that_has_just_ended_is_passed_over(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
+) -> None:
+    certificate, key = make_certificate(tmp_path)
+    trusting = ssl.create_default_context(cafile=certificate)
+
+    async def play() -> list[object]:
+        protocol = Looking()
+        server = await asyncio.get_running_loop().create_server(
+            lambda: protocol, sock=listen("127.0.0.1", 0), ssl=Tls(certificate, key).context()
+        )
+        async with server:
+            _, writer = await asyncio.open_connection(*server.sockets[0].getsockname(), ssl=trusting)
+            writer.close()
+            return await asyncio.wait_for(protocol.found, DEADLINE_S)
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        assert runner.run(play()) == []

@@ -19,7 +19,9 @@ def gone_clients(transports: Iterable[Any]) -> list[Any]:
         return []
     poll, by_descriptor = select.poll(), {}
     for one in transports:
-        descriptor = one.get_extra_info("socket").fileno()
+        # One with TLS has no socket any more when it has ended and its protocol is about to hear of that.
+        known = one.get_extra_info("socket")
+        descriptor = -1 if known is None else known.fileno()
         if descriptor >= 0:
             by_descriptor[descriptor] = one
             poll.register(descriptor, _ENDED)
