@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 from rota.server.connection import config, limits
 from rota.server.connection.protocol import BoundedProtocol
 from rota.server.listen import listen, serve
+from tests.patience import DEADLINE_S
 
 POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
 BIG = 64 * 1024 * 1024
@@ -115,8 +116,11 @@ def test_a_body_may_take_its_time_as_long_as_it_comes(monkeypatch: pytest.Monkey
     assert b"100000" in answer
 
 
-def test_an_answer_that_nobody_reads_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "HEAD_S", 1_000)
+@pytest.mark.parametrize(("behind", "head_s"), [(b"", 1_000), (b"G", 0.2)], ids=["alone", "next-head-begun"])
+def test_an_answer_that_nobody_reads_is_not_kept_for_ever(
+    behind: bytes, head_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "HEAD_S", head_s)
     ended, end = threading.Event(), BoundedProtocol._end
 
     def end_and_say_so(one: BoundedProtocol) -> None:
@@ -126,9 +130,9 @@ def test_an_answer_that_nobody_reads_is_not_kept_for_ever(monkeypatch: pytest.Mo
     monkeypatch.setattr(BoundedProtocol, "_end", end_and_say_so)
 
     async def scene(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-        writer.write(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
+        writer.write(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n" + behind)
         first = await reader.readuntil(b"\r\n\r\n")
-        await asyncio.to_thread(ended.wait)
+        assert await asyncio.to_thread(ended.wait, DEADLINE_S)
         # What the kernels held comes all the same.
         return first + await read(reader)
 

@@ -187,12 +187,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def check_time(self, now: float) -> None:
         """End it, if its client has been too slow."""
         waited = now - self.since
-        if self.phase in (Phase.SILENT, Phase.HEAD) and waited > limits.HEAD_S and self.is_idle:
+        # Who reads nothing comes first: a refusal, too, waits in the connection until it is read.
+        if self._is_unread(now) or self._is_forgotten(waited):
+            self._end()
+        elif self.phase in (Phase.SILENT, Phase.HEAD) and waited > limits.HEAD_S and self.is_idle:
             self._refuse(408, f"the head of the request did not come within {limits.HEAD_S:g} seconds")
         elif self.phase is Phase.BODY and not self.flow.read_paused and waited > self._time_for_body():
             self._refuse(408, "the body of the request comes too slowly")
-        elif self._is_unread(now) or self._is_forgotten(waited):
-            self._end()
 
     def _time_for_body(self) -> float:
         return limits.BODY_S + self._body_size / limits.SLOWEST_BODY_PER_S
