@@ -120,6 +120,43 @@ def test_a_process_counts_as_asked_to_end_if_it_was_and_not_because_it_leaves_by
             running.join(POLL_S)
 
 
+LEAVES_BEFORE_ITS_HEIR_IS_READY = """
+import os, signal, socket, sys, time
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+line = socket.socket(fileno=int(sys.argv[-1]))
+name = next(one for one in ("old", "heir", "next") if not os.path.exists(one))
+open(name, "w").close()
+if name != "heir":
+    line.send(b"r")
+if name == "old":
+    while not os.path.exists("heir"):
+        time.sleep(0.01)
+    line.send(b"l")
+signal.sigwait([signal.SIGTERM])
+"""
+
+
+def test_a_place_whose_process_left_before_its_heir_was_ready_has_one_again_after_another_request(folder: Path) -> None:
+    command = [sys.executable, "-c", LEAVES_BEFORE_ITS_HEIR_IS_READY]
+    supervisor = Supervisor(command, processes=1, is_burst=False, clock=SystemClock())
+    announced: SimpleQueue[list[int]] = SimpleQueue()
+    running = threading.Thread(target=supervisor.run, args=[announced.put])
+    running.start()
+
+    try:
+        announced.get(timeout=LONG_DEADLINE_S)
+        supervisor.hear(signal.SIGHUP)
+        wait_until(lambda: supervisor._places[0].child is None, "the old process, which leaves")
+
+        supervisor.hear(signal.SIGHUP)
+
+        wait_until((folder / "next").exists, "a process in its place")
+    finally:
+        while running.is_alive():  # whatever went wrong, no process stays
+            supervisor.hear(signal.SIGTERM)
+            running.join(POLL_S)
+
+
 READY = """#!{python}
 import os, signal, socket, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])

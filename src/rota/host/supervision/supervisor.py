@@ -266,6 +266,8 @@ class Supervisor:
             if place.heir is not None:
                 self._leave(place.heir)
                 place.heir = None
+                if place.child is None:  # it was to follow one that is gone: now another one does
+                    place.due = self._clock.monotonic()
         self._to_renew = list(self._places)
         self._renew_next()
 
