@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rota.engine.definitions.file import Difference, FileDefinitions, Wanted, schedule_hints
-from rota.errors import RotaError, StoreError
+from rota.errors import InvalidInput, RotaError, StoreError
 from rota.settings import Settings
 
 EVERY_S = 1.0
@@ -33,7 +33,7 @@ class FileWatch:
         if mark == self._seen and self._trouble is None:
             return EVERY_S
         try:
-            changes = apply_file(self._definitions, self._read(), now)
+            changes = apply_file(self._definitions, self._read_file(), now)
         except StoreError:
             raise
         except RotaError as error:
@@ -41,6 +41,13 @@ class FileWatch:
         self._seen, self._trouble = mark, None
         _logger.info("configuration file read again", extra={"file": self._file, "changes": len(changes)})
         return EVERY_S
+
+    def _read_file(self) -> Settings:
+        """Where there is no file, settings are found all the same, with no definitions: that removes none."""
+        found = self._read()
+        if found.config_file != self._file:
+            raise InvalidInput(self._file, "is gone, or is not read for Rota any more")
+        return found
 
     def _tell(self, mark: Mark, trouble: str) -> float:
         """Once for each trouble. It is tried again: what stands in the way, such as running jobs, may pass."""

@@ -78,7 +78,7 @@ def find_config_file(environ: Mapping[str, str], config_path: Path | None, cwd: 
     if named:
         return _named_file(cwd / named, "--config" if config_path else "ROTA_CONFIG")
     yaml_file, toml_file = cwd / _YAML_NAME, cwd / _TOML_NAME
-    has_table = toml_file.is_file() and b"rota" in toml_file.read_bytes() and _has_table(toml_file)
+    has_table = toml_file.is_file() and b"rota" in _bytes_of(toml_file) and _has_table(toml_file)
     if has_table and yaml_file.exists():
         raise InvalidInput(
             _YAML_NAME, f"and [tool.rota] in {_TOML_NAME} both exist; keep one, or name one with --config"
@@ -96,6 +96,13 @@ def _named_file(path: Path, where: str) -> Path:
     return path
 
 
+def _bytes_of(toml_file: Path) -> bytes:
+    try:
+        return toml_file.read_bytes()
+    except OSError as error:
+        raise InvalidInput(toml_file.name, f"cannot be read: {error.strerror}") from None
+
+
 def _has_table(toml_file: Path) -> bool:
     tool = _toml_of(toml_file).get("tool")
     return isinstance(tool, dict) and "rota" in tool
@@ -105,7 +112,7 @@ def _toml_of(toml_file: Path) -> dict[str, object]:
     import tomllib
 
     try:
-        return tomllib.loads(toml_file.read_bytes().decode())
+        return tomllib.loads(_bytes_of(toml_file).decode())
     except ValueError:
         # Not ours to judge: whoever reads this file for its own sake will say what is wrong with it.
         return {}
