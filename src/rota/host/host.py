@@ -83,6 +83,8 @@ class Host:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._signals = 0
         self._last_resort = LastResort()
+        self._alone = LastResort()
+        """Of a process whose supervisor is gone, which may come at any moment of its end: it takes no other's place."""
 
     @property
     def address(self) -> str | None:
@@ -160,6 +162,7 @@ class Host:
             finally:
                 stopping.set()
                 ends = await asyncio.gather(*beside, return_exceptions=True)
+                self._alone.cancel()
                 if self._signals < 2:
                     self._last_resort.cancel()  # no job is left; what is around the node may take its time
         for end in ends:
@@ -187,14 +190,24 @@ class Host:
             return  # the kernel and the shell may both say that the terminal is gone: that is one request, not two
         self._signals += 1
         if self._signals == 1:
-            grace_s = self.settings.stop_grace_s
-            self._last_resort.set(grace_s, 1, before=self._give_up, unless=lambda: _answers(loop))
+            self._end_after_grace(self._last_resort, loop)
         elif self._signals == 2:
             self._last_resort.set(LAST_S, 1, before=self._give_up)
         loop.call_soon_threadsafe(self._stop, self._signals > 1)
 
+    def _end_after_grace(self, last_resort: LastResort, loop: asyncio.AbstractEventLoop) -> None:
+        grace_s = self.settings.stop_grace_s
+        last_resort.set(grace_s, 1, before=self._give_up, unless=lambda: _answers(loop))
+
+    def end_alone(self) -> None:
+        """From any thread: nobody is left who could send a second signal. As the first one does, also if a job blocks
+        the loop."""
+        if self._loop is not None:
+            self._end_after_grace(self._alone, self._loop)
+        self.request_stop()
+
     def request_stop(self) -> None:
-        """From any thread: let running jobs end, and end. As the first signal does."""
+        """From any thread: let running jobs end, and end."""
         if self._loop is not None:
             with suppress(RuntimeError):  # it has ended meanwhile
                 self._loop.call_soon_threadsafe(self._stop, False)

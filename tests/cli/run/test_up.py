@@ -323,6 +323,15 @@ def test_one_signal_ends_a_supervisor_although_a_job_blocks_the_loop_of_a_proces
         assert supervisor.stop() == 1
 
 
+def test_a_process_whose_job_blocks_its_loop_ends_after_its_supervisor_was_killed(folder: Path) -> None:
+    with stubborn_worker(folder, "block_loop", "--processes", "1", ROTA_STOP_GRACE_S="0") as supervisor:
+        (process,) = supervisor.banner()["processes"]
+
+        supervisor.process.kill()
+
+        wait_until(lambda: not is_alive(process), "the end of the process")
+
+
 @pytest.mark.parametrize("function", ["block_thread", "leave_thread"])
 def test_threads_that_jobs_leave_behind_do_not_hold_the_process(folder: Path, function: str) -> None:
     with stubborn_worker(folder, function) as worker:

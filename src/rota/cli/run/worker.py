@@ -153,7 +153,7 @@ def _limit(host: Host, life: Life, line: Line | None) -> None:
 
 
 def _begin(host: Host, line: Line) -> None:
-    line.watch(host.request_stop)
+    line.watch(host.end_alone)
     line.say(READY)
     warn(host)
 
