@@ -85,3 +85,20 @@ def shop(database: str) -> str:
     with connections[database].cursor() as cursor:
         cursor.execute("CREATE TABLE orders (number INTEGER)")
     return database
+
+
+@pytest.fixture
+def broken_tasks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of the project that cannot be imported at this moment."""
+    monkeypatch.syspath_prepend(folder)
+    (folder / "broken_tasks.py").write_text("raise RuntimeError('the setting is not there')\n")
+
+
+def move_to_broken_module(shop: str) -> None:
+    """Have all tasks that wait in the outbox be of that module."""
+    from django.db import connections
+
+    with connections[shop].cursor() as cursor:
+        cursor.execute(
+            "UPDATE rota_django_outbox SET request = replace(request, 'tests.sdk.django.functions', 'broken_tasks')"
+        )

@@ -23,7 +23,7 @@ from rota.sdk.django import RotaBackend
 from rota.sdk.django.installation import app_of_store
 from rota.sdk.django.relaying import Relay, relay
 from tests.sdk.django import functions
-from tests.sdk.django.conftest import MakeBackend
+from tests.sdk.django.conftest import MakeBackend, move_to_broken_module
 from tests.servers import wait_until
 
 pytestmark = pytest.mark.stores("sqlite-file")
@@ -58,11 +58,11 @@ def test_a_committed_transaction_has_its_task_run(backend: RotaBackend, shop: st
         result = functions.add.enqueue(2, b=3)
     assert (result.status, result.attempts, rows(shop)) == (TaskResultStatus.READY, 0, [result.id])
 
-    assert relay(shop) == 1
+    assert relay(shop).count == 1
 
     backend.app.rota.run_worker(burst=True)
     result.refresh()
-    assert (result.return_value, orders(shop), rows(shop), relay(shop)) == (5, 1, [], 0)
+    assert (result.return_value, orders(shop), rows(shop), relay(shop).count) == (5, 1, [], 0)
 
 
 def test_nothing_comes_of_a_transaction_that_is_rolled_back(backend: RotaBackend, shop: str) -> None:
@@ -71,7 +71,7 @@ def test_nothing_comes_of_a_transaction_that_is_rolled_back(backend: RotaBackend
         result = functions.add.enqueue(1)
         transaction.set_rollback(True, using=shop)
 
-    assert (orders(shop), rows(shop), relay(shop)) == (0, [], 0)
+    assert (orders(shop), rows(shop), relay(shop).count) == (0, [], 0)
     with pytest.raises(TaskResultDoesNotExist):
         result.refresh()
 
@@ -122,13 +122,12 @@ def test_the_store_may_be_away_when_a_task_is_enqueued(make_backend: MakeBackend
     nobody = "redis://127.0.0.1:1/0"
     make_backend(outbox=shop, store=nobody)
     result = functions.add.enqueue(1)
-    with pytest.raises(StoreUnavailable):
-        relay(shop)
+    assert isinstance(relay(shop).trouble, StoreUnavailable)
     assert rows(shop) == [result.id]
 
     backend = make_backend(outbox=shop)
 
-    assert relay(shop) == 1
+    assert relay(shop).count == 1
     assert backend.app.rota.handle(result.id).status is JobState.QUEUED
     app_of_store(nobody).rota.close()
 
@@ -139,7 +138,7 @@ def test_a_task_that_cannot_become_a_job_has_failed_and_stops_nobody(backend: Ro
         request = rows(shop, "request")[0].replace("functions.echo", "functions.no_task")
         cursor.execute("UPDATE rota_django_outbox SET request = %s WHERE id = %s", [request, gone.id])
 
-    assert relay(shop) == 1
+    assert relay(shop).count == 1
 
     good.refresh()
     assert (good.status, rows(shop)) == (TaskResultStatus.READY, [gone.id])
@@ -166,7 +165,7 @@ def test_each_task_goes_to_the_store_of_its_backend(shop: str, store_url: str) -
     with override_settings(TASKS=tasks):
         results = {alias: functions.add.using(backend=alias).enqueue(1) for alias in urls}
 
-        assert relay(shop) == 2
+        assert relay(shop).count == 2
 
         for alias, result in results.items():
             app = task_backends[alias].app.rota
@@ -178,7 +177,7 @@ def test_a_task_whose_backend_is_gone_says_so(make_backend: MakeBackend, shop: s
     make_backend(outbox=shop)
     functions.add.using(backend="other").enqueue(1)
     with override_settings(TASKS={"default": task_settings(shop)}):
-        assert relay(shop) == 0
+        assert relay(shop).count == 0
 
     assert rows(shop, "error")[0].startswith("no backend of Rota's 'other'; the task was enqueued with it")
 
@@ -237,6 +236,51 @@ def test_a_relay_goes_on_after_a_task_whose_module_could_not_be_imported(
         wait_until(lambda: not rows(shop), "the task to be relayed")
 
     assert backend.app.rota.handle(result.id).job.state is JobState.QUEUED
+
+
+@pytest.mark.usefixtures("broken_tasks")
+def test_a_task_whose_module_cannot_be_imported_keeps_no_other_one_waiting(backend: RotaBackend, shop: str) -> None:
+    """However many there are of it: more than a relay takes at a time are before the others."""
+    functions.add.enqueue(1)
+    move_to_broken_module(shop)
+    with connections[shop].cursor() as cursor:
+        copies = [(f"00000000-0000-7000-8000-{number:012}",) for number in range(501)]
+        cursor.executemany(
+            "INSERT INTO rota_django_outbox (id, request) SELECT %s, request FROM rota_django_outbox LIMIT 1", copies
+        )
+    waiting = rows(shop)
+    good, gone = functions.add.enqueue(1), functions.echo.enqueue(1)
+    with connections[shop].cursor() as cursor:
+        cursor.execute(
+            "UPDATE rota_django_outbox SET request = replace(request, 'functions.echo', 'functions.no_task')"
+        )
+
+    relayed = relay(shop)
+
+    told = "the task 'broken_tasks.add' cannot be imported: RuntimeError: the setting is not there"
+    assert (relayed.count, str(relayed.trouble)) == (1, told)
+    assert backend.app.rota.handle(good.id).status is JobState.QUEUED
+    assert rows(shop) == sorted([*waiting, gone.id])
+    assert [error for error in rows(shop, "error") if error] == [
+        "task: 'tests.sdk.django.functions.no_task' is not a task in the code of this project; decorate it with @task"
+    ]
+
+
+def test_a_store_that_is_away_keeps_no_task_of_another_one_waiting(shop: str, store_url: str) -> None:
+    urls = {"away": "redis://127.0.0.1:1/0", "there": store_url}
+    tasks = {
+        alias: {"BACKEND": "rota.sdk.django.RotaBackend", "OPTIONS": {"store": url, "outbox": shop}}
+        for alias, url in urls.items()
+    }
+    with override_settings(TASKS=tasks):
+        results = {alias: functions.add.using(backend=alias).enqueue(1) for alias in urls}
+
+        relayed = relay(shop)
+
+        assert (relayed.count, type(relayed.trouble), rows(shop)) == (1, StoreUnavailable, [results["away"].id])
+        assert task_backends["there"].app.rota.handle(results["there"].id).status is JobState.QUEUED
+        for alias in urls:
+            task_backends[alias].app.rota.close()
 
 
 def test_a_missing_table_says_how_it_is_made(make_backend: MakeBackend, database: str) -> None:

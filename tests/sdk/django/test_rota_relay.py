@@ -11,7 +11,7 @@ from django.db import transaction
 
 from rota.model.job import JobState
 from tests.sdk.django import functions
-from tests.sdk.django.conftest import MakeBackend
+from tests.sdk.django.conftest import MakeBackend, move_to_broken_module
 
 pytestmark = pytest.mark.stores("sqlite-file")
 
@@ -61,3 +61,20 @@ def test_a_worker_relays_too_before_and_after_a_burst(make_backend: MakeBackend,
 
     result.refresh()
     assert functions.add.get_result(result.return_value).return_value == 42
+
+
+@pytest.mark.usefixtures("broken_tasks")
+@pytest.mark.parametrize("command", ["rota_relay", "rota_worker"])
+def test_a_task_that_must_wait_is_told_after_the_others_are_passed_on(
+    make_backend: MakeBackend, shop: str, command: str
+) -> None:
+    backend = make_backend(outbox=shop)
+    functions.add.enqueue(1)
+    move_to_broken_module(shop)
+    result = functions.add.enqueue(1)
+
+    with pytest.raises(CommandError, match=r"the task 'broken_tasks\.add' cannot be imported: RuntimeError"):
+        call_command(command, burst=True)
+
+    state = JobState.SUCCEEDED if command == "rota_worker" else JobState.QUEUED
+    assert backend.app.rota.handle(result.id).status is state

@@ -30,11 +30,16 @@ def run_statement(connection: DatabaseConnection, sql: str, *rows: Sequence[obje
     return cursor
 
 
-def find_row(connection: DatabaseConnection, sql: str, values: Sequence[object]) -> Sequence[object] | None:
-    """The first row that a query with these values finds."""
+def find_rows(connection: DatabaseConnection, sql: str, values: Sequence[object]) -> list[Sequence[Any]]:
+    """The rows that a query with these values finds."""
     cursor = connection.cursor()
     cursor.execute(_marked(connection, sql), values)
-    rows: list[Sequence[object]] = cursor.fetchall()
+    return list(cursor.fetchall())
+
+
+def find_row(connection: DatabaseConnection, sql: str, values: Sequence[object]) -> Sequence[object] | None:
+    """The first of them."""
+    rows = find_rows(connection, sql, values)
     return rows[0] if rows else None
 
 

@@ -2,15 +2,14 @@
 dies between the two leaves rows, and whoever finds them hands the same ids in again, which makes no second job.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import structs
 
 from rota.errors import InvalidInput, NotFound
-from rota.sdk.outbox.database import DatabaseConnection, run_statement
+from rota.sdk.outbox.database import DatabaseConnection, find_rows, run_statement
 from rota.sdk.outbox.outbox import TABLE
 
 if TYPE_CHECKING:
@@ -18,8 +17,9 @@ if TYPE_CHECKING:
     from rota.sdk.tasks.app import Rota
     from rota.store.contract.jobs import Admission
 
-HandIn = Callable[["Sequence[JobRequest]"], object]
-"""Makes jobs of requests; `InvalidInput` or `NotFound` if one of them cannot become one."""
+HandIn = Callable[["Sequence[JobRequest]"], Collection[str]]
+"""Makes jobs of requests, and gives the ids of those that must wait because something is away that they need;
+`InvalidInput` or `NotFound` if one of them cannot become a job."""
 _AT_A_TIME = 500
 
 
@@ -28,21 +28,26 @@ def relay_outbox(connection: DatabaseConnection, app: "Rota") -> int:
     cannot become a job keeps the reason in its column `error`, and stops nobody; without that text it is tried again.
     The connection is the relay's own: what else it has begun is committed too."""
     app.declare()
-    return relay_rows(connection, partial(enqueue_requests, app))
+
+    def hand_in(requests: "Sequence[JobRequest]") -> Collection[str]:
+        enqueue_requests(app, requests)
+        return ()
+
+    return relay_rows(connection, hand_in)
 
 
 def relay_rows(connection: DatabaseConnection, hand_in: HandIn, *, table: str = TABLE) -> int:
-    """The same for a table and whoever makes jobs of its rows."""
-    select = f"SELECT id, request FROM {table} WHERE error IS NULL ORDER BY id LIMIT {_AT_A_TIME}"
-    relayed = 0
-    while rows := run_statement(connection, select).fetchall():
+    """The same for a table and whoever makes jobs of its rows. One that must wait stays as it is, and stops nobody."""
+    select = f"SELECT id, request FROM {table} WHERE error IS NULL AND id > ? ORDER BY id LIMIT {_AT_A_TIME}"
+    relayed, last = 0, ""
+    while rows := find_rows(connection, select, (last,)):
         reasons = _hand_in(hand_in, rows)
-        done = [(job_id,) for job_id, _ in rows if not reasons[job_id]]
+        done = [(job_id,) for job_id, _ in rows if reasons[job_id] == ""]
         refused = [(reason, job_id) for job_id, reason in sorted(reasons.items()) if reason]
         run_statement(connection, f"DELETE FROM {table} WHERE id = ?", *done)
         run_statement(connection, f"UPDATE {table} SET error = ? WHERE id = ?", *refused)
         connection.commit()
-        relayed += len(done)
+        relayed, last = relayed + len(done), rows[-1][0]
     connection.rollback()
     return relayed
 
@@ -62,25 +67,24 @@ def read_request(text: str) -> "JobRequest":
     return msgspec.json.decode(text, type=JobRequest)
 
 
-def _hand_in(hand_in: HandIn, rows: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Make jobs of rows; per id why not, or nothing."""
+def _hand_in(hand_in: HandIn, rows: Sequence[Sequence[Any]]) -> dict[str, str | None]:
+    """Make jobs of rows; per id why not, empty if it is one now, None if it must wait."""
     found: dict[str, JobRequest] = {}
-    reasons: dict[str, str] = {}
+    reasons: dict[str, str | None] = {}
     for job_id, text in rows:
         try:
             found[job_id] = structs.replace(read_request(text), id=job_id)
         except msgspec.DecodeError as error:
             reasons[job_id] = f"request: {error}"
     try:
-        hand_in(list(found.values()))
-        return reasons | dict.fromkeys(found, "")
+        waiting = hand_in(list(found.values()))
+        return reasons | {job_id: None if job_id in waiting else "" for job_id in found}
     except (InvalidInput, NotFound):  # one of them is bad, so each is handed in for itself
         return reasons | {job_id: _reason(hand_in, request) for job_id, request in found.items()}
 
 
-def _reason(hand_in: HandIn, request: "JobRequest") -> str:
+def _reason(hand_in: HandIn, request: "JobRequest") -> str | None:
     try:
-        hand_in([request])
+        return None if hand_in([request]) else ""
     except (InvalidInput, NotFound) as error:
         return str(error)
-    return ""

@@ -33,11 +33,17 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
             found.run()
 
     def _relay_once(self, databases: list[str]) -> None:
+        waiting: list[str] = []
         for name in databases:
             try:
-                self.stdout.write(f"relayed {relay(name)} tasks from the database {name!r}")
+                relayed = relay(name)
             except (Error, RotaError) as error:
                 raise CommandError(f"the outbox of the database {name!r}: {words_of(error)}") from error
+            self.stdout.write(f"relayed {relayed.count} tasks from the database {name!r}")
+            if relayed.trouble:
+                waiting.append(f"tasks wait in the outbox of the database {name!r}: {words_of(relayed.trouble)}")
+        if waiting:
+            raise CommandError("; ".join(waiting))
 
 
 def _databases(wanted: str | None) -> list[str]:

@@ -37,7 +37,8 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
 
 
 def _run_and_relay(run: Callable[[], None], databases: Sequence[str], *, burst: bool) -> None:
-    """Run a worker; what comes into the project's outboxes is relayed beside, or in a burst before and after it."""
+    """Run a worker; what comes into the project's outboxes is relayed beside, or in a burst before and after it. What
+    must wait there is told when the burst is over."""
     if not databases:
         run()
     elif not burst:
@@ -46,5 +47,7 @@ def _run_and_relay(run: Callable[[], None], databases: Sequence[str], *, burst: 
     else:
         relay_all(databases)
         run()
-        while relay_all(databases):
+        while (relayed := relay_all(databases)).count:
             run()
+        if relayed.trouble:
+            raise relayed.trouble
