@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from rota.errors import AuthError, Conflict, InvalidInput, NotFound, StoreError, StoreUnavailable
 from rota.model.events.configuration_request import read_configuration
@@ -19,6 +20,7 @@ from rota.sdk.client import AsyncClient, Client, PagedVerb, Verb, Verbs
 from rota.sdk.failures import failure
 from rota.sdk.inputs import NewJob, Which
 from rota.sdk.paging import WaitedTooLong
+from rota.sdk.shapes import LogLine
 from rota.server.api import Api
 from rota.server.app import make_app
 from rota.store import Store, open_store
@@ -161,6 +163,45 @@ def test_logs_are_read_by_page_and_followed_through_a_break(
 
 
 # -- schedules -----------------------------------------------------------------------------------------------------
+
+
+ODD_LINES = ["a\u2028b", "a\x85b", "a\u2029b"]
+"""With characters at which Python ends a line; JSON has them as they are."""
+
+
+def test_a_followed_line_may_hold_what_ends_lines_elsewhere(client: Client, api: Api, url: str, job_type: str) -> None:
+    uuid = client.enqueue(job_type).uuid
+    run(api.engine.store, api.engine.clock.now(), *ODD_LINES)
+
+    async def follow() -> list[str]:
+        async with AsyncClient(url, key=KEY) as client:
+            return [line.message async for line in client.follow_logs(uuid)]
+
+    assert [line.message for line in client.follow_logs(uuid)] == ODD_LINES
+    assert asyncio.run(follow()) == ODD_LINES
+
+
+async def page_to_log_in(scope: Scope, receive: Receive, send: Send) -> None:
+    """Somebody else's answer: the way to a page, and the page."""
+    away = b"/api/jobs/a/" in scope["raw_path"]
+    headers = [(b"location", b"/login")] if away else [(b"content-type", b"text/html")]
+    await send({"type": "http.response.start", "status": 302 if away else 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"<html>\n\n</html>\n"})
+
+
+@pytest.mark.parametrize(
+    ("uuid", "told"), [("a", "GET /api/jobs/a/logs/stream: the server answered 302"), ("b", "no stream of events")]
+)
+def test_an_answer_that_is_no_log_is_not_asked_for_again_and_again(uuid: str, told: str) -> None:
+    async def follow(url: str) -> list[LogLine]:
+        async with AsyncClient(url, key=KEY) as client:
+            return [line async for line in client.follow_logs(uuid)]
+
+    with serving(page_to_log_in) as url:
+        with Client(url, key=KEY) as client, pytest.raises(StoreError, match=told):
+            list(client.follow_logs(uuid))
+        with pytest.raises(StoreError, match=told):
+            asyncio.run(follow(url))
 
 
 def test_schedules_are_created_listed_paused_and_deleted(client: Client, job_type: str) -> None:

@@ -21,7 +21,7 @@ from functools import wraps
 from inspect import Signature, signature
 from typing import Any, Generic, ParamSpec, Self, TypeVar, get_args, get_origin, overload
 
-from rota.errors import InvalidInput, MissingExtra, RotaError, StoreUnavailable
+from rota.errors import InvalidInput, MissingExtra, RotaError, StoreError, StoreUnavailable
 from rota.sdk import calls, event_calls, paging
 from rota.sdk.call import Call
 from rota.sdk.failures import failure
@@ -218,11 +218,10 @@ class Client(Verbs):
         events = LogEvents(uuid, level=level, after=after)
         while not events.is_over:
             with _streaming(self._url), self._http.stream("GET", **_stream(events)) as response:
-                if response.is_error:
-                    raise _failure(response, response.read())
-                for line in response.iter_lines():
-                    if found := events.read(line):
-                        yield found
+                if not _is_stream(response):
+                    raise _no_stream(response, response.read())
+                for piece in response.iter_bytes():
+                    yield from events.lines(piece)
             if not events.is_over:
                 threading.Event().wait(_TAKE_UP_S)
 
@@ -270,10 +269,10 @@ class AsyncClient(Verbs):
         while not events.is_over:
             with _streaming(self._url):
                 async with self._http.stream("GET", **_stream(events)) as response:
-                    if response.is_error:
-                        raise _failure(response, await response.aread())
-                    async for line in response.aiter_lines():
-                        if found := events.read(line):
+                    if not _is_stream(response):
+                        raise _no_stream(response, await response.aread())
+                    async for piece in response.aiter_bytes():
+                        for found in events.lines(piece):
                             yield found
             if not events.is_over:
                 await asyncio.sleep(_TAKE_UP_S)
@@ -307,7 +306,22 @@ def _read(call: Call[T], response: httpx2.Response) -> T:
 
 
 def _failure(response: httpx2.Response, content: bytes) -> RotaError:
-    return failure(response.status_code, content, f"{response.request.method} {response.request.url.path}")
+    return failure(response.status_code, content, _where(response))
+
+
+def _where(response: httpx2.Response) -> str:
+    return f"{response.request.method} {response.request.url.path}"
+
+
+def _is_stream(response: httpx2.Response) -> bool:
+    """A page to log in, or a way to elsewhere, would end without an end, and be asked for again and again."""
+    return response.status_code == 200 and response.headers.get("Content-Type", "").startswith("text/event-stream")
+
+
+def _no_stream(response: httpx2.Response, content: bytes) -> RotaError:
+    if response.status_code != 200:
+        return _failure(response, content)
+    return StoreError(f"{_where(response)}: this is not the answer of a Rota server: it is no stream of events")
 
 
 def _next(steps: Paging[T], answer: object) -> Call[Any] | Found[T] | Pause | None:

@@ -1,7 +1,10 @@
 """A job's log as the server streams it: server-sent events, read line by line. No I/O here."""
 
+from collections.abc import Iterator
+
 import msgspec
 
+from rota.errors import StoreError
 from rota.sdk.call import Call, path_to, present
 from rota.sdk.shapes import LogLine
 
@@ -15,14 +18,25 @@ class LogEvents:
         self._uuid = uuid
         self._level = level
         self._after = self._id = after
-        self._name, self._data = "", ""
+        self._name, self._data, self._begun = "", "", b""
         self.is_over = False
 
     def call(self) -> Call[str]:
         """The request for what was not read yet. What was read of an event that broke off counts for nothing."""
-        self._name, self._data, self._id = "", "", self._after
+        self._name, self._data, self._begun, self._id = "", "", b"", self._after
         query = present({"level": self._level, "after": self._after or None})
         return Call(method="GET", path=path_to("jobs", self._uuid, "logs", "stream"), answer=str, query=query)
+
+    def lines(self, piece: bytes) -> Iterator[LogLine]:
+        """The lines of the log that are complete with this piece of the stream. Only a line feed ends one of its own:
+        what jobs write may hold other characters that Python and drivers take for the end of one, such as U+2028."""
+        *whole, self._begun = (self._begun + piece).split(b"\n")
+        try:
+            for line in whole:
+                if found := self.read(line.decode()):
+                    yield found
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise StoreError(f"log of job {self._uuid}: this is not the answer of a Rota server: {error}") from None
 
     def read(self, line: str) -> LogLine | None:
         """One line of the stream; gives a line of the log when it is complete."""
