@@ -69,6 +69,23 @@ def test_exit_codes_tell_kinds_of_errors_apart(words: list[str], exit_code: int,
     assert answer.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("server", "key", "exit_code"),
+    [
+        ("http://user:sesame@127.0.0.1:1", "k", 5),
+        ("http://user:sesame@127.0.0.1:1", "", 6),
+        ("http://user:ses/sesame@127.0.0.1:1", "k", 2),
+        ("http://127.0.0.1:1", "sesame\n", 6),
+    ],
+)
+def test_no_error_shows_a_key_or_a_password(server: str, key: str, exit_code: int) -> None:
+    answer = rota("jobs", "--server", server, "--key", key)
+
+    assert answer.exit_code == exit_code
+    assert answer.stderr.startswith("error: ")
+    assert "sesame" not in answer.stderr
+
+
 def test_a_stack_trace_is_shown_only_on_request() -> None:
     assert "Traceback" not in call_process("job", "nonsense").stderr
     assert "Traceback" in call_process("job", "nonsense", ROTA_DEBUG="1").stderr

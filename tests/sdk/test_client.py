@@ -247,6 +247,33 @@ def test_a_server_that_is_not_there_is_named() -> None:
         client.list_nodes()
 
 
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("key", ["", "sesame\n", " sesame", "sesame\x00", "ses\xe4me"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(kind: type[Client | AsyncClient], key: str) -> None:
+    with pytest.raises(AuthError, match="has a character that no key has") as refused:
+        kind("http://127.0.0.1:1", key=key)
+
+    assert "sesame" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://user:p/w@127.0.0.1:1", "user:p/w@127.0.0.1:1", "http://[::1", "127.0.0.1:1", ""]
+)
+def test_what_is_no_address_of_a_server_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(InvalidInput, match="is no address of a server") as refused, Client(url, key=KEY) as client:
+        client.list_nodes()
+
+    assert "p/w" not in str(refused.value)
+
+
+def test_the_password_in_an_address_is_not_shown() -> None:
+    with (
+        Client("http://user:sesame@127.0.0.1:1", key=KEY) as client,
+        pytest.raises(StoreUnavailable, match=r"^http://user:\*+@127\.0\.0\.1:1: "),
+    ):
+        client.list_nodes()
+
+
 def test_an_id_cannot_leave_its_place_in_the_path(client: Client) -> None:
     with pytest.raises((NotFound, InvalidInput)):
         client.get_job("../node_types")

@@ -16,6 +16,7 @@ from rota.dialects import registry
 from rota.engine.access.audit.actor import acting_here
 from rota.engine.engine import Engine, open_engine
 from rota.errors import AuthError
+from rota.model.access.masking import mask_url
 from rota.settings import Settings, find_config_file, load_settings
 
 R = TypeVar("R")
@@ -117,7 +118,7 @@ class Target:
 
         key = self._key or os.environ.get(KEY_VARIABLE)
         if not key:
-            raise AuthError(f"{server} wants a key; give it in {KEY_VARIABLE}, or with --key")
+            raise AuthError(f"{mask_url(server)} wants a key; give it in {KEY_VARIABLE}, or with --key")
         return open_remote_engine(server, key)
 
 

@@ -21,7 +21,8 @@ from functools import wraps
 from inspect import Signature, signature
 from typing import Any, Generic, ParamSpec, Self, TypeVar, get_args, get_origin, overload
 
-from rota.errors import InvalidInput, MissingExtra, RotaError, StoreError, StoreUnavailable
+from rota.errors import AuthError, InvalidInput, MissingExtra, RotaError, StoreError, StoreUnavailable
+from rota.model.access.masking import mask_url
 from rota.sdk import calls, event_calls, paging
 from rota.sdk.call import Call
 from rota.sdk.failures import failure
@@ -181,7 +182,8 @@ class Client(Verbs):
 
     def __init__(self, url: str, *, key: str, timeout_s: float = 30.0) -> None:
         self._url = url
-        self._http = httpx2.Client(base_url=url, headers=_headers(key), timeout=timeout_s, verify=_trust(url))
+        with _reachable(url):
+            self._http = httpx2.Client(base_url=url, headers=_headers(key), timeout=timeout_s, verify=_trust(url))
 
     def __enter__(self) -> Self:
         return self
@@ -231,7 +233,8 @@ class AsyncClient(Verbs):
 
     def __init__(self, url: str, *, key: str, timeout_s: float = 30.0) -> None:
         self._url = url
-        self._http = httpx2.AsyncClient(base_url=url, headers=_headers(key), timeout=timeout_s, verify=_trust(url))
+        with _reachable(url):
+            self._http = httpx2.AsyncClient(base_url=url, headers=_headers(key), timeout=timeout_s, verify=_trust(url))
 
     async def __aenter__(self) -> Self:
         return self
@@ -279,6 +282,11 @@ class AsyncClient(Verbs):
 
 
 def _headers(key: str) -> dict[str, str]:
+    """Refused here, since the driver would show the key in its error."""
+    if not key or not key.isascii() or not key.isprintable() or key != key.strip():
+        raise AuthError(
+            "the key is empty, or has a character that no key has, such as a line end; see where it is from"
+        )
     return {"Authorization": f"Bearer {key}", "Accept": "application/json"}
 
 
@@ -336,10 +344,11 @@ def _reachable(url: str) -> Iterator[None]:
     """The driver's errors as ours. Whether a request that failed so was carried out is not known."""
     try:
         yield
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+        raise InvalidInput("url", f"{mask_url(url)!r} is no address of a server, such as http://host:23071") from None
     except httpx2.TransportError as error:
-        raise StoreUnavailable(f"{url}: {error or type(error).__name__}; is a Rota server running there?") from error
-    except httpx2.InvalidURL as error:
-        raise InvalidInput("url", f"{url!r}: {error}") from error
+        told = f"{mask_url(url)}: {error or type(error).__name__}; is a Rota server running there?"
+        raise StoreUnavailable(told) from error
 
 
 @contextmanager

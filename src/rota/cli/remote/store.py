@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from rota.errors import InvalidInput, NotFound
 from rota.model.access.audit import AuditEntry
+from rota.model.access.masking import mask_url
 from rota.model.events.configuration import Configuration
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType
@@ -75,7 +76,7 @@ class RemoteStore:
         self._progress: dict[str, Progress] = {}
         self._queues: list[QueueShape] = []
         self._configurations: dict[str, Configuration] = {}
-        self.url = url
+        self.url = mask_url(url)
 
     def __getattr__(self, operation: str) -> NoReturn:
         """Anything else that a verb would do with a store."""
