@@ -274,9 +274,10 @@ def test_the_password_in_an_address_is_not_shown() -> None:
         client.list_nodes()
 
 
-def test_an_id_cannot_leave_its_place_in_the_path(client: Client) -> None:
+@pytest.mark.parametrize("uuid", ["../node_types", "..", "."])
+def test_an_id_cannot_leave_its_place_in_the_path(client: Client, uuid: str) -> None:
     with pytest.raises((NotFound, InvalidInput)):
-        client.get_job("../node_types")
+        client.get_job(uuid)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,12 @@ class Call(Struct, Generic[T], frozen=True, kw_only=True):
 
 def path_to(*parts: str) -> str:
     """A path below `/api`; what callers give cannot leave its part."""
-    return "/".join(["/api", *(quote(part, safe="") for part in parts)])
+    return "/".join(["/api", *map(_part, parts)])
+
+
+def _part(text: str) -> str:
+    """Dots alone would mean another place, above or here."""
+    return text.replace(".", "%2E") if text in (".", "..") else quote(text, safe="")
 
 
 def present(fields: Mapping[str, object]) -> dict[str, Any]:
