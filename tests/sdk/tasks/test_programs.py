@@ -112,9 +112,18 @@ def test_the_store_of_the_command_goes_before_the_app_s_own(folder: Path, redis_
         ("shoop:app", "app: 'shoop:app': there is no module 'shoop' here"),
         ("shop:ap", "app: 'shop:ap': the module 'shop' has no app 'ap'; it has app, other"),
         ("json", "it has none; make one with app = Rota(url)"),
+        ("depot.tasks:app", "app: 'depot.tasks:app': importing 'depot.tasks' failed: ImportError: cannot import name"),
+        ("depot:app", "app: 'depot:app': the module 'depot' has no app 'app'"),
+        ("depot.broken", "importing 'depot.broken' failed: NameError: name 'shelf' is not defined"),
+        (":app", "importing '' failed: ValueError"),
     ],
 )
 def test_an_app_that_is_not_there_is_an_error_that_says_so(folder: Path, name: str, message: str) -> None:
+    (folder / "depot").mkdir()
+    (folder / "depot/__init__.py").touch()
+    (folder / "depot/tasks.py").write_text("from depot import shelf\n")
+    (folder / "depot/broken.py").write_text("shelf\n")
+
     answer = rota(folder, "worker", name)
 
     assert answer.exit_code == 2

@@ -3,7 +3,7 @@
 import importlib
 from collections.abc import Callable
 
-from rota.errors import InvalidInput
+from rota.errors import InvalidInput, RotaError
 from rota.sdk.tasks.app import Rota
 
 APP = "__rota_app__"
@@ -18,10 +18,14 @@ def load_app(name: str) -> Rota:
     attribute = attribute or "app"
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
-        if not f"{module_name}.".startswith(f"{error.name}."):
-            raise  # it is about something that the module itself imports
-        raise InvalidInput("app", f"{name!r}: there is no module {module_name!r} here; write module:app") from None
+    except RotaError:
+        raise
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
+            raise InvalidInput("app", f"{name!r}: there is no module {module_name!r} here; write module:app") from None
+        # It is about something in the module itself, or that it imports.
+        told = f"importing {module_name!r} failed: {type(error).__name__}: {error}; ROTA_DEBUG=1 shows where"
+        raise InvalidInput("app", f"{name!r}: {told}") from error
     found = app_of(getattr(module, attribute, None))
     if found is None:
         apps = sorted(key for key, value in vars(module).items() if app_of(value) is not None)
