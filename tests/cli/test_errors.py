@@ -70,6 +70,23 @@ def test_exit_codes_tell_kinds_of_errors_apart(words: list[str], exit_code: int,
 
 
 @pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        (["logs", "export", "--output", "missing/jobs.jsonl"], "missing/jobs.jsonl"),
+        (["simulate", "--svg", "missing/year.svg"], "missing/year.svg"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_bad_input_and_no_fault_of_rota(words: list[str], file: str) -> None:
+    done("job-type", "create", "hello", "--", "echo", "hello")
+
+    answer = rota(*words)
+
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("error: ")
+    assert answer.stderr.endswith(f"{file}: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
     ("server", "key", "exit_code"),
     [
         ("http://user:sesame@127.0.0.1:1", "k", 5),

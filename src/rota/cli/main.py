@@ -119,6 +119,8 @@ def _exit_code(run: Callable[[], object]) -> int:
     except RotaError as error:
         return _say(str(error), error.exit_code)
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:  # of a file that the command line names
+            return _say(f"{error.filename}: {error.strerror}", USAGE)
         return _say(f"this is a fault in Rota: {type(error).__name__}: {error}; ROTA_DEBUG=1 shows where", FAULT)
     return answer if isinstance(answer, int) else 0
 
