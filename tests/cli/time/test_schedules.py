@@ -1,5 +1,8 @@
 """`rota schedule`: made, shown, changed, paused, run, filled in."""
 
+import os
+import re
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -295,6 +298,20 @@ def test_a_backfill_is_previewed_made_shown_and_cancelled() -> None:
     assert (preview["first"], preview["last"]) == (1767231000000, 1768008600000)
     assert progress["jobs"]["queued"] == 10
     assert cancelled["cancelled"] == 10
+
+
+def test_who_stops_waiting_for_a_backfill_knows_its_id(folder: Path) -> None:
+    nightly()
+    words = ["schedule", "backfill", "nightly", "--from", "2026-01-01", "--to", "2026-01-11", "--wait"]
+    variables = {name: os.environ[name] for name in ("ROTA_SERVER", "ROTA_API_KEY") if name in os.environ}
+
+    with RotaProcess(words, folder, **variables) as waiting:
+        waiting.until_said("Waiting for backfill ")
+        assert waiting.stop(signal.SIGINT) == 130
+
+    found = re.search(r"Waiting for backfill (\S+), which goes on without us", "".join(waiting.stderr))
+    assert found
+    assert done("schedule", "backfill", "nightly", "--cancel", found[1], "--json").json["cancelled"] == 10
 
 
 def test_a_backfill_without_a_range_is_a_usage_error() -> None:

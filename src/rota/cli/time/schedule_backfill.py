@@ -64,6 +64,8 @@ def backfill(
     with target.open() as rota:
         plan = rota.backfills.preview(name, request) if is_preview else rota.backfills.start(name, request)
         if waits and not is_preview:
+            # Told before: who stops waiting needs the id to see how far it is, or to cancel it.
+            talk(f"Waiting for backfill {plan.backfill.id}, which goes on without us.")
             _wait(rota, name, plan.backfill.id)
         zone = rota.schedules.find(name).schedule.trigger.zone
     show = partial(_show_plan, plan, zone, is_preview=is_preview)
