@@ -60,8 +60,7 @@ def enqueue(
 ) -> int:
     """Make a job of TYPE and print its id.
 
-    Arguments are given as key=value: a value that reads as JSON is taken as such, any other is text. A duration without
-    a unit is in seconds.
+    Arguments are given as key=value: a value that reads as JSON is taken as such, any other is text.
     """
     with target.open() as rota:
         request = JobRequest(
