@@ -1,14 +1,17 @@
 """Files as events: what the event of a file is, and which files are told."""
 
 import os
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from rota.engine.events.file_source import check_directories, existing_files, file_event
+from rota.engine.events.file_source import check_directories, existing_files, file_event, new_files
 from rota.errors import InvalidInput
 from rota.store import Store
 from tests.engine.events.installation import NOW, EventsInstallation, needs
+from tests.patience import DEADLINE_S
 
 CHANGED_NS = 1_609_502_400_123_456_789
 
@@ -86,3 +89,39 @@ def test_only_directories_that_are_there_can_be_watched(tmp_path: Path) -> None:
         check_directories([tmp_path, tmp_path / "gone"])
     with pytest.raises(InvalidInput, match="is not a directory"):
         check_directories([file_at(tmp_path / "file")])
+
+
+@pytest.fixture
+def stopping() -> Iterator[threading.Event]:
+    """Set in the end, or when nothing comes."""
+    stopping = threading.Event()
+    guard = threading.Timer(DEADLINE_S, stopping.set)
+    guard.start()
+    yield stopping
+    guard.cancel()
+    stopping.set()
+
+
+def test_what_comes_after_watching_has_begun_is_told(tmp_path: Path, stopping: threading.Event) -> None:
+    pytest.importorskip("watchfiles")
+    found = new_files([tmp_path], stopping)
+    assert next(found) == []
+
+    path = file_at(tmp_path / "a.csv")
+
+    assert next(found) == [path]
+
+
+def test_of_a_directory_that_is_moved_in_its_files_are_told(tmp_path: Path, stopping: threading.Event) -> None:
+    pytest.importorskip("watchfiles")
+    inbox, batch = tmp_path / "inbox", tmp_path / "batch"
+    inbox.mkdir()
+    (batch / "deep").mkdir(parents=True)
+    file_at(batch / "a.csv")
+    file_at(batch / "deep" / "b.csv", CHANGED_NS + 1)
+    found = new_files([inbox], stopping)
+    next(found)
+
+    batch.rename(inbox / "batch")
+
+    assert next(found) == [inbox / "batch" / "a.csv", inbox / "batch" / "deep" / "b.csv"]

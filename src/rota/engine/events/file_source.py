@@ -6,12 +6,16 @@ or elsewhere, and move it when it is whole.
 """
 
 import hashlib
+import os
+import stat
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rota.errors import InvalidInput, MissingExtra
 from rota.model.events.event import FILE, MAX_EVENT_ID, Event, check_resource, make_event
+
+_LOOK_MS = 500
 
 
 def require_watchfiles() -> None:
@@ -30,19 +34,46 @@ def check_directories(directories: Sequence[Path]) -> list[Path]:
 
 
 def existing_files(directories: Sequence[Path]) -> list[Path]:
-    """Files that are there already, the oldest first."""
-    found = {path for one in directories for path in one.rglob("*") if path.is_file()}
-    return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path))
+    """Files that are there already, the oldest first. One that goes away meanwhile is left out."""
+    found = {path: changed for one in directories for path in _below(one) if (changed := _changed_ns(path)) is not None}
+    return sorted(found, key=lambda path: (found[path], path))
+
+
+def _below(directory: Path) -> Iterator[Path]:
+    """Everything in a directory. One that goes away is passed over, which `rglob` does not do."""
+    for place, _, names in os.walk(directory):
+        yield from (Path(place, name) for name in names)
+
+
+def _changed_ns(path: Path) -> int | None:
+    """When a file was last changed; None if it is gone, or is something else."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else None
 
 
 def new_files(directories: Sequence[Path], stopping: threading.Event) -> Iterator[list[Path]]:
-    """New files, as they come, until `stopping` is set. An empty list says that watching has begun."""
+    """New files, as they come, until `stopping` is set. An empty list says that watching has begun: whatever comes from
+    then on is told, also if it is asked for later. Of a directory that is moved in, its files are."""
     from watchfiles import Change, watch
 
-    yield []
-    for changes in watch(*directories, stop_event=stopping, step=20, debounce=200, yield_on_timeout=False):
-        paths = sorted({Path(path) for change, path in changes if change is Change.added})
-        yield [path for path in paths if path.is_file()]
+    has_begun = False
+    # The first look that is over, with or without a change, says that the kernel watches.
+    for changes in watch(
+        *directories, stop_event=stopping, step=20, debounce=200, rust_timeout=_LOOK_MS, yield_on_timeout=True
+    ):
+        if not has_begun:
+            has_begun = True
+            yield []
+        added = sorted({Path(path) for change, path in changes if change is Change.added})
+        if found := list(dict.fromkeys(file for path in added for file in _files_of(path))):
+            yield found
+
+
+def _files_of(path: Path) -> list[Path]:
+    return existing_files([path]) if path.is_dir() else [path] if path.is_file() else []
 
 
 def file_event(path: Path, now: int) -> Event | None:
