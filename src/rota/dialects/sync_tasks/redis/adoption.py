@@ -6,8 +6,11 @@ of any number of nodes that take it one makes it.
 """
 
 import logging
+from collections.abc import Iterable
+from itertools import islice
 
 import msgspec
+from msgspec import Struct
 
 from rota.dialects.sync_tasks.names import Collection
 from rota.dialects.sync_tasks.redis import keys
@@ -31,6 +34,14 @@ _logger = logging.getLogger("rota.sync_tasks")
 Fields = dict[str, str]
 
 
+class _Seen(Struct):
+    """What is known of something that waits there."""
+
+    since: int
+    collection: Collection | None = None
+    """Which it is of, once that was read."""
+
+
 class Adoption:
     """Takes tasks for one node."""
 
@@ -39,29 +50,41 @@ class Adoption:
         self._engine = engine
         self._mirror = mirror
         self._tasks = Tasks(engine)
-        self._seen: dict[str, int] = {}
-        """When something without fields was first seen."""
+        self._seen: dict[str, _Seen] = {}
+        """All that others put there and that still waits."""
 
-    def run_once(self, now: int) -> None:
-        """Look once at what waits there, the first of it first."""
-        waiting = self._access.ask("zrevrange", keys.QUEUE, 0, -1, withscores=True)
-        ids = [id.decode("utf-8", "replace") for id, _ in waiting]
-        shown = self._access.ask("hmget", keys.SHOWN, ids) if ids else []
-        foreign = [(id, score) for id, (_, score), mine in zip(ids, waiting, shown, strict=True) if mine is None]
-        self._seen = {id: self._seen.get(id, now) for id, _ in foreign}
-        for id, score in foreign[:BATCH]:
-            self._take(id, score, now)
+    def run_once(self, now: int, live: Iterable[Collection]) -> None:
+        """Look once at what waits there, the first of it first. What is known to be of a collection with a live task
+        waits on, and takes no place from what is behind it."""
+        foreign = self._foreign()
+        self._seen = {id: self._seen.get(id, _Seen(now)) for id, _ in foreign}
+        busy = set(live)
+        ready = ((id, score) for id, score in foreign if self._seen[id].collection not in busy)
+        for id, score in islice(ready, BATCH):
+            self._take(id, score, now, busy)
 
-    def _take(self, id: str, score: float, now: int) -> None:
+    def _foreign(self) -> list[tuple[str, float]]:
+        """Ids and scores of what Rota does not show."""
+        found = self._access.ask("zrevrange", keys.QUEUE, 0, -1, withscores=True)
+        waiting = [(id.decode("utf-8", "replace"), score) for id, score in found]
+        shown = self._access.ask("hmget", keys.SHOWN, [id for id, _ in waiting]) if waiting else []
+        return [one for one, mine in zip(waiting, shown, strict=True) if mine is None]
+
+    def _take(self, id: str, score: float, now: int, busy: set[Collection]) -> None:
+        seen = self._seen[id]
         try:
             fields = self._fields(id)
-            if not fields and now - self._seen[id] < PATIENCE_MS:
+            if not fields and now - seen.since < PATIENCE_MS:
                 return
-            request = self._request(id, score, fields)
+            seen.collection = collection = Collection(fields.get("source", ""), fields.get("collection", ""))
+            request = self._request(id, score, fields, collection)
         except (InvalidInput, NotFound) as error:
             self._refuse(id, str(error), now)
             return
+        if collection in busy:
+            return
         admission = self._engine.intake.enqueue([request])[0]
+        busy.add(collection)
         if admission.job_id == request.id:
             self._mirror.show([self._engine.jobs.find(admission.job_id)])
             _logger.debug("task adopted", extra={"task": id})
@@ -75,10 +98,9 @@ class Adoption:
             raise InvalidInput("task", f"{keys.task(id)} is no hash: {error}") from None
         return {name.decode("utf-8", "replace"): text.decode("utf-8", "replace") for name, text in raw.items()}
 
-    def _request(self, id: str, score: float, fields: Fields) -> JobRequest:
+    def _request(self, id: str, score: float, fields: Fields, collection: Collection) -> JobRequest:
         if not fields:
             raise InvalidInput("task", f"there is no hash {keys.task(id)}")
-        collection = Collection(fields.get("source", ""), fields.get("collection", ""))
         job_type = self._tasks.job_type_of(collection)
         created = read_micros("created_at", fields.get("created_at", "")) // 1000
         return JobRequest(

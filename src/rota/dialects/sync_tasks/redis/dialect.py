@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rota.dialects.sync_tasks.redis import keys
 from rota.dialects.sync_tasks.redis.adoption import Adoption
 from rota.dialects.sync_tasks.redis.mirror import Mirror
-from rota.dialects.sync_tasks.task import task_id
+from rota.dialects.sync_tasks.task import collection_of_job, task_id
 from rota.dialects.sync_tasks.tasks import queue_of_tasks
 from rota.engine.engine import Engine
 from rota.engine.node.dialect import DialectContext
@@ -67,7 +67,7 @@ class KeyKeeper:
             live = self._live(queue)
             ended = self._ended(queue)
             self._show({**self._behind, **{job.id: job for job in [*live, *ended]}})
-            self._adoption.run_once(now)
+            self._adoption.run_once(now, map(collection_of_job, live))
             self._sweep(queue, now)
         return _BEHIND_S if self._behind else EVERY_S
 

@@ -1,0 +1,85 @@
+"""What other programs put into the queue key: each is taken in its turn, whatever lies before it."""
+
+from pathlib import Path
+
+import pytest
+
+from rota.dialects.sync_tasks.redis import keys
+from rota.dialects.sync_tasks.redis.adoption import BATCH
+from rota.dialects.sync_tasks.redis.dialect import KeyKeeper
+from rota.dialects.sync_tasks.task import foreign_job_id
+from rota.dialects.sync_tasks.times import iso
+from rota.store import Store
+from rota.store.redis.store import RedisStore
+from tests.dialects.sync_tasks.source import Shop
+
+pytestmark = pytest.mark.stores("redis")  # the keys have no place elsewhere
+
+SCORE = 300 * 10**12
+NAMES = ["orders", "users", *(f"c{n}" for n in range(BATCH))]
+YAML = f"""
+sources:
+  shop:
+    executor: bash
+    metadata: {{command: "true"}}
+    collections: [{", ".join(f"{{name: {name}}}" for name in NAMES)}]
+"""
+
+
+class Others:
+    """Another program, on the same Redis as a node."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        assert isinstance(store, RedisStore)
+        self.access = store.access()
+        self.shop = Shop(store, folder, YAML)
+        self.keeper = KeyKeeper(self.access, self.shop.engine, "a node")
+
+    def push(self, id: str, collection: str, *, rank: int = 0) -> None:
+        """As the original does: the hash, and then the queue."""
+        fields = {"source": "shop", "collection": collection, "created_at": iso(self.shop.clock.now())}
+        self.access.ask("hset", keys.task(id), mapping=fields)
+        self.access.ask("zadd", keys.QUEUE, {id: SCORE - rank})
+
+    def look(self, ms: int = 250) -> None:
+        """A round of the node, so much later."""
+        self.keeper.run_once(self.shop.clock.advance(ms))
+
+    def is_taken(self, id: str) -> bool:
+        return self.shop.store.find_jobs([foreign_job_id(id)])[0] is not None
+
+    @property
+    def waiting(self) -> list[bytes]:
+        found: list[bytes] = self.access.ask("zrevrange", keys.QUEUE, 0, -1)
+        return found
+
+
+@pytest.fixture
+def others(store: Store, tmp_path: Path) -> Others:
+    return Others(store, tmp_path)
+
+
+def test_a_task_is_taken_however_many_wait_before_it_for_a_busy_collection(others: Others) -> None:
+    others.shop.tasks.create("shop", "orders")
+    for n in range(2 * BATCH):
+        others.push(f"of a busy one {n}", "orders", rank=n)
+    others.push("behind them", "users", rank=2 * BATCH)
+
+    for _ in range(3):
+        others.look()
+
+    assert others.is_taken("behind them")
+    assert not others.is_taken("of a busy one 0")
+    assert len(others.waiting) == 2 * BATCH + 2  # and the two of Rota's own
+
+
+def test_a_task_is_taken_however_many_collections_are_busy_before_it(others: Others) -> None:
+    for n in range(BATCH):
+        others.shop.tasks.create("shop", f"c{n}")
+        others.push(f"of a busy one {n}", f"c{n}", rank=n)
+    others.push("behind them", "users", rank=BATCH)
+
+    for _ in range(2):
+        others.look()
+
+    assert others.is_taken("behind them")
