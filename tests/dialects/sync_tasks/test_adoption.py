@@ -1,11 +1,13 @@
 """What other programs put into the queue key: each is taken in its turn, whatever lies before it."""
 
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from rota.dialects.sync_tasks.redis import keys
-from rota.dialects.sync_tasks.redis.adoption import BATCH
+from rota.dialects.sync_tasks.redis.adoption import BATCH, PATIENCE_MS
 from rota.dialects.sync_tasks.redis.dialect import KeyKeeper
 from rota.dialects.sync_tasks.task import foreign_job_id
 from rota.dialects.sync_tasks.times import iso
@@ -35,10 +37,11 @@ class Others:
         self.shop = Shop(store, folder, YAML)
         self.keeper = KeyKeeper(self.access, self.shop.engine, "a node")
 
-    def push(self, id: str, collection: str, *, rank: int = 0) -> None:
+    def push(self, id: str | bytes, collection: str, *, rank: int = 0) -> None:
         """As the original does: the hash, and then the queue."""
+        name = b"sync_tasks#" + (id if isinstance(id, bytes) else id.encode())
         fields = {"source": "shop", "collection": collection, "created_at": iso(self.shop.clock.now())}
-        self.access.ask("hset", keys.task(id), mapping=fields)
+        self.access.ask("hset", name, mapping=fields)
         self.access.ask("zadd", keys.QUEUE, {id: SCORE - rank})
 
     def look(self, ms: int = 250) -> None:
@@ -52,6 +55,10 @@ class Others:
     def waiting(self) -> list[bytes]:
         found: list[bytes] = self.access.ask("zrevrange", keys.QUEUE, 0, -1)
         return found
+
+    @property
+    def dead(self) -> list[Any]:
+        return [msgspec.json.decode(one) for one in self.access.ask("lrange", keys.DEAD, 0, -1)]
 
 
 @pytest.fixture
@@ -83,3 +90,26 @@ def test_a_task_is_taken_however_many_collections_are_busy_before_it(others: Oth
         others.look()
 
     assert others.is_taken("behind them")
+
+
+def test_an_id_that_is_no_text_is_taken_out_and_kept_among_the_dead(others: Others) -> None:
+    for id in (b"caf\xe9", b"caf\xe8"):
+        others.push(id, "orders")
+    others.push("next", "users", rank=1)
+
+    others.look()
+    others.look(PATIENCE_MS)
+
+    assert [id for id in others.waiting if b"caf" in id] == []
+    assert [one["reason"] for one in others.dead] == ["task: its id is not UTF-8"] * 2
+    assert others.is_taken("next")
+
+
+def test_an_id_that_is_too_long_for_a_job_stops_no_other(others: Others) -> None:
+    others.push("x" * 10_000, "orders")
+    others.push("next", "users", rank=1)
+
+    others.look()
+
+    assert others.is_taken("next")
+    assert [one["id"] for one in others.dead] == ["x" * 10_000]

@@ -6,7 +6,7 @@ of any number of nodes that take it one makes it.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import msgspec
@@ -56,19 +56,26 @@ class Adoption:
     def run_once(self, now: int, live: Iterable[Collection]) -> None:
         """Look once at what waits there, the first of it first. What is known to be of a collection with a live task
         waits on, and takes no place from what is behind it."""
-        foreign = self._foreign()
+        foreign = self._foreign(now)
         self._seen = {id: self._seen.get(id, _Seen(now)) for id, _ in foreign}
         busy = set(live)
         ready = ((id, score) for id, score in foreign if self._seen[id].collection not in busy)
         for id, score in islice(ready, BATCH):
             self._take(id, score, now, busy)
 
-    def _foreign(self) -> list[tuple[str, float]]:
+    def _foreign(self, now: int) -> list[tuple[str, float]]:
         """Ids and scores of what Rota does not show."""
-        found = self._access.ask("zrevrange", keys.QUEUE, 0, -1, withscores=True)
-        waiting = [(id.decode("utf-8", "replace"), score) for id, score in found]
+        waiting = [*self._texts(self._access.ask("zrevrange", keys.QUEUE, 0, -1, withscores=True), now)]
         shown = self._access.ask("hmget", keys.SHOWN, [id for id, _ in waiting]) if waiting else []
         return [one for one, mine in zip(waiting, shown, strict=True) if mine is None]
+
+    def _texts(self, waiting: Iterable[tuple[bytes, float]], now: int) -> Iterator[tuple[str, float]]:
+        """Those whose ids are text, which all that is made of an id must be; the others are refused."""
+        for id, score in waiting:
+            try:
+                yield id.decode(), score
+            except UnicodeDecodeError:
+                self._refuse(id, "task: its id is not UTF-8", now)
 
     def _take(self, id: str, score: float, now: int, busy: set[Collection]) -> None:
         seen = self._seen[id]
@@ -78,12 +85,12 @@ class Adoption:
                 return
             seen.collection = collection = Collection(fields.get("source", ""), fields.get("collection", ""))
             request = self._request(id, score, fields, collection)
+            if collection in busy:
+                return
+            admission = self._engine.intake.enqueue([request])[0]
         except (InvalidInput, NotFound) as error:
-            self._refuse(id, str(error), now)
+            self._refuse(id.encode(), str(error), now)
             return
-        if collection in busy:
-            return
-        admission = self._engine.intake.enqueue([request])[0]
         busy.add(collection)
         if admission.job_id == request.id:
             self._mirror.show([self._engine.jobs.find(admission.job_id)])
@@ -111,8 +118,10 @@ class Adoption:
             cause=foreign_cause(id, created),
         )
 
-    def _refuse(self, id: str, reason: str, now: int) -> None:
+    def _refuse(self, raw: bytes, reason: str, now: int) -> None:
+        id = raw.decode("utf-8", "backslashreplace")
         letter = msgspec.json.encode({"id": id, "reason": reason, "time": now})
-        names = [keys.QUEUE, keys.DEAD, keys.task(id)]
-        if self._access.run(_REFUSE, names, [id, letter, MOST_DEAD, iso(now)]):
+        # Of an id that is no text, the hash has a name that is none of ours: it is left as it is.
+        names = [keys.QUEUE, keys.DEAD, *([keys.task(id)] if id.encode() == raw else [])]
+        if self._access.run(_REFUSE, names, [raw, letter, MOST_DEAD, iso(now)]):
             _logger.warning("an entry is no task", extra={"task": id, "reason": reason, "kept_in": keys.DEAD})
