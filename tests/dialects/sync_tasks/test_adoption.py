@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from rota.dialects.sync_tasks.names import Collection
 from rota.dialects.sync_tasks.redis import keys
 from rota.dialects.sync_tasks.redis.adoption import BATCH, PATIENCE_MS
 from rota.dialects.sync_tasks.redis.dialect import KeyKeeper
-from rota.dialects.sync_tasks.task import foreign_job_id
+from rota.dialects.sync_tasks.sources import Sources
+from rota.dialects.sync_tasks.task import foreign_job_id, task_of
 from rota.dialects.sync_tasks.times import iso
 from rota.store import Store
 from rota.store.redis.store import RedisStore
@@ -113,3 +115,14 @@ def test_an_id_that_is_too_long_for_a_job_stops_no_other(others: Others) -> None
 
     assert others.is_taken("next")
     assert [one["id"] for one in others.dead] == ["x" * 10_000]
+
+
+def test_a_task_of_another_program_has_the_same_creation_wherever_it_is_told(others: Others) -> None:
+    created = iso(others.shop.clock.now())
+    others.push("theirs", "orders")
+
+    others.look(90_000)
+
+    (shown,) = Sources(others.shop.engine).shown([Collection("shop", "orders")], last=1)
+    assert [one.created_at for one in shown.tasks] == [created]
+    assert task_of(others.shop.tasks.find("theirs")).created_at == created

@@ -6,7 +6,7 @@ from itertools import islice
 from msgspec import Struct
 
 from rota.dialects.sync_tasks.names import Collection
-from rota.dialects.sync_tasks.task import status_of, task_id
+from rota.dialects.sync_tasks.task import created_at, status_of, task_id
 from rota.dialects.sync_tasks.tasks import Tasks, queue_of_tasks
 from rota.dialects.sync_tasks.times import iso
 from rota.engine.engine import Engine
@@ -104,7 +104,7 @@ def _run(job: Job) -> TaskRun:
     return TaskRun(
         id=task_id(job),
         status=status_of(job),
-        created_at=iso(job.spec.enqueued_at),
+        created_at=iso(created_at(job)),
         started_at=iso(job.started_at),
         finished_at=iso(job.ended_at),
         job=job.id,
