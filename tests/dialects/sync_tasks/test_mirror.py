@@ -10,9 +10,10 @@ from rota.dialects.sync_tasks.redis import dialect, keys
 from rota.dialects.sync_tasks.redis.dialect import KeyKeeper
 from rota.dialects.sync_tasks.redis.mirror import Mirror
 from rota.dialects.sync_tasks.task import task_id
+from rota.errors import StoreUnavailable
 from rota.store import Store
 from rota.store.redis.store import RedisStore
-from rota.testing import Faults
+from rota.testing.faults import Faults, away
 from tests.contract.building import claim_one, finish, log_batch, succeed
 from tests.dialects.sync_tasks.source import YAML, Shop
 
@@ -121,3 +122,64 @@ def test_no_line_is_shown_of_a_task_that_history_forgot(store: Store, tmp_path: 
     Mirror(faults.store, seen.access).show_log(job, task_id(job))
 
     assert list(seen.access.ask("keys", "sync_tasks*")) == []
+
+
+def end_another(shop: Shop) -> None:
+    """A task of another collection ends at this moment."""
+    shop.tasks.create("shop", "users")
+    held = claim_one(shop.store, shop.queue, now=shop.clock.now())
+    finish(shop.store, succeed(held, shop.clock.now()), now=shop.clock.now())
+
+
+def test_what_could_not_be_shown_of_an_ended_task_is_shown_by_whoever_comes_next(store: Store, tmp_path: Path) -> None:
+    faults = Faults(store)
+    shop, seen = Shop(faults.store, tmp_path), Seen(store)
+    job, _ = shop.tasks.create("shop", "orders")
+    held = claim_one(store, shop.queue, now=shop.clock.now())
+    store.append_logs([log_batch(held, "a line", now=shop.clock.now())])
+    finish(store, succeed(held, shop.clock.now()), now=shop.clock.now())
+    shop.clock.advance(10_000)
+    end_another(shop)
+    faults.before("count_logs", away)
+
+    with pytest.raises(StoreUnavailable):
+        KeyKeeper(seen.access, shop.engine, "a node").run_once(shop.clock.now())
+    KeyKeeper(seen.access, shop.engine, "a node").run_once(shop.clock.now())
+
+    assert seen.access.ask("zcard", keys.logs(task_id(job))) == 1
+
+
+def test_whoever_takes_over_shows_the_rest_of_a_long_log(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialect, "_LOG_LINES", 2)
+    shop, seen = Shop(store, tmp_path), Seen(store)
+    job, _ = shop.tasks.create("shop", "orders")
+    held = claim_one(store, shop.queue, now=shop.clock.now())
+    store.append_logs([log_batch(held, "one", "two", "three", now=shop.clock.now())])
+    finish(store, succeed(held, shop.clock.now()), now=shop.clock.now())
+    shop.clock.advance(10_000)
+    end_another(shop)
+
+    for _ in range(2):  # the second one knows nothing of the first
+        KeyKeeper(seen.access, shop.engine, "a node").run_once(shop.clock.now())
+        monkeypatch.setattr(dialect, "_LOG_LINES", 3)
+
+    assert seen.access.ask("zcard", keys.logs(task_id(job))) == 3
+
+
+def test_a_task_whose_end_was_told_late_is_shown_as_ended(store: Store, tmp_path: Path) -> None:
+    """Its node was cut off; another task, which ended after it, was told of before it."""
+    shop, seen = Shop(store, tmp_path), Seen(store)
+    keeper = KeyKeeper(seen.access, shop.engine, "a node")
+    job, _ = shop.tasks.create("shop", "orders")
+    held = claim_one(store, shop.queue, now=shop.clock.now())
+    late = succeed(held, shop.clock.now())
+    keeper.run_once(shop.clock.advance(10_000))
+    end_another(shop)
+    keeper.run_once(shop.clock.now())
+
+    finish(store, late, now=shop.clock.now())
+    keeper.run_once(shop.clock.now())
+
+    assert seen.status(task_id(job)) == b"SUCCESS"

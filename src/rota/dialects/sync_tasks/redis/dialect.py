@@ -1,6 +1,6 @@
 """The dialect as a node speaks it: the duty that shows tasks in the keys and takes what others put there."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from rota.dialects.sync_tasks.redis import keys
 from rota.dialects.sync_tasks.redis.adoption import Adoption
@@ -63,12 +63,16 @@ class KeyKeeper:
         queue = queue_of_tasks(self._engine)
         if queue is None:
             return _WITHOUT_SOURCES_S
-        if self._access.take_turn(keys.TURN, self._node, for_ms=_TURN_MS):
-            live = self._live(queue)
-            ended = self._ended(queue)
-            self._show({**self._behind, **{job.id: job for job in [*live, *ended]}})
-            self._adoption.run_once(now, map(collection_of_job, live))
-            self._sweep(queue, now)
+        if not self._access.take_turn(keys.TURN, self._node, for_ms=_TURN_MS):
+            return EVERY_S
+        until = int(self._access.ask("get", keys.SHOWN_UNTIL) or 0)
+        live = self._live(queue)
+        ended = self._ended(queue, until)
+        found = {job.id: job for job in [*live, *ended]}
+        self._show({**self._behind, **self._told_late(found), **found})
+        self._note_shown(ended, until)
+        self._adoption.run_once(now, map(collection_of_job, live))
+        self._sweep(queue, now)
         return _BEHIND_S if self._behind else EVERY_S
 
     def _show(self, jobs: dict[str, Job]) -> None:
@@ -94,9 +98,8 @@ class KeyKeeper:
             if cursor is None:
                 return found
 
-    def _ended(self, queue: str) -> list[Job]:
-        """Those that ended since the last round, oldest first. Of a long absence only the latest are made up for."""
-        until = int(self._access.ask("get", keys.SHOWN_UNTIL) or 0)
+    def _ended(self, queue: str, until: int) -> list[Job]:
+        """Those that ended since then, oldest first. Of a long absence only the latest are made up for."""
         found: list[Job] = []
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
@@ -106,10 +109,21 @@ class KeyKeeper:
             cursor = page.cursor
             if cursor is None or len(new) < len(page.jobs):
                 break
-        latest = max((job.ended_at or 0 for job in found), default=until)
-        if latest > until:
-            self._access.ask("set", keys.SHOWN_UNTIL, latest)
         return found[::-1]
+
+    def _told_late(self, found: Container[str]) -> dict[str, Job]:
+        """Those that were live and were not found now: a node that was cut off told of their ends long after them."""
+        gone = [id for id, (state, _) in self._shown.items() if not state.is_final and id not in found]
+        jobs = self._engine.store.find_jobs(gone) if gone else []
+        return {job.id: job for job in jobs if job is not None}
+
+    def _note_shown(self, ended: Sequence[Job], until: int) -> None:
+        """How far ended tasks are shown, each with all of its log. Only once they are: whoever takes over from a node
+        that died, or goes on after an error, begins there."""
+        latest = max((job.ended_at or 0 for job in ended), default=until)
+        first_behind = min((job.ended_at for job in self._behind.values() if job.ended_at), default=latest + 1)
+        if (shown := min(latest, first_behind - 1)) > until:
+            self._access.ask("set", keys.SHOWN_UNTIL, shown)
 
     def _sweep(self, queue: str, now: int) -> None:
         """Look at some that are shown, in turn, whether history has forgotten them, or their logs."""
