@@ -14,7 +14,7 @@ from rota.errors import StoreUnavailable
 from rota.store import Store
 from rota.store.redis.store import RedisStore
 from rota.testing.faults import Faults, away
-from tests.contract.building import claim_one, finish, log_batch, succeed
+from tests.contract.building import claim_one, fail, finish, log_batch, succeed
 from tests.dialects.sync_tasks.source import YAML, Shop
 
 pytestmark = pytest.mark.stores("redis")  # the keys have no place elsewhere
@@ -183,3 +183,19 @@ def test_a_task_whose_end_was_told_late_is_shown_as_ended(store: Store, tmp_path
     keeper.run_once(shop.clock.now())
 
     assert seen.status(task_id(job)) == b"SUCCESS"
+
+
+def test_what_a_task_says_that_was_brought_back_is_shown_too(store: Store, tmp_path: Path) -> None:
+    shop, seen = Shop(store, tmp_path), Seen(store)
+    keeper = KeyKeeper(seen.access, shop.engine, "a node")
+    job, _ = shop.tasks.create("shop", "orders")
+    for said in ("first", "second"):
+        held = claim_one(store, shop.queue, now=shop.clock.now())
+        store.append_logs([log_batch(held, said, now=shop.clock.now())])
+        finish(store, fail(held, shop.clock.now(), "no"), now=shop.clock.now())
+        keeper.run_once(shop.clock.advance(1_000))
+        shop.engine.jobs.retry(job.id)
+
+    lines = [json.loads(one) for one in seen.access.ask("zrange", keys.logs(task_id(job)), 0, -1)]
+
+    assert [line["message"] for line in lines if line["level"] == "info"] == ["first", "second"]

@@ -37,7 +37,8 @@ class _Place(Struct):
 
     lines: LogLines
     position: int = 0
-    is_over: bool = False
+    end: int | None = None
+    """The end of its job, once it is shown with all that was said before. A job that is brought back has another."""
 
 
 class Mirror:
@@ -79,14 +80,14 @@ class Mirror:
         """Show the log of a task up to the position `until`, by default its end, but no more than so many lines more;
         whether it is shown that far. `job` was read before the lines were counted: then an ended one's log is whole."""
         place = self._place_of(job.id)
-        if place.is_over:
+        if place.end is not None and place.end == job.ended_at:
             return True
         until = self._store.count_logs(job.id) if until is None else until
         self._show_lines(job, task_id, place, until if most is None else min(until, place.position + most))
         if place.position < until:
             return False
         self._add(job, task_id, place.lines.copy().last_words(job))
-        place.is_over = job.state.is_final
+        place.end = job.ended_at
         self._remember(job.id, place)
         return True
 
@@ -101,7 +102,7 @@ class Mirror:
         """A copy: another thread may be at the same log, and each counts from where it read."""
         with self._lock:
             place = self._places.get(job_id, _Place(LogLines()))
-            return _Place(place.lines.copy(), place.position, place.is_over)
+            return _Place(place.lines.copy(), place.position, place.end)
 
     def _remember(self, job_id: str, place: _Place) -> None:
         with self._lock:
