@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import ClassVar
 
 import msgspec
+import pytest
 
 from rota.dialects.sync_tasks.notices import Notices
+from rota.engine.definitions.file import Wanted
+from rota.errors import StoreUnavailable
 from rota.model.job import FINAL_STATES, Job
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
+from rota.testing.faults import Faults, away
 from tests.cli.calling import RotaProcess, rota
 from tests.contract.building import claim_one, fail, finish, succeed
-from tests.dialects.sync_tasks.source import YAML, Shop
+from tests.dialects.sync_tasks.source import YAML, Shop, read
 
 URL = "https://hooks.example.org/T0/B0"
 
@@ -124,6 +128,50 @@ def test_what_was_told_is_not_told_again_when_history_has_forgotten_the_notice(s
     finish(store, succeed(claim_one(store, notice.spec.queue, now=shop.clock.now())), now=shop.clock.now())
     assert store.delete_jobs([notice.id]) == [True]
 
+    told.run_once(shop.clock.now())
+
+    assert notices(shop) == []
+
+
+def test_what_a_store_that_was_away_did_not_take_is_told_later(store: Store, tmp_path: Path) -> None:
+    faults = Faults(store)
+    shop = Shop(faults.store, tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")
+    told = Notices(shop.engine)
+    end(shop, well=False)
+    shop.clock.advance(60_000)
+    end(shop, well=True, collection="users")
+    faults.before("enqueue_jobs", away)
+
+    with pytest.raises(StoreUnavailable):
+        told.run_once(shop.clock.now())
+    told.run_once(shop.clock.now())
+
+    assert len(notices(shop)) == 1
+
+
+def test_an_end_that_was_told_late_is_told_on(store: Store, tmp_path: Path) -> None:
+    """Its node was cut off; another task, which ended after it, was told of before it."""
+    shop = Shop(store, tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")
+    told = Notices(shop.engine)
+    shop.tasks.create("shop", "orders")
+    late = fail(claim_one(store, shop.queue, now=shop.clock.now()), shop.clock.now())
+    told.run_once(shop.clock.advance(60_000))
+    end(shop, well=True, collection="users")
+    told.run_once(shop.clock.now())
+
+    finish(store, late, now=shop.clock.now())
+    told.run_once(shop.clock.now())
+
+    assert len(notices(shop)) == 1
+
+
+def test_who_begins_to_be_told_is_not_told_of_the_whole_past(store: Store, tmp_path: Path) -> None:
+    shop = Shop(store, tmp_path)
+    told = Notices(shop.engine)
+    end(shop, well=False)
+    told.run_once(shop.clock.advance(24 * 3_600_000))
+
+    shop.engine.file.apply(Wanted.of(read(tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")))
     told.run_once(shop.clock.now())
 
     assert notices(shop) == []

@@ -10,7 +10,7 @@ from rota.dialects.sync_tasks.tasks import queue_of_tasks
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
 from rota.model.ids import numbered_id
-from rota.model.job import FINAL_STATES, Cause, Job
+from rota.model.job import FINAL_STATES, LIVE_STATES, Cause, Job
 from rota.store.contract.jobs import JobQuery
 
 EVERY_S = 1.0
@@ -30,19 +30,29 @@ class Notices:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._until = engine.clock.now() - _FIRST_LOOK_MS
+        self._live: frozenset[str] = frozenset()
+        """The tasks that had not ended at the last look."""
 
     def run_once(self, now: int) -> float:
         queue = queue_of_tasks(self._engine)
         targets = self._targets()
         if queue is not None and targets:
-            requests = [
-                request
-                for job in self._ended(queue)
-                if (target := targets.get(collection_of_job(job).series[-1])) and (request := self._notice(job, target))
-            ]
-            if requests:
-                self._engine.intake.enqueue(requests)
+            self._look(queue, targets, now)
         return EVERY_S
+
+    def _look(self, queue: str, targets: dict[str, str], now: int) -> None:
+        live = self._live_now(queue)
+        until = self._until
+        requests: list[JobRequest] = []
+        for job in self._ended(queue, live, now):
+            until = max(until, job.ended_at or 0)
+            target = targets.get(collection_of_job(job).series[-1])
+            if target and (request := self._notice(job, target)):
+                requests.append(request)
+        if requests:
+            self._engine.intake.enqueue(requests)
+        # Only now: what a store that is away did not take is told at the next look.
+        self._live, self._until = live, until
 
     def _targets(self) -> dict[str, str]:
         """The job type that posts notices of a collection, by the collection's series."""
@@ -50,14 +60,32 @@ class Notices:
         found = ((collection_of(one), one.labels.get(NOTIFY)) for one in known)
         return {collection.series[-1]: notify for collection, notify in found if collection and notify}
 
-    def _ended(self, queue: str) -> Iterator[Job]:
-        since, cursor = self._until - _LOOK_BACK_MS, None
+    def _live_now(self, queue: str) -> frozenset[str]:
+        found: list[str] = []
+        cursor: str | None = None
+        while True:
+            page = self._engine.store.list_jobs(JobQuery(queue=queue, states=LIVE_STATES), limit=_PAGE, cursor=cursor)
+            found += [job.id for job in page.jobs]
+            cursor = page.cursor
+            if cursor is None:
+                return frozenset(found)
+
+    def _ended(self, queue: str, live: frozenset[str], now: int) -> Iterator[Job]:
+        """The latest, and those whose nodes were cut off and told of their ends only now."""
+        seen: set[str] = set()
+        for job in self._lately_ended(queue, max(self._until - _LOOK_BACK_MS, now - _FIRST_LOOK_MS)):
+            seen.add(job.id)
+            yield job
+        late = self._engine.store.find_jobs(sorted(self._live - live - seen))
+        yield from (job for job in late if job is not None and job.state.is_final)
+
+    def _lately_ended(self, queue: str, since: int) -> Iterator[Job]:
+        cursor: str | None = None
         for _ in range(_MOST_PAGES):
             page = self._engine.store.list_jobs(JobQuery(queue=queue, states=FINAL_STATES), limit=_PAGE, cursor=cursor)
             for job in page.jobs:
                 if (job.ended_at or 0) <= since:
                     return
-                self._until = max(self._until, job.ended_at or 0)
                 yield job
             cursor = page.cursor
             if cursor is None:
