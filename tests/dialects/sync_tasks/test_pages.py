@@ -12,6 +12,7 @@ from rota.server import routes
 from rota.server.app import make_app
 from rota.server.pages.sitemap import DASHBOARD
 from rota.store import Store, open_store
+from rota.testing import Faults
 from tests.dialects.sync_tasks.source import YAML as SHOP
 from tests.dialects.sync_tasks.source import Shop
 from tests.server.pages.visiting import HTML, OWN_PAGE, key_of, signed_in
@@ -146,3 +147,16 @@ def test_a_session_counts_for_nothing_beside_a_wrong_token(client: TestClient) -
         assert browser.get("/sources?token=wrong").status_code == 401
         assert browser.get("/sources", headers={"X-Admin-Token": "wrong"}).status_code == 401
         assert browser.get("/sources", headers={"Authorization": "Basic x"}).status_code == 401
+
+
+def test_a_collection_is_shown_although_its_latest_task_is_forgotten_meanwhile(kept: Store, shop: Shop) -> None:
+    job, faults = shop.run(), Faults(kept)
+    api = make_api(faults.store)
+    app = make_app(api, [*routes.ALL, *registry.operations(shop.settings, kept)], registry.with_pages(DASHBOARD))
+    with served(api, app) as client:
+        faults.after("list_series", lambda: kept.delete_jobs([job.id]))
+
+        answer = client.get("/sync/shop/orders", headers=HTML)
+
+    assert answer.status_code == 200, answer.text
+    assert "It said nothing." in answer.text

@@ -18,6 +18,7 @@ from rota.server.app import make_app
 from rota.server.pages.finding.search import read_search
 from rota.server.pages.sitemap import NAVIGATION, PAGES
 from rota.store import Store
+from rota.testing import Faults
 from tests.server.auth.test_authorisation import PAGES as RIGHTS
 from tests.server.auth.test_authorisation import SCOPES
 from tests.server.pages.visiting import HTML, done, furnish, key_of, log_more, signed_in
@@ -282,3 +283,21 @@ def test_the_whole_log_is_a_file(admin: TestClient, api: Api) -> None:
     assert answer.headers["content-disposition"].startswith("attachment")
     assert "info it said <b>so</b>\n" in answer.text
     assert TestClient(admin.app, BASE).get(f"{path}/log.txt").status_code == 401
+
+
+@pytest.mark.parametrize("what", ["schedules", "configurations"])
+def test_a_list_is_shown_although_something_on_it_is_removed_meanwhile(kept: Store, what: str) -> None:
+    faults = Faults(kept)
+    with served(make_api(faults.store)) as admin:
+        done(admin.post("/api/job_types", json={"name": "report", "executor": "log", "metadata": {}}))
+        schedule = {"cron": "@daily", "job_type": "report"}
+        dependencies = [{"type": "FILE", "resourceId": "/in", "lifeDuration": 60}]
+        for name in ("one", "two"):
+            done(admin.post("/api/schedules", json={"name": name, **schedule}))
+            done(admin.post("/api/configurations", json={"name": name, "dependencies": dependencies}))
+        faults.after(f"list_{what}", lambda: done(admin.delete(f"/api/{what}/one")))
+
+        answer = admin.get(f"/{what}", headers=HTML)
+
+        assert answer.status_code == 200, answer.text
+        assert "<b>two</b>" in answer.text

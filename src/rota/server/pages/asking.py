@@ -55,6 +55,13 @@ class Asking:
         except NotFound as error:
             raise told_to(self.caller, error) from None
 
+    def ask_if_there(self, name: str, path: dict[str, str], /, **query: object) -> Any:
+        """The same; None if it is gone: what a list has may be removed before it is asked for by itself."""
+        try:
+            return self.ask(name, path, **query)
+        except NotFound:
+            return None
+
     def ask_if_allowed(self, name: str, path: dict[str, str] | None = None, /, **query: object) -> Any:
         """The same; None if the caller may not ask for it."""
         return self.ask(name, path, **query) if self.may(name) else None

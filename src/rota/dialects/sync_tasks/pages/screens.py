@@ -30,7 +30,7 @@ def gather_one(asking: Asking, visit: Visit) -> Context:
     path = {name: visit.path[name] for name in ("source", "collection")}
     shown = _with_times(asking.ask("show_collection", path, last=_TASKS), asking.now)
     latest = shown["latest"]
-    log = asking.ask("read_logs", {"uuid": latest["job"]}, last=_LINES, limit=_LINES) if latest else None
+    log = asking.ask_if_there("read_logs", {"uuid": latest["job"]}, last=_LINES, limit=_LINES) if latest else None
     return {"shown": shown, "latest": latest, "lines": log["logs"] if log else []}
 
 

@@ -18,7 +18,8 @@ _EVALUATIONS = 20
 def gather(asking: Asking, visit: Visit) -> Context:
     page = asking.ask("list_configurations", limit=_ROWS, cursor=visit.query.get("cursor") or None)
     for one in page["configurations"]:
-        one["explained"] = asking.ask("explain_configuration", {"name": one["uuid"]})
+        one["explained"] = asking.ask_if_there("explain_configuration", {"name": one["uuid"]})
+    page["configurations"] = [one for one in page["configurations"] if one["explained"]]
     return {
         "page": page,
         "is_first": not visit.query.get("cursor"),

@@ -31,7 +31,7 @@ _CATCH_UPS = {
 def gather(asking: Asking, visit: Visit) -> Context:
     page = asking.ask("list_schedules", limit=_ROWS, cursor=visit.query.get("cursor") or None)
     for one in page["schedules"]:
-        one["ticks"] = _ticks(asking, one["uuid"])
+        one["ticks"] = _ticks(asking.ask_if_there("list_ticks", {"schedule": one["uuid"]}, limit=_TICKS))
     return {"page": page, "is_first": not visit.query.get("cursor")}
 
 
@@ -42,7 +42,7 @@ def gather_one(asking: Asking, visit: Visit) -> Context:
         "schedule": schedule,
         "why": asking.ask("why_schedule", path),
         "next": asking.ask("next_of_schedule", path, count=_FIRES),
-        "ticks": _ticks(asking, schedule["uuid"]),
+        "ticks": _ticks(asking.ask("list_ticks", {"schedule": schedule["uuid"]}, limit=_TICKS)),
         "overlap_words": _OVERLAPS[Overlap(schedule["overlap"])],
         "catch_up_words": _CATCH_UPS[CatchUpMode(schedule["catch_up"]["mode"])],
     }
@@ -80,7 +80,6 @@ def _preview(asking: Asking, cron: str, tz: str) -> Context:
         return {"preview": None, "problem": str(error)}
 
 
-def _ticks(asking: Asking, uuid: str) -> list[Any]:
-    """The latest of them, oldest first."""
-    found: list[Any] = asking.ask("list_ticks", {"schedule": uuid}, limit=_TICKS)["ticks"]
-    return found[::-1]
+def _ticks(found: Any) -> list[Any]:
+    """The latest of them, oldest first; none of a schedule that is gone."""
+    return list(reversed(found["ticks"])) if found else []
