@@ -1,5 +1,6 @@
 """A configuration as a graph of three columns: the events it waits for, how they are combined, the job they make."""
 
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -30,7 +31,8 @@ class Graph(Struct, frozen=True):
 
 
 def draw_graph(configuration: Any, rows: list[Any]) -> Graph:
-    """`rows` are the dependencies as they are now, in the order of the tree."""
+    """`rows` are the dependencies as they are now, in the order of the tree. They are read after it, and the tree may
+    have been changed in between: what has no row is drawn the next time."""
     boxes: list[Box] = []
     links: list[Link] = []
     waiting = iter(rows)
@@ -40,7 +42,8 @@ def draw_graph(configuration: Any, rows: list[Any]) -> Graph:
         for part in parts:
             inner = part.get("any_of") or part.get("all_of")
             if inner is None:
-                _draw_dependency(next(waiting), boxes, links, middle if group_y is None else group_y)
+                for row in islice(waiting, 1):
+                    _draw_dependency(row, boxes, links, middle if group_y is None else group_y)
                 continue
             y = len([box for box in boxes if box.x == 0]) * _ROW + (_leaves(inner) - 1) * _ROW / 2
             words = "one of these is enough" if "any_of" in part else "all of these"
