@@ -86,6 +86,15 @@ def test_of_the_states_only_the_one_that_is_searched_for_is_marked(
     assert [name for marked, name in tabs if marked] == ([current] if current else [])
 
 
+@pytest.mark.parametrize("search", ["type:nowhere", "queue:nowhere", "schedule:nowhere"])
+def test_a_search_for_what_there_is_not_says_so_beside_what_was_typed(admin: TestClient, search: str) -> None:
+    answer = admin.get("/jobs", params={"q": search}, headers=HTML)
+
+    assert answer.status_code == 200
+    assert re.search(r'role="alert">[^<]*nowhere', answer.text)
+    assert f'value="{search}"' in answer.text
+
+
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_words_are_only_text_on_every_page(admin: TestClient, api: Api, hostile: str) -> None:
     plain = {

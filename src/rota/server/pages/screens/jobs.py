@@ -1,6 +1,6 @@
 """Jobs: searched, by state, page by page, and changed many at a time."""
 
-from rota.errors import InvalidInput
+from rota.errors import InvalidInput, NotFound
 from rota.model.job import JobState
 from rota.server.pages.asking import Asking
 from rota.server.pages.finding.search import read_search, with_state
@@ -20,7 +20,7 @@ def gather(asking: Asking, visit: Visit) -> Context:
         try:
             cursor = visit.query.get("cursor") or None
             page = asking.ask("list_jobs", limit=_ROWS, cursor=cursor, **search.conditions)
-        except InvalidInput as error:
+        except (InvalidInput, NotFound) as error:
             problem = str(error)
     return {
         "q": text,
