@@ -49,6 +49,8 @@ def test_a_timestamp_is_read_in_every_spelling(text: str, micros: int) -> None:
         "2021-W01-1T00:00:00",
         "2021-01-01T12:00:00.1234567890Z",
         "2021-01-01T12:00:00+25:00",
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-14:00",
         "٢٠٢١-01-01 12:00:00",
         1609502400,
         None,
@@ -61,8 +63,12 @@ def test_what_is_no_timestamp_is_refused_by_name(value: object) -> None:
         parse_timestamp("eventTimestamp", value)
 
 
-def test_a_time_is_shown_as_it_was_read() -> None:
-    assert shown_time(parse_timestamp("at", "2021-01-01 12:30:00.000001")) == "2021-01-01T12:30:00.000001Z"
+@pytest.mark.parametrize("year", ["0001", "0987", "2021", "9999"])
+def test_a_time_is_shown_as_it_was_read(year: str) -> None:
+    shown = shown_time(parse_timestamp("at", f"{year}-01-01 12:30:00.000001"))
+
+    assert shown == f"{year}-01-01T12:30:00.000001Z"
+    assert parse_timestamp("at", shown) == parse_timestamp("at", f"{year}-01-01 12:30:00.000001")
 
 
 def test_a_clock_that_runs_ahead_neither_blocks_nor_prolongs() -> None:

@@ -310,3 +310,15 @@ def test_a_list_is_shown_although_something_on_it_is_removed_meanwhile(kept: Sto
 
         assert answer.status_code == 200, answer.text
         assert "<b>two</b>" in answer.text
+
+
+@pytest.mark.parametrize("stated", ["0001-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_an_event_of_no_likely_year_hides_no_others(admin: TestClient, stated: str) -> None:
+    for timestamp in (stated, "2026-11-16T00:00:00"):
+        admin.post("/events", json={"eventType": "FILE", "eventResourceId": "/in", "eventTimestamp": timestamp})
+
+    answer = admin.get("/event-log", headers=HTML)
+
+    assert answer.status_code == 200, answer.text
+    assert '<b class="mono">/in</b>' in answer.text
+    assert admin.get("/api/events").status_code == 200

@@ -145,8 +145,9 @@ def parse_timestamp(field: str, value: object) -> int:
         raise InvalidInput(field, f"{shown} is not a timestamp such as 2021-01-01T12:30:00.000000Z")
     year, month, day, hour, minute, second = (int(found[number]) for number in range(1, 7))
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone(found))
-    except ValueError as error:
+        # In UTC, as it is shown: with an offset it may be of a year that there is not.
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone(found)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise InvalidInput(field, f"{found[0]!r} is not a timestamp: {error}") from None
     micros = int((found[7] or "")[:6].ljust(6, "0"))
     return (moment - _EPOCH) // timedelta(microseconds=1) + micros
@@ -161,4 +162,5 @@ def _zone(found: "re.Match[str]") -> timezone:
 
 def shown_time(micros: int) -> str:
     """ISO 8601 in UTC, with six digits, as the event specification writes it."""
-    return (_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # Not by `strftime`, whose years before 1000 have fewer than four digits, which nobody reads back.
+    return (_EPOCH + timedelta(microseconds=micros)).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
