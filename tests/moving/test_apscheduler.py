@@ -61,6 +61,9 @@ def scheduler(folder: Path) -> Iterator[BackgroundScheduler]:
         ({"second": "*/10"}, "*/10 * * * * *"),
         ({"year": 2030}, "0 0 0 1 1 * 2030"),
         ({"month": "jan"}, "0 0 0 1 jan *"),
+        ({"day": 1, "minute": 20}, "0 20 * 1 * *"),
+        ({"day_of_week": "mon-fri", "minute": 30}, "0 30 * * * mon-fri"),
+        ({"hour": 5, "second": 10}, "10 * 5 * * *"),
     ],
 )
 def test_cron_fields_become_a_line(fields: dict[str, Any], line: str) -> None:

@@ -18,7 +18,7 @@ _NTH = re.compile(r"(\w+) (\w+)")
 
 
 class CronTrigger(Trigger):
-    """Fields that are not given are any, or the least if a more significant one is given."""
+    """Fields that are not given are any; those behind the last one that is given are the least that they can be."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class CronTrigger(Trigger):
 
 
 def _line(given: dict[str, Field]) -> str:
-    fields, is_given = {}, False
-    for name in _NAMES:
-        value = given[name]
-        is_given = is_given or value is not None
-        fields[name] = (_LEAST[name] if is_given else "*") if value is None else str(value).strip().lower()
+    last = max((number for number, name in enumerate(_NAMES) if given[name] is not None), default=len(_NAMES))
+    fields = {}
+    for number, name in enumerate(_NAMES):
+        value, otherwise = given[name], "*" if number < last else _LEAST[name]
+        fields[name] = otherwise if value is None else str(value).strip().lower()
     day, weekday = _day(fields["day"], fields["day_of_week"])
     year = "" if fields["year"] == "*" else f" {fields['year']}"
     return f"{fields['second']} {fields['minute']} {fields['hour']} {day} {fields['month']} {weekday}{year}"
