@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import rota.moving.dramatiq as dramatiq
-from rota import InvalidInput
+from rota import GiveUp, InvalidInput
 from rota.moving.dramatiq.broker import Broker
 from rota.moving.dramatiq.brokers.redis import RedisBroker
 from rota.moving.dramatiq.results import ResultFailure, ResultMissing, Results, ResultTimeout
@@ -42,6 +42,14 @@ def fail() -> None:
 
 def fail_too() -> None:
     raise LookupError("no")
+
+
+def give_up() -> None:
+    raise GiveUp("for good")
+
+
+async def give_up_later() -> None:
+    raise GiveUp("for good")
 
 
 def ask_again() -> None:
@@ -138,6 +146,24 @@ def test_what_an_actor_raises_says_whether_it_is_tried_again(broker: Broker) -> 
         with pytest.raises(ResultFailure) as failed:
             message.get_result()
         assert (failed.value.orig_exc_type, failed.value.orig_exc_msg) == ("LookupError", words)
+
+
+@pytest.mark.parametrize("function", [give_up, give_up_later])
+def test_an_actor_that_gives_up_is_not_tried_again(broker: Broker, function: Any) -> None:
+    message = dramatiq.actor(max_retries=3, min_backoff=1, max_backoff=1)(function).send()
+    work(broker)
+
+    assert message.handle.job.attempts == 1
+
+
+def test_what_a_message_leaves_open_of_its_retries_is_as_its_actor_says(broker: Broker) -> None:
+    never = dramatiq.actor(actor_name="never", max_retries=0)(fail).send_with_options(min_backoff=100)
+    soon = dramatiq.actor(actor_name="soon", min_backoff=100, max_backoff=300)(fail).send_with_options(max_retries=5)
+    always = dramatiq.actor(actor_name="always", max_retries=None)(fail).send_with_options(min_backoff=100)
+
+    policies = [one.handle.job.spec.retry for one in (never, soon, always)]
+    assert [policy and policy.attempts for policy in policies] == [1, 6, 1_000]
+    assert [policies[1] and policies[1].delay_after(number, 0) for number in (1, 2, 3)] == [100, 200, 300]
 
 
 def test_a_message_is_enqueued_once(broker: Broker) -> None:

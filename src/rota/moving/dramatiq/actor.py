@@ -107,6 +107,8 @@ def _runner(fn: Callable[..., Any], options: ActorOptions) -> Callable[..., Any]
 
 def _async_runner(fn: Callable[..., Any], options: ActorOptions) -> Callable[..., Any]:
     async def run(**arguments: Any) -> Any:
+        except (GiveUp, TryAgain):
+            raise  # it says so itself
         try:
             return await fn(**arguments)
         except Exception as error:
@@ -117,6 +119,8 @@ def _async_runner(fn: Callable[..., Any], options: ActorOptions) -> Callable[...
 
 def _judged(error: Exception, options: ActorOptions) -> Exception:
     if isinstance(error, Retry):
+        except (GiveUp, TryAgain):
+            raise
         return TryAgain(str(error), delay_ms=error.delay)
     return GiveUp() if isinstance(error, options.throws) else TryAgain()
 
