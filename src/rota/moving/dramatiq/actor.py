@@ -74,7 +74,15 @@ class Actor(Generic[P, R]):
     ) -> Message[R]:
         if self._options.max_age_ms is not None:
             options.setdefault("max_age", self._options.max_age_ms)
-        return Message(self.broker.__rota_app__, self._task, self.queue_name, tuple(args), kwargs or {}, options)
+        return Message(
+            self.broker.__rota_app__,
+            self._task,
+            self.queue_name,
+            tuple(args),
+            kwargs or {},
+            options,
+            retrying=self._options.retrying,
+        )
 
 
 @overload
@@ -99,6 +107,8 @@ def _runner(fn: Callable[..., Any], options: ActorOptions) -> Callable[..., Any]
     def run(**arguments: Any) -> Any:
         try:
             return fn(**arguments)
+        except (GiveUp, TryAgain):
+            raise  # it says so itself
         except Exception as error:
             raise _judged(error, options) from _cause(error)
 
@@ -107,10 +117,10 @@ def _runner(fn: Callable[..., Any], options: ActorOptions) -> Callable[..., Any]
 
 def _async_runner(fn: Callable[..., Any], options: ActorOptions) -> Callable[..., Any]:
     async def run(**arguments: Any) -> Any:
-        except (GiveUp, TryAgain):
-            raise  # it says so itself
         try:
             return await fn(**arguments)
+        except (GiveUp, TryAgain):
+            raise
         except Exception as error:
             raise _judged(error, options) from _cause(error)
 
@@ -119,8 +129,6 @@ def _async_runner(fn: Callable[..., Any], options: ActorOptions) -> Callable[...
 
 def _judged(error: Exception, options: ActorOptions) -> Exception:
     if isinstance(error, Retry):
-        except (GiveUp, TryAgain):
-            raise
         return TryAgain(str(error), delay_ms=error.delay)
     return GiveUp() if isinstance(error, options.throws) else TryAgain()
 

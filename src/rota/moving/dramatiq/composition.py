@@ -33,7 +33,10 @@ class Message(Generic[R]):
         args: tuple[object, ...],
         kwargs: Mapping[str, object],
         options: Mapping[str, Any],
+        *,
+        retrying: Mapping[str, Any],
     ) -> None:
+        """`retrying` is what the actor says of retries."""
         self.app = app
         self._task = task
         self.queue_name = queue_name
@@ -41,14 +44,14 @@ class Message(Generic[R]):
         self.args = args
         self.kwargs = dict(kwargs)
         self.options = dict(options)
-        self._fields = read_call(self.options)  # what is not carried is told here
+        self._fields = read_call(self.options, retrying)  # what is not carried is told here
         self.message_id = new_id(SystemClock().now())
 
     def __repr__(self) -> str:
         return f"<Message {self.message_id} of {self.actor_name}>"
 
     def enqueue(self, delay: object = None) -> "Message[R]":
-        fields: CallOptions = {**self._fields, **read_call({"delay": delay}), "id": self.message_id}
+        fields: CallOptions = {**self._fields, **read_call({"delay": delay}, {}), "id": self.message_id}
         self._task.options(**fields).enqueue(*self.args, **self.kwargs)
         return self
 

@@ -41,7 +41,8 @@ class ActorOptions(Struct, frozen=True, kw_only=True):
     queue_name: str = "default"
     priority: int = 0
     """Lower runs first, as in Dramatiq."""
-    retry: RetryPolicy
+    retrying: Mapping[str, Any] = {}
+    """What was said of retries, for messages that say more."""
     time_limit_ms: float = _TIME_LIMIT_MS
     max_age_ms: float | None = None
     throws: tuple[type[BaseException], ...] = ()
@@ -50,7 +51,7 @@ class ActorOptions(Struct, frozen=True, kw_only=True):
         options = TaskOptions(
             name=self.actor_name or default_name,
             queue=self.queue_name,
-            retries=self.retry,
+            retries=_policy(self.retrying),
             priority=-self.priority,
         )
         if math.isfinite(self.time_limit_ms):
@@ -65,15 +66,15 @@ def read_actor(given: Mapping[str, Any]) -> ActorOptions:
         actor_name=given.get("actor_name"),
         queue_name=given.get("queue_name", "default"),
         priority=given.get("priority", 0),
-        retry=_policy(given),
+        retrying={name: given[name] for name in _RETRYING if name in given},
         time_limit_ms=_TIME_LIMIT_MS if given.get("time_limit") is None else given["time_limit"],
         max_age_ms=given.get("max_age"),
         throws=throws if isinstance(throws, tuple) else (throws,),
     )
 
 
-def read_call(given: Mapping[str, Any]) -> CallOptions:
-    """Of one message."""
+def read_call(given: Mapping[str, Any], retrying: Mapping[str, Any]) -> CallOptions:
+    """Of one message. What it leaves open of its retries is as its actor says, which is `retrying`."""
     options = {name: value for name, value in given.items() if value is not None}
     CALL.check(options)
     fields: dict[str, object] = {}
@@ -81,7 +82,7 @@ def read_call(given: Mapping[str, Any]) -> CallOptions:
     if delay:
         fields["delay"] = delay if isinstance(delay, timedelta) else delay / 1000
     if any(name in options for name in _RETRYING):
-        fields["retries"] = _policy(options)
+        fields["retries"] = _policy({**retrying, **options})
     if "time_limit" in options:
         fields["timeout"] = options["time_limit"] / 1000
     if "max_age" in options:
