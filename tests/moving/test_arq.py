@@ -34,6 +34,11 @@ async def look(ctx: dict[str, Any]) -> list[str]:
     return sorted(str(key) for key in ctx)
 
 
+async def enqueue_another(ctx: dict[str, Any]) -> str:
+    job = await ctx["redis"].enqueue_job("add", 1)
+    return str(job.job_id)
+
+
 def plain(ctx: dict[str, Any]) -> None:
     """Not carried."""
 
@@ -161,6 +166,36 @@ def test_a_cron_job_is_a_schedule_of_the_worker(folder: Path) -> None:
     entry = app.engine.schedules.find("daily")
     assert (entry.schedule.trigger.tz, entry.schedule.arguments) == ("Europe/Berlin", {})
     app.close()
+
+
+def test_limits_and_the_zone_of_a_worker_hold_for_its_cron_jobs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    crons = [cron(add, name="long", hour=2), cron(add, name="short", hour=2, timeout=5)]
+    app = app_of_worker(settings_with(cron_jobs=crons, job_timeout=timedelta(hours=1)))
+    app.run_worker(burst=True)
+
+    found = app.engine.definitions
+    assert [found.job_type(name).timeout_ms for name in ("long", "short")] == [3_600_000, 5_000]
+    assert app.engine.schedules.find("long").schedule.trigger.zone == "Asia/Tokyo"
+    app.close()
+
+
+def test_what_a_job_enqueues_is_for_the_queue_of_its_worker(pool: ArqRedis) -> None:
+    settings = settings_with(functions=[enqueue_another, func(add, name="add")], queue_name="mails")
+    enqueued = asyncio.run(enqueue(pool, ("enqueue_another", (), {"_queue_name": "mails"})))
+    app = app_of_worker(settings)
+    app.run_worker(burst=True, queue="mails")
+    app.close()
+
+    assert enqueued[0] is not None
+    other = asyncio.run(enqueued[0].result(timeout=60))
+    assert asyncio.run(Job(other, pool).status()) is JobStatus.complete
+
+
+def test_a_function_that_is_given_by_its_place_is_enqueued_by_that() -> None:
+    place = f"{__name__}.add"
+
+    assert (func(place).name, func(place, name="own").name, func(add).name) == (place, "own", "add")
 
 
 def test_settings_name_a_store() -> None:

@@ -18,6 +18,7 @@ from rota.moving.common.refusing import Options
 from rota.sdk.tasks.app import Rota
 from rota.sdk.tasks.loading import RECOGNISERS
 from rota.sdk.tasks.options import read_zone
+from rota.settings.machine_zone import machine_zone
 
 __all__ = ["Function", "Retry", "func", "run_worker"]
 
@@ -71,7 +72,7 @@ def func(
     """A function under another name, or with limits of its own."""
     _FUNC.check(options)
     function = function_of("coroutine", coroutine)
-    named = name or str(getattr(function, "__qualname__", ""))
+    named = name or (coroutine if isinstance(coroutine, str) else str(getattr(function, "__qualname__", "")))
     return Function(name=named, function=function, timeout=timeout, max_tries=max_tries)
 
 
@@ -98,14 +99,15 @@ def _made(settings_cls: type) -> Rota:
         tries = one.max_tries if one.max_tries is not None else given.get("max_tries")
         app.add_task(call, task_options(one.name, queue=queue, timeout_s=_seconds(timeout), max_tries=tries))
     for cron in crons:
-        timeout, tries = _seconds(cron.timeout), cron.max_tries
-        app.add_task(call, task_options(cron.name, queue=queue, timeout_s=timeout, max_tries=tries))
+        timeout = cron.timeout if cron.timeout is not None else given.get("job_timeout")
+        app.add_task(call, task_options(cron.name, queue=queue, timeout_s=_seconds(timeout), max_tries=cron.max_tries))
     zone = given.get("timezone")
     app.add_schedules(lambda: [_schedule(one, zone) for one in crons])
     context: dict[Any, Any] = dict(given.get("ctx") or {})
     named = {**{one.name: one.function for one in functions}, **{one.name: one.function for one in crons}}
     provide({name: _coroutine(function) for name, function in named.items()}, context)
-    app.add_lifespan(lambda: _lifespan(context, app, given.get("on_startup"), given.get("on_shutdown")))
+    redis = ArqRedis(app, given.get("queue_name"))  # what a job enqueues is for the queue that it came from
+    app.add_lifespan(lambda: _lifespan(context, redis, given.get("on_startup"), given.get("on_shutdown")))
     return app
 
 
@@ -125,7 +127,7 @@ def _schedule(cron: CronJob, zone: str | tzinfo | None) -> ScheduleRequest:
         job_type=cron.name,
         cron=cron.line,
         days="both",
-        tz="UTC" if zone is None else read_zone("timezone", _named(zone)),
+        tz=machine_zone() if zone is None else read_zone("timezone", _named(zone)),
         overlap="allow",
     )
 
@@ -137,11 +139,11 @@ def _named(zone: str | tzinfo) -> str | tzinfo:
 @asynccontextmanager
 async def _lifespan(
     context: dict[Any, Any],
-    app: Rota,
+    redis: ArqRedis,
     startup: Callable[..., Any] | None,
     shutdown: Callable[..., Any] | None,
 ) -> AsyncIterator[None]:
-    context["redis"] = ArqRedis(app)
+    context["redis"] = redis
     if startup is not None:
         await _plain(startup)(context)
     try:
