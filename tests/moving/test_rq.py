@@ -209,6 +209,13 @@ def test_arguments_that_have_the_names_of_options_go_in_explicitly(queue: Queue)
     assert explicit.kwargs == called.kwargs | {"args": "a"}
 
 
+def test_a_timeout_among_the_arguments_is_one_of_the_function(queue: Queue) -> None:
+    enqueued = queue.enqueue(take, "a", timeout=5)
+
+    assert enqueued.kwargs == {"args": "a", "timeout": 5}
+    assert enqueued.handle.job.spec.timeout_ms == 180_000
+
+
 def test_the_code_of_a_job_knows_its_job(queue: Queue) -> None:
     job = queue.enqueue(who)
     work(queue)

@@ -24,7 +24,8 @@ class job:  # noqa: N801  RQ's name
 
     def __init__(self, queue: Queue | str, connection: object = None, **options: Any) -> None:
         self._queue = queue if isinstance(queue, Queue) else Queue(queue, connection=connection)
-        self._options = options
+        limit = {"job_timeout": options.pop("timeout")} if "timeout" in options else {}
+        self._options = {**options, **limit}
 
     def __call__(self, function: Callable[P, R]) -> WithDelay[P, R]:
         @wraps(function)

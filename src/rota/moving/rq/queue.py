@@ -65,7 +65,8 @@ _CALL = Options(
         **dict.fromkeys(("on_stopped", "webhooks"), _EVENTS),
     },
 )
-_ALL = (*_CALL.carried, *_CALL.harmless, *_CALL.instead)
+_AMONG_ARGUMENTS = {*_CALL.carried, *_CALL.harmless, *_CALL.instead} - {"timeout"}
+"""As in RQ, `timeout` is one of `enqueue_call`, and to `enqueue` an argument of the function."""
 _AT_FRONT = 1
 
 
@@ -120,7 +121,7 @@ class Queue:
         return self._submit(func, tuple(args or ()), dict(kwargs or {}), options, {})
 
     def _enqueue(self, f: object, args: tuple[object, ...], kwargs: dict[str, Any], when: dict[str, object]) -> Job:
-        options = {name: kwargs.pop(name) for name in _ALL if name in kwargs}
+        options = {name: kwargs.pop(name) for name in _AMONG_ARGUMENTS if name in kwargs}
         _CALL.check([name for name, value in options.items() if value is not None])
         if ("args" in kwargs or "kwargs" in kwargs) and not args:
             args, kwargs = tuple(kwargs.get("args") or ()), dict(kwargs.get("kwargs") or {})
