@@ -156,6 +156,18 @@ def test_an_id_is_there_once_also_while_its_job_waits_and_free_once_it_has_ended
     assert again.return_value(refresh=True) == 5
 
 
+def test_a_job_that_waited_and_was_deleted_is_gone(queue: Queue) -> None:
+    first = queue.enqueue(add, 1)
+    second = queue.enqueue(add, 2, depends_on=first)
+    run_until(second, JobStatus.FINISHED, queue)
+
+    second.delete()
+
+    assert queue.fetch_job(second.id) is None
+    with pytest.raises(NoSuchJobError):
+        second.get_status()
+
+
 def test_a_job_that_is_nowhere_cannot_be_waited_for(queue: Queue) -> None:
     with pytest.raises(NoSuchJobError, match="depends_on: no job"):
         queue.enqueue(add, 2, depends_on="nobody")

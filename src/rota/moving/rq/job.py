@@ -68,12 +68,18 @@ class Job:
     def _look(self) -> EngineJob:
         """The job or, while it waits for others, its gate."""
         job_id = job_id_of("job_id", self.id)
-        for one in (job_id, gate_of(job_id), job_id):  # it may have been made between the first two looks
-            try:
-                return self._app.rota.handle(one).job
-            except NotFound:
-                continue
-        raise NoSuchJobError(f"no such job: {self.id}")
+        found = self._find(job_id) or self._find(gate_of(job_id))
+        if found is None or (found.id != job_id and found.state is JobState.SUCCEEDED):
+            found = self._find(job_id)  # its gate has made it, perhaps between the two looks
+        if found is None:
+            raise NoSuchJobError(f"no such job: {self.id}")
+        return found
+
+    def _find(self, job_id: str) -> EngineJob | None:
+        try:
+            return self._app.rota.handle(job_id).job
+        except NotFound:
+            return None
 
     @property
     def _request(self) -> JobRequest | None:
