@@ -261,6 +261,19 @@ def test_what_is_to_be_called_after_a_job_is_called(queue: Queue) -> None:
     assert (good.kwargs, bad.get_status(), after.result) == ({"a": 1}, "failed", 2)
 
 
+def test_jobs_know_the_store_of_their_worker_although_the_program_has_another(queue: Queue, folder: Path) -> None:
+    other = Queue(connection=f"sqlite:///{folder}/other.db")
+    TOLD.clear()
+
+    found = queue.enqueue(add, 1, on_success=note_success)
+    after = queue.enqueue(who, depends_on=found)
+    work(queue)
+
+    assert [(found.id, 2)] == TOLD
+    assert (found.get_status(), after.result) == (JobStatus.FINISHED, "started default")
+    other.__rota_app__.close()
+
+
 def test_a_job_fails_with_what_is_raised_by_who_is_told_of_its_end(queue: Queue) -> None:
     good, bad = queue.enqueue(add, 1, on_success=break_it), queue.enqueue(fail, on_failure=break_it)
     work(queue)

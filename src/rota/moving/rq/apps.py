@@ -1,6 +1,7 @@
 """The app of each store: a program of RQ's makes none, it enqueues functions."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -12,6 +13,8 @@ from rota.sdk.tasks.task import TaskFunction
 
 _NAME = "rq"
 _apps: "dict[str | None, FunctionApp]" = {}
+_serving: "list[FunctionApp]" = []
+"""Those whose workers run in this process."""
 
 
 class Known(Struct, frozen=True):
@@ -29,6 +32,16 @@ class FunctionApp:
         self.connection = connection
         """As the program gave it."""
         self.known: dict[Callable[..., Any], Known] = {}
+        self.rota.add_lifespan(self._serve)
+
+    @asynccontextmanager
+    async def _serve(self) -> AsyncIterator[None]:
+        """While a worker of it runs in this process."""
+        _serving.append(self)
+        try:
+            yield
+        finally:
+            _serving.remove(self)
 
 
 def app_for(connection: object) -> FunctionApp:
@@ -37,6 +50,11 @@ def app_for(connection: object) -> FunctionApp:
     if url not in _apps:
         _apps[url] = FunctionApp(url, connection)
     return _apps[url]
+
+
+def app_of_worker() -> FunctionApp:
+    """For the code of jobs: a program may have several stores, and its jobs are in that of its worker."""
+    return _serving[-1] if _serving else app_met_last()
 
 
 def app_met_last() -> FunctionApp:

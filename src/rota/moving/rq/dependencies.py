@@ -15,7 +15,7 @@ from rota.errors import GiveUp, NotFound, TryAgain
 from rota.model.job import Job, JobState
 from rota.model.runs.retry import MAX_ATTEMPTS, RetryPolicy
 from rota.moving.common.identity import job_id_of
-from rota.moving.rq.apps import FunctionApp, app_met_last
+from rota.moving.rq.apps import FunctionApp, app_of_worker
 from rota.sdk.outbox.relay import enqueue_requests
 from rota.sdk.tasks.current_job import current_job
 from rota.sdk.tasks.options import TaskOptions
@@ -47,7 +47,7 @@ def may_begin(app: FunctionApp, after: Sequence[str], *, although_failed: bool) 
 
 def open_gate(request: dict[str, Any], after: list[str], although_failed: bool) -> str:
     """What a worker runs as a gate: makes the job, or has another look later."""
-    app = app_met_last()
+    app = app_of_worker()
     try:
         is_time = may_begin(app, after, although_failed=although_failed)
     except NotFound as error:

@@ -14,7 +14,7 @@ from rota.model.job import Job as EngineJob
 from rota.model.job import JobState
 from rota.model.runs.failure import failure_words
 from rota.moving.common.identity import job_id_of
-from rota.moving.rq.apps import FunctionApp, app_for, app_met_last
+from rota.moving.rq.apps import FunctionApp, app_for, app_met_last, app_of_worker
 from rota.moving.rq.dependencies import gate_of
 from rota.moving.rq.exceptions import NoSuchJobError
 from rota.moving.rq.extras import split_arguments
@@ -249,4 +249,4 @@ def get_current_job(connection: object = None) -> Job | None:
         found = current_job().id
     except RuntimeError:
         return None
-    return Job.fetch(found, connection)
+    return Job(app_for(connection) if connection is not None else app_of_worker(), found)

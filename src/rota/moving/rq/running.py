@@ -7,7 +7,7 @@ from typing import Any
 
 from rota.errors import TryAgain
 from rota.moving.common.imports import function_of, named_function
-from rota.moving.rq.apps import FunctionApp, Known, app_met_last
+from rota.moving.rq.apps import FunctionApp, Known, app_of_worker
 from rota.moving.rq.extras import Extras, split_arguments
 from rota.moving.rq.job import get_current_job
 from rota.sdk.tasks.current_job import current_job
@@ -54,7 +54,7 @@ def known_task(app: FunctionApp, function: Callable[..., Any]) -> Known:
 def _call_back(place: str | None, *results: object) -> None:
     """As RQ calls it: with the job, the connection, and the result or the exception."""
     if place is not None:
-        function_of("callback", place)(get_current_job(), app_met_last().connection, *results)
+        function_of("callback", place)(get_current_job(), app_of_worker().connection, *results)
 
 
 def _fail(extras: Extras, error: Exception) -> None:
