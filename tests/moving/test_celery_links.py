@@ -34,6 +34,22 @@ def note(parent: str) -> None:
     write(parent, "notes")
 
 
+def report_to(request: Any, error: Exception, traceback: Any, path: str) -> None:
+    write(type(error).__name__, path)
+
+
+def break_down(request: Any, error: Exception, traceback: Any) -> None:
+    raise OSError("no disk")
+
+
+def nothing() -> None:
+    """Takes no result."""
+
+
+def ask_for_more(self: Task[..., Any]) -> None:
+    self.retry(exc=KeyError("never"), countdown=0, max_retries=5)
+
+
 def unlucky() -> None:
     raise KeyError("never")
 
@@ -95,6 +111,33 @@ def test_an_error_link_gets_the_id_or_is_called_with_the_exception(app: Celery) 
     assert job.state == "FAILURE"
     assert Path("notes").read_text() == f"{job.id}\n"
     assert Path("reports").read_text() == f"{job.id} KeyError 'never' True\n"
+
+
+def test_an_error_link_has_its_own_arguments_behind_those_that_it_is_called_with(app: Celery) -> None:
+    app.task(unlucky).apply_async(link_error=app.task(report_to).s("letters"))
+    work(app)
+
+    assert Path("letters").read_text() == "KeyError\n"
+
+
+def test_a_task_is_not_done_again_because_what_follows_it_cannot_be(app: Celery) -> None:
+    options: Any = {"default_retry_delay": 0}
+    done = app.task(**options)(add).apply_async((1, 2), link=app.task(nothing).s())
+    failed = app.task(**options)(unlucky).apply_async(link_error=[app.task(break_down).s(), app.task(note).s()])
+    work(app)
+
+    attempts = [app.__rota_app__.handle(one.id).job.attempts for one in (done, failed)]
+    assert (attempts, done.state, failed.state) == ([1, 1], "FAILURE", "FAILURE")
+    assert isinstance(failed.result, KeyError)
+    assert Path("notes").read_text() == f"{failed.id}\n"
+
+
+def test_a_task_that_asks_for_more_retries_than_it_has_tells_of_its_failure(app: Celery) -> None:
+    job = app.task(bind=True, max_retries=1)(ask_for_more).apply_async(link_error=app.task(note).s())
+    work(app)
+
+    assert app.__rota_app__.handle(job.id).job.attempts == 2
+    assert Path("notes").read_text() == f"{job.id}\n"
 
 
 @pytest.mark.parametrize("kind", ["link", "link_error"])

@@ -1,6 +1,7 @@
 """`link` and `link_error`: tasks that follow another one, and are carried with its job."""
 
 import inspect
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from rota.errors import InvalidInput
 from rota.moving.celery.canvas import Signature
 from rota.moving.celery.options import LINKS
 from rota.sdk.tasks.current_job import current_job
+
+_logger = logging.getLogger("rota.celery")
 
 
 class Link(Struct, frozen=True, omit_defaults=True):
@@ -38,11 +41,10 @@ class Links(Struct, frozen=True, omit_defaults=True):
         """Call or enqueue what follows a failure: as in Celery, a task that takes more than one argument is called
         here, with the request, the exception and its traceback, and any other one gets the id of the job."""
         for number, one in enumerate(self.failure):
-            task = _task(tasks, one)
-            if not one.immutable and _takes_more_than_one(task, one):
-                task.call(*one.args, request, error, error.__traceback__, **one.kwargs)
-            else:
-                _enqueue(tasks, one, current_job().id, name=f"link_error {number}")
+            try:
+                _tell(tasks, one, request, error, number=number)
+            except Exception:  # the others are told all the same, and the job fails with what it raised itself
+                _logger.exception("a link_error failed", extra={"job_id": current_job().id, "task": one.task})
 
 
 def carried_links(link: object, link_error: object) -> dict[str, object]:
@@ -70,6 +72,14 @@ def _task(tasks: Mapping[str, Any], link: Link) -> Any:
     if link.task not in tasks:
         raise InvalidInput("link", f"the task {link.task!r} is not in the code of this worker")
     return tasks[link.task]
+
+
+def _tell(tasks: Mapping[str, Any], link: Link, request: object, error: Exception, *, number: int) -> None:
+    task = _task(tasks, link)
+    if not link.immutable and _takes_more_than_one(task, link):
+        task.call(request, error, error.__traceback__, *link.args, **link.kwargs)
+    else:
+        _enqueue(tasks, link, current_job().id, name=f"link_error {number}")
 
 
 def _enqueue(tasks: Mapping[str, Any], link: Link, first: object, *, name: str) -> None:

@@ -206,7 +206,7 @@ class Task(Generic[P, R]):
         """End this attempt, and have another one later; raised is `exc` once there are none left."""
         for name in options:
             raise InvalidInput(name, "of self.retry is not carried by Rota; a retry has the arguments of its job")
-        most = self.max_retries if max_retries is None else max_retries
+        most = min((one for one in (max_retries, self.max_retries) if one is not None), default=None)
         if most is not None and self.request.retries >= most:
             raise exc or MaxRetriesExceededError(f"{self.name} was retried {most} times")
         if eta is not None:
@@ -236,7 +236,10 @@ def _runner(task: Task[..., Any]) -> Callable[..., object]:
             if not (may_retry and task.has_retries_left):
                 links.tell(task.bound.app.tasks, task.request, error)
             raise (TryAgain if may_retry else GiveUp) from error
-        links.follow(task.bound.app.tasks, value)
+        try:
+            links.follow(task.bound.app.tasks, value)
+        except Exception as error:  # the task has done its work: it is not done again for want of what follows
+            raise GiveUp from error
         return value
 
     return run
