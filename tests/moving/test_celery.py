@@ -9,7 +9,7 @@ import pytest
 
 from rota import InvalidInput, JobFailed
 from rota.moving.celery import Celery, Task, chain, chord, group, shared_task, signature
-from rota.moving.celery.exceptions import MaxRetriesExceededError, TaskRevokedError, TimeoutError
+from rota.moving.celery.exceptions import Ignore, MaxRetriesExceededError, Reject, TaskRevokedError, TimeoutError
 from rota.moving.celery.result import AsyncResult
 from rota.moving.celery.schedules import crontab, schedule
 
@@ -50,6 +50,10 @@ def ask(self: Task[..., Any], most: int | None = None) -> int:
 
 def test_a_task_has_the_name_and_the_words_of_its_function(app: Celery) -> None:
     made = app.task(join)
+
+def leave(self: Task[..., Any], kind: str) -> None:
+    raise {"Ignore": Ignore, "Reject": Reject}[kind]()
+
 
     assert (made.__name__, made.__doc__, made.__module__) == ("join", "Puts texts together.", __name__)
 
@@ -177,6 +181,14 @@ def test_a_task_that_asks_for_it_is_tried_again_as_often_as_it_may(app: Celery) 
     assert enough.get(timeout=60) == 3
     with pytest.raises(JobFailed, match=MaxRetriesExceededError.__name__):
         fewer.get(timeout=60)
+
+@pytest.mark.parametrize("kind", [Ignore, Reject])
+def test_a_task_that_wants_no_other_try_has_none_whatever_is_named(app: Celery, kind: type[Exception]) -> None:
+    result = app.task(bind=True, autoretry_for=(Exception,), default_retry_delay=0)(leave).delay(kind.__name__)
+    work(app)
+
+    assert app.__rota_app__.handle(result.id).job.attempts == 1
+
 
 
 def test_the_waits_of_a_task_are_those_of_celery(app: Celery) -> None:

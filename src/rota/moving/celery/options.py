@@ -9,6 +9,7 @@ from msgspec import Struct
 from rota.errors import InvalidInput
 from rota.model.runs.retry import MAX_ATTEMPTS, RetryPolicy
 from rota.moving.celery.conf import Conf
+from rota.moving.celery.exceptions import Ignore, Reject
 from rota.moving.common.refusing import Options, refuse_value
 from rota.sdk.tasks.options import TaskOptions
 
@@ -81,7 +82,8 @@ class TaskSettings(Struct, frozen=True, kw_only=True):
 
     def retries_after(self, error: Exception) -> bool:
         """Whether a task that raised this is tried again although it did not ask for it."""
-        return isinstance(error, self.autoretry_for) and not isinstance(error, self.dont_autoretry_for)
+        never = (*self.dont_autoretry_for, Ignore, Reject)
+        return isinstance(error, self.autoretry_for) and not isinstance(error, never)
 
     def task_options(self) -> TaskOptions:
         options = TaskOptions(queue=self.queue, retries=self._policy(), priority=self.priority)
