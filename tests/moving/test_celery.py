@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -25,6 +26,14 @@ def work(app: Celery, queue: str | None = None) -> None:
     app.__rota_app__.run_worker(burst=True, queue=queue)
 
 
+class Common:
+    timezone = "Europe/Berlin"
+
+
+class Production(Common):
+    """Has what it inherits."""
+
+
 def add(x: int, y: int = 1) -> int:
     return x + y
 
@@ -42,6 +51,10 @@ def odd(self: Task[..., Any], error: str) -> None:
     raise type(error, (Exception,), {})(error)
 
 
+def leave(self: Task[..., Any], kind: str) -> None:
+    raise {"Ignore": Ignore, "Reject": Reject}[kind]()
+
+
 def ask(self: Task[..., Any], most: int | None = None) -> int:
     if self.request.retries < 3:
         self.retry(countdown=0, max_retries=most)
@@ -50,10 +63,6 @@ def ask(self: Task[..., Any], most: int | None = None) -> int:
 
 def test_a_task_has_the_name_and_the_words_of_its_function(app: Celery) -> None:
     made = app.task(join)
-
-def leave(self: Task[..., Any], kind: str) -> None:
-    raise {"Ignore": Ignore, "Reject": Reject}[kind]()
-
 
     assert (made.__name__, made.__doc__, made.__module__) == ("join", "Puts texts together.", __name__)
 
@@ -173,6 +182,14 @@ def test_an_exception_that_was_named_is_tried_again(app: Celery, options: Any, a
     assert app.__rota_app__.handle(result.id).job.attempts == attempts
 
 
+@pytest.mark.parametrize("kind", [Ignore, Reject])
+def test_a_task_that_wants_no_other_try_has_none_whatever_is_named(app: Celery, kind: type[Exception]) -> None:
+    result = app.task(bind=True, autoretry_for=(Exception,), default_retry_delay=0)(leave).delay(kind.__name__)
+    work(app)
+
+    assert app.__rota_app__.handle(result.id).job.attempts == 1
+
+
 def test_a_task_that_asks_for_it_is_tried_again_as_often_as_it_may(app: Celery) -> None:
     asking = app.task(bind=True, max_retries=3)(ask)
     enough, fewer = asking.delay(), asking.delay(most=1)
@@ -181,14 +198,6 @@ def test_a_task_that_asks_for_it_is_tried_again_as_often_as_it_may(app: Celery) 
     assert enough.get(timeout=60) == 3
     with pytest.raises(JobFailed, match=MaxRetriesExceededError.__name__):
         fewer.get(timeout=60)
-
-@pytest.mark.parametrize("kind", [Ignore, Reject])
-def test_a_task_that_wants_no_other_try_has_none_whatever_is_named(app: Celery, kind: type[Exception]) -> None:
-    result = app.task(bind=True, autoretry_for=(Exception,), default_retry_delay=0)(leave).delay(kind.__name__)
-    work(app)
-
-    assert app.__rota_app__.handle(result.id).job.attempts == 1
-
 
 
 def test_the_waits_of_a_task_are_those_of_celery(app: Celery) -> None:
@@ -239,6 +248,56 @@ def test_a_route_and_a_call_name_the_queue(app: Celery) -> None:
     work(app, "mails")
 
     assert (routed.get(timeout=60), called.get(timeout=60)) == (2, "abc")
+
+
+def test_a_setting_holds_for_tasks_that_were_written_before_it(app: Celery) -> None:
+    early, named = app.task(name="shop.mail")(add), app.task(name="shop.bill")(join)
+
+    app.conf.task_routes = {"shop.*": {"queue": "mails"}, "shop.bill": {"queue": "bills"}}
+    app.conf.task_time_limit = 5
+
+    spec = app.__rota_app__.handle(early.delay(1).id).job.spec
+    definitions = app.__rota_app__.engine.definitions
+    assert (definitions.node_type(spec.queue).name, named.settings.queue) == ("mails", "bills")
+    assert definitions.job_type("shop.mail").timeout_ms == 5_000
+    with pytest.raises(InvalidInput, match=r"^task_routes: must be a dict"):
+        app.conf.task_routes = ([("shop.*", {"queue": "mails"})],)  # type: ignore[assignment]
+
+
+def test_settings_are_read_from_a_module_that_imports_things_and_from_a_class_that_inherits(app: Celery) -> None:
+    module = ModuleType("celeryconfig")
+    vars(module).update(crontab=crontab, timedelta=timedelta, pytest=pytest, task_default_queue="mails")
+
+    app.config_from_object(module)
+    app.config_from_object(Production)
+
+    assert (app.conf.task_default_queue, app.conf.time_zone) == ("mails", "Europe/Berlin")
+    module.task_routes = add  # type: ignore[attr-defined]
+    with pytest.raises(InvalidInput, match=r"^task_routes: must be a dict"):
+        app.config_from_object(module)
+
+
+def test_without_a_zone_and_without_utc_the_zone_is_that_of_the_machine(
+    app: Celery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert app.conf.time_zone == "UTC"
+
+    app.conf.enable_utc = False
+
+    assert app.conf.time_zone == "Asia/Tokyo"
+
+
+def test_a_program_enqueues_although_it_has_not_imported_all_that_runs_by_itself(app: Celery) -> None:
+    app.task(name="add", priority=7)(add)
+    app.conf.beat_schedule = {
+        "here": {"task": "add", "schedule": 5, "args": [1]},
+        "elsewhere": {"task": "nobody", "schedule": 5},
+    }
+
+    assert app.tasks["add"].delay(1).state == "PENDING"
+    entries = app._state.rota.engine.store.list_schedules(limit=10).entries
+    assert [(one.schedule.name, one.schedule.priority) for one in entries] == [("here", 7)]
 
 
 def test_the_result_comes_first_in_a_chain_unless_the_signature_is_immutable(app: Celery) -> None:

@@ -1,6 +1,7 @@
 """The app: `Celery("shop", broker="redis://...")`. Its broker is the store, in which results are too."""
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -66,6 +67,7 @@ class Celery:
         self.main = main or caller_module(1)
         self._state = AppState(Rota(store_url("broker", broker), name=self.main), Conf(), {})
         self._state.rota.add_schedules(self._schedules)
+        self.conf.when_changed(self._bind_again)
         self.conf.include = tuple(include)
         set_current(self._state)
 
@@ -82,6 +84,9 @@ class Celery:
     def __rota_app__(self) -> Rota:
         """What `rota worker` runs."""
         self.import_tasks()
+        for name, entry in self.conf.beat_schedule.items():
+            if str(entry.get("task")) not in self.tasks:
+                raise InvalidInput(f"beat_schedule.{name}", f"there is no task {entry.get('task')!r} in this app")
         return self._state.rota
 
     @overload
@@ -101,14 +106,25 @@ class Celery:
         made.bind(self._state)
         return made
 
+    def _bind_again(self) -> None:
+        """As in Celery, what is said of all tasks holds for those too that were written before."""
+        for task in list(self.tasks.values()):
+            task.bind(self._state)
+
     def config_from_object(self, source: object, namespace: str | None = None) -> None:
         """Read settings from a module, by its name or itself, or from an object; their names are in lower case, or in
         upper case behind the namespace."""
         found = importlib.import_module(source) if isinstance(source, str) else source
         beginning = f"{namespace}_" if namespace else ""
-        for name, value in vars(found).items():
+        for name in dir(found):
             if name.startswith(beginning) and (name.isupper() if namespace else name.islower() and name[0] != "_"):
-                setattr(self.conf, name.removeprefix(beginning).lower(), value)
+                self._configure(name.removeprefix(beginning).lower(), getattr(found, name))
+
+    def _configure(self, name: str, value: object) -> None:
+        """What a module imports and defines is no setting."""
+        is_code = inspect.ismodule(value) or inspect.isroutine(value) or inspect.isclass(value)
+        if not is_code or self.conf.knows(name):
+            setattr(self.conf, name, value)
 
     def autodiscover_tasks(self, packages: Sequence[str] = (), related_name: str = "tasks") -> None:
         """Import the modules of tasks of these packages, now."""
@@ -139,13 +155,13 @@ class Celery:
         self._state.rota.close()
 
     def _schedules(self) -> list[ScheduleRequest]:
-        return [self._schedule(name, entry) for name, entry in self.conf.beat_schedule.items()]
+        """Of the tasks that are here: a program that only enqueues need not import them all."""
+        entries = self.conf.beat_schedule.items()
+        found = [(name, entry, self.tasks.get(str(entry.get("task")))) for name, entry in entries]
+        return [self._schedule(name, entry, task) for name, entry, task in found if task is not None]
 
-    def _schedule(self, name: str, entry: Mapping[str, object]) -> ScheduleRequest:
+    def _schedule(self, name: str, entry: Mapping[str, object], task: Task[..., Any]) -> ScheduleRequest:
         _ENTRY.check(entry)
-        task = self.tasks.get(str(entry.get("task")))
-        if task is None:
-            raise InvalidInput(f"beat_schedule.{name}", f"there is no task {entry.get('task')!r} in this app")
         args, kwargs = _entry_arguments(name, entry)
         trigger = trigger_of(entry.get("schedule"))
         zone = self.conf.time_zone if "cron" in trigger else None
@@ -154,6 +170,7 @@ class Celery:
             job_type=task.name,
             job_arguments=task.sdk_task.arguments(args, kwargs),
             tz=zone,
+            priority=task.settings.priority,
             overlap="allow",
             **trigger,  # type: ignore[arg-type]
         )

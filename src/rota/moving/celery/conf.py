@@ -1,11 +1,13 @@
 """`app.conf`: the settings that Rota carries, and those that make no difference to it. Any other one is refused."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from datetime import tzinfo
 
 from rota.errors import InvalidInput
 from rota.moving.common.refusing import Options, refuse_value
 from rota.sdk.tasks.options import read_zone
+from rota.settings.machine_zone import machine_zone
 
 _KNOWN = Options(
     of="app.conf",
@@ -30,6 +32,11 @@ _KNOWN = Options(
         "beat_scheduler": "every worker of the app fires its schedules, and each time happens once",
     },
 )
+_OF_TASKS = (
+    *("task_default_queue", "task_routes", "task_time_limit", "task_soft_time_limit"),
+    "task_default_priority",
+)
+"""What tasks are made with."""
 _SERIALIZERS = ("task_serializer", "result_serializer", "event_serializer")
 _JSON = "arguments and results are JSON; leave it out"
 
@@ -49,7 +56,7 @@ class Conf:
 
     def __init__(self) -> None:
         self.update(beat_schedule={}, task_routes={}, task_default_queue="default", imports=(), include=())
-        self.update(timezone="UTC", enable_utc=True, task_default_priority=None)
+        self.update(timezone=None, enable_utc=True, task_default_priority=None)
         self.update(task_time_limit=None, task_soft_time_limit=None)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -59,7 +66,22 @@ class Conf:
             object.__setattr__(self, "zone", _zone(value))
         else:
             _KNOWN.check([name])
+        if name == "task_routes":
+            _check_routes(value)
         object.__setattr__(self, name, value)
+        if name in _OF_TASKS:
+            self._changed()
+
+    def when_changed(self, call: Callable[[], None]) -> None:
+        """Have something called whenever a setting of all tasks is changed."""
+        object.__setattr__(self, "_changed", call)
+
+    def _changed(self) -> None:
+        """Nobody asked to be told."""
+
+    def knows(self, name: str) -> bool:
+        """Whether it is a setting of Celery's, carried or not."""
+        return name in (*_KNOWN.carried, *_KNOWN.harmless, *_KNOWN.instead, *_SERIALIZERS)
 
     def update(self, *mappings: Mapping[str, object], **settings: object) -> None:
         """Several at once."""
@@ -69,22 +91,33 @@ class Conf:
 
     @property
     def time_zone(self) -> str:
-        """The zone of crontabs and of times without one."""
-        zone: str = self.__dict__["zone"]
-        return zone
+        """The zone of crontabs and of times without one; as in Celery the machine's if neither it nor UTC is wanted."""
+        zone: str | None = self.__dict__["zone"]
+        return zone or ("UTC" if self.enable_utc else machine_zone())
 
     def queue_of(self, task: str) -> str:
-        """The queue that `task_routes` names for a task."""
-        route = self.task_routes.get(task, {})
+        """The queue that `task_routes` names for a task: by its name, else by the first pattern that fits."""
+        fitting = (one for name, one in self.task_routes.items() if "*" in name and _fits(name, task))
+        route = self.task_routes[task] if task in self.task_routes else next(fitting, {})
         found = route.get("queue", self.task_default_queue) if isinstance(route, Mapping) else None
         if not isinstance(found, str):
             raise InvalidInput("task_routes", f"{task!r}: give {{'queue': NAME}}; other routes are not carried by Rota")
         return found
 
 
-def _zone(value: object) -> str:
+def _check_routes(value: object) -> None:
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise InvalidInput("task_routes", "must be a dict by names of tasks, or patterns such as 'shop.*'")
+
+
+def _fits(pattern: str, task: str) -> bool:
+    """As in Celery, `*` is any text, of one letter or more."""
+    return re.fullmatch(".+".join(re.escape(part) for part in pattern.split("*")), task) is not None
+
+
+def _zone(value: object) -> str | None:
     if value is None:
-        return "UTC"
+        return None
     if isinstance(value, str | tzinfo):
         return read_zone("timezone", value)
     raise InvalidInput("timezone", f"must be the name of a zone, got {value!r:.100}")
