@@ -113,6 +113,8 @@ def test_an_interval_begins_after_one_interval_or_at_its_start(scheduler: Backgr
     past = scheduler.add_job(work, IntervalTrigger(days=1, start_date=datetime(2020, 1, 1, 9, tzinfo=UTC)))
     first = scheduler.add_job(work, "interval", hours=2, next_run_time=datetime(2030, 1, 1, tzinfo=UTC))
 
+    abroad = IntervalTrigger(hours=2, timezone="America/New_York")
+    naive = scheduler.add_job(work, abroad, next_run_time=datetime(2030, 1, 1, 9))  # noqa: DTZ001  in the scheduler's zone
     now = datetime.now(UTC)
     assert plain.next_run_time is not None
     assert timedelta(hours=1, minutes=50) < plain.next_run_time - now <= timedelta(hours=2)
@@ -122,6 +124,7 @@ def test_an_interval_begins_after_one_interval_or_at_its_start(scheduler: Backgr
     assert past.next_run_time > now
     assert first.next_run_time == datetime(2030, 1, 1, tzinfo=UTC)
 
+    assert naive.next_run_time == datetime(2030, 1, 1, 8, tzinfo=UTC)
 
 @pytest.mark.parametrize(
     ("options", "field"),

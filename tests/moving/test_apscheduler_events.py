@@ -172,6 +172,21 @@ def test_a_job_whose_next_run_is_now_runs_at_once(scheduler: BackgroundScheduler
     assert len(told.events) == 1
 
 
+@pytest.mark.parametrize("trigger", [{"trigger": "interval", "hours": 1}, {"trigger": "cron", "year": 2099}])
+def test_a_job_that_is_added_to_run_now_runs_at_once(scheduler: BackgroundScheduler, trigger: dict[str, Any]) -> None:
+    told = Told()
+    scheduler.add_listener(told, EVENT_JOB_EXECUTED)
+    scheduler.start()
+
+    job = scheduler.add_job(double, id="a", args=[21], next_run_time=datetime.now(UTC), **trigger)
+
+    assert (told.wait().job_id, told.events[0].retval) == ("a", 42)
+    assert job.next_run_time is not None
+    assert job.next_run_time > datetime.now().astimezone()
+    scheduler.shutdown()
+    assert len(told.events) == 1
+
+
 def test_a_job_with_other_times_keeps_the_rest(scheduler: BackgroundScheduler) -> None:
     scheduler.add_job(work, "interval", hours=1, id="a", jitter=30, coalesce=False, args=[5])
 

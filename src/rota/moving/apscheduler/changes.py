@@ -1,14 +1,10 @@
 """What `modify_job` changes of a schedule."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from rota.clock import STEP_MS, as_millis
-from rota.errors import InvalidInput
+from rota.moving.apscheduler.next_run import next_run
 from rota.moving.apscheduler.options import JobOptions, trigger_of
-from rota.moving.apscheduler.triggers.base import date_field
 from rota.moving.apscheduler.triggers.interval import IntervalTrigger
 from rota.moving.common.refusing import Options
 from rota.sdk.tasks.parameters import Parameters
@@ -41,7 +37,7 @@ def changed_fields(
     if changes.keys() & {"coalesce", "misfire_grace_time", "max_instances"}:
         found["catch_up"] = _catch_up(changes)
     if "next_run_time" in changes:
-        found |= _next_run(changes["next_run_time"], is_interval=is_interval, zone=zone, now=now)
+        found |= next_run(changes["next_run_time"], is_interval=is_interval, zone=zone, now=now)
     return found
 
 
@@ -54,27 +50,3 @@ def _catch_up(changes: Mapping[str, Any]) -> dict[str, object]:
         grace_s = changes["misfire_grace_time"]
         found["window"] = "none" if grace_s is None else round(grace_s * 1000)
     return found
-
-
-def is_due(when: object, zone: str, now: int) -> bool:
-    """Whether a job is to run at once, because its next run is now or was before. The clock of the program that says so
-    may be a little ahead of the store's."""
-    return isinstance(when, datetime) and _instant(when, zone) <= now + STEP_MS
-
-
-def _next_run(when: Any, *, is_interval: bool, zone: str, now: int) -> dict[str, object]:
-    """A job without a next run is paused; one in time to come is carried for intervals. An interval that is due goes on
-    from there, and its run of now is made apart."""
-    if when is None:
-        return {"paused": True}
-    is_now = is_due(when, zone, now)
-    if is_interval:
-        start = min(_instant(when, zone), now - 1) if is_now else date_field("next_run_time", when)
-        return {"paused": False, "start": start}
-    if not is_now:
-        raise InvalidInput("next_run_time", "is carried for intervals, and as now; give the job another trigger")
-    return {"paused": False}
-
-
-def _instant(when: datetime, zone: str) -> int:
-    return as_millis(when if when.tzinfo else when.replace(tzinfo=ZoneInfo(zone)))

@@ -1,7 +1,6 @@
 """What is said about a scheduler, and about each of its jobs."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
@@ -11,7 +10,8 @@ from rota.model.schedules.request import CatchUpRequest
 from rota.moving.apscheduler.executors.pool import ThreadPoolExecutor
 from rota.moving.apscheduler.jobstores.base import JobStore
 from rota.moving.apscheduler.jobstores.memory import MemoryJobStore
-from rota.moving.apscheduler.triggers.base import Trigger, date_field
+from rota.moving.apscheduler.next_run import next_run
+from rota.moving.apscheduler.triggers.base import Date, Trigger
 from rota.moving.apscheduler.triggers.cron import CronTrigger
 from rota.moving.apscheduler.triggers.date import DateTrigger
 from rota.moving.apscheduler.triggers.interval import IntervalTrigger
@@ -93,7 +93,7 @@ class JobOptions(Struct, frozen=True, kw_only=True):
     coalesce: bool = True
     max_instances: int = 1
     misfire_grace_time: float | UnsetType | None = UNSET
-    next_run_time: datetime | UnsetType | None = UNSET
+    next_run_time: Date | UnsetType | None = UNSET
 
     def fields(self) -> dict[str, object]:
         """Of a request for a schedule."""
@@ -110,10 +110,8 @@ class JobOptions(Struct, frozen=True, kw_only=True):
         window = "none" if self.misfire_grace_time is None else round(self.misfire_grace_time * 1000)
         return CatchUpRequest(mode=mode, window=window)
 
-    def first_run(self, trigger: Trigger) -> dict[str, object]:
+    def first_run(self, trigger: Trigger, zone: str, now: int) -> dict[str, object]:
         """When `next_run_time` names the first run."""
-        if not isinstance(self.next_run_time, datetime):
+        if self.next_run_time is UNSET:
             return {}
-        if not isinstance(trigger, IntervalTrigger):
-            raise InvalidInput("next_run_time", "is carried for intervals only; give the trigger another start")
-        return {"start": date_field("next_run_time", self.next_run_time)}
+        return next_run(self.next_run_time, is_interval=isinstance(trigger, IntervalTrigger), zone=zone, now=now)

@@ -12,7 +12,7 @@ from rota.engine.executors.python.job_context import current_run
 from rota.errors import Conflict, InvalidInput
 from rota.model.schedules.edits import changed_request, request_of
 from rota.model.schedules.request import ScheduleRequest
-from rota.moving.apscheduler.changes import changed_fields, is_due
+from rota.moving.apscheduler.changes import changed_fields
 from rota.moving.apscheduler.events import (
     EVENT_ALL,
     EVENT_JOB_ADDED,
@@ -24,6 +24,7 @@ from rota.moving.apscheduler.events import (
 from rota.moving.apscheduler.job import Job
 from rota.moving.apscheduler.jobstores.base import ConflictingIdError, JobLookupError
 from rota.moving.apscheduler.listeners import Listener, Listeners
+from rota.moving.apscheduler.next_run import is_due
 from rota.moving.apscheduler.options import JobOptions, SchedulerOptions, read_options, trigger_of
 from rota.moving.apscheduler.triggers.base import Trigger
 from rota.moving.common.imports import function_of, named_function
@@ -106,6 +107,8 @@ class BaseScheduler:
         self._store_job(job_id, request, replace_existing=replace_existing)
         self._tell(EVENT_JOB_ADDED, job_id)
         return Job(self, job_id, task.name)
+        if is_due(own.get("next_run_time"), self._options.zone, now):
+            self._rota.engine.schedules.run_now(_uuid_of(job_id))
 
     def scheduled_job(self, trigger: Trigger | str, **options: Any) -> Callable[[F], F]:
         """`add_job` as a decorator; the function stays as it is."""
@@ -117,10 +120,10 @@ class BaseScheduler:
         return add
 
     def _request(
-        self, job_id: str, job_type: str, arguments: dict[str, object], when: Trigger, options: JobOptions
+        self, job_id: str, job_type: str, arguments: dict[str, object], when: Trigger, options: JobOptions, now: int
     ) -> ScheduleRequest:
-        now = self._rota.engine.clock.now()
-        fields = {**when.fields(self._options.zone, now), **options.first_run(when), **options.fields()}
+        zone = self._options.zone
+        fields = {**when.fields(zone, now), **options.first_run(when, zone, now), **options.fields()}
         return ScheduleRequest(name=job_id, job_type=job_type, job_arguments=arguments, **fields)  # type: ignore[arg-type]
 
     def _store_job(self, job_id: str, request: ScheduleRequest, *, replace_existing: bool) -> None:
