@@ -11,6 +11,7 @@ import pytest
 
 from rota import InvalidInput
 from rota.model.triggers.trigger import CronTrigger as EngineCron
+from rota.moving.apscheduler.events import EVENT_SCHEDULER_STARTED
 from rota.moving.apscheduler.executors.pool import ProcessPoolExecutor, ThreadPoolExecutor
 from rota.moving.apscheduler.jobstores.base import ConflictingIdError, JobLookupError
 from rota.moving.apscheduler.jobstores.redis import RedisJobStore
@@ -112,9 +113,9 @@ def test_an_interval_begins_after_one_interval_or_at_its_start(scheduler: Backgr
     dated = scheduler.add_job(work, "interval", minutes=30, start_date="2030-01-01 00:10:00", jitter=5)
     past = scheduler.add_job(work, IntervalTrigger(days=1, start_date=datetime(2020, 1, 1, 9, tzinfo=UTC)))
     first = scheduler.add_job(work, "interval", hours=2, next_run_time=datetime(2030, 1, 1, tzinfo=UTC))
-
     abroad = IntervalTrigger(hours=2, timezone="America/New_York")
     naive = scheduler.add_job(work, abroad, next_run_time=datetime(2030, 1, 1, 9))  # noqa: DTZ001  in the scheduler's zone
+
     now = datetime.now(UTC)
     assert plain.next_run_time is not None
     assert timedelta(hours=1, minutes=50) < plain.next_run_time - now <= timedelta(hours=2)
@@ -123,8 +124,8 @@ def test_an_interval_begins_after_one_interval_or_at_its_start(scheduler: Backgr
     assert past.next_run_time.astimezone(UTC).hour == 9
     assert past.next_run_time > now
     assert first.next_run_time == datetime(2030, 1, 1, tzinfo=UTC)
-
     assert naive.next_run_time == datetime(2030, 1, 1, 8, tzinfo=UTC)
+
 
 @pytest.mark.parametrize(
     ("options", "field"),
@@ -254,6 +255,37 @@ def test_a_scheduler_on_a_loop_that_is_ended_at_once_ends(folder: Path) -> None:
         scheduler.__rota_app__.close()
 
     asyncio.run(main())
+
+
+def test_a_scheduler_in_a_thread_that_is_ended_at_once_ends_and_can_be_started_again(folder: Path) -> None:
+    scheduler = BackgroundScheduler()
+    scheduler.start()
+    first = scheduler._thread
+    assert first is not None
+    scheduler.shutdown(wait=False)
+    scheduler.start()
+
+    scheduler.add_job(work)
+
+    assert ran.acquire(timeout=DEADLINE_S)
+    assert not first.is_alive()
+    scheduler.shutdown()
+    scheduler.__rota_app__.close()
+
+
+def test_a_blocking_scheduler_that_is_ended_before_it_has_begun_ends(folder: Path) -> None:
+    scheduler = BlockingScheduler()
+    scheduler.add_listener(lambda event: scheduler.shutdown(), EVENT_SCHEDULER_STARTED)
+    with pytest.raises(SchedulerNotRunningError):
+        scheduler.shutdown()
+    starting = threading.Thread(target=scheduler.start, daemon=True)
+    starting.start()
+
+    starting.join(DEADLINE_S)
+
+    assert not starting.is_alive()
+    assert not scheduler.running
+    scheduler.__rota_app__.close()
 
 
 def test_a_store_may_outlive_the_program(folder: Path) -> None:

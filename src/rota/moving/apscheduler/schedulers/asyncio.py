@@ -38,9 +38,9 @@ class AsyncIOScheduler(BaseScheduler):
         """Let runs under way end. It returns at once, as in APScheduler; `ended` can be awaited."""
         if not self.running:
             raise SchedulerNotRunningError("the scheduler does not run")
-        self._stopping = asyncio.get_running_loop().create_task(self._stop())
+        self._stopping = asyncio.get_running_loop().create_task(self._stop_work())
 
-    async def _stop(self) -> None:
+    async def _stop_work(self) -> None:
         while self._task is not None and not self._task.done():
             self._rota.stop_worker()  # it hears this only when it has begun
             await asyncio.wait({self._task}, timeout=_ASK_S)

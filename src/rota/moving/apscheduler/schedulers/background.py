@@ -1,6 +1,7 @@
 """A scheduler in a thread of its own."""
 
 import threading
+from functools import partial
 
 from rota.moving.apscheduler.events import EVENT_SCHEDULER_SHUTDOWN, EVENT_SCHEDULER_STARTED
 from rota.moving.apscheduler.schedulers.base import (
@@ -10,24 +11,26 @@ from rota.moving.apscheduler.schedulers.base import (
 )
 from rota.moving.common.refusing import refuse_value
 
-_ASK_S = 0.05
-
 
 class BackgroundScheduler(BaseScheduler):
     """`start` returns at once, and the program goes on."""
 
     _thread: threading.Thread | None = None
+    _stopping: threading.Thread | None = None
+    """Of the scheduler that was ended last, and was perhaps not waited for."""
 
     def start(self, paused: bool = False) -> None:
         refuse_value("paused", paused, allowed=(False,), instead="pause jobs with pause_job")
         if self.running:
             raise SchedulerAlreadyRunningError("the scheduler runs already")
         # A daemon, as in APScheduler: a program that ends does not wait for it.
-        self._thread = threading.Thread(target=self._work, name="rota-scheduler", daemon=True)
+        self._thread = threading.Thread(target=self._work, args=(self._stopping,), name="rota-scheduler", daemon=True)
         self._thread.start()
         self._tell(EVENT_SCHEDULER_STARTED)
 
-    def _work(self) -> None:
+    def _work(self, before: threading.Thread | None) -> None:
+        if before is not None:
+            before.join()  # it would end this one too
         self._rota.run_worker(threads=self._options.threads, echo=True)
 
     @property
@@ -39,9 +42,14 @@ class BackgroundScheduler(BaseScheduler):
         thread = self._thread
         if thread is None:
             raise SchedulerNotRunningError("the scheduler does not run")
-        self._rota.stop_worker()
-        while wait and thread.is_alive():
-            thread.join(_ASK_S)
-            self._rota.stop_worker()  # it hears this only when it has begun
+        self._stopping = threading.Thread(target=self._stop, args=(partial(_has_ended, thread),), daemon=True)
+        self._stopping.start()
+        if wait:
+            self._stopping.join()
         self._thread = None
         self._tell(EVENT_SCHEDULER_SHUTDOWN)
+
+
+def _has_ended(thread: threading.Thread, within_s: float) -> bool:
+    thread.join(within_s)
+    return not thread.is_alive()

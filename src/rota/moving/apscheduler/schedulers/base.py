@@ -37,6 +37,7 @@ from rota.store.contract.schedules import ScheduleEntry
 _APP = "apscheduler"
 _JOB = ("coalesce", "max_instances", "misfire_grace_time", "next_run_time")
 _PAGE = 500
+_ASK_S = 0.05
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -102,13 +103,14 @@ class BaseScheduler:
         arguments = task.arguments(tuple(args or ()), dict(kwargs or {}))
         job_id = id if id is not None else uuid4().hex
         self._rota.provide_definitions()
-        request = self._request(job_id, task.name, arguments, when, _job_options(own))
+        now = self._rota.engine.clock.now()
+        request = self._request(job_id, task.name, arguments, when, _job_options(own), now)
         self._ids[_uuid_of(job_id)] = job_id
         self._store_job(job_id, request, replace_existing=replace_existing)
-        self._tell(EVENT_JOB_ADDED, job_id)
-        return Job(self, job_id, task.name)
         if is_due(own.get("next_run_time"), self._options.zone, now):
             self._rota.engine.schedules.run_now(_uuid_of(job_id))
+        self._tell(EVENT_JOB_ADDED, job_id)
+        return Job(self, job_id, task.name)
 
     def scheduled_job(self, trigger: Trigger | str, **options: Any) -> Callable[[F], F]:
         """`add_job` as a decorator; the function stays as it is."""
@@ -212,6 +214,12 @@ class BaseScheduler:
     resume = refused_method("resume", "resume jobs with resume_job, or all of a queue: rota queue resume default")
     add_jobstore = refused_method("add_jobstore", "name the store where the scheduler is made")
     add_executor = refused_method("add_executor", "name the pool of threads where the scheduler is made")
+
+    def _stop(self, has_ended: Callable[[float], bool]) -> None:
+        """Ask the worker to end until it has: it hears this only when it has begun. `has_ended` waits so long."""
+        self._rota.stop_worker()
+        while not has_ended(_ASK_S):
+            self._rota.stop_worker()
 
     def _tell(self, code: int, job_id: str | None = None) -> None:
         self._listeners.tell(SchedulerEvent(code) if job_id is None else JobEvent(code, job_id))
