@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from rota.errors import Conflict
-from rota.model.schedules.schedule import Schedule
+from rota.model.schedules.schedule import Schedule, ScheduleState
 from rota.store import Store
 from rota.store.contract.schedules import ScheduleChange
 from tests.conftest import OpenStore
@@ -28,6 +28,11 @@ def is_made(store: Store, one: Schedule) -> bool:
     except Conflict:
         return False
     return True
+
+
+def is_new(store: Store, one: Schedule) -> bool:
+    """Make one that may be there already."""
+    return store.put_schedules([ScheduleChange(one, ScheduleState(cursor=NOW - 1, nominal=NOW, due=NOW), None)])[0]
 
 
 def is_renamed(store: Store, one: Schedule) -> bool:
@@ -91,6 +96,21 @@ def test_of_two_that_are_made_with_one_name_one_is_refused_at_whatever_step_they
     for answers in meetings(other, prepare, lambda: is_made(other, some[0]), lambda: is_made(store, some[1])):
         assert set(answers) == {False, True}
         is_the_only_one(store, some[answers.index(True)])
+        forget_all(store)
+
+
+def test_of_two_that_make_the_same_schedule_one_is_refused_and_it_is_there_at_whatever_step_they_meet(
+    store: Store, open_again: OpenStore
+) -> None:
+    """As two nodes with one configuration file do."""
+    other, some = open_again(), list[Schedule]()
+
+    def prepare() -> None:
+        some[:] = [named(QUEUES[0])]
+
+    for answers in meetings(other, prepare, lambda: is_new(other, some[0]), lambda: is_new(store, some[0])):
+        assert set(answers) == {False, True}
+        is_the_only_one(store, some[0])
         forget_all(store)
 
 

@@ -470,7 +470,7 @@ def die_after_put(store: Store, one: Configuration) -> None:
     """Make one, and die as soon as it is there."""
     assert isinstance(store, RedisStore)
 
-    def die_here(token: str, changes: Sequence[ConfigurationChange]) -> None:
+    def die_here(changes: Sequence[ConfigurationChange]) -> None:
         raise Dies
 
     store._confirm_new_configurations = die_here  # type: ignore[method-assign]

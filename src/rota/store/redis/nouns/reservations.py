@@ -1,9 +1,10 @@
 """Names of schedules and configurations, which belong to one each.
 
 They are in an index that no step reaches together with a queue. So a name is reserved first, then its schedule or
-configuration is written, and then the name is confirmed. A reservation has a token. Who finds a name reserved, and
-nothing there that has it, frees it: whoever reserved it may have died. If that one is only slow, it finds its
-reservation gone when it confirms it, and begins anew. What is confirmed nobody frees.
+configuration is written, and then the name is confirmed. Who finds a name reserved, and nothing there that has it,
+frees it: whoever reserved it may have died. If that one is only slow, it finds the name gone when it confirms it, and
+begins anew. What is confirmed nobody frees, nor what was reserved anew since it was looked at: a reservation has a
+token.
 """
 
 from collections import Counter
@@ -54,11 +55,11 @@ def find_named(link: Link, index: NameIndex, name: str) -> Named | None:
     return Named(name, uuid.decode(), (token or b"").decode()) if uuid else None
 
 
-def confirm_names(link: Link, index: NameIndex, token: str, names: Sequence[tuple[str, str]]) -> list[bool]:
+def confirm_names(link: Link, index: NameIndex, names: Sequence[tuple[str, str]]) -> list[bool]:
     """What these names, each with its uuid, were reserved for is there. False if one was freed meanwhile."""
     if not names:
         return []
-    args: list[Value] = [token, *(part for pair in names for part in pair)]
+    args: list[Value] = [part for pair in names for part in pair]
     return [bool(done) for done in link.run("confirm_names", [index.names, index.reservations], args)]
 
 

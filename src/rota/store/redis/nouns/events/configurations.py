@@ -62,7 +62,7 @@ class RedisConfigurations(RedisPlaces):
             self._change_awaited()  # first, so that one that is there hears of every end, whatever happens here
         done = self._put_at_home(changes, known)
         results = list(zip(changes, known, done, strict=True))
-        self._confirm_new_configurations(token, [change for change, old, is_done in results if is_done and old is None])
+        self._confirm_new_configurations([change for change, old, is_done in results if is_done and old is None])
         for change, old, is_done in results:
             if old and is_done and old.configuration.queue != change.configuration.queue:
                 self._finish_move(old.configuration.queue, ConfigurationEntry(change.configuration, change.state))
@@ -122,11 +122,11 @@ class RedisConfigurations(RedisPlaces):
         free_name(self._link, _INDEX, named, is_gone=True)
         return True
 
-    def _confirm_new_configurations(self, token: str, changes: Sequence[ConfigurationChange]) -> None:
+    def _confirm_new_configurations(self, changes: Sequence[ConfigurationChange]) -> None:
         """New configurations are written. One that somebody took for one that never comes is made anew; `Conflict` if
         its name belongs to another one by now."""
         names = [(change.configuration.name, change.configuration.uuid) for change in changes]
-        done = confirm_names(self._link, _INDEX, token, names)
+        done = confirm_names(self._link, _INDEX, names)
         for change in (change for change, is_ours in zip(changes, done, strict=True) if not is_ours):
             self._forget_configurations_in(change.configuration.queue, [change.configuration])
             self._put_expected([change], [None], None)

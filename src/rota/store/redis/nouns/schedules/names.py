@@ -56,9 +56,9 @@ class RedisScheduleNames(RedisScheduleWriting):
         taken = self._link.run("name_schedules", _NAMING, [token, *(part for entry in entries for part in entry)])
         return taken.decode() if taken else None
 
-    def _confirm_names(self, token: str, some: Sequence[Schedule]) -> list[bool]:
+    def _confirm_names(self, some: Sequence[Schedule]) -> list[bool]:
         """They are written. False for those whose name was freed before that."""
-        return confirm_names(self._link, _INDEX, token, [(one.name, one.uuid) for one in some])
+        return confirm_names(self._link, _INDEX, [(one.name, one.uuid) for one in some])
 
     def _may_be_free(self, name: str) -> bool:
         """Free a name if its schedule is not there or has another one. False if it has this one, or is about to; else

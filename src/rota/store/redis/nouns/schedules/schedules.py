@@ -55,14 +55,14 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
             if is_renamed(change, old) or (old is None and not answers[number]):
                 self._settle_names(change, old)
         written = [pair for pair, is_done in zip(pairs, answers, strict=True) if is_done]
-        self._confirm_names(token, [change.schedule for change, old in written if is_renamed(change, old)])
-        self._confirm_new_schedules(token, [change for change, old in written if old is None])
+        self._confirm_names([change.schedule for change, old in written if is_renamed(change, old)])
+        self._confirm_new_schedules([change for change, old in written if old is None])
         return answers
 
-    def _confirm_new_schedules(self, token: str, changes: Sequence[ScheduleChange]) -> None:
+    def _confirm_new_schedules(self, changes: Sequence[ScheduleChange]) -> None:
         """New schedules are written. One that somebody took for one that never comes is made anew, if its name is still
         to be had."""
-        done = self._confirm_names(token, [change.schedule for change in changes])
+        done = self._confirm_names([change.schedule for change in changes])
         for change in (change for change, is_ours in zip(changes, done, strict=True) if not is_ours):
             self._forget_schedules_in(change.schedule.queue, [change.schedule.uuid])
             self._put_expected_schedules([(change, None)])
