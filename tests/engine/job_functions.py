@@ -96,6 +96,13 @@ def block(seconds: float) -> None:
     stage.release.wait(seconds)
 
 
+def wait_for_release() -> None:
+    """Holds its thread until it is released."""
+    stage.enter("thread")
+    stage.release.wait()
+    stage.leave("thread")
+
+
 async def block_the_loop(seconds: float) -> None:
     """Holds the event loop, as a coroutine must not."""
     block(seconds)

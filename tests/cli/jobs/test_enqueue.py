@@ -5,9 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
+from rota.server.app import make_app
 from rota.store import Store
+from rota.store.contract.jobs import JobQuery
 from tests.cli.calling import RotaProcess, call_process, done, rota
+from tests.sdk.serving import serving
+from tests.server.serving import KEY, make_api
 
 pytestmark = pytest.mark.usefixtures("place")
 
@@ -171,6 +176,31 @@ def test_waiting_too_long_gives_exit_code_124(hello: None) -> None:
     assert answer.exit_code == 124
     assert "it goes on without us" in answer.stderr
     assert done("jobs", "--json").json[0]["state"] == "queued"
+
+
+def test_who_waits_is_told_the_job_although_the_server_goes_away(
+    opened: Store, hello: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = make_api(opened)
+    app = make_app(api)
+
+    async def without_jobs(scope: Scope, receive: Receive, send: Send) -> None:
+        """Takes jobs, and cannot be asked about them."""
+        if scope["method"] == "POST" or not scope["path"].startswith("/api/jobs/"):
+            await app(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": 503, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    with serving(without_jobs) as address:
+        monkeypatch.setenv("ROTA_SERVER", address)
+        monkeypatch.setenv("ROTA_API_KEY", KEY)
+        answer = rota("enqueue", "hello", "--wait", "--json")
+    api.close()
+
+    (job,) = opened.list_jobs(JobQuery(), limit=2).jobs
+    assert (answer.exit_code, answer.stdout) == (5, "")
+    assert f"The job goes on. Follow it with: rota logs -f {job.id}\n" in answer.stderr
 
 
 def test_an_interrupted_wait_gives_exit_code_130_and_leaves_the_job_alone(hello: None, folder: Path) -> None:

@@ -528,6 +528,46 @@ def test_a_coroutine_that_swallows_its_cancellation_does_not_keep_the_node(
     asyncio.run(scene())
 
 
+@pytest.mark.parametrize("function", ["swallow_cancellation", "wait_for_release"])
+def test_what_runs_on_under_a_lock_is_given_to_nobody_before_its_process_has_ended(
+    store: Store, installation: Installation, function: str
+) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        installation.define_python(function, unique=Unique.WHILE_RUNNING)
+        job_id = installation.enqueue(function)
+        async with working(store, worker_times=WorkerTimes(abandon_s=0.2)) as node:
+            await until(lambda: stage.inside == 1, "the job to run")
+        assert stage.inside == 1
+        assert installation.job(job_id).state is JobState.RUNNING
+        assert list(store.read_pulses(installation.queue)) == [node.uuid]
+        stage.gate.set()
+        stage.release.set()
+        await until(lambda: stage.inside == 0, "the run to end after all")
+
+    asyncio.run(scene())
+
+
+def test_a_node_whose_loop_is_held_up_by_a_run_under_a_lock_does_not_say_that_it_has_gone(
+    store: Store, installation: Installation
+) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        installation.define_python("pass_gate", unique=Unique.WHILE_RUNNING)
+        job_id = installation.enqueue("pass_gate")
+        async with working(store) as node:
+            await until(lambda: stage.inside == 1, "the job to run")
+
+            await asyncio.to_thread(node.give_up)
+
+            assert installation.job(job_id).state is JobState.RUNNING
+            assert list(store.read_pulses(installation.queue)) == [node.uuid]
+            stage.gate.set()
+            await installation.ended(job_id)
+
+    asyncio.run(scene())
+
+
 class LateClaims(Faults):
     """A network that delivers the first claim only after its sender has given it up and recovered."""
 

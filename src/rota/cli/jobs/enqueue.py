@@ -14,6 +14,7 @@ from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
 from rota.engine.jobs.watch import WaitedTooLong, Watch
+from rota.errors import StoreError
 from rota.host.terminal import visible
 from rota.model.job import JobState
 from rota.model.runs.log import LogEntry
@@ -111,7 +112,7 @@ def _await_end(target: Target, rota: Engine, admission: Admission, *, follow: bo
     except WaitedTooLong:
         talk(f"error: still waiting for {admission.job_id} after {timeout_s:g} s; it goes on without us")
         return TIMED_OUT
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StoreError):  # with --json its id was not told yet
         talk(f"\nThe job goes on. Follow it with: rota logs -f {admission.job_id}")
         raise
     shape = job_shape(job, rota.definitions.job_type_names(), rota.definitions.queue_names())

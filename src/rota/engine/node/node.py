@@ -178,9 +178,10 @@ class Node:
                 await self._executors.close()
             # Not in one of the loop's own threads, which jobs may have taken, all of them and for ever.
             await news.call(heart.stop)
-            await news.call(lambda: self._leave(node_type))
+            has_left = await news.call(lambda: self._leave(node_type))
             await asyncio.gather(*(thread.end() for thread in (news, housekeeping, watch, ticks, foreign)))
-            self._presence.release(self.uuid)
+            if has_left:
+                self._presence.release(self.uuid)
 
     async def _end_side_nodes(self) -> None:
         """They run jobs in the same executors, which close when nobody needs them any more."""
@@ -343,8 +344,11 @@ class Node:
             trouble=self._health.trouble,
         )
 
-    def _leave(self, node_type: NodeType) -> None:
-        """Take leave, if the store still answers; otherwise the watchdog of another node cleans up."""
+    def _leave(self, node_type: NodeType) -> bool:
+        """Take leave, if the store still answers; otherwise the watchdog of another node cleans up. So it does after a
+        run under a lock that nobody could stop: such a node does not say that it has gone while it has not."""
+        if self._worker is not None and self._worker.holds_lock:
+            return False
         floor = self._worker.serial if self._worker else 0
         try:
             self._store.leave_queue(node_type.uuid, self.uuid, floor=floor, now=self._clock.now())
@@ -354,3 +358,4 @@ class Node:
             self._observers.tell(LeaveFailed(error))
         else:
             self._observers.tell(NodeLeft(self.uuid, node_type.uuid))
+        return True

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from rota.engine.observation.happenings import RunLeftBehind
 from rota.engine.observation.observers import Observers
-from rota.engine.worker.attempt import Stop
+from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
 from rota.model.runs.outcome import INTERRUPTED
 
@@ -34,6 +34,8 @@ class Stopping:
         """Whether what runs is interrupted."""
         self.has_abandoned = False
         """Whether runs were left behind."""
+        self.has_left_locked = False
+        """Whether one of them is under a lock."""
 
     def drain(self) -> None:
         """Claim nothing more. What was claimed ahead goes back; running jobs go on, and are interrupted after the
@@ -60,4 +62,11 @@ class Stopping:
         for attempt in self._hands:
             self._observers.tell(RunLeftBehind(attempt.claim.spec.id))
             self.has_abandoned = True
+            self.leave_behind(attempt)
             self._hands.end(attempt, INTERRUPTED)
+
+    def leave_behind(self, attempt: Attempt) -> None:
+        """A run was to end and goes on, until its process ends. Under a lock nobody may begin it beside that: it is not
+        given back, and when the process has ended others notice."""
+        if attempt.claim.spec.lock_key is not None:
+            self.has_left_locked, attempt.reason = True, Stop.LOST

@@ -126,6 +126,11 @@ class Worker:
         return self._hands.running
 
     @property
+    def holds_lock(self) -> bool:
+        """Whether a run under a lock may go on until the process has ended. Asked from any thread."""
+        return self.stopping.has_left_locked or any(one.claim.spec.lock_key is not None for one in self._hands)
+
+    @property
     def slots(self) -> int:
         """How many jobs it may run at a time."""
         return self._slots.count
@@ -320,6 +325,8 @@ class Worker:
             else:
                 outcome = self._runner.stopped(attempt)
             attempt.task = None
+            if attempt.reason is Stop.INTERRUPTED and not attempt.can_be_stopped:
+                self.stopping.leave_behind(attempt)
             hands.end(attempt, outcome)
         slots.leave(task)
 
