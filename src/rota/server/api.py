@@ -117,7 +117,7 @@ class Api:
     async def in_thread(self, function: Callable[..., Answer], *arguments: object) -> Answer:
         """Call something that asks the store, without stopping the loop."""
         # Who acts goes along with it, for the audit log.
-        call = partial(copy_context().run, function, *arguments)
+        call = partial(copy_context().run, _carried, function, *arguments)
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     def end_streams(self) -> None:
@@ -142,3 +142,12 @@ class Api:
         job_types, queues = definitions.known_job_type_names(), definitions.known_queue_names()
         progress = progress_of_jobs(self.engine.store, jobs)
         return [job_shape(job, job_types, queues, progress.get(job.id)) for job in jobs]
+
+
+def _carried(function: Callable[..., Answer], *arguments: object) -> Answer:
+    """What it raises becomes an answer, too. `StopIteration` would not: no future can carry it, and whoever asked would
+    wait for ever."""
+    try:
+        return function(*arguments)
+    except StopIteration as error:
+        raise RuntimeError("something that was asked for ended too soon") from error

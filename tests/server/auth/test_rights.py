@@ -298,7 +298,8 @@ def test_what_is_defined_is_suggested_to_those_only_who_may_list_it(
         client.post("/api/configurations", json=waiting),
         client.get("/jobs", params={"q": "type:plaim"}),
     ):
-        assert answer.status_code >= 400
+        # A page says it beside what was typed.
+        assert answer.status_code >= 400 or "no job type &#39;plaim&#39;" in answer.text
         assert not any(name in answer.text for name in ("'plain'", "dashed", "'default'", "&#39;plain")), answer.text
     assert said(admin.post("/api/jobs", json={"job_type": "plaim"})) == "no job type 'plaim'; did you mean 'plain'?"
     assert said(admin.post("/api/jobs", json={"job_type": "lost"})).endswith("did you mean 'default'?")
