@@ -1,13 +1,16 @@
 """A process that serves more than one queue is as well as the worst of its nodes."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from rota.dialects import registry
 from rota.dialects.sync_tasks.tasks import Tasks
 from rota.engine.definitions.file import Wanted
 from rota.engine.executors.executor import Run
-from rota.errors import NodeStrained
+from rota.errors import NodeStrained, NotFound
 from rota.host.host import Host
 from rota.host.side_nodes import SideNode
 from rota.model.job import JobState
@@ -131,13 +134,21 @@ def test_a_node_ends_after_those_beside_it(folder: Path, opened: Store) -> None:
     asyncio.run(scene())
 
 
-def test_a_queue_whose_store_is_away_is_served_as_soon_as_it_is_back(folder: Path, opened: Store) -> None:
+def deleted() -> None:
+    """What a look finds whose node type was deleted in that moment."""
+    raise NotFound("node type", "sync_tasks")
+
+
+@pytest.mark.parametrize("fault", [away, deleted])
+def test_a_queue_whose_store_or_node_type_is_away_is_served_as_soon_as_it_is_back(
+    folder: Path, opened: Store, fault: Callable[[], None]
+) -> None:
     async def scene() -> None:
         faults = Faults(opened)
         host, executor, stopping = open_host(folder, faults.store), Short(), asyncio.Event()
         host.engine.executors.provide("bash", executor)
         executor.is_short = False
-        faults.before("put_setting", away)
+        faults.before("put_setting", fault)
 
         life = asyncio.create_task(side_node(host).run(stopping))
         job, _ = Tasks(host.engine).create("shop", "orders")

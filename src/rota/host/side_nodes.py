@@ -7,7 +7,7 @@ from msgspec import structs
 
 from rota.engine.node.node import Node
 from rota.engine.node.options import WORKER, NodeOptions
-from rota.errors import StoreError
+from rota.errors import NotFound, StoreError
 
 _LOOK_S = 1.0
 _logger = logging.getLogger("rota.node")
@@ -63,7 +63,7 @@ class SideNode:
         while True:
             try:
                 return await asyncio.to_thread(self._main.beside, self._options)
-            except StoreError as error:
+            except (StoreError, NotFound) as error:  # the store is away, or the node type was deleted just now
                 if said != (said := str(error)):
                     _logger.warning("queue not served yet", extra={"node_type": self.node_type, "error": said})
             if await self._is_stopped_soon():
