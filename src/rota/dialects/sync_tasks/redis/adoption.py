@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rota.dialects.sync_tasks.names import Collection
 from rota.dialects.sync_tasks.redis import keys
@@ -34,7 +34,7 @@ _logger = logging.getLogger("rota.sync_tasks")
 Fields = dict[str, str]
 
 
-class _Seen(Struct):
+class _Seen(Struct, frozen=True):
     """What is known of something that waits there."""
 
     since: int
@@ -83,7 +83,8 @@ class Adoption:
             fields = self._fields(id)
             if not fields and now - seen.since < PATIENCE_MS:
                 return
-            seen.collection = collection = Collection(fields.get("source", ""), fields.get("collection", ""))
+            collection = Collection(fields.get("source", ""), fields.get("collection", ""))
+            self._seen[id] = structs.replace(seen, collection=collection)
             request = self._request(id, score, fields, collection)
             if collection in busy:
                 return
