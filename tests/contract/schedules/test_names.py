@@ -114,6 +114,24 @@ def test_of_two_that_make_the_same_schedule_one_is_refused_and_it_is_there_at_wh
         forget_all(store)
 
 
+def test_what_somebody_deletes_while_it_is_made_stays_deleted_at_whatever_step(
+    store: Store, open_again: OpenStore
+) -> None:
+    other, some = open_again(), list[Schedule]()
+
+    def prepare() -> None:
+        some[:] = [named(QUEUES[0])]
+
+    def delete() -> bool:
+        return store.delete_schedules([some[0].uuid])[0]
+
+    for is_made_by_it, is_deleted in meetings(other, prepare, lambda: is_made(other, some[0]), delete):
+        assert is_made_by_it
+        assert (store.find_schedules([some[0].uuid]) == [None]) == is_deleted
+        assert due_in(store) == ([] if is_deleted else [some[0].uuid])
+        forget_all(store)
+
+
 @pytest.mark.parametrize("queue", QUEUES[:2], ids=["stays", "moves"])
 @pytest.mark.parametrize("is_first", [True, False], ids=["met", "meets"])
 def test_a_name_that_one_is_given_and_another_is_made_with_belongs_to_one_at_whatever_step_they_meet(

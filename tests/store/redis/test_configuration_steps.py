@@ -237,6 +237,7 @@ def test_an_event_counts_once_at_whatever_step_of_a_move_it_comes(open_again: Op
             break
 
 
+@pytest.mark.stores("redis")  # a cluster takes the same steps, and a minute and a half for them
 def test_an_event_reaches_it_at_whatever_step_it_meets_who_finishes_a_move(open_again: OpenStore, store: Store) -> None:
     """Both find the move as it was cut short, and the one is through while the other has only looked."""
     old, new = new_queue(), new_queue()
@@ -529,3 +530,37 @@ def test_of_many_that_are_made_with_one_name_at_once_one_is_not_refused(open_aga
         assert sum(made) == 1
         is_counted_once(store, some[made.index(True)])
         forget_all(store)
+
+
+def test_what_somebody_deletes_while_it_is_made_stays_deleted_at_whatever_step(
+    open_again: OpenStore, store: Store
+) -> None:
+    maker, queue = open_again(), new_queue()  # the same one each time: each queue is a step
+    for number in count():
+        one, answers = named_c(queue), list[bool]()
+
+        ran = run_with(maker, number, partial(put, maker, one), before=partial(append_answer, answers, store, one))
+
+        is_deleted = any(answers)
+        assert (store.find_configurations([one.uuid]) == [None]) == is_deleted
+        assert reached(store) == [] if is_deleted else is_counted_once(store, one)
+        forget_all(store)
+        if not ran.is_reached:
+            break
+
+
+def append_answer(answers: list[bool], store: Store, one: Configuration) -> None:
+    answers.append(delete(store, one))
+
+
+def test_a_name_whose_configuration_was_lost_is_free(store: Store) -> None:
+    """A server of a cluster may come back without what it had acknowledged, and another one has the name."""
+    assert isinstance(store, RedisStore)
+    lost = named_c(new_queue())
+    put(store, lost)
+    store._forget_configurations_in(lost.queue, [lost])
+
+    again = named_c(new_queue())
+    put(store, again)
+
+    is_counted_once(store, again)

@@ -117,19 +117,25 @@ class RedisConfigurations(RedisPlaces):
         queue = self._queues_of([named.uuid]).get(named.uuid) if named else None
         if named is None or queue is None:
             return True
-        if not named.token or self._redis.hexists(self._keys_of(queue).configurations, named.uuid):
+        # One that cannot be read is there, too.
+        records = self._keys_of(queue).configurations
+        if self.find_configurations([named.uuid])[0] or self._redis.hexists(records, named.uuid):
             return False
-        free_name(self._link, _INDEX, named, is_gone=True)
+        if named.token:
+            free_name(self._link, _INDEX, named, is_gone=True)
+        else:
+            # A deletion was cut short. It is freed with the next try, unless it is reserved anew meanwhile.
+            self._redis.hsetnx(CONFIGURATION_RESERVATIONS, name, new_token())
         return True
 
     def _confirm_new_configurations(self, changes: Sequence[ConfigurationChange]) -> None:
         """New configurations are written. One that somebody took for one that never comes is made anew; `Conflict` if
-        its name belongs to another one by now."""
+        its name belongs to another one by now. One that is not there any more was deleted."""
         names = [(change.configuration.name, change.configuration.uuid) for change in changes]
         done = confirm_names(self._link, _INDEX, names)
         for change in (change for change, is_ours in zip(changes, done, strict=True) if not is_ours):
-            self._forget_configurations_in(change.configuration.queue, [change.configuration])
-            self._put_expected([change], [None], None)
+            if self._forget_configurations_in(change.configuration.queue, [change.configuration]):
+                self._put_expected([change], [None], None)
 
     def _restore_name(self, change: ConfigurationChange, old: ConfigurationEntry) -> None:
         """Somebody was faster, after the name of a change had been written down."""

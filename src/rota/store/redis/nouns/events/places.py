@@ -84,8 +84,8 @@ class RedisPlaces(RedisListening):
 
     def _forget_configurations_in(
         self, queue: str, some: Sequence[Configuration], *, expected: int | None = None
-    ) -> None:
-        """With a version that is expected, those of another version stay."""
+    ) -> set[str]:
+        """Which of them were there. With a version that is expected, those of another version stay."""
         k = self._keys_of(queue)
         keys = [k.configurations, k.configuration_states, k.dependency_index]
         args: list[Value] = []
@@ -93,7 +93,9 @@ class RedisPlaces(RedisListening):
             keys += histories_of(k, one.uuid)
             places = places_of(one)
             args += [one.uuid, "" if expected is None else expected, len(places), *places]
-        self._link.run("delete_configurations", keys, args)
+        answers, was_repeated = self._link.run_and_tell("delete_configurations", keys, args)
+        # What a repeated call finds gone, it may have deleted itself.
+        return {one.uuid for one, done in zip(some, answers, strict=True) if done or was_repeated}
 
     # -- moves -----------------------------------------------------------------------------------------------------
 

@@ -61,11 +61,11 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
 
     def _confirm_new_schedules(self, changes: Sequence[ScheduleChange]) -> None:
         """New schedules are written. One that somebody took for one that never comes is made anew, if its name is still
-        to be had."""
+        to be had; one that is not there any more was deleted."""
         done = self._confirm_names([change.schedule for change in changes])
         for change in (change for change, is_ours in zip(changes, done, strict=True) if not is_ours):
-            self._forget_schedules_in(change.schedule.queue, [change.schedule.uuid])
-            self._put_expected_schedules([(change, None)])
+            if self._forget_schedules_in(change.schedule.queue, [change.schedule.uuid]):
+                self._put_expected_schedules([(change, None)])
 
     def _put_in(self, queue: str, changes: Sequence[ScheduleChange], token: str) -> list[bool]:
         answers = self._put_schedules_in(queue, changes)
