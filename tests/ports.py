@@ -4,7 +4,6 @@ import fcntl
 import os
 import random
 import socket
-import tempfile
 from collections import deque
 from functools import cache
 from pathlib import Path
@@ -47,7 +46,8 @@ def _reserve(port: int) -> bool:
 
 @cache
 def _reservations() -> int:
-    file = Path(tempfile.gettempdir()) / f"rota-test-ports-{os.getuid()}"
+    # Not where TMPDIR says: suites that have folders of their own share the ports all the same.
+    file = Path("/tmp") / f"rota-test-ports-{os.getuid()}"
     return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
