@@ -538,11 +538,10 @@ def test_what_runs_on_under_a_lock_is_given_to_nobody_before_its_process_has_end
         job_id = installation.enqueue(function)
         async with working(store, worker_times=WorkerTimes(abandon_s=0.2)) as node:
             await until(lambda: stage.inside == 1, "the job to run")
-        assert stage.inside == 1
-        assert installation.job(job_id).state is JobState.RUNNING
-        assert list(store.read_pulses(installation.queue)) == [node.uuid]
+        inside, job, nodes = stage.inside, installation.job(job_id), list(store.read_pulses(installation.queue))
         stage.gate.set()
         stage.release.set()
+        assert (inside, job.state, nodes) == (1, JobState.RUNNING, [node.uuid])
         await until(lambda: stage.inside == 0, "the run to end after all")
 
     asyncio.run(scene())
@@ -560,9 +559,9 @@ def test_a_node_whose_loop_is_held_up_by_a_run_under_a_lock_does_not_say_that_it
 
             await asyncio.to_thread(node.give_up)
 
-            assert installation.job(job_id).state is JobState.RUNNING
-            assert list(store.read_pulses(installation.queue)) == [node.uuid]
+            state, nodes = installation.job(job_id).state, list(store.read_pulses(installation.queue))
             stage.gate.set()
+            assert (state, nodes) == (JobState.RUNNING, [node.uuid])
             await installation.ended(job_id)
 
     asyncio.run(scene())
