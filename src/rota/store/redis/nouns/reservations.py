@@ -8,7 +8,7 @@ token.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -43,9 +43,9 @@ def name_is_taken(kind: str, name: str) -> Conflict:
     return Conflict(f"another {kind} has the name {name!r}")
 
 
-def refuse_repeated(kind: str, names: Sequence[str]) -> None:
-    """Nobody can free a name for the second of two that are to get it at once."""
-    for name, count in Counter(names).items():
+def refuse_repeated(kind: str, names: Iterable[tuple[str, str]]) -> None:
+    """Nobody can free a name for the second of two that are to get it at once; names come with their uuids."""
+    for name, count in Counter(name for name, _ in set(names)).items():
         if count > 1:
             raise name_is_taken(kind, name)
 

@@ -100,7 +100,7 @@ class RedisConfigurations(RedisPlaces):
             rule = encode(one) if waits_for_jobs(one) else b""
             queue, name = ("", old.configuration.name) if old else (one.queue, "")
             args += [one.uuid, queue, one.name, name, rule]
-        refuse_repeated("configuration", [change.configuration.name for change in changes])
+        refuse_repeated("configuration", ((one.configuration.name, one.configuration.uuid) for one in changes))
         # Repeated, it would find the version that it wrote itself, and take it for somebody else's.
         name_all = partial(self._link.run, "name_configurations", _NAMING, args, repeats=rules_version is None)
         taken = name_all()

@@ -45,7 +45,7 @@ class RedisScheduleNames(RedisScheduleWriting):
         if not pairs:
             return
         entries = [_naming(change.schedule, is_new=old is None) for change, old in pairs]
-        refuse_repeated("schedule", [change.schedule.name for change, _ in pairs])
+        refuse_repeated("schedule", ((change.schedule.name, change.schedule.uuid) for change, _ in pairs))
         taken = self._name(entries, token)
         while taken is not None and self._may_be_free(taken):
             taken = self._name(entries, token)
