@@ -7,6 +7,8 @@ WORKERS ?= 3
 VENV ?= .venv
 BIN := $(VENV)/bin
 export PYTHON VENV
+# Without compiled code on disk, every process that the tests start would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help up test check docs dist bench soak mutants clean named-python
