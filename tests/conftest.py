@@ -4,6 +4,7 @@
 runs on those stores only that a second handle can reach.
 """
 
+import gc
 import importlib
 import os
 import pkgutil
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seed: int | None = config.getoption("--shuffle")
     if seed is not None:
         items[:] = _shuffled(items, random.Random(seed))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """What was collected is there until the end: the collector of garbage need not look at it again and again."""
+    gc.freeze()
 
 
 def _shuffled(items: list[pytest.Item], chance: random.Random) -> list[pytest.Item]:
