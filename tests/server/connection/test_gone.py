@@ -11,7 +11,7 @@ import uvloop
 from starlette.types import Receive, Scope, Send
 
 from rota.server.connection import config
-from rota.server.connection.gone import gone_clients
+from rota.server.connection.sockets import gone_clients
 from rota.server.listen import Tls, listen, serve
 from tests.patience import DEADLINE_S
 from tests.server.test_listen import make_certificate

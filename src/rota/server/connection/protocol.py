@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from rota.server.connection import limits
 from rota.server.connection.facts import CONNECTION, END, IS_GONE
-from rota.server.connection.gone import gone_clients
+from rota.server.connection.sockets import gone_clients, unread_clients
 
 TOO_LATE = "the server stops and could not wait any longer; what was asked may have been done: look, or ask again"
 
@@ -213,14 +213,17 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _make_room(self) -> None:
         """One connection too many: those go whose clients have gone, else that have been idle for longest, else of
-        those who do not read their answers; or this one if all are busy. Some go at once, so that a flood of new ones
-        does not look at all the others for each."""
+        those who do not read their answers; or this one if all are busy. Last of the idle ones go those with a request
+        that the loop has not read yet. Some go at once, so that a flood of new ones does not look at all the others
+        for each."""
         others = [one for one in _bounded(self.connections) if one is not self]
         if _end_gone(others):
             return
         idle = [one for one in others if one.is_idle]
         if useless := idle or [one for one in others if one.flow.write_paused]:
-            for one in nsmallest(1 + len(others) // limits.ENDED_OF_ALL, useless, key=lambda one: one.since):
+            asking = _with_unread_request(idle)
+            count = 1 + len(others) // limits.ENDED_OF_ALL
+            for one in nsmallest(count, useless, key=lambda one: (one in asking, one.since)):
                 one._end()
         else:
             self._refuse(503, "the server has too many connections; try again later")
@@ -271,6 +274,13 @@ def _end_gone(connections: Iterable[BoundedProtocol]) -> bool:
     for transport in gone:
         by_transport[transport]._end()
     return bool(gone)
+
+
+def _with_unread_request(connections: Iterable[BoundedProtocol]) -> set[BoundedProtocol]:
+    """Those whose clients have sent a request, or its beginning, of which nothing was read. Half a head, or a body that
+    goes on after its answer, says nothing of whether there will ever be a whole one."""
+    by_transport = {one.transport: one for one in connections if one.phase in (Phase.SILENT, Phase.WHOLE)}
+    return {by_transport[transport] for transport in unread_clients(by_transport)}
 
 
 def _answer(status: int, message: str) -> bytes:

@@ -1,8 +1,8 @@
-"""Connections whose client has gone.
+"""What the kernel knows of connections, and nobody has told us. It says so of many at once, in microseconds.
 
 While a request waits behind another, uvicorn reads nothing of its connection, so nobody hears that the client ended it:
-the kernel keeps it in CLOSE-WAIT, its requests are worked on one after another, and it counts as busy. The kernel says
-of many at once which they are, in microseconds, whatever there is to read before their end.
+the kernel keeps it in CLOSE-WAIT, its requests are worked on one after another, and it counts as busy. And a loop that
+takes many connections in one turn, or does anything else meanwhile, has not read what their clients have sent.
 """
 
 import select
@@ -11,10 +11,20 @@ from typing import Any
 
 _ENDED = getattr(select, "POLLRDHUP", 0)
 """The client will send no more. Where a system has no word for that, it still says which connections are broken."""
+_READABLE = getattr(select, "POLLIN", 0)
 
 
 def gone_clients(transports: Iterable[Any]) -> list[Any]:
-    """Those of these transports at whose other end nobody is."""
+    """Those of these transports at whose other end nobody is, whatever there is to read before their end."""
+    return _polled(transports, _ENDED)
+
+
+def unread_clients(transports: Iterable[Any]) -> list[Any]:
+    """Those of these transports whose clients have sent something that the loop has not read yet."""
+    return _polled(transports, _READABLE)
+
+
+def _polled(transports: Iterable[Any], event: int) -> list[Any]:
     if not hasattr(select, "poll"):
         return []
     poll, by_descriptor = select.poll(), {}
@@ -24,5 +34,5 @@ def gone_clients(transports: Iterable[Any]) -> list[Any]:
         descriptor = -1 if known is None else known.fileno()
         if descriptor >= 0:
             by_descriptor[descriptor] = one
-            poll.register(descriptor, _ENDED)
+            poll.register(descriptor, event)
     return [by_descriptor[descriptor] for descriptor, _ in poll.poll(0)]
