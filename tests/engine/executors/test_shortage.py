@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import importlib.util
 import sys
 import threading
 from collections.abc import Iterator
@@ -138,6 +139,26 @@ def test_a_module_cannot_be_imported_without_descriptors(
         await run_strained(executor, run, "file descriptors")
 
         assert (await executor.run(run)).results == 5
+        await executor.close()
+
+    runner.run(scenario())
+
+
+def test_a_compiled_module_cannot_be_loaded_without_descriptors(
+    runner: asyncio.Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What loads it says so in words only."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "compiled_for_a_strained_node.so").write_bytes(b"")
+    assert importlib.util.find_spec("compiled_for_a_strained_node"), "now its folder is known, and is not read again"
+
+    async def scenario() -> None:
+        executor = PythonExecutor()
+        run = make_run({"function": "compiled_for_a_strained_node:work"})
+
+        await run_strained(executor, run, "file descriptors")
+
+        assert "file too short" in str((await executor.run(run)).errors)
         await executor.close()
 
     runner.run(scenario())

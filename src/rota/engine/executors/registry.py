@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from rota.engine.executors.executor import Executor, ExecutorOptions
 from rota.engine.executors.metadata import did_you_mean
-from rota.engine.executors.shortage import raise_if_short
+from rota.engine.executors.shortage import raise_if_import_ran_short
 from rota.errors import InvalidInput
 
 GROUP = "rota.executors"
@@ -47,14 +47,14 @@ class ExecutorRegistry:
 
     def get(self, name: str) -> Executor:
         """The executor of this name; `InvalidInput` when there is none or its plug-in is broken, `NodeStrained` when
-        there is no descriptor for the files of its module."""
+        there is no descriptor for the files of its module, or no memory."""
         executor = self._executors.get(name)
         if executor is None:
             with self._lock:
                 try:
                     executor = self._executors.get(name) or self._make(name)
-                except OSError as error:
-                    raise_if_short(error)
+                except Exception as error:
+                    raise_if_import_ran_short(error)
                     raise
                 self._executors[name] = executor
         return executor
@@ -121,7 +121,7 @@ def _load(entry_point: EntryPoint) -> Executor:
     try:
         executor = entry_point.load()()
     except Exception as error:
-        raise_if_short(error)
+        raise_if_import_ran_short(error)
         raise InvalidInput("executor", f"{broken} cannot be loaded: {type(error).__name__}: {error}") from error
     missing = [part for part in ("check", "run", "close") if not callable(getattr(executor, part, None))]
     if missing:

@@ -54,6 +54,13 @@ def read_limits(metadata: dict[str, object]) -> Limits:
     )
 
 
+def may_run_short(metadata: dict[str, object]) -> bool:
+    """Whether a process of this job type that lacks something may lack it by its own limits, however often it is tried
+    again."""
+    given = metadata.get(LIMITS)
+    return isinstance(given, dict) and not given.keys().isdisjoint(("memory_mb", "open_files"))
+
+
 def _words(key: str, value: object) -> str:
     letter, units = _ULIMIT[key]
     return f"-{letter} {check_range(f'{_FIELD}.{key}', value, 1, _MOST) * units}"

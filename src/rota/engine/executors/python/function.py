@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from rota.engine.executors.metadata import did_you_mean
-from rota.engine.executors.shortage import raise_if_short
+from rota.engine.executors.shortage import raise_if_import_ran_short
 from rota.errors import GiveUp, InvalidInput, TryAgain
 from rota.model.limits import MAX_RESULT_BYTES, encode_json
 from rota.model.runs.outcome import Outcome, OutcomeKind, failed, refused, succeeded
@@ -44,18 +44,17 @@ def check_function_name(field: str, name: object) -> str:
 
 
 def find_function(name: str) -> Function | Outcome:
-    """Import a function; when it cannot be had, the outcome that says why. Without a descriptor for its module's files
-    it raises `NodeStrained`. Call it in a thread: imports take long."""
+    """Import a function; when it cannot be had, the outcome that says why. Without a descriptor for its module's files,
+    or memory for what an import takes, it raises `NodeStrained`. Call it in a thread: imports take long."""
     module_name, _, qualname = name.partition(":")
     try:
         target: object = importlib.import_module(module_name)
-    except ImportError as error:
-        return refused("function", f"{name}: cannot import {module_name!r}: {error}")
-    except OSError as error:
-        raise_if_short(error)
-        return outcome_of_error(error)
     except BaseException as error:
-        return outcome_of_error(error)
+        outcome = outcome_of_error(error)
+        raise_if_import_ran_short(error)
+        if isinstance(error, ImportError):
+            return refused("function", f"{name}: cannot import {module_name!r}: {error}")
+        return outcome
     where = f"module {module_name!r}"
     for part in qualname.split("."):
         if not hasattr(target, part):

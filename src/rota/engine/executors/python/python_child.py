@@ -12,6 +12,7 @@ from typing import NoReturn
 from rota.engine.executors.executor import Run
 from rota.engine.executors.interpreter.interpreter_child import open_call, run_of
 from rota.engine.executors.interpreter.messages import Message
+from rota.engine.executors.process.limits import may_run_short
 from rota.engine.executors.python.function import Function, find_function, outcome_of_error, outcome_of_value
 from rota.engine.executors.python.job_context import context_for, copy_logging_to_jobs, drive
 from rota.errors import NodeStrained
@@ -25,7 +26,10 @@ def main() -> None:
     try:
         outcome = _run(run_of(request, pipe))
     except NodeStrained as error:
-        pipe.send(Message(lacks=error.what))
+        if may_run_short(request.job_type.metadata):
+            pipe.send(Message(outcome=outcome_of_error(error.__cause__ or error)))
+        else:
+            pipe.send(Message(lacks=error.what))
     else:
         pipe.send(Message(outcome=outcome))
 
