@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from rota.clock import NodeClock
 from rota.engine.definitions.file import FileDefinitions, Wanted
@@ -158,6 +159,21 @@ def test_a_cycle_is_refused_and_named(installation: EventsInstallation) -> None:
     with pytest.raises(InvalidInput, match="report -> mail -> report"):
         installation.configurations.replace("one", wish)
     assert len(installation.store.list_configurations(limit=9).entries) == 2
+
+
+def test_a_new_name_that_closes_a_cycle_is_refused(installation: EventsInstallation) -> None:
+    """Rules wait for names, also for one that nothing has yet."""
+    installation.define_configuration("one", needs("JOB", "later", 0), job={"job_type": "report"})
+    installation.define_configuration("two", needs("JOB", "report", 0), job={"job_type": "mail"})
+    mail = installation.definitions.job_type("mail")
+
+    with pytest.raises(InvalidInput, match="later -> report -> later"):
+        installation.definitions.change_job_type(structs.replace(mail, name="later"))
+    installation.definitions.change_job_type(structs.replace(mail, name="letters"))
+    load = installation.definitions.job_type("load")
+    installation.definitions.change_job_type(structs.replace(load, name="later"))
+
+    assert sorted(one.name for one in installation.definitions.job_types()) == ["later", "letters", "report"]
 
 
 def define_at_once(desks: list[EventsInstallation], made_after: list[tuple[str, str]]) -> list[bool]:

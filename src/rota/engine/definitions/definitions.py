@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from rota.engine.access.audit.record import Change, change_of, recorded
+from rota.engine.definitions.job_cycles import find_cycle_through, refusal_of
 from rota.engine.definitions.known import Definition, KnownDefinitions
 from rota.engine.definitions.moves import move_configurations, move_schedules
 from rota.engine.definitions.ownership import kind_of, refuse_file_owned
@@ -57,6 +58,7 @@ class Definitions(KnownDefinitions):
         self.refresh()
         _check_names_are_free("node type", node_types, self._view.node_types)
         _check_names_are_free("job type", job_types, self._view.job_types)
+        self._refuse_cycles(job_types)
         moved = [one for one in job_types if self._moves(one)]
         with recorded(self._store, *self._changes([*node_types, *job_types])):
             if node_types:
@@ -74,6 +76,19 @@ class Definitions(KnownDefinitions):
         known: dict[str, NodeType | JobType] = {**self._view.node_types, **self._view.job_types}
         pairs = [(_said(known[one.uuid]) if one.uuid in known else None, _said(one)) for one in wanted]
         return [change_of(kind_of(after), before, after) for before, after in pairs if before != after]
+
+    def _refuse_cycles(self, job_types: Sequence[JobType]) -> None:
+        """Refuse a new name by which jobs would make each other for ever. A configuration that is defined in the very
+        same moment is not seen: job types have no version of the job rules to be put upon, as configurations have."""
+        before = self.known_job_type_names()
+        renamed = [one for one in job_types if before.get(one.uuid, one.name) != one.name]
+        if not renamed:
+            return
+        rules = self._store.read_job_rules().configurations
+        names = {**before, **{one.uuid: one.name for one in job_types}}
+        for one in renamed:
+            if cycle := find_cycle_through(one.name, rules, names):
+                raise InvalidInput("name", refusal_of(cycle))
 
     def _moves(self, job_type: JobType) -> bool:
         """Whether its jobs will wait in another queue than before."""

@@ -12,9 +12,9 @@ from rota.engine.access.keys.access import Caller
 from rota.engine.access.keys.rights import check_may_define, check_may_make, check_may_trigger
 from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions
+from rota.engine.definitions.job_cycles import find_cycle, refusal_of
 from rota.engine.definitions.ownership import MANAGED_BY_ROTA, refuse_file_owned
 from rota.engine.events.explaining import explanation_of
-from rota.engine.events.job_cycles import find_cycle
 from rota.errors import Conflict, InvalidInput, NotFound
 from rota.model.events.configuration import Configuration, carried_over, first_state
 from rota.model.events.configuration_request import ConfigurationRequest
@@ -233,9 +233,9 @@ class Configurations:
         rules = self._store.read_job_rules()
         self._definitions.refresh()  # only now, so that the job types of all these rules are known
         others = [one for one in rules.configurations if instead_of not in (one.name, one.uuid)]
-        if cycle := find_cycle(others, self._definitions, makes=self._made_name(request), awaits=awaited):
-            shown = " -> ".join(cycle)
-            raise InvalidInput("dependencies", f"would go round for ever: the end of a job makes the next one, {shown}")
+        names = self._definitions.known_job_type_names()
+        if cycle := find_cycle(others, names, makes=self._made_name(request), awaits=awaited):
+            raise InvalidInput("dependencies", refusal_of(cycle))
         return rules.version
 
     def check_possible(self, request: ConfigurationRequest) -> None:

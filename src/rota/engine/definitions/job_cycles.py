@@ -1,28 +1,42 @@
-"""Configurations that wait for the end of jobs make a graph of job types. A cycle in it would make jobs for ever."""
+"""Configurations that wait for the end of jobs make a graph of job types. A cycle in it would make jobs for ever.
+
+Configurations wait for names, and make jobs of the type with a uuid: `names` tells which name each uuid has.
+"""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from rota.engine.definitions.definitions import Definitions
 from rota.model.events.configuration import Configuration
 from rota.model.events.event import JOB
 
 
-def find_cycle(others: Iterable[Configuration], definitions: Definitions, *, makes: str, awaits: set[str]) -> list[str]:
+def find_cycle(others: Iterable[Configuration], names: Mapping[str, str], *, makes: str, awaits: set[str]) -> list[str]:
     """The job types that would make each other if one more configuration made `makes` at the end of any of `awaits`;
     none if all is well."""
-    way = _way(_graph(others, definitions), makes, awaits)
+    way = _way(_graph(others, names), makes, awaits)
     return [*way, makes] if way else []
 
 
-def _graph(configurations: Iterable[Configuration], definitions: Definitions) -> dict[str, set[str]]:
+def find_cycle_through(name: str, configurations: Iterable[Configuration], names: Mapping[str, str]) -> list[str]:
+    """The job types that make each other, from one of this name back to it; none if all is well."""
+    graph = _graph(configurations, names)
+    ways = (_way(graph, made, {name}) for made in sorted(graph.get(name, ())))
+    return next(([name, *way] for way in ways if way), [])
+
+
+def refusal_of(cycle: list[str]) -> str:
+    """Why such a cycle is not to be."""
+    return f"would go round for ever: the end of a job makes the next one, {' -> '.join(cycle)}"
+
+
+def _graph(configurations: Iterable[Configuration], names: Mapping[str, str]) -> dict[str, set[str]]:
     """Name of a job type to the names of those whose jobs its end may make."""
     graph: dict[str, set[str]] = {}
     for one in configurations:
-        made = definitions.known_job_type(one.job_type)
+        made = names.get(one.job_type)
         for dependency in one.dependencies:
             if dependency.type == JOB and made:
-                graph.setdefault(dependency.resource, set()).add(made.name)
+                graph.setdefault(dependency.resource, set()).add(made)
     return graph
 
 
