@@ -3,6 +3,10 @@
 Jobs come by the time of their end, latest first, from behind a cursor; `until` is fixed when an export begins, so jobs
 that end meanwhile do not shift anything. Progress is kept after whole jobs, together with the length of the output: an
 export that is taken up again cuts off what was written behind that, and so neither loses nor repeats a line.
+
+What counts is when a job ended, by its node. An end that reaches the store only after an export has passed its time, as
+after an outage, is in no export that goes on from there: stores list ends by their time, and by nothing that tells what
+came late.
 """
 
 import errno
