@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from rota.clock import Clock, SystemClock
 from rota.errors import Conflict
 from rota.sdk import calls, event_calls
 from rota.sdk.call import Call
@@ -89,15 +90,23 @@ def configurations() -> Paging[Configuration]:
 
 
 def wait(uuid: str, *, timeout_s: float | None = None) -> Paging[Job]:
-    """The job when it has ended. `WaitedTooLong` when it does not end in time."""
-    waited_s, pause_s = 0.0, _FIRST_PAUSE_S
+    """The job when it has ended. `WaitedTooLong` when it does not end in time; a server that does not answer is waited
+    for as long as the client waits for any answer."""
+    return waiting(uuid, SystemClock(), timeout_s=timeout_s)
+
+
+def waiting(uuid: str, clock: Clock, *, timeout_s: float | None = None) -> Paging[Job]:
+    """`wait`, by a clock: the time that answers take counts as well as the pauses."""
+    begun, pause_s = clock.monotonic(), _FIRST_PAUSE_S
     while True:
         job: Job = yield calls.get_job(uuid)
         if job.state.is_final:
             yield Found(job)
             return
-        if timeout_s is not None and waited_s >= timeout_s:
-            raise WaitedTooLong(f"job {uuid} is still {job.state.value} after {timeout_s:g} s")
-        pause_s = pause_s if timeout_s is None else min(pause_s, timeout_s - waited_s)
+        if timeout_s is not None:
+            left_s = timeout_s - (clock.monotonic() - begun)
+            if left_s <= 0:
+                raise WaitedTooLong(f"job {uuid} is still {job.state.value} after {timeout_s:g} s")
+            pause_s = min(pause_s, left_s)
         yield Pause(pause_s)
-        waited_s, pause_s = waited_s + pause_s, min(pause_s * 1.5, _LONGEST_PAUSE_S)
+        pause_s = min(pause_s * 1.5, _LONGEST_PAUSE_S)
