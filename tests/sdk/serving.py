@@ -1,5 +1,6 @@
 """The API's app on a real socket, with streams that can be made to break off."""
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +13,20 @@ from tests.servers import wait_until
 
 
 class Cutting:
-    """In front of an app: ends as many streams of logs as it is told to behind their first line."""
+    """In front of an app: ends as many streams of logs as it is told to behind their first line, and takes its time for
+    everything."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self.cuts = 0
+        self.delay_s = 0.0
+        self.delayed = 0
+        """Requests that had to wait for so long."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.delay_s:
+            self.delayed += 1
+            await asyncio.sleep(self.delay_s)
         is_cut = self.cuts > 0 and scope["type"] == "http" and scope["path"].endswith("/stream")
         is_over = False
 
@@ -37,10 +45,17 @@ class Cutting:
 
 
 @contextmanager
-def serving(app: ASGIApp, certificate: str | None = None, key: str | None = None) -> Iterator[str]:
-    """The app on a free port of this machine, with TLS if it has a certificate; gives its address."""
+def serving(app: ASGIApp, certificate: str | None = None, key: str | None = None, *, port: int = 0) -> Iterator[str]:
+    """The app on a free port of this machine, or this one, with TLS if it has a certificate; gives its address. At the
+    end it waits for nobody."""
     config = uvicorn.Config(
-        app, port=0, log_level="critical", lifespan="off", ssl_certfile=certificate, ssl_keyfile=key
+        app,
+        port=port,
+        log_level="critical",
+        lifespan="off",
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        timeout_graceful_shutdown=0,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -2,7 +2,9 @@
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -16,6 +18,7 @@ from rota.model.runs.log import LogEntry
 from rota.model.runs.outcome import succeeded
 from rota.model.runs.retry import RetryPolicy
 from rota.model.runs.settlement import settle
+from rota.sdk import client as client_module
 from rota.sdk.client import AsyncClient, Client, PagedVerb, Verb, Verbs
 from rota.sdk.failures import failure
 from rota.sdk.inputs import NewJob, Which
@@ -25,8 +28,11 @@ from rota.server.api import Api
 from rota.server.app import make_app
 from rota.store import Store, open_store
 from rota.store.contract.logs import LogBatch
+from tests.patience import DEADLINE_S
+from tests.ports import free_port
 from tests.sdk.serving import Cutting, serving
 from tests.server.serving import KEY, make_api
+from tests.servers import wait_until
 
 QUEUE = "1bd2bf95-868a-4212-8a0a-82c7f442848e"
 
@@ -147,6 +153,16 @@ def test_waiting_gives_the_job_that_ended(client: Client, api: Api, job_type: st
     assert (job.state, job.results) == (JobState.SUCCEEDED, {"said": 1})
 
 
+def test_waiting_for_a_slow_server_is_waiting_too(app: Cutting, client: Client, job_type: str) -> None:
+    uuid = client.enqueue(job_type).uuid
+    app.delay_s = 0.2
+
+    with pytest.raises(WaitedTooLong):
+        client.wait(uuid, timeout_s=0.2)
+
+    assert app.delayed == 1, "after the first answer the time is over"
+
+
 def test_logs_are_read_by_page_and_followed_through_a_break(
     client: Client, api: Api, app: Cutting, job_type: str
 ) -> None:
@@ -160,6 +176,87 @@ def test_logs_are_read_by_page_and_followed_through_a_break(
     assert ([line.message for line in page.logs], page.next, page.more) == (["two"], 2, True)
     assert followed == ["one", "two", "drei: ü\nand more"]
     assert app.cuts == 0
+
+
+class Follower:
+    """Follows a log in a thread, and knows how often it has asked for it."""
+
+    def __init__(self, url: str, uuid: str, *, is_async: bool) -> None:
+        self.tries = 0
+        self.lines: list[str] = []
+        self.error: Exception | None = None
+        self._url, self._uuid = url, uuid
+        self.thread = threading.Thread(target=self._follow_async if is_async else self._follow, daemon=True)
+        self.thread.start()
+
+    def _follow(self) -> None:
+        try:
+            with Client(self._url, key=KEY) as client:
+                client._http.stream = self._counting(client._http.stream)  # type: ignore[method-assign]
+                for line in client.follow_logs(self._uuid):
+                    self.lines.append(line.message)
+        except Exception as error:
+            self.error = error
+
+    def _follow_async(self) -> None:
+        async def follow() -> None:
+            async with AsyncClient(self._url, key=KEY) as client:
+                client._http.stream = self._counting(client._http.stream)  # type: ignore[method-assign]
+                async for line in client.follow_logs(self._uuid):
+                    self.lines.append(line.message)
+
+        try:
+            asyncio.run(follow())
+        except Exception as error:
+            self.error = error
+
+    def _counting(self, stream: Any) -> Any:
+        def counted(*args: Any, **named: Any) -> Any:
+            self.tries += 1
+            return stream(*args, **named)
+
+        return counted
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_log_is_followed_while_the_server_restarts(api: Api, app: Cutting, is_async: bool) -> None:
+    store, now, port = api.engine.store, api.engine.clock.now(), free_port()
+    with serving(app, port=port) as url, Client(url, key=KEY) as client:
+        uuid = client.enqueue(client.create_job_type("report", "bash", metadata={"command": "true"})).uuid
+        held = claim(store, now)
+        store.append_logs([LogBatch(QUEUE, uuid, held.token, [LogEntry(now, "one")])])
+        follower = Follower(url, uuid, is_async=is_async)
+        wait_until(lambda: follower.lines == ["one"], "the first line")
+    before = follower.tries
+    wait_until(lambda: follower.tries >= before + 2 or not follower.thread.is_alive(), "it to try in vain")
+    with serving(app, port=port):
+        store.append_logs([LogBatch(QUEUE, uuid, held.token, [LogEntry(now, "two")])])
+        settled = settle(held, succeeded(), policy=RetryPolicy(), started_at=now, now=now, chance=0.5)
+        store.finish_jobs(QUEUE, [settled], now=now)
+        follower.thread.join(DEADLINE_S)
+
+    assert (follower.lines, follower.error) == (["one", "two"], None)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_server_that_does_not_come_back_is_not_followed_for_ever(
+    api: Api, app: Cutting, is_async: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "_AWAY_S", 0.0)
+    store, now = api.engine.store, api.engine.clock.now()
+    with serving(app, port=free_port()) as url, Client(url, key=KEY) as client:
+        uuid = client.enqueue(client.create_job_type("report", "bash", metadata={"command": "true"})).uuid
+        store.append_logs([LogBatch(QUEUE, uuid, claim(store, now).token, [LogEntry(now, "one")])])
+        follower = Follower(url, uuid, is_async=is_async)
+        wait_until(lambda: follower.lines == ["one"], "the first line")
+    follower.thread.join(DEADLINE_S)
+
+    assert isinstance(follower.error, StoreUnavailable)
+
+
+def test_a_server_that_never_answered_is_not_waited_for() -> None:
+    with Client(f"http://127.0.0.1:{free_port()}", key=KEY) as client, pytest.raises(StoreUnavailable):
+        list(client.follow_logs(str(uuid4())))
 
 
 # -- schedules -----------------------------------------------------------------------------------------------------

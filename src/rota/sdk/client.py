@@ -21,6 +21,7 @@ from functools import wraps
 from inspect import Signature, signature
 from typing import Any, Generic, ParamSpec, Self, TypeVar, get_args, get_origin, overload
 
+from rota.clock import Clock, SystemClock
 from rota.errors import AuthError, InvalidInput, MissingExtra, RotaError, StoreError, StoreUnavailable
 from rota.model.access.masking import mask_url
 from rota.sdk import calls, event_calls, paging
@@ -43,6 +44,8 @@ _STREAM_TIMEOUT_S = 60.0
 """A server says something every 15 seconds."""
 _TAKE_UP_S = 0.2
 """Before a stream that broke off is taken up again."""
+_AWAY_S = 60.0
+"""How long a server from which a stream came may be away, as while it is restarted."""
 
 
 class Verb(Generic[P, T]):
@@ -216,12 +219,14 @@ class Client(Verbs):
         return next(self.each(steps))
 
     def follow_logs(self, uuid: str, *, level: str | None = None, after: int = 0) -> Iterator[LogLine]:
-        """Lines of a job's log as they come, until the job has ended. A stream that breaks off is taken up again."""
-        events = LogEvents(uuid, level=level, after=after)
+        """Lines of a job's log as they come, until the job has ended. A stream that breaks off is taken up again, also
+        from a server that is away for less than a minute meanwhile."""
+        events, absence = LogEvents(uuid, level=level, after=after), _Absence(SystemClock())
         while not events.is_over:
-            with _streaming(self._url), self._http.stream("GET", **_stream(events)) as response:
+            with absence.borne(), _streaming(self._url), self._http.stream("GET", **_stream(events)) as response:
                 if not _is_stream(response):
                     raise _no_stream(response, response.read())
+                absence.end()
                 for piece in response.iter_bytes():
                     yield from events.lines(piece)
             if not events.is_over:
@@ -267,18 +272,44 @@ class AsyncClient(Verbs):
         return await anext(self.each(steps))
 
     async def follow_logs(self, uuid: str, *, level: str | None = None, after: int = 0) -> AsyncIterator[LogLine]:
-        """Lines of a job's log as they come, until the job has ended. A stream that breaks off is taken up again."""
-        events = LogEvents(uuid, level=level, after=after)
+        """Lines of a job's log as they come, until the job has ended. A stream that breaks off is taken up again, also
+        from a server that is away for less than a minute meanwhile."""
+        events, absence = LogEvents(uuid, level=level, after=after), _Absence(SystemClock())
         while not events.is_over:
-            with _streaming(self._url):
+            with absence.borne(), _streaming(self._url):
                 async with self._http.stream("GET", **_stream(events)) as response:
                     if not _is_stream(response):
                         raise _no_stream(response, await response.aread())
+                    absence.end()
                     async for piece in response.aiter_bytes():
                         for found in events.lines(piece):
                             yield found
             if not events.is_over:
                 await asyncio.sleep(_TAKE_UP_S)
+
+
+class _Absence:
+    """Of a server that has answered, and is expected to come back. One that never did may not even be there."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._has_answered = False
+        self._since: float | None = None
+
+    def end(self) -> None:
+        """It answers."""
+        self._has_answered, self._since = True, None
+
+    @contextmanager
+    def borne(self) -> Iterator[None]:
+        """Its absence is no error, until it has been away for too long."""
+        try:
+            yield
+        except StoreUnavailable:
+            now = self._clock.monotonic()
+            self._since = now if self._since is None else self._since
+            if not self._has_answered or now - self._since >= _AWAY_S:
+                raise
 
 
 def _headers(key: str) -> dict[str, str]:
