@@ -12,7 +12,7 @@ RotaError
 ├── NodeStrained          this process lacks descriptors, processes or memory to begin a job
 └── StoreError
     ├── StoreUnavailable  the store cannot be reached now; trying again may help
-    ├── StoreFull         the store has no room; nothing was written
+    ├── StoreFull         the store has no room
     └── StoreRefused      the store must not be used as it is (settings, version)
 """
 
@@ -132,7 +132,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreFull(StoreError):
-    """The store has no room. Nothing was written; free space and try again."""
+    """The store has no room; free space and try again. Of many jobs some may have been accepted, and it says how many."""
 
 
 class StoreRefused(StoreError):

@@ -1,18 +1,22 @@
 """A Redis whose memory is full takes no new jobs, but hears the end of those that it gave out."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 
 import pytest
+from msgspec import structs
 
-from rota.errors import StoreFull
+from rota.errors import StoreError, StoreFull
 from rota.model.ids import new_id
-from rota.model.job import Claim, JobState
+from rota.model.job import Claim, JobSpec, JobState
 from rota.model.node import Node
 from rota.store import Store, open_store
 from rota.store.contract.jobs import CancelAnswer
 from rota.store.contract.queues import Cancellation
 from rota.store.redis.keys import QueueKeys
 from tests.contract.building import (
+    LATER,
     NOW,
     beat,
     claim,
@@ -32,7 +36,9 @@ from tests.contract.building import (
     state_of,
     succeed,
 )
-from tests.servers import RedisCluster, RedisServer, raw_command
+from tests.contract.steps import lose_answer, run_with
+from tests.ports import HOST
+from tests.servers import RedisCluster, RedisServer, raw_command, wait_until
 
 
 @pytest.fixture
@@ -63,7 +69,7 @@ def test_no_job_is_accepted_and_the_error_says_that_the_store_is_full(server: Re
     enqueue(store, spec(queue))
     fill(server)
 
-    with pytest.raises(StoreFull, match="nothing was written"):
+    with pytest.raises(StoreFull, match="of 2 jobs 0 were accepted"):
         enqueue(store, spec(queue), spec(queue))
 
     assert counts(store, queue) == {JobState.QUEUED: 1}
@@ -78,7 +84,7 @@ def test_many_jobs_are_accepted_whole_or_not_at_all(server: RedisServer, store: 
         while True:
             enqueue(store, *(spec(queue, unique_key=new_id(NOW)) for _ in range(many)))
 
-    with pytest.raises(StoreFull, match="nothing was written"):
+    with pytest.raises(StoreFull, match="of 10000 jobs 0 were accepted"):
         enqueue_for_ever()
 
     accepted = counts(store, queue)[JobState.QUEUED]
@@ -94,7 +100,7 @@ def test_an_error_says_what_was_accepted_if_one_shard_of_a_cluster_is_full(redis
     enqueue(store, spec(with_room), spec(full))
     raw_command(_shard_of(redis_cluster, full).port, "CONFIG", "SET", "maxmemory", 1)
 
-    with pytest.raises(StoreFull, match="1 of 2 queues were accepted"):
+    with pytest.raises(StoreFull, match="of 2 jobs 1 were accepted"):
         enqueue(store, spec(with_room), spec(full))
 
     raw_command(_shard_of(redis_cluster, full).port, "CONFIG", "SET", "maxmemory", 0)
@@ -104,6 +110,126 @@ def test_an_error_says_what_was_accepted_if_one_shard_of_a_cluster_is_full(redis
 
 def _shard_of(cluster: RedisCluster, queue: str) -> RedisServer:
     return cluster.server_of(QueueKeys(queue).jobs)
+
+
+def plain_jobs() -> list[JobSpec]:
+    """For two queues."""
+    return [spec(queue) for queue in (new_queue(), new_queue()) for _ in range(2)]
+
+
+def jobs_after_expired_ones() -> list[JobSpec]:
+    """Two of them have a key that a job may have which did not begin in time."""
+    queue = new_queue()
+    return [spec(queue, now=LATER, unique_key=key) for key in ("a", None, "b")]
+
+
+def refuse_for_memory(server: RedisServer) -> Callable[[], object]:
+    """The server refuses from now on what needs memory, until that is called which this returns."""
+    fill(server)
+    return lambda: raw_command(server.port, "CONFIG", "SET", "maxmemory", 0)
+
+
+def refuse_for_replicas(server: RedisServer) -> Callable[[], object]:
+    """The same with every write."""
+    raw_command(server.port, "CONFIG", "SET", "min-replicas-to-write", 5)
+    return lambda: raw_command(server.port, "CONFIG", "SET", "min-replicas-to-write", 0)
+
+
+Refusal = Callable[[], Callable[[], object]]
+
+
+def answer_of(store: Store, specs: Sequence[JobSpec]) -> Callable[[], str]:
+    """Enqueues, and tells what was said."""
+
+    def enqueue_now() -> str:
+        try:
+            return str(len(enqueue(store, *specs, now=LATER)))
+        except StoreError as error:
+            return str(error)
+
+    return enqueue_now
+
+
+def is_true_of(told: str, accepted: int, specs: Sequence[JobSpec]) -> bool:
+    """Whether what was said of an enqueue fits what is there now; nothing may have been said of it at all."""
+    if told == str(len(specs)) or "written, but" in told:
+        return accepted == len(specs)
+    if found := re.search(rf"of {len(specs)} jobs (\d+) were accepted", told):
+        return accepted == int(found[1])
+    return "written" not in told and "accepted" not in told
+
+
+@pytest.fixture
+def followed(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """A store whose enqueues wait for the replica of its server."""
+    monkeypatch.setattr("rota.store.redis.link.link._REPLICA_PATIENCE_MS", 60_000)
+    with RedisServer({"replicaof": f"{HOST} {server.port}"}):
+        wait_until(lambda: "state=online" in server.info("replication").get("slave0", ""), "the replica to follow")
+        opened = open_store(f"{server.url}?wait_replicas=1&answer_timeout_s=90")
+        yield opened
+        opened.close()
+
+
+def specs_after_expired_ones(store: Store, specs_of: Callable[[], list[JobSpec]]) -> list[JobSpec]:
+    """Each unique key of theirs has a job that did not begin in time."""
+    specs = specs_of()
+    expired = [structs.replace(spec(one.queue, unique_key=one.unique_key), expires_at=LATER) for one in specs]
+    enqueue(store, *(one for one in expired if one.unique_key))
+    return specs
+
+
+def what_is_said(
+    store: Store, specs_of: Callable[[], list[JobSpec]], refuse: Refusal, *, is_lost: bool = False
+) -> Iterator[str]:
+    """Of enqueues: in each the server begins to refuse before another step, or after one whose answer is lost. It must
+    fit what is there then."""
+    eases: list[Callable[[], object]] = []
+
+    def begin() -> None:
+        eases.append(refuse())
+        if is_lost:
+            lose_answer()
+
+    when = {"after" if is_lost else "before": begin}
+    enqueue(store, *specs_after_expired_ones(store, specs_of), now=LATER)  # so that the server knows all scripts
+    for number in count():
+        specs = specs_after_expired_ones(store, specs_of)
+        ran = run_with(store, number, answer_of(store, specs), **when)
+        if not ran.is_reached:
+            return
+        eases.pop()()
+        accepted = sum(job is not None for job in store.find_jobs([one.id for one in specs]))
+        assert is_true_of(ran.answer or "", accepted, specs), f"step {number}: {accepted} are there, but {ran.answer}"
+        yield ran.answer or ""
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["refused", "refused after a lost answer"])
+@pytest.mark.parametrize("specs_of", [plain_jobs, jobs_after_expired_ones])
+@pytest.mark.parametrize("refuse", [refuse_for_memory, refuse_for_replicas])
+def test_whatever_step_of_an_enqueue_is_refused_what_is_said_of_it_is_true(
+    server: RedisServer,
+    followed: Store,
+    specs_of: Callable[[], list[JobSpec]],
+    refuse: Callable[[RedisServer], Callable[[], object]],
+    is_lost: bool,
+) -> None:
+    said = list(what_is_said(followed, specs_of, lambda: refuse(server), is_lost=is_lost))
+
+    assert len(said) > 4
+
+
+def test_jobs_that_fill_the_memory_are_acknowledged_when_replicas_have_them(
+    server: RedisServer, followed: Store
+) -> None:
+    *_, last = what_is_said(followed, plain_jobs, lambda: refuse_for_memory(server))
+
+    assert last == "4"
+
+
+def test_jobs_for_which_no_replica_can_be_asked_are_told_to_be_written(server: RedisServer, followed: Store) -> None:
+    *_, last = what_is_said(followed, plain_jobs, lambda: refuse_for_replicas(server))
+
+    assert "written, but it is not known whether replicas have it" in last
 
 
 def test_ends_are_told_whatever_they_write(server: RedisServer, store: Store) -> None:

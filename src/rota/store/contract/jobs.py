@@ -80,8 +80,9 @@ class JobStore(Protocol):
         A job whose id is known already, in whichever queue, is not stored again. A job whose unique key belongs to a
         live job of its queue is not stored; the answer names that job. If that one waits and has expired, it is ended
         as `expired`, and the new one accepted. The same holds between specs of one call. Atomic
-        per queue: all of a queue's jobs are accepted, or none. A store may refuse a call with more jobs than it can
-        take in one step (`InvalidInput`); it takes 100,000.
+        per queue: all of a queue's jobs are accepted, or none, but those that take the place of expired ones may be
+        accepted in a second step. If there are several steps, `StoreFull` says how many jobs were accepted. A store may
+        refuse a call with more jobs than it can take in one step (`InvalidInput`); it takes 100,000.
         """
         ...
 

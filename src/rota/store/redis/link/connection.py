@@ -146,7 +146,7 @@ def _translate(where: str, error: RedisError | RedisClusterException) -> StoreEr
     text = str(error)
     code = code_of(text)
     if isinstance(error, OutOfMemoryError) or code in ("OOM", "MISCONF"):
-        return StoreFull(f"{where}: {text}; nothing was written, give the server room and try again")
+        return StoreFull(f"{where}: {text}; give the server room and try again")
     if isinstance(error, AuthenticationError) or code in ("NOAUTH", "WRONGPASS", "NOPERM"):
         return StoreRefused(f"{where}: {text}; check the user and password in the store URL")
     if isinstance(error, _PASSING) or code in ("LOADING", "CLUSTERDOWN", "READONLY", "NOREPLICAS"):

@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast
 
 from redis.cluster import RedisCluster
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import NoScriptError, RedisError, ResponseError
 
-from rota.errors import StoreUnavailable
+from rota.errors import StoreFull, StoreUnavailable
 from rota.store.redis.link.commands import Commands, Value
 from rota.store.redis.link.connection import Address, check_server, translated_errors
 from rota.store.redis.link.scripts import SCRIPTS, Script, ScriptCall
@@ -133,21 +133,36 @@ class Link:
     def await_replicas(self, key: str) -> None:
         """Wait until as many replicas as the address asks for have everything that the key's server was given so far: a
         write on a connection, and there the wait for it. It costs one round trip, and the time that the replicas take.
-        """
+        Whatever goes wrong, what was given before is written, and the error says so."""
         wanted = self.address.wait_replicas
         if not wanted:
             return
-        with translated_errors(self.url):
-            client = self.client.get_node_from_key(key).redis_connection if self.is_cluster else self.client
-            pipeline = client.pipeline(transaction=False)
-            pipeline.incr(key)
-            pipeline.execute_command("WAIT", wanted, _REPLICA_PATIENCE_MS)
-            confirmed = pipeline.execute()[1]
+        try:
+            confirmed = self._count_replicas(key, wanted)
+        except (StoreFull, StoreUnavailable) as error:
+            raise StoreUnavailable(
+                f"written, but it is not known whether replicas have it: {error}; repeating with the same ids is "
+                "harmless"
+            ) from error
         if confirmed < wanted:
             raise StoreUnavailable(
                 f"{self.url}: written, but {confirmed} of {wanted} replicas confirmed it within {_REPLICA_PATIENCE_MS} "
                 "ms, so that a fail-over may lose it; repeating with the same ids is harmless"
             )
+
+    def _count_replicas(self, key: str, wanted: int) -> int:
+        """How many replicas have everything, as soon as these are as many as wanted. The write is sent as a text: it
+        goes to a server together with the wait, and that server may not know it."""
+        with translated_errors(self.url):
+            client = self.client.get_node_from_key(key).redis_connection if self.is_cluster else self.client
+            pipeline = client.pipeline(transaction=False)
+            pipeline.eval(SCRIPTS["raise_synced"].text, 1, key)
+            pipeline.execute_command("WAIT", wanted, _REPLICA_PATIENCE_MS)
+            written, confirmed = pipeline.execute(raise_on_error=False)
+            for answer in (written, confirmed):
+                if isinstance(answer, RedisError):
+                    raise answer
+            return int(confirmed)
 
 
 class _RepeatedCommands:

@@ -4,7 +4,7 @@ A step whose answer was lost is repeated, and finds done what it did itself. The
 that did it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rota.errors import InvalidInput, StoreFull
@@ -31,19 +31,29 @@ class RedisJobs(RedisEnding):
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         admissions = [Admission(spec.id, True) for spec in specs]
         by_queue = self._by_queue(specs, admissions)
-        for done, (queue, indexes) in enumerate(by_queue.items()):
-            try:
-                self._remember_queue(queue)
-                if self._enqueue(queue, specs, indexes, admissions, now):
-                    self._enqueue_after_expired(queue, specs, indexes, admissions, now)
-            except StoreFull as error:
-                if not done:
-                    raise
-                raise StoreFull(
-                    f"{self._link.url} is full: the jobs for {done} of {len(by_queue)} queues were accepted, the "
-                    "others were not; give the server room and try again with the same ids"
-                ) from error
+        accepted = 0
+        try:
+            for queue, indexes in by_queue.items():
+                for number in self._enqueue_in_steps(queue, specs, indexes, admissions, now):
+                    accepted += number
+        except StoreFull as error:
+            raise StoreFull(
+                f"{error}; of {len(specs)} jobs {accepted} were accepted by this call, which may be repeated with the "
+                "same ids"
+            ) from error
+        for queue in by_queue:  # when all is written, so that an error can say so
+            self._link.await_replicas(self._keys_of(queue).synced)
         return admissions
+
+    def _enqueue_in_steps(
+        self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
+    ) -> Iterator[int]:
+        """Tells after each step how many jobs it accepted."""
+        self._remember_queue(queue)
+        accepted = self._enqueue(queue, specs, indexes, admissions, now)
+        yield accepted
+        if accepted < len(indexes):
+            yield self._enqueue_after_expired(queue, specs, indexes, admissions, now)
 
     def enqueue_jobs_within(self, connection: object, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         raise InvalidInput("connection", f"{self._link.url} takes no part in a database's transactions; use an outbox")
@@ -64,9 +74,9 @@ class RedisJobs(RedisEnding):
 
     def _enqueue(
         self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
-    ) -> bool:
-        """One step for all of them, whatever their number: a server that is full takes all or none. Returns whether
-        some were not accepted."""
+    ) -> int:
+        """One step for all of them, whatever their number: a server that is full takes all or none. Returns how many
+        were accepted."""
         k = self._keys_of(queue)
         args = stats_args(now)
         mine = [specs[index] for index in indexes]
@@ -75,24 +85,24 @@ class RedisJobs(RedisEnding):
         keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now), k.series]
         answer, was_repeated = self._link.run_and_tell("enqueue_jobs", keys, args)
         own = self._accepted_before(k, mine, answer) if was_repeated else set()
-        self._link.await_replicas(k.synced)
         for number, survivor in zip(answer[::2], answer[1::2], strict=True):
             if number not in own:
                 admissions[indexes[number]] = Admission(survivor.decode(), False)
-        return len(answer) > 0
+        return sum(admissions[index].is_new for index in indexes)
 
     def _enqueue_after_expired(
         self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
-    ) -> None:
-        """End those jobs that have a unique key and did not begin in time, and accept what they kept out. A step of its
-        own: who dies before it has accepted nothing, and ended what nobody needs."""
+    ) -> int:
+        """End those jobs that have a unique key and did not begin in time, and accept what they kept out; returns how
+        many. A step of its own: who dies before it has ended what nobody needs, and accepted the others only."""
         refused = [index for index in indexes if admissions[index].job_id != specs[index].id]
         expired = self._expire_in(queue, {admissions[index].job_id for index in refused}, now)
         again = [index for index in refused if admissions[index].job_id in expired]
-        if again:
-            for index in again:
-                admissions[index] = Admission(specs[index].id, True)
-            self._enqueue(queue, specs, again, admissions, now)
+        if not again:
+            return 0
+        for index in again:
+            admissions[index] = Admission(specs[index].id, True)
+        return self._enqueue(queue, specs, again, admissions, now)
 
     def _accepted_before(self, keys: QueueKeys, specs: list[JobSpec], answer: list[Any]) -> set[int]:
         """Jobs that a repeated call found to be known, because it had accepted them itself when its answer was lost:
