@@ -132,7 +132,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreFull(StoreError):
-    """The store has no room; free space and try again. Of many jobs some may have been accepted, and it says how many."""
+    """The store has no room; free space and try again. Of many jobs some may be accepted, and it says how many."""
 
 
 class StoreRefused(StoreError):

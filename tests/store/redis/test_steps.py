@@ -17,6 +17,7 @@ from tests.contract.building import (
     claim_one,
     counts,
     enqueue,
+    fail,
     finish,
     interrupt,
     log_batch,
@@ -86,6 +87,38 @@ def test_history_is_kept_within_its_bytes(server: RedisServer, part: str) -> Non
     kept = counts(store, queue)[JobState.SUCCEEDED]
     assert 300_000 < kept * len(text) < 400_000
     assert [job is not None for job in store.find_jobs(ids)] == [False] * (300 - kept) + [True] * kept
+    store.close()
+
+
+LARGE = "x" * 20_000
+
+
+def mixed_history(store: Store, queue: str) -> None:
+    """Many small successes and cancellations, and among them few failures that are large."""
+    enqueue(store, *(spec(queue) for _ in range(820)))
+    for n, claim in enumerate(claim_all(store, queue)):
+        end = fail(claim, NOW + n, LARGE) if n % 82 == 40 else succeed(claim, NOW + n)
+        if n % 2:
+            store.cancel_jobs(enqueue(store, spec(queue), now=NOW + n), now=NOW + n)
+        finish(store, end, now=NOW + n)
+
+
+@pytest.mark.stores("redis", "redis-cluster")
+@pytest.mark.parametrize(("most", "kept"), [(2_000_000, (10, 10)), (500_000, (3, 6))], ids=["all of it fits", "half"])
+def test_few_large_jobs_of_one_state_do_not_count_for_all_others(
+    store_url: str, most: int, kept: tuple[int, int]
+) -> None:
+    store, queue = open_store(f"{store_url}&history_max_bytes={most}"), new_queue()
+    mixed_history(store, queue)
+    before = counts(store, queue)
+
+    while store.trim_history(queue, ended_before=0, keep=1_000_000, limit=20):
+        pass
+
+    after = counts(store, queue)
+    assert kept[0] <= after[JobState.FAILED] <= kept[1]
+    for state in (JobState.SUCCEEDED, JobState.CANCELLED):
+        assert abs(after[state] / before[state] - after[JobState.FAILED] / before[JobState.FAILED]) < 0.15
     store.close()
 
 

@@ -1,6 +1,6 @@
 """The history of the Redis store: ended jobs, kept within bounds."""
 
-from rota.model.job import FINAL_STATES
+from rota.model.job import FINAL_STATES, JobState
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.link.scripts import parts_of
 from rota.store.redis.nouns.jobs.jobs import MOST_DELETED, RedisJobs
@@ -17,22 +17,25 @@ class RedisHistory(RedisJobs):
         keys = self._keys_of(queue)
         counts = self.count_jobs(queue)
         if most_bytes := self._link.address.history_max_bytes:
-            keep = min(keep, most_bytes // self._mean_bytes(keys))
+            keep = min(keep, most_bytes // self._mean_bytes(keys, counts))
         surplus = min(sum(counts[state] for state in FINAL_STATES) - keep, limit)
         old = self._oldest(keys, f"({ended_before}", limit)
         if len(old) < surplus:
             old = self._oldest(keys, "+inf", surplus)
         return sum(len(self._delete_in(queue, part)) for part in parts_of(old, MOST_DELETED))
 
-    def _mean_bytes(self, keys: QueueKeys) -> int:
-        """What an ended job takes, from a sample: counting would cost every job and every log line."""
-        ids = [
-            raw.decode()
-            for key in (keys.succeeded, keys.failed, keys.cancelled)
-            for raw in self._redis.zrandmember(key, _SAMPLED)
-        ]
-        sizes = self._link.run("sizes_of_jobs", [keys.jobs, keys.ended, *map(keys.log, ids)], ids) if ids else []
-        return _BYTES_OF_PLACES + sum(map(int, sizes)) // max(len(sizes), 1)
+    def _mean_bytes(self, keys: QueueKeys, counts: dict[JobState, int]) -> int:
+        """What an ended job takes, from a sample: counting would cost every job and every log line. Each state has a
+        sample of its own, which stands for all of its jobs: a few failures with long logs are not half of them."""
+        places = {JobState.SUCCEEDED: keys.succeeded, JobState.FAILED: keys.failed, JobState.CANCELLED: keys.cancelled}
+        total = sum(counts[state] * self._sampled_bytes(keys, place) for state, place in places.items())
+        return _BYTES_OF_PLACES + round(total / max(sum(counts[state] for state in places), 1))
+
+    def _sampled_bytes(self, keys: QueueKeys, place: str) -> float:
+        """What the values of a job of one state take, in the mean."""
+        ids = [raw.decode() for raw in self._redis.zrandmember(place, _SAMPLED)]
+        sizes = self._link.run("sizes_of_jobs", [keys.jobs, keys.ended, *map(keys.log, ids)], ids) if ids else [0]
+        return sum(map(int, sizes)) / len(sizes)
 
     def _oldest(self, keys: QueueKeys, before: str, limit: int) -> list[str]:
         ended: list[tuple[float, bytes]] = []
