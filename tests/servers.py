@@ -10,8 +10,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -407,6 +407,16 @@ class RedisSentinel:
         facts = dict(zip(words[::2], words[1::2], strict=False))
         others = str(self._sentinel_count - 1)
         return facts["flags"] == "master" and facts["num-slaves"] == "1" and facts["num-other-sentinels"] == others
+
+
+@contextmanager
+def troubled(server: RedisServer, setting: str) -> Iterator[None]:
+    """A server whose setting, which is 0 otherwise, is 1 for a while: it refuses to write because of it."""
+    raw_command(server.port, "CONFIG", "SET", setting, 1)
+    try:
+        yield
+    finally:
+        raw_command(server.port, "CONFIG", "SET", setting, 0)
 
 
 def raw_command(port: int, *words: str | int) -> str:

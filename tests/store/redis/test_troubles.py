@@ -10,7 +10,7 @@ from rota.store import open_store
 from rota.store.redis.store import RedisStore
 from tests.contract.building import NOW, counts, enqueue, new_queue, spec
 from tests.ports import HOST
-from tests.servers import RedisCluster, RedisServer, raw_command, wait_until
+from tests.servers import RedisCluster, RedisServer, raw_command, troubled, wait_until
 from tests.system.proxy import Proxy
 
 
@@ -73,17 +73,31 @@ def test_a_server_that_is_away_is_an_error(server: RedisServer, store: RedisStor
         store.troubles()
 
 
-def test_every_server_of_a_cluster_is_looked_at(redis_cluster: RedisCluster) -> None:
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [("maxmemory", "its memory is full"), ("min-replicas-to-write", "too few replicas follow it")],
+)
+def test_every_server_of_a_cluster_is_tried_and_named(redis_cluster: RedisCluster, setting: str, reason: str) -> None:
     store = RedisStore.open(redis_cluster.url)
     assert store.troubles() == []
     for server in redis_cluster.servers:
-        raw_command(server.port, "CONFIG", "SET", "maxmemory", 1)
+        with troubled(server, setting):
+            (told,) = store.troubles()
 
-        assert any("memory is full" in one for one in store.troubles())
-
-        raw_command(server.port, "CONFIG", "SET", "maxmemory", 0)
+        assert told.startswith(f"the store refuses to write on {server.address}: {reason}")
     assert store.troubles() == []
     store.close()
+
+
+def test_a_server_of_a_cluster_that_lost_what_it_had_is_told(redis_cluster: RedisCluster) -> None:
+    for server in redis_cluster.servers:
+        store = RedisStore.open(redis_cluster.url)
+        assert store.troubles() == []
+
+        server.flush()
+
+        assert any("a number in it went back" in one for one in store.troubles())
+        store.close()
 
 
 class Pair:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.calling import RotaProcess, call_process
 from tests.ports import HOST
-from tests.servers import RedisServer, raw_command, wait_until
+from tests.servers import RedisCluster, RedisServer, raw_command, troubled, wait_until
 from tests.system.up import Up
 
 
@@ -61,3 +61,12 @@ def test_the_doctor_finds_a_primary_that_became_a_replica(server: RedisServer) -
 
         assert answer.exit_code == 7
         assert "it is a replica" in answer.stdout
+
+
+def test_the_doctor_names_the_server_of_a_cluster_that_refuses_to_write(redis_cluster: RedisCluster) -> None:
+    for server in redis_cluster.servers:
+        with troubled(server, "min-replicas-to-write"):
+            answer = call_process("doctor", "--store", redis_cluster.url)
+
+        assert answer.exit_code == 7
+        assert f"{server.address}: too few replicas follow it" in answer.stdout

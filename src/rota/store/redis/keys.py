@@ -181,6 +181,8 @@ LOSSES = f"{PREFIX}:losses"
 """sorted set: what certainly was lost (a sentence), by when it was noticed."""
 PROBE = f"{PREFIX}:probe"
 """string: a number that grows each time somebody tries whether the store can be written."""
+PROBES = tuple(f"{PROBE}:{number}" for number in range(2_000))
+"""The same, for the servers of a cluster: each has some of these keys, unless it has hardly any slots."""
 SETTINGS = f"{PREFIX}:settings"
 """hash: small values of the installation."""
 AUDIT = f"{PREFIX}:audit"

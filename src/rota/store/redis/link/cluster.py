@@ -9,7 +9,7 @@ beside the caller, who waits a moment for it.
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from redis.backoff import NoBackoff
@@ -28,6 +28,17 @@ class Cluster(RedisCluster):
         nodes = [ClusterNode(host, port) for host, port in hosts]  # type: ignore[no-untyped-call]
         super().__init__(startup_nodes=nodes, retry=Retry(NoBackoff(), 0), **options)
         self.nodes_manager.initialize = _Refresh(self.nodes_manager.initialize)  # type: ignore[method-assign]
+
+    def one_key_each(self, keys: Iterable[str]) -> dict[str, str]:
+        """By address of a primary the first of some keys that it has. They are the same ones when another server takes
+        its place."""
+        primaries = {nodes[0].name for nodes in self.nodes_manager.slots_cache.values()}
+        found: dict[str, str] = {}
+        for key in keys:
+            found.setdefault(self.get_node_from_key(key).name, key)  # type: ignore[no-untyped-call]
+            if len(found) == len(primaries):
+                break
+        return found
 
 
 class _Refresh:

@@ -1,9 +1,10 @@
 """What is wrong with a Redis right now: it refuses writes, its memory is full, a fail-over lost what was acknowledged.
 
-A server that refuses to write still answers reads, so a small write is tried each time. It raises a number; one that
-went back tells that acknowledged writes are gone. What a fail-over lost is also told by replication offsets, as far as
-they were seen: a replica that took over says up to where it had followed. What was written and lost between two looks
-leaves no trace in either, so every fail-over is told, as one that may have lost something.
+A server that refuses to write still answers reads, so a small write is tried each time, on each server of a cluster. It
+raises a number; one that went back tells that acknowledged writes are gone. What a fail-over lost is also told by
+replication offsets, as far as they were seen: a replica that took over says up to where it had followed. What was
+written and lost between two looks leaves no trace in either, so every fail-over is told, as one that may have lost
+something.
 
 A loss cannot be mended. It is told for a minute, so that logs and metrics have it; longer it would keep those away who
 ask a server for its health before they use it. What certainly was lost stays in the store for a day, for the doctor.
@@ -17,7 +18,8 @@ from typing import Any
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 
 from rota.clock import as_datetime
-from rota.store.redis.keys import LOSSES, PROBE
+from rota.store.redis.keys import LOSSES, PROBE, PROBES
+from rota.store.redis.link.cluster import Cluster
 from rota.store.redis.link.commands import Commands
 from rota.store.redis.link.connection import code_of, infos_of
 from rota.store.redis.link.link import Link
@@ -39,7 +41,7 @@ class Troubles:
         self._link = link
         self._monotonic = monotonic
         self._looking = threading.Lock()
-        self._count = 0
+        self._counts: dict[str, int] = {}
         self._offsets: dict[str, int] = {}
         self._losses: dict[str, float] = {}
         """What was lost, and when that was noticed."""
@@ -62,14 +64,22 @@ class Troubles:
             return list(dict.fromkeys([*found, *self._losses]))
 
     def _refusals(self) -> Iterator[str]:
-        try:
-            count = int(self._redis.incr(PROBE))
-        except ResponseError as error:
-            yield f"the store refuses to write: {_reason(error)}"
+        client = self._link.client
+        if not isinstance(client, Cluster):
+            yield from self._refusal(PROBE, "")
             return
-        if count <= self._count:
+        for server, key in client.one_key_each(PROBES).items():
+            yield from self._refusal(key, f" on {server}")
+
+    def _refusal(self, key: str, where: str) -> Iterator[str]:
+        try:
+            count = int(self._redis.incr(key))
+        except ResponseError as error:
+            yield f"the store refuses to write{where}: {_reason(error)}"
+            return
+        if count <= self._counts.get(key, 0):
             self._keep("the store lost writes that it had acknowledged: a number in it went back; compare what it has")
-        self._count = count
+        self._counts[key] = count
 
     def _watch_fail_over(self, info: Mapping[str, Any]) -> None:
         replid, offset = str(info.get("master_replid", "")), int(info.get("master_repl_offset", 0))
@@ -109,10 +119,7 @@ def _reason(error: ResponseError) -> str:
 
 
 def _server_troubles(info: Mapping[str, Any]) -> Iterator[str]:
-    """What a server says of itself. It matters on a cluster, where the write that is tried reaches one server only."""
-    most, used = int(info.get("maxmemory", 0)), int(info.get("used_memory", 0))
-    if most and used > most:
-        yield f"the store refuses to write: {_REASONS['OOM']}"
+    """What a server says of itself."""
     for field, what in (
         ("aof_last_write_status", "write its append-only file"),
         ("rdb_last_bgsave_status", "save a snapshot"),
