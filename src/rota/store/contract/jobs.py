@@ -77,9 +77,10 @@ class JobStore(Protocol):
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         """Accept jobs, each as delayed (if `run_at` is after `now`) or queued. One answer per spec, in order.
 
-        A job whose id is known already, in whichever queue, is not stored again. A job whose unique key belongs to a
-        live job of its queue is not stored; the answer names that job. If that one waits and has expired, it is ended
-        as `expired`, and the new one accepted. The same holds between specs of one call. Atomic
+        A job whose id is known already, in whichever queue, is not stored again; a store whose queues are in several
+        places may accept one id in each of two queues to which it is given at the same moment. A job whose unique key
+        belongs to a live job of its queue is not stored; the answer names that job. If that one waits and has expired,
+        it is ended as `expired`, and the new one accepted. The same holds between specs of one call. Atomic
         per queue: all of a queue's jobs are accepted, or none, but those that take the place of expired ones may be
         accepted in a second step. If there are several steps, `StoreFull` says how many jobs were accepted. A store may
         refuse a call with more jobs than it can take in one step (`InvalidInput`); it takes 100,000.

@@ -7,7 +7,9 @@ again only when a job was not found in those that were known.
 For the same reason an id is looked for in other queues before its job is accepted only if it was not made together with
 the job, as ours are. Such an enqueue costs two round trips more. What this leaves open: the same id given to two queues
 at the same moment, so that both are looked for before either is there. On a cluster queues are in different places, and
-no step reaches two of them; a place for the ids alone would cost one more write, and hold what nobody came to use.
+no step reaches two of them; a place for the ids alone would cost one more write, and hold what nobody came to use. A
+reservation, as names have one, does not close it: who comes late confirms a name and begins anew, but a job that was
+written late may run before anybody looks. It would have to end by a clock, which the queue's own step asks too.
 """
 
 from collections.abc import Callable, Iterable, Sequence
