@@ -43,12 +43,12 @@ class _Steps:
 
     def __init__(self, number: int, before: Event | None, after: Event | None) -> None:
         self._number, self._before, self._after = number, before, after
-        self._taken = 0
+        self.taken = 0
         self.is_reached = False
 
     def take(self, step: Callable[[], _Answer]) -> _Answer:
-        is_here = self._taken == self._number
-        self._taken += 1
+        is_here = self.taken == self._number
+        self.taken += 1
         self.is_reached |= is_here
         if is_here and self._before:
             self._before()
@@ -68,6 +68,13 @@ def run_with(
         return Ran(_call(store, steps, call), steps.is_reached)
     except Dies:
         return Ran(None, steps.is_reached)
+
+
+def count_steps(store: Store, call: Callable[[], object]) -> int:
+    """How many steps an operation of a store takes."""
+    steps = _Steps(-1, None, None)
+    _call(store, steps, call)
+    return steps.taken
 
 
 def _call(store: Store, steps: "_Steps | Held[_Answer]", call: Callable[[], _Answer]) -> _Answer:

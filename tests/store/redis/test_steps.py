@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from redis import Redis
 
 from rota.model.job import JobState
 from rota.store import Store, open_store
 from rota.store.contract.claims import MAX_SCANNED
 from rota.store.contract.queues import Cancellation
 from rota.store.redis.keys import QueueKeys
+from rota.store.redis.link.scripts import SCRIPTS
 from rota.store.redis.nouns.jobs.marks import Hold
 from rota.store.redis.store import RedisStore
 from tests.contract.building import (
@@ -27,6 +29,7 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
+from tests.contract.steps import count_steps
 from tests.patience import DEADLINE_S
 from tests.servers import RedisServer, raw_command
 
@@ -128,6 +131,66 @@ def test_history_without_a_limit_stays(server: RedisServer) -> None:
 
     assert store.trim_history(queue, ended_before=0, keep=1_000_000, limit=50) == 0
     store.close()
+
+
+EVERYTHING = 100_000
+"""Calls that a server remembers; it also counts those within scripts."""
+KEYS_OF_A_QUEUE = 8
+"""A step that forgets jobs has so many, and one for the log of each job."""
+
+
+@pytest.mark.parametrize("way", ["trim", "delete"])
+def test_no_step_of_retention_forgets_more_than_some_jobs(server: RedisServer, way: str) -> None:
+    store, queue = open_store(server.url), new_queue()
+    ids = enqueue(store, *(spec(queue) for _ in range(1_200)))
+    store.cancel_jobs(ids, now=NOW)
+    with Redis(port=server.port) as client:
+        client.script_load(SCRIPTS["delete_jobs"].text)
+        client.config_set("slowlog-max-len", EVERYTHING)
+        client.config_set("slowlog-log-slower-than", 0)
+
+        if way == "trim":
+            store.trim_history(queue, ended_before=NOW + 1, keep=0, limit=len(ids))
+        else:
+            store.delete_jobs(ids)
+
+        calls = [entry["command"].split() for entry in client.slowlog_get(EVERYTHING)]
+    keys = [int(words[2]) for words in calls if words[1:2] == [SCRIPTS["delete_jobs"].sha.encode()]]
+    assert counts(store, queue) == {}
+    assert sorted(number - KEYS_OF_A_QUEUE for number in keys) == [200, 500, 500]
+    store.close()
+
+
+def test_finding_a_job_costs_the_same_whatever_the_number_of_queues(server: RedisServer) -> None:
+    store = open_store(server.url)
+    (job_id,) = enqueue(store, spec(new_queue()))
+
+    def steps() -> int:
+        return count_steps(store, lambda: store.find_jobs([job_id]))
+
+    def scripts() -> int:
+        before = calls_of_scripts(server)
+        store.find_jobs([job_id])
+        return calls_of_scripts(server) - before
+
+    def add_queues(number: int) -> None:
+        enqueue(store, *(spec(new_queue()) for _ in range(number)))
+        store.find_jobs([new_queue()])  # which is not there, so that the queues are read anew
+
+    add_queues(1)
+    store.find_jobs([job_id])  # so that the server knows all scripts
+    few = (steps(), scripts())
+    add_queues(97)
+    assert (steps(), scripts()) == few
+
+    add_queues(200)
+
+    assert (steps(), scripts()) == (few[0], few[1] + 2), "one more script for a hundred queues, and no round trip"
+    store.close()
+
+
+def calls_of_scripts(server: RedisServer) -> int:
+    return int(server.info("commandstats")["cmdstat_evalsha"].partition("calls=")[2].partition(",")[0])
 
 
 class SlowReader(RedisStore):
