@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from rota.store import Store, open_store
 from rota.store.sqlite.database import database
+from tests.patience import DEADLINE_S as PATIENCE_S
 
 DEADLINE_S = 600.0
 """Only a guard: a race that takes so long has come to a stand."""
@@ -40,6 +41,30 @@ def in_threads(act: Callable[[int], T], count: int) -> list[T]:
         raise errors[0]
     assert len(results) == count, "a thread did not come to an end"
     return [results[number] for number in range(count)]
+
+
+def error_of(act: Callable[[], object], *, free: Callable[[], object] = lambda: None) -> BaseException | None:
+    """What a call raises that must come to an end by itself; None if it raises nothing. It has a thread of its own, so
+    that one which hangs is noticed; `free` then takes away what it waits for, so that nothing is closed under it."""
+    ends: list[BaseException | None] = []
+
+    def run() -> None:
+        try:
+            act()
+        except BaseException as error:
+            ends.append(error)
+        else:
+            ends.append(None)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(PATIENCE_S)
+    ended_by_itself = bool(ends)
+    free()
+    if not ended_by_itself:
+        thread.join(PATIENCE_S)
+        raise AssertionError("the call does not come to an end by itself")
+    return ends[0]
 
 
 def in_processes(act: Callable[..., T], arguments: Sequence[tuple[object, ...]], *, url: str) -> list[T]:
