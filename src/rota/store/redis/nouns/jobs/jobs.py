@@ -85,10 +85,10 @@ class RedisJobs(RedisEnding):
         keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now), k.series]
         answer, was_repeated = self._link.run_and_tell("enqueue_jobs", keys, args)
         own = self._accepted_before(k, mine, answer) if was_repeated else set()
-        for number, survivor in zip(answer[::2], answer[1::2], strict=True):
-            if number not in own:
-                admissions[indexes[number]] = Admission(survivor.decode(), False)
-        return sum(admissions[index].is_new for index in indexes)
+        refused = {number: text for number, text in zip(answer[::2], answer[1::2], strict=True) if number not in own}
+        for number, survivor in refused.items():
+            admissions[indexes[number]] = Admission(survivor.decode(), False)
+        return len(indexes) - len(refused)
 
     def _enqueue_after_expired(
         self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
