@@ -15,7 +15,7 @@ from rota.engine.jobs.intake import JobRequest
 from rota.model.job import JobState
 from rota.model.job_type import JobType, Unique
 from tests.ports import free_port
-from tests.servers import RedisServer, freeze
+from tests.servers import RedisServer, freeze, wait_until
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.installation import SystemInstallation
 from tests.system.proxy import Proxy
@@ -23,6 +23,8 @@ from tests.system.proxy import Proxy
 DEAD_MS = 12_000
 ROOMY_MS = 60_000
 """Where a run is to end before another begins: each has to get some time on a slow machine."""
+HOURS_MS = 4 * 3_600_000
+"""Where nobody may be taken for dead by his silence."""
 AWAY_S = 2.2 * DEAD_MS / 1000
 """Longer than it takes to be taken for dead, whoever looks."""
 COMMAND = "echo start >> $RUNS; trap 'echo end >> $RUNS; exit 1' TERM; sleep 3600 & wait"
@@ -167,20 +169,20 @@ def test_a_foreign_lock_on_the_file_costs_nobody_his_jobs(
 def test_the_jobs_of_a_killed_process_run_again_at_once_on_the_same_machine(
     installation: SystemInstallation, crew: Crew
 ) -> None:
-    """By the dead time alone it would take minutes here."""
+    """By the dead time alone it would take hours here. Whoever comes looks within a second for the first time, and much
+    more rarely then, by the dead time: so the other node comes after the death."""
     installation.definitions.define_job_type(
         JobType(uuid=installation.new_id(), name="wait", executor="bash", metadata={"command": "sleep 600"})
     )
-    for _ in range(2):
-        crew.hire(threads=4, dead_after_ms=200_000)
+    holder = crew.hire(dead_after_ms=HOURS_MS)
     crew.await_beats(installation.store)
     (job_id,) = installation.enqueue_all([JobRequest(job_type="wait")])
     installation.wait(lambda: installation.job(job_id).state is JobState.RUNNING, "the job to run")
-    holder = next(worker for worker in crew.workers if holds_of(installation, worker))
     first = installation.job(job_id).token
 
     holder.kill9()
-    installation.wait(lambda: installation.job(job_id).token not in ("", first), "the second run")
+    crew.hire(dead_after_ms=HOURS_MS)
+    wait_until(lambda: installation.job(job_id).token not in ("", first), "the second run")
 
     assert installation.job(job_id).deaths == 1
     installation.store.cancel_jobs([job_id], now=installation.store.now())
