@@ -15,7 +15,7 @@ from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence
 from rota.engine.node.health import Health
 from rota.engine.node.node import Node
-from rota.engine.node.options import NodeOptions
+from rota.engine.node.options import WORKER, NodeOptions
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.attempt import Attempt
 from rota.engine.worker.hands import Hands
@@ -25,11 +25,11 @@ from rota.errors import StoreUnavailable
 from rota.model.job import Claim, JobSpec, JobState
 from rota.model.job_type import Unique
 from rota.model.liveness import Contact, contact_of_node
-from rota.model.node import DEAD_AFTER_MS
+from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
 from rota.model.runs.settlement import SUSPECT_DEATHS, Settlement
 from rota.store import Store
-from rota.store.contract.claims import Claims, Renewal
+from rota.store.contract.claims import Claims, Lifeline, Renewal
 from rota.testing import Faults
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.job_functions import new_stage
@@ -66,7 +66,7 @@ class Line:
         self._call("beat")
 
     def close(self) -> None:
-        self._call("close")
+        self.calls.append("close")
 
     def _call(self, name: str) -> None:
         self.calls.append(name)
@@ -563,6 +563,48 @@ def test_a_node_whose_loop_is_held_up_by_a_run_under_a_lock_does_not_say_that_it
             stage.gate.set()
             assert (state, nodes) == (JobState.RUNNING, [node.uuid])
             await installation.ended(job_id)
+
+    asyncio.run(scene())
+
+
+class MuteBeside(Faults):
+    """A store to which only the first node of a process can give signs of life."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._lines = 0
+
+    def lifeline(self, *, timeout_s: float) -> Lifeline:
+        self._lines += 1
+        if self._lines == 1:
+            return super().lifeline(timeout_s=timeout_s)
+        mute = Line()
+        mute.is_cut = True
+        return mute
+
+
+def test_a_node_whose_heart_is_mute_loses_nothing_to_the_one_beside_it(
+    store: Store, installation: Installation
+) -> None:
+    async def scene() -> None:
+        stage, muted = new_stage(), MuteBeside(store)
+        second = NodeType(uuid=installation.new_id(), name="second")
+        installation.definitions.define([second], [])
+        installation.define_python("pass_gate", node_type=second.uuid)
+        async with working(muted.store, dead_after_ms=SHORT_MS) as main:
+            side = main.beside(NodeOptions(node_type="second", dead_after_ms=SHORT_MS, roles=frozenset({WORKER})))
+            run = asyncio.create_task(side.run())
+            job_id = installation.enqueue("pass_gate")
+            await until(lambda: stage.inside == 1, "the job to run")
+
+            looks = muted.calls.count("read_pulses")
+            await until(lambda: muted.calls.count("read_pulses") > looks + 300, "looks, beyond the dead time")
+
+            assert len(stage.started) == 1
+            assert (installation.job(job_id).state, installation.job(job_id).deaths) == (JobState.RUNNING, 0)
+            stage.gate.set()
+            await installation.ended(job_id)
+        await run
 
     asyncio.run(scene())
 

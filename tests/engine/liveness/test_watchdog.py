@@ -145,6 +145,26 @@ def test_nobody_takes_jobs_from_himself(store: Store, watch: Watch) -> None:
     assert state_of(store, held.spec.id) is JobState.RUNNING
 
 
+@pytest.mark.parametrize("has_folder", [True, False])
+def test_nobody_takes_jobs_from_a_node_of_his_own_process(
+    store: Store, watch: Watch, tmp_path: Path, has_folder: bool
+) -> None:
+    """Whether or not there is a place for lock files. One that has ended in good order has nothing left that runs."""
+    presence, beside, ended = Presence(tmp_path if has_folder else None), new_node(), new_node()
+    presence.hold(beside)
+    presence.hold(ended)
+    presence.release(ended)
+    kept, gone = running_job(store, node=beside), running_job(store, node=ended)
+    beat(store, NodeRecord(uuid=beside, node_type=QUEUE, last_ping=0))
+    beat(store, NodeRecord(uuid=ended, node_type=QUEUE, last_ping=0))
+
+    Watch(store, presence).watch_it_die(times=10)
+
+    assert [state_of(store, one.spec.id) for one in (kept, gone)] == [JobState.RUNNING, JobState.QUEUED]
+    assert [one.uuid for one in store.list_nodes(since=0)] == [beside]
+    presence.release(beside)
+
+
 def test_only_the_silent_node_loses_its_jobs(store: Store, watch: Watch) -> None:
     alive, silent = new_node(), new_node()
     kept, gone = running_job(store, node=alive), running_job(store, node=silent)

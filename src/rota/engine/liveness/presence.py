@@ -22,14 +22,17 @@ _logger = logging.getLogger("rota.node")
 
 
 class Presence:
-    """The lock files of this machine's nodes. `folder` is None where there is no place for them."""
+    """The lock files of this machine's nodes, and which nodes this process has. `folder` is None where there is no
+    place for files. Nodes that live beside each other share one, so that none of them judges another."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
+        self._here: set[str] = set()
         self._held: dict[str, int] = {}
 
     def hold(self, node: str) -> None:
         """Show that a node of this process lives, until `release` or the end of the process."""
+        self._here.add(node)
         if self._folder is None:
             return
         try:
@@ -41,6 +44,7 @@ class Presence:
 
     def release(self, node: str) -> None:
         """The node ends in good order."""
+        self._here.discard(node)
         # No longer held before it is closed: in a child that is forked in between the number may be another file's.
         descriptor = self._held.pop(node, None)
         if descriptor is not None:
@@ -54,9 +58,14 @@ class Presence:
         while self._held:
             _close(self._held.popitem()[1])
 
+    def is_here(self, node: str) -> bool:
+        """Whether it is a node of this process that has not ended in good order: as long as the process lives, what it
+        runs may go on. Asked from any thread."""
+        return node in self._here
+
     def gone(self, nodes: Iterable[str]) -> list[str]:
         """Those nodes whose process is known to have ended."""
-        return [node for node in nodes if node not in self._held and self._is_gone(node)]
+        return [node for node in nodes if not self.is_here(node) and self._is_gone(node)]
 
     def forget(self, node: str) -> None:
         """Remove the file of a node that is no more."""

@@ -2,7 +2,8 @@
 one winner.
 
 A node is dead when its process is known to have ended (`presence.py`), or when this watchdog saw the same pulse of it
-for the whole dead time without a gap in its own contact with the store (`model/liveness.py`). Nobody judges himself.
+for the whole dead time without a gap in its own contact with the store (`model/liveness.py`). Nobody judges himself,
+nor another node of his own process: what that one runs goes on as long as the process does.
 """
 
 import random
@@ -70,9 +71,7 @@ class Watchdog:
 
     def _look_at(self, queue: str, now: int) -> bool:
         """Take a look at one queue; tells whether there is more to settle."""
-        pulses = self._store.read_pulses(queue)
-        # Of its own node a watchdog knows that it lives.
-        pulses.pop(self._node, None)
+        pulses = self._of_others(self._store.read_pulses(queue))
         self._sweep(queue, len(pulses) + 1)
         at = self._clock.monotonic()
         observer = self._watched.setdefault(queue, Observer(self._dead_after_s))
@@ -80,6 +79,10 @@ class Watchdog:
         dead = {*silent, *self._presence.gone(pulses)}
         left_over = [self._reclaim(queue, node, pulses[node], now) for node in sorted(dead)]
         return any(left_over)
+
+    def _of_others(self, signs: dict[str, str]) -> dict[str, str]:
+        """Of its own node, and of those beside it, a watchdog knows that they live."""
+        return {node: sign for node, sign in signs.items() if node != self._node and not self._presence.is_here(node)}
 
     def _reclaim(self, queue: str, node: str, pulse: str, now: int) -> bool:
         """Take a dead node's claims, a bounded number at a time; tells whether it may have more."""
@@ -107,8 +110,7 @@ class Watchdog:
 
     def _forget_nodes(self) -> None:
         """Records of nodes that died are shown for a while, then forgotten."""
-        beats = {node.uuid: str(node.last_ping) for node in self._store.list_nodes(since=0)}
-        beats.pop(self._node, None)
+        beats = self._of_others({node.uuid: str(node.last_ping) for node in self._store.list_nodes(since=0)})
         at = self._clock.monotonic()
         for node in self._records.look(beats, at=at, in_touch_since=self._contact.since(at)):
             # The record goes last: as long as it is there, somebody comes back for what could not be forgotten.

@@ -120,7 +120,7 @@ class Node:
     def beside(self, options: NodeOptions) -> "Node":
         """Another node in this process, on the same engine: it serves another queue, and has hands and a heart of its
         own. This one speaks the dialects, and ends last."""
-        node = Node(self.engine, self._clock, options, dialects=(), presence=Presence(run_folder()))
+        node = Node(self.engine, self._clock, options, dialects=(), presence=self._presence)
         node._main = self
         node._join()
         node.find_queue()
