@@ -33,7 +33,7 @@ from rota.store.contract.claims import Claims, Lifeline, Renewal
 from rota.testing import Faults
 from tests.contract.building import claim, die, new_node, new_queue, reclaim
 from tests.engine.job_functions import new_stage
-from tests.engine.working import is_listed, until, working
+from tests.engine.working import is_listed, until, wait_until, working
 from tests.installation import Installation
 from tests.patience import DEADLINE_S
 
@@ -327,6 +327,48 @@ def test_a_renewal_that_does_not_return_keeps_no_run_under_a_lock(store: Store, 
                 assert stage.ended == ["locked"]
             finally:
                 may_return.set()
+
+    asyncio.run(scene())
+
+
+def test_a_command_under_a_lock_ends_in_time_although_user_code_blocks_the_loop(
+    store: Store, installation: Installation, tmp_path: Path
+) -> None:
+    async def scene() -> None:
+        stage, faults, told = new_stage(), Faults(store), tmp_path / "told"
+        installation.define_python("block_the_loop")
+        installation.define_command(
+            f"trap 'echo asked >> {told}; exit 0' TERM; echo begun >> {told}; sleep 3600 & wait",
+            unique=Unique.WHILE_RUNNING,
+        )
+        loop, loop_goes_on, ended_while_blocked = asyncio.get_running_loop(), threading.Event(), threading.Event()
+
+        def cut_off_and_watch() -> None:
+            """In a thread, since the loop is blocked."""
+            wait_until(lambda: stage.started, "the loop to be blocked")
+            loop.call_soon_threadsafe(loop_goes_on.set)
+            faults.cut_off()
+            wait_until(lambda: loop_goes_on.is_set() or "asked" in told.read_text(), "the command to be stopped")
+            if not loop_goes_on.is_set():
+                ended_while_blocked.set()
+            stage.release.set()
+
+        async with working(faults.store, dead_after_ms=2_000, threads=4):
+            locked = installation.enqueue("command")
+            await until(lambda: told.exists() and "begun" in told.read_text(), "the command to run")
+            watching = threading.Thread(target=cut_off_and_watch)
+            watching.start()
+            blocking = installation.enqueue("block_the_loop", {"seconds": DEADLINE_S / 4})
+            await until(stage.release.is_set, "the loop to go on")
+            watching.join()
+            faults.reconnect()
+
+            assert ended_while_blocked.is_set()
+            # It says that it succeeded, but was cut short: it runs again, and only that counts.
+            await until(lambda: told.read_text().count("begun") == 2, "the command to run again")
+            assert (installation.job(locked).attempts, installation.job(locked).deaths) == (1, 0)
+            store.cancel_jobs([locked], now=store.now())
+            await installation.ended(locked, blocking)
 
     asyncio.run(scene())
 

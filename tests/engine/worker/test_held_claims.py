@@ -1,6 +1,7 @@
 """What a worker does about runs that promise to be the only ones, when its node is not heard."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -20,14 +21,14 @@ HEARD = Renewal([], [])
 
 
 class CountingClock(ManualClock):
-    """Knows how often it was asked."""
+    """Knows how often the event loop asked it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asked = 0
 
     def monotonic(self) -> float:
-        self.asked += 1
+        self.asked += threading.current_thread() is threading.main_thread()
         return super().monotonic()
 
 
@@ -110,6 +111,21 @@ def test_whoever_wakes_up_lets_go_though_an_answer_from_before_is_waiting_for_hi
 
             await it.look()
             assert it.given_up == [locked]
+
+    asyncio.run(scene())
+
+
+def test_a_loop_that_was_blocked_keeps_what_was_renewed_meanwhile_unless_it_was_lost() -> None:
+    """The heart tells it from a thread, and the loop has not come to what follows."""
+
+    async def scene() -> None:
+        it = Holding()
+        kept, lost = it.take(), it.take()
+        it.clock.advance(round(10 * DEAD_S * 1000))
+
+        it.claims.renewed(it.claims.held(), Renewal([], [lost.claim.spec.id]), at=it.clock.monotonic())
+
+        assert (it.claims.is_old(kept), it.claims.is_old(lost)) == (False, True)
 
     asyncio.run(scene())
 

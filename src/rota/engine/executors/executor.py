@@ -36,6 +36,7 @@ class Run:
         "log",
         "partial_results",
         "should_stop",
+        "signal",
         "spec",
         "stop_grace_s",
         "survivors",
@@ -69,6 +70,9 @@ class Run:
         """Processes that a stop could not kill, in words; set by the executor, with `can_be_stopped`."""
         self.should_stop = False
         """Whether the run was asked to end; code that nobody can stop, as in a thread, may look at it."""
+        self.signal: Callable[[int], None] | None = None
+        """Sends a signal to the processes that do the work, if there are any, and does nothing once they are over; set
+        by the executor. Called from any thread: it ends work in time although the event loop is blocked."""
         self.partial_results: object = None
         """What there is to show when the run is stopped from outside; set by the executor before it re-raises."""
 

@@ -2,7 +2,8 @@
 
 Runs that promise to be the only ones end before others may begin them, although the node cannot be heard. That is
 decided here, by a timer that asks nobody: a call to the store may take longer than it says (names that are looked up,
-one server after the other), and the heart with it.
+one server after the other), and the heart with it. User code may block the loop, and the timer with it: then the lock
+guard ends what are processes (`lock_guard.py`).
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from rota.engine.observation.happenings import ClaimLost, LockedRunStopped
 from rota.engine.observation.observers import Observers
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
+from rota.engine.worker.lock_guard import LockGuard
 from rota.model.liveness import LOOKS_PER_DEATH, let_go_grace_s, must_let_go
 from rota.store.contract.claims import Renewal
 from rota.store.contract.queues import Cancellation
@@ -39,20 +41,33 @@ class HeldClaims:
         self._pause_s = min(dead_after_s / LOOKS_PER_DEATH, _LONGEST_PAUSE_S)
         self._observers = observers
         self._loop = asyncio.get_running_loop()
-        self._renewed_at = clock.monotonic()
-        self._renewed: dict[str, str] = {}
-        """What the store was told then to be held."""
+        self._renewed: tuple[float, dict[str, str]] = clock.monotonic(), {}
+        """When the store was told what is held, and what of that is ours. Set from the heart's thread, so that a loop
+        that was blocked does not let go of what was renewed all the time."""
         self._timer: asyncio.TimerHandle | None = None
+        self._guard = LockGuard(
+            hands,
+            is_old=self.is_old,
+            clock=clock,
+            pause_s=self._pause_s,
+            grace_s=let_go_grace_s(dead_after_s),
+            observers=observers,
+        )
 
     def watch(self) -> None:
         """See to it, from now on, that what must not run twice ends in time."""
+        self._guard.start()
+        self._look()
+
+    def _look(self) -> None:
         # The next look is certain before anything can go wrong with this one.
-        self._timer = self._loop.call_later(self._pause_s, self.watch)
-        if self._is_long_ago(self._renewed_at):
+        self._timer = self._loop.call_later(self._pause_s, self._look)
+        if self._is_long_ago(self._renewed[0]):
             self._stop_locked_runs()
 
     def close(self) -> None:
         """There is nothing left to watch."""
+        self._guard.stop()
         if self._timer is not None:
             self._timer.cancel()
 
@@ -62,20 +77,23 @@ class HeldClaims:
 
     def renewed(self, held: dict[str, str], renewal: Renewal, *, at: float) -> None:
         """The store was told what is held; hear which jobs are to be cancelled and which are no longer ours."""
-        self._loop.call_soon_threadsafe(self._obey, held, renewal, at)
+        # When it was told, not when it answered: others count from when it heard.
+        lost = set(renewal.lost)
+        self._renewed = at, {job_id: token for job_id, token in held.items() if job_id not in lost}
+        self._loop.call_soon_threadsafe(self._obey, held, renewal)
 
     def is_old(self, attempt: Attempt) -> bool:
         """Whether its claim, which was a sign of life too, and the last renewal of it are so long ago that others may
-        have the job. A renewal that came before the claim was in hand says nothing of it."""
+        have the job. A renewal that came before the claim was in hand says nothing of it. Asked from any thread."""
         if not self._is_long_ago(attempt.claimed_at):
             return False
-        claim = attempt.claim
-        return self._renewed.get(claim.spec.id) != claim.token or self._is_long_ago(self._renewed_at)
+        claim, (renewed_at, renewed) = attempt.claim, self._renewed
+        return renewed.get(claim.spec.id) != claim.token or self._is_long_ago(renewed_at)
 
     def _is_long_ago(self, heard_at: float) -> bool:
         return must_let_go(self._clock.monotonic() - heard_at, self._dead_after_s)
 
-    def _obey(self, held: dict[str, str], renewal: Renewal, at: float) -> None:
+    def _obey(self, held: dict[str, str], renewal: Renewal) -> None:
         self._hands.cancel_attempts(Cancellation(job_id, held[job_id]) for job_id in renewal.cancelled)
         for job_id in renewal.lost:
             attempt = self._hands.find(job_id)
@@ -84,8 +102,6 @@ class HeldClaims:
             if attempt is not None and attempt.claim.token == held[job_id] and attempt.reason is not Stop.LOST:
                 self._observers.tell(ClaimLost(job_id, self._node))
                 self._hands.stop(attempt, Stop.LOST)
-        # When it was told, not when it answered: others count from when it heard.
-        self._renewed_at, self._renewed = at, held
 
     def _stop_locked_runs(self) -> None:
         locked = [attempt for attempt in self._hands if attempt.claim.spec.lock_key is not None]

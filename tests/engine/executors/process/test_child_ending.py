@@ -52,6 +52,51 @@ def test_a_child_that_ended_before_it_was_stopped_has_not_been_stopped(runner: a
     runner.run(scenario())
 
 
+def test_a_child_that_was_ended_from_another_thread_has_no_outcome_of_its_own(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        heard = Heard()
+        child = bash("trap 'exit 0' TERM; echo ready; sleep 600 & wait", heard)
+        running = asyncio.create_task(run_child(child, 60))
+        await heard.line()
+
+        await asyncio.to_thread(child.signal, signal.SIGTERM)
+
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert child.exit_code == 0
+
+    runner.run(scenario())
+
+
+def test_a_signal_from_another_thread_that_comes_after_the_end_changes_nothing(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        child = bash("exit 3", Heard())
+        running = asyncio.create_task(run_child(child, 60))
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222 - the loop stands still
+
+        child.signal(signal.SIGTERM)
+
+        assert await running == 3
+
+    runner.run(scenario())
+
+
+def test_no_signal_is_sent_to_the_number_of_a_child_that_is_reaped(
+    runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        child = bash("exit 0", Heard())
+        await run_child(child, 60)
+        sent: list[tuple[int, int]] = []
+        monkeypatch.setattr(os, "killpg", lambda *call: sent.append(call))
+
+        child.signal(signal.SIGKILL)
+
+        assert sent == []
+
+    runner.run(scenario())
+
+
 @needs_pidfd
 def test_a_grandchild_of_a_double_fork_is_killed_with_the_group(runner: asyncio.Runner) -> None:
     async def scenario() -> None:

@@ -99,6 +99,7 @@ class BashExecutor:
 
 
 async def _outcome_of(child: Child, streams: tuple[Stream, Stream], run: Run) -> Outcome:
+    run.signal = child.signal
     try:
         exit_code = await run_child(child, lambda: run.stop_grace_s)
     finally:

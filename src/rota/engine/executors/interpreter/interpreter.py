@@ -51,6 +51,7 @@ class Interpreter:
         """
         streams = LineLog(self._log, "info"), LineLog(self._log, "error")
         child = self._start(streams)
+        self._run.signal = child.signal
         try:
             self.exit_code = await run_child(child, lambda: self._run.stop_grace_s)
         except asyncio.CancelledError:

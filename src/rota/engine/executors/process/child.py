@@ -11,6 +11,7 @@ this process is killed itself, its keeper ends the group.
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from rota.engine.executors.process.environment import RESULT_FD
@@ -42,12 +43,14 @@ class Child:
         "_kill_at",
         "_loop",
         "_pipes",
+        "_reaping",
         "_timer",
         "_waiter",
         "_watch",
         "exit_code",
         "pid",
         "survivors",
+        "was_signalled",
     )
 
     def __init__(self, pid: int, pipes: list[Pipe], group: KeptGroup) -> None:
@@ -56,11 +59,15 @@ class Child:
         """Minus the signal's number when a signal ended it. None while it runs."""
         self.survivors: tuple[str, ...] = ()
         """What a stop could not kill and left behind: numbers and names."""
+        self.was_signalled = False
+        """Whether somebody else than the loop sent it a signal while it ran: its exit code is not its own."""
         self._loop = asyncio.get_running_loop()
         self._pipes = pipes
         self._group = group
         self._has_exited = False
         self._is_over = False
+        self._reaping = threading.Lock()
+        """Held while it is reaped, and while another thread sends a signal: until then its number is nobody else's."""
         self._kill_at: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -95,6 +102,13 @@ class Child:
             kill_timer.cancel()
         return self.exit_code
 
+    def signal(self, number: int) -> None:
+        """Send a signal to the whole group, from any thread, as long as its leader is not reaped."""
+        with self._reaping:
+            if not self._is_over and self.exit_code is None:
+                self.was_signalled = self.was_signalled or not self.has_ended()
+                signal_group(self.pid, number)
+
     async def _wait_until_over(self) -> None:
         if not self._is_over:
             self._waiter = self._loop.create_future()
@@ -120,7 +134,7 @@ class Child:
         self._group.ended()
         if self.exit_code is None:
             self.exit_code = -signal.SIGKILL
-            reap_in_background(self.pid)
+            self._reap_in_background()
 
     def _on_exit(self) -> None:
         self._has_exited = True
@@ -185,7 +199,7 @@ class Child:
         self._close_watch()
         self._release(drain=True)
         self._group.ended()
-        reap_in_background(self.pid)
+        self._reap_in_background()
         self._wake_waiter()
 
     def _wake_waiter(self) -> None:
@@ -211,7 +225,12 @@ class Child:
 
     def _reap(self) -> None:
         if self.exit_code is None:
-            self.exit_code = self._watch.reap() if self._watch is not None else reap(self.pid)
+            with self._reaping:
+                self.exit_code = self._watch.reap() if self._watch is not None else reap(self.pid)
+
+    def _reap_in_background(self) -> None:
+        with self._reaping:
+            reap_in_background(self.pid)
 
 
 def start_child(
@@ -272,18 +291,22 @@ def _start(
 
 
 async def run_child(child: Child, stop_grace_s: float | Callable[[], float]) -> int:
-    """Await a child's end; its exit code. Cancelled, it stops the group within the grace and re-raises.
+    """Await a child's end; its exit code. Cancelled, it stops the group within the grace and re-raises; ended by a
+    signal that another thread sent (`Child.signal`), it raises the same.
 
     Cancelled once more, or torn down with the loop, it kills the group at once. Nothing is left behind in any case.
     """
     try:
-        return await child.wait()
+        exit_code = await child.wait()
     except asyncio.CancelledError:
-        if child.has_ended():
-            # It came to its end before anybody asked it to stop; only this process was late to hear of it.
-            return await child.wait()
-        # Asked for only now: why a run is stopped decides how long it may take.
-        await child.stop(stop_grace_s() if callable(stop_grace_s) else stop_grace_s)
-        raise
+        if not child.has_ended():
+            # Asked for only now: why a run is stopped decides how long it may take.
+            await child.stop(stop_grace_s() if callable(stop_grace_s) else stop_grace_s)
+            raise
+        # It came to its end before anybody asked it to stop; only this process was late to hear of it.
+        exit_code = await child.wait()
     finally:
         child.abandon()
+    if child.was_signalled:
+        raise asyncio.CancelledError
+    return exit_code

@@ -63,6 +63,7 @@ async def push_by_rails(run: Run, options: ExecutorOptions) -> Outcome:
         return failed({"type": "spawn", "message": f"cannot start {ruby!r}: {error.strerror}: {error.filename!r}"})
     finally:
         os.close(request)
+    run.signal = child.signal
     try:
         exit_code = await run_child(child, lambda: run.stop_grace_s)
     finally:
