@@ -1,6 +1,7 @@
 """The watchdog: what dead nodes left is settled on their behalf, by the rules of the job's type; and nobody is taken
 for dead who was not seen to be silent."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -207,6 +208,48 @@ def test_claims_without_any_pulse_are_found(store: Store, watch: Watch) -> None:
     watch.watch_it_die()
 
     assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+# -- what it costs --------------------------------------------------------------------------------------------------
+
+
+class Sweeps(Faults):
+    """Knows which queues were looked through for claims without a pulse."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.swept = Counter[str]()
+
+    def mark_orphans(self, queue: str) -> int:
+        self.swept[queue] += 1
+        return self.real.mark_orphans(queue)
+
+
+def test_a_look_reads_one_pulse_per_node_whatever_they_all_run(store: Store, watch: Watch) -> None:
+    """All running jobs are read by one look of sixty, whoever takes it: of a hundred nodes one look of six thousand."""
+    nodes, looks, sweeps = 100, 1_500, Sweeps(store)
+    for _ in range(nodes):
+        running_job(store, node=new_node())
+    crowded = Watch(sweeps.store)
+    crowded.look()
+    sweeps.calls.clear()
+
+    for _ in range(looks):
+        crowded.look()
+
+    # Whether definitions changed is asked too.
+    assert {*sweeps.calls} <= {"read_pulses", "definitions_version"}
+    assert sweeps.calls.count("read_pulses") == 2 * looks
+    assert sweeps.swept[QUEUE] < 10, "0.25 are expected"
+    assert sweeps.swept[SECOND_QUEUE] < 100, "25 are expected, since nobody else is there"
+
+
+def test_the_records_of_nodes_are_read_once_in_the_dead_time(store: Store, watch: Watch) -> None:
+    faults = Faults(store)
+
+    Watch(faults.store).watch_it_die(times=5)
+
+    assert faults.calls.count("list_nodes") == 1 + 5
 
 
 # -- what becomes of their jobs ------------------------------------------------------------------------------------

@@ -53,6 +53,8 @@ class Watchdog:
         self._observers = observers or Observers()
         self._watched: dict[str, Observer] = {}
         self._records = Observer(self._dead_after_s * _SHOWN_FOR)
+        self._records_at: float | None = None
+        """When they were looked at last."""
 
     def run_once(self, now: int) -> float:
         """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more. A queue that
@@ -109,9 +111,13 @@ class Watchdog:
             self._observers.tell(OrphansFound(queue))
 
     def _forget_nodes(self) -> None:
-        """Records of nodes that died are shown for a while, then forgotten."""
-        beats = self._of_others({node.uuid: str(node.last_ping) for node in self._store.list_nodes(since=0)})
+        """Records of nodes that died are shown for a while, then forgotten. Each node reads the records of all, so that
+        is done once in the dead time; it is no hurry, and often enough to watch without a gap."""
         at = self._clock.monotonic()
+        if self._records_at is not None and at - self._records_at < self._dead_after_s:
+            return
+        beats = self._of_others({node.uuid: str(node.last_ping) for node in self._store.list_nodes(since=0)})
+        self._records_at = at
         for node in self._records.look(beats, at=at, in_touch_since=self._contact.since(at)):
             # The record goes last: as long as it is there, somebody comes back for what could not be forgotten.
             forget_drain_request(self._store, node)
