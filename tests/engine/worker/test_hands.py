@@ -96,6 +96,46 @@ def test_a_second_attempt_at_a_job_begins_when_the_first_has_ended_which_is_not_
     assert kept.hands.tokens() == {first.claim.spec.id: "node/2"}
 
 
+def three_attempts_at_one_job(kept: Kept) -> tuple[Attempt, Attempt, Attempt]:
+    """The first is in a slot; the second was lost before it could begin."""
+    first = new_attempt()
+    job_id = first.claim.spec.id
+    second, third = new_attempt(job_id, token="node/2"), new_attempt(job_id, token="node/3")
+    kept.hands.take(first)
+    kept.hands.waiting.popleft()
+    kept.hands.take(second)
+    kept.hands.take(third)
+    return first, second, third
+
+
+def test_of_three_attempts_at_a_job_the_last_runs_when_the_others_have_ended_which_are_not_recorded() -> None:
+    kept = Kept()
+    first, second, third = three_attempts_at_one_job(kept)
+    assert [one.reason for one in (first, second, third)] == [Stop.LOST, Stop.LOST, None]
+    assert not kept.hands.waiting
+    assert kept.hands.tokens() == {first.claim.spec.id: "node/3"}
+
+    kept.hands.end(first, DONE)
+    assert kept.hands.waiting.popleft() is second  # a slot takes it, does not run it, and ends it
+    kept.hands.end(second, INTERRUPTED)
+    assert kept.hands.waiting.popleft() is third
+    kept.hands.end(third, DONE)
+
+    assert kept.ends == [(third, DONE)]
+    assert len(kept.hands) == 0
+
+
+def test_of_three_attempts_at_a_job_closed_hands_give_back_the_last() -> None:
+    kept = Kept()
+    first, _, third = three_attempts_at_one_job(kept)
+
+    kept.hands.close()
+    kept.hands.end(first, DONE)
+
+    assert kept.ends == [(third, INTERRUPTED)]
+    assert len(kept.hands) == 0
+
+
 def test_a_run_whose_claim_was_lost_is_not_recorded() -> None:
     kept = Kept()
     attempt = new_attempt()
