@@ -23,7 +23,8 @@ def durable_redis() -> Iterator[RedisServer]:
 
 @pytest.fixture(params=["sqlite", "redis"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty store."""
+    """The address of an empty store. Not of a cluster, whose servers take seconds to start for each test: what differs
+    there has tests of its own in `redis/`."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/rota.db"
     server: RedisServer = request.getfixturevalue("durable_redis")

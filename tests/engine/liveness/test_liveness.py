@@ -37,6 +37,8 @@ from tests.engine.working import is_listed, until, wait_until, working
 from tests.installation import Installation
 from tests.patience import DEADLINE_S
 
+# Not on a cluster too: what a node does about itself is the same there, what its calls do is in tests/contract, which
+# runs on one, and most tests here wait for a dead time.
 pytestmark = pytest.mark.stores("sqlite-file", "redis")
 
 HOURS_MS = 4 * 3_600_000

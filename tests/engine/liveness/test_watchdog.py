@@ -36,7 +36,7 @@ from tests.contract.building import (
 )
 from tests.engine.liveness.watching import LOOK_MS, Watch
 
-pytestmark = pytest.mark.stores("sqlite-memory", "redis")
+pytestmark = pytest.mark.stores("sqlite-memory", "redis", "redis-cluster")
 
 QUEUE = new_id(NOW)
 SECOND_QUEUE = new_id(NOW)
