@@ -15,7 +15,7 @@ holds, at no cost for jobs that are short:
              moment before it is told is not counted, but noted with all that were there: such jobs begin as soon as
              they are claimed the next time (`was_at_a_death`), whatever else is in hand, and are counted then.
 
-Used on the event loop only, except for `tokens`.
+Used on the event loop only, except for `tokens` and for going through all attempts.
 """
 
 import asyncio
