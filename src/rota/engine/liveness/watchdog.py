@@ -54,7 +54,7 @@ class Watchdog:
         self._watched: dict[str, Observer] = {}
         self._records = Observer(self._dead_after_s * _SHOWN_FOR)
         self._records_at: float | None = None
-        """When they were looked at last."""
+        """When they were last looked at, and all was forgotten that was to be."""
 
     def run_once(self, now: int) -> float:
         """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more. A queue that
@@ -117,9 +117,9 @@ class Watchdog:
         if self._records_at is not None and at - self._records_at < self._dead_after_s:
             return
         beats = self._of_others({node.uuid: str(node.last_ping) for node in self._store.list_nodes(since=0)})
-        self._records_at = at
         for node in self._records.look(beats, at=at, in_touch_since=self._contact.since(at)):
             # The record goes last: as long as it is there, somebody comes back for what could not be forgotten.
             forget_drain_request(self._store, node)
             self._presence.forget(node)
             self._store.remove_nodes(uuid=node)
+        self._records_at = at  # only now: what could not be forgotten is tried again at the next look
