@@ -196,7 +196,7 @@ class Faults:
             try:
                 fault.happen(seconds)
             finally:
-                self.blind.append(Stretch(since, boot_ms(), fault.is_partial))
+                self.blind.append(Stretch(since, boot_ms(), fault.is_partial, fault.can_look))
 
         return Fault(f"{fault.name}: {seconds:.0f} s", frozenset({"store"}), happen)
 

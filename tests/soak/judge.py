@@ -21,6 +21,8 @@ SILENT_MS = DEAD_AFTER_MS - BEAT_MS
 """A node's last sign of life may be one beat older than the fault that silenced it."""
 GIVES_UP_MS = DEAD_AFTER_MS * 3 // 4 - BEAT_MS
 """A fault of this length may keep a node from renewing for so long that it stops its runs under a lock."""
+LOOKS_ON_MS = DEAD_AFTER_MS // 2
+"""Where a store can be read and not written, others go on judging for so long after the last write of their own."""
 WAKE_MS = 5_000
 """A node that was suspended for long may begin a job that it had claimed before, until it has heard that it lost it."""
 
@@ -33,6 +35,8 @@ class Stretch(Struct, frozen=True):
     is_partial: bool = False
     """Only a part of the store was away, of which nobody knows here which queues are in it; or only those nodes were
     suspended that had begun before."""
+    can_look: bool = False
+    """The store could be read all the time, and not written."""
 
 
 class Life(Struct):
@@ -140,7 +144,8 @@ class Court:
         longest, since = 0, silence.since
         for blind in self._blind:
             if not blind.is_partial and _meet(blind, silence):
-                longest = max(longest, blind.since - since)
+                looked_on = min(blind.since + LOOKS_ON_MS, blind.until) if blind.can_look else blind.since
+                longest = max(longest, min(looked_on, silence.until) - since)
                 since = max(since, blind.until)
         return max(longest, silence.until - since)
 

@@ -33,6 +33,8 @@ class StoreFault(Struct, frozen=True):
     """Nobody can use the store meanwhile, so nobody can watch over others."""
     is_partial: bool = False
     """Only a part of the store is away: whoever watches in another part goes on."""
+    can_look: bool = False
+    """It can be read meanwhile, and not written."""
 
 
 class SoakStore(Struct, frozen=True):
@@ -56,7 +58,8 @@ def sqlite(folder: Path, chance: random.Random) -> Iterator[SoakStore]:
             time.sleep(seconds)
 
     url = f"sqlite:///{path}"
-    yield SoakStore("sqlite", url, url, [StoreFault("foreign lock on the file", hold_lock, 2.0, LONGEST_OUTAGE_S)])
+    locked = StoreFault("foreign lock on the file", hold_lock, 2.0, LONGEST_OUTAGE_S, can_look=True)
+    yield SoakStore("sqlite", url, url, [locked])
 
 
 @contextmanager

@@ -90,6 +90,17 @@ def test_a_silence_that_nobody_could_watch_is_no_excuse() -> None:
     assert excuse(two_starts(second_s=40), long, blind=[Stretch(0, 5 * SECOND)]) is Excuse.SUSPENDED
 
 
+def test_who_can_read_and_not_write_judges_for_half_the_dead_time_more() -> None:
+    long = Life("a.1", 0, suspended=[Stretch(0, 30 * SECOND)])
+    short = Life("a.1", 0, suspended=[Stretch(0, SILENT_MS - 1)])
+    locked = [Stretch(12 * SECOND, 28 * SECOND, can_look=True)]
+    soon = [Stretch(4 * SECOND, 28 * SECOND, can_look=True)]
+
+    assert excuse(two_starts(second_s=40), long, blind=locked) is Excuse.SUSPENDED
+    assert excuse(two_starts(second_s=40), long, blind=soon) is None
+    assert excuse(two_starts(second_s=40), short, blind=locked) is None
+
+
 def test_a_part_of_the_store_that_is_away_keeps_nobody_from_watching_in_another() -> None:
     suspended = Life("a.1", 0, suspended=[Stretch(0, 30 * SECOND)])
     awake = Life("a.1", 0)

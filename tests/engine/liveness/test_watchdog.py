@@ -127,6 +127,34 @@ def test_whoever_cannot_write_may_not_judge(store: Store, watch: Watch) -> None:
     assert state_of(store, held.spec.id) is JobState.QUEUED
 
 
+class HeldUp(Faults):
+    """A store that somebody else locks in the moment in which a watchdog has found a node silent: reading goes on."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.watch = Watch(self.store)
+        self.waits_ms = 0
+
+    def mark_orphans(self, queue: str) -> int:
+        self.watch.clock.advance(self.waits_ms)
+        return self.real.mark_orphans(queue)
+
+
+def test_whoever_had_to_wait_with_taking_claims_watches_anew(store: Store, watch: Watch) -> None:
+    """The silent one could not write either meanwhile, and may have been about to."""
+    held, held_up = running_job(store), HeldUp(store)
+    held_up.watch.look()
+    held_up.watch.watch(DEAD_AFTER_MS - LOOK_MS)
+
+    held_up.waits_ms = DEAD_AFTER_MS // 2
+    held_up.watch.watch(LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+    held_up.waits_ms = 0
+    held_up.watch.watch(DEAD_AFTER_MS + 2 * LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
 def test_a_step_of_the_wall_clock_kills_nobody(store: Store, watch: Watch) -> None:
     held = running_job(store)
     watch.look()

@@ -75,12 +75,22 @@ class Watchdog:
         """Take a look at one queue; tells whether there is more to settle."""
         pulses = self._of_others(self._store.read_pulses(queue))
         self._sweep(queue, len(pulses) + 1)
-        at = self._clock.monotonic()
-        observer = self._watched.setdefault(queue, Observer(self._dead_after_s))
-        silent = observer.look(pulses, at=at, in_touch_since=self._contact.since(at))
+        silent = self._observe(queue, pulses)
+        if silent:
+            # To take their claims is a write, which may have to wait, as every sign of life has to: for a foreign lock
+            # on the file. So a write comes first, and only who is silent after it too, without a gap, is dead.
+            self._store.mark_orphans(queue)
+            pulses = self._of_others(self._store.read_pulses(queue))
+            silent = self._observe(queue, pulses)
         dead = {*silent, *self._presence.gone(pulses)}
         left_over = [self._reclaim(queue, node, pulses[node], now) for node in sorted(dead)]
         return any(left_over)
+
+    def _observe(self, queue: str, pulses: dict[str, str]) -> list[str]:
+        """Those who gave no sign of life for the whole dead time, while this node could see and write."""
+        at = self._clock.monotonic()
+        observer = self._watched.setdefault(queue, Observer(self._dead_after_s))
+        return observer.look(pulses, at=at, in_touch_since=self._contact.since(at))
 
     def _of_others(self, signs: dict[str, str]) -> dict[str, str]:
         """Of its own node, and of those beside it, a watchdog knows that they live."""
