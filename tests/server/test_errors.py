@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from rota.engine.access.keys.access import Role, Scope
+from rota.engine.access.keys.named_keys import make_key
+from rota.engine.access.keys.rate import WRONG_KEYS_AT_ONCE
 from rota.errors import StoreFull, StoreUnavailable
 from rota.model.ids import new_id
+from rota.server.api import ServerOptions
 from rota.server.app import make_app
 from rota.store import Store
 from rota.testing import Faults
@@ -120,6 +124,26 @@ def test_a_store_that_cannot_is_told_in_its_own_words(
 
     assert words in error_of(client.get(path), status)
     assert client.get("/api/jobs").status_code == 200, "the next request is as good as any"
+
+
+def test_a_key_that_could_never_be_looked_for_is_not_told_to_be_wrong_and_is_no_guess(
+    faults: Faults, kept: Store
+) -> None:
+    """A server that began while its store is away: clients try again after 503, and give up after 401."""
+    scopes = frozenset({Scope.JOBS_READ})
+    key, _ = make_key(kept, "shop", role=Role.VIEWER, scopes=scopes, expires_at=None, now=1)
+    shown = {"Authorization": f"Bearer {key}"}
+    api = make_api(faults.store, options=ServerOptions(rate_limit=0, wrong_keys_per_s=0.001))
+    client = TestClient(make_app(api), BASE)
+    faults.cut_off()
+
+    for _ in range(round(WRONG_KEYS_AT_ONCE) + 1):
+        error_of(client.get("/api/jobs", headers=shown), 503)
+
+    faults.reconnect()
+    assert client.get("/api/jobs", headers=shown).status_code == 200
+    assert client.get("/api/jobs", headers={"Authorization": "Bearer wrong"}).status_code == 401
+    api.close()
 
 
 def test_a_store_that_cannot_accept_a_job_says_so_to_every_caller(client: TestClient, faults: Faults) -> None:

@@ -59,10 +59,14 @@ class FlaskKeys:
         if wait_s:
             message = f"too many requests; try again in {wait_s:.1f} s"
             raise Refused(429, message, {"Retry-After": str(ceil(wait_s))})
-        caller = self._ring.identify(key)
-        if caller is not None:
-            with self._lock:
-                self._wrong_keys.give_back(address)
+        is_wrong = False
+        try:
+            caller = self._ring.identify(key)
+            is_wrong = caller is None
+        finally:
+            if not is_wrong:  # good, or nobody knows
+                with self._lock:
+                    self._wrong_keys.give_back(address)
         return caller
 
 

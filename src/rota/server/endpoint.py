@@ -212,11 +212,13 @@ async def _look_up(api: Api, key: str, scope: Scope, by_own_program: bool) -> Ca
     # Taken before it is known: many that try at the same moment count like many that try one after another.
     if not was_good and (wait_s := api.wrong_keys.take(address)):
         raise too_often(wait_s)
-    caller = api.keys.known(key, by_own_program=by_own_program)
-    if caller is None:
-        caller = await asyncio.to_thread(api.keys.identify, key, by_own_program=by_own_program)
-    if caller is not None and not was_good:
-        api.wrong_keys.give_back(address)
+    caller, is_wrong = api.keys.known(key, by_own_program=by_own_program), False
+    try:
+        caller = caller or await asyncio.to_thread(api.keys.identify, key, by_own_program=by_own_program)
+        is_wrong = caller is None
+    finally:
+        if not was_good and not is_wrong:  # good, or nobody knows
+            api.wrong_keys.give_back(address)
     return caller
 
 

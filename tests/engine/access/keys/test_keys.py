@@ -9,10 +9,11 @@ import pytest
 from rota.clock import ManualClock
 from rota.engine.access.keys.access import Caller, Role, Scope, read_scopes
 from rota.engine.access.keys.admin_key import SETTING, KeyPlan, check_admin_token, prepare_key, replace_key
+from rota.engine.access.keys.dev_key import DEV_KEY
 from rota.engine.access.keys.hashes import hash_chosen_key, hash_made_key, matches_hash
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.access.keys.named_keys import list_keys, make_key, revoke_key
-from rota.errors import InvalidInput, NotFound
+from rota.errors import InvalidInput, NotFound, StoreUnavailable
 from rota.store import Store, open_store
 from rota.testing import Faults
 
@@ -231,6 +232,25 @@ def test_a_key_is_still_good_while_the_store_does_not_answer(kept: Store, tmp_pa
     clock.advance(5_000)
 
     assert ring.identify(plan.made)
+    assert not ring.identify("wrong")
+
+
+def test_who_shows_a_key_that_was_never_looked_for_is_not_told_that_it_is_wrong(kept: Store) -> None:
+    """A server that begins while its store is away."""
+    plan, faults = plan_for(kept), Faults(kept)
+    ring = KeyRing(faults.store, plan, ManualClock())
+    assert plan.made is not None
+    faults.cut_off()
+
+    for _ in range(2):
+        for key in (plan.made, DEV_KEY, "wrong"):
+            with pytest.raises(StoreUnavailable):
+                ring.identify(key, by_own_program=True)
+    assert ring.has_keys()
+
+    faults.reconnect()
+    assert ring.identify(plan.made)
+    assert ring.identify(DEV_KEY, by_own_program=True)
     assert not ring.identify("wrong")
 
 

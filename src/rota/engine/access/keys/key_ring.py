@@ -84,12 +84,15 @@ class KeyRing:
         if self._has_configured_key:
             return True
         with self._lock:
-            self._reread()
-            # A store that was never read may have keys.
-            return self._is_unread or self._kept is not None or bool(self._named) or has_ended(self._store)
+            try:
+                self._reread()
+            except StoreError:
+                return True  # a store that was never read may have keys
+            return self._kept is not None or bool(self._named) or has_ended(self._store)
 
     def identify(self, key: str, *, by_own_program: bool = False) -> Caller | None:
-        """Whose the key is, by the hashes in the store. One at a time, so that guessing stays slow."""
+        """Whose the key is, by the hashes in the store. One at a time, so that guessing stays slow. `StoreError` if
+        they could never be read: who shows a key then is not told that it is wrong."""
         if caller := self.known(key, by_own_program=by_own_program):
             return caller
         with self._lock:
@@ -158,6 +161,8 @@ class KeyRing:
             named = {one.id: one for one in list_keys(self._store)}
             self._has_dev_key_ended = not self._allows_dev_key or bool(named) or has_ended(self._store)
         except StoreError:
+            if self._is_unread:
+                raise
             # The last known hashes hold until the store answers again; /health tells that it does not.
             kept, named = self._kept, self._named
         if (kept, named) != (self._kept, self._named):
