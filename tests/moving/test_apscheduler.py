@@ -268,6 +268,7 @@ def test_a_scheduler_in_a_thread_that_is_ended_at_once_ends_and_can_be_started_a
     scheduler.add_job(work)
 
     assert ran.acquire(timeout=DEADLINE_S)
+    first.join(DEADLINE_S)  # nobody waited for its end
     assert not first.is_alive()
     scheduler.shutdown()
     scheduler.__rota_app__.close()
