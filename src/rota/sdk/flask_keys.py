@@ -11,6 +11,7 @@ from rota.engine.access.keys.dev_key import is_dev_key
 from rota.engine.access.keys.key_ring import KeyRing
 from rota.engine.access.keys.rate import WRONG_KEYS_AT_ONCE, WRONG_KEYS_PER_S, RateLimit
 from rota.engine.engine import Engine
+from rota.errors import StoreError
 
 _NEEDED = "a valid key is needed: Authorization: Bearer KEY"
 
@@ -59,15 +60,18 @@ class FlaskKeys:
         if wait_s:
             message = f"too many requests; try again in {wait_s:.1f} s"
             raise Refused(429, message, {"Retry-After": str(ceil(wait_s))})
-        is_wrong = False
         try:
             caller = self._ring.identify(key)
-            is_wrong = caller is None
-        finally:
-            if not is_wrong:  # good, or nobody knows
-                with self._lock:
-                    self._wrong_keys.give_back(address)
+        except StoreError:
+            self._give_back(address)  # nobody knows whether it is wrong
+            raise
+        if caller is not None:
+            self._give_back(address)
         return caller
+
+    def _give_back(self, address: str) -> None:
+        with self._lock:
+            self._wrong_keys.give_back(address)
 
 
 def _bearer_key(request: Request) -> str | None:

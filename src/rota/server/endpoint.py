@@ -20,7 +20,7 @@ from rota.engine.access.keys.access import NOBODY, OPEN, Caller
 from rota.engine.access.keys.admin_key import is_strong
 from rota.engine.access.keys.dev_key import is_dev_key
 from rota.engine.access.keys.rights import told_to
-from rota.errors import NotFound, RotaError
+from rota.errors import NotFound, RotaError, StoreError
 from rota.model.access.audit import Actor
 from rota.server.answers import FAULT, Json, Refusal, error_answer
 from rota.server.api import Api
@@ -212,13 +212,15 @@ async def _look_up(api: Api, key: str, scope: Scope, by_own_program: bool) -> Ca
     # Taken before it is known: many that try at the same moment count like many that try one after another.
     if not was_good and (wait_s := api.wrong_keys.take(address)):
         raise too_often(wait_s)
-    caller, is_wrong = api.keys.known(key, by_own_program=by_own_program), False
+    caller = api.keys.known(key, by_own_program=by_own_program)
     try:
         caller = caller or await asyncio.to_thread(api.keys.identify, key, by_own_program=by_own_program)
-        is_wrong = caller is None
-    finally:
-        if not was_good and not is_wrong:  # good, or nobody knows
-            api.wrong_keys.give_back(address)
+    except StoreError:
+        if not was_good:
+            api.wrong_keys.give_back(address)  # nobody knows whether it is wrong
+        raise
+    if caller is not None and not was_good:
+        api.wrong_keys.give_back(address)
     return caller
 
 
