@@ -2,7 +2,8 @@
 
 Two nodes with a queue each share a store. A job that does nothing is enqueued on either every 20 ms, first in peace,
 then while a job of the first node writes its flood. What counts is the time from enqueueing to the start of such a job,
-and how much the memory of the node grew that reads the flood.
+and how much the memory of the node grew that reads the flood. A flood that no node reads shows what the machine itself
+makes of two processes that write as fast as they can.
 """
 
 import argparse
@@ -24,10 +25,12 @@ from rota.model.node import NodeType
 from rota.store import Store, open_store
 
 EVERY_S = 0.02
+_LINES = "yes 'one line of output as programs write them, with 80 characters or so, not more'"
 KINDS = {
-    "lines": "yes 'one line of output as programs write them, with 80 characters or so, not more' | head -c {size}",
+    "lines": f"{_LINES} | head -c {{size}}",
     "empty lines": "yes '' | head -c {size}",
     "no line ends": "head -c {size} /dev/zero | tr '\\0' x",
+    "unread": f"{_LINES} | head -c {{size}} | cat >/dev/null",
 }
 
 
@@ -121,7 +124,7 @@ def measure(url: str, kinds: list[str], size: int, quiet_s: float) -> None:
             flood = scene.enqueue(kind.replace(" ", "-"))
             show(url, kind, scene.probe(300.0, until=flood), memory_mib(near, "VmHWM") - before)
             entries = store.read_logs(flood, limit=1_000_000).entries
-            print(f"  {len(entries)} entries, the last: {entries[-1].message:.80}")
+            print(f"  {len(entries)} entries", *(f"the last: {entry.message:.80}" for entry in entries[-1:]), sep=", ")
     store.close()
 
 

@@ -1,10 +1,11 @@
-"""A pipe reads as much at a time as can be dealt with quickly, and nothing while its sink asks it to wait."""
+"""A pipe reads as much at a time as can be dealt with quickly, pauses in a flood, and reads nothing while its sink asks
+it to wait."""
 
 import asyncio
 import os
-from contextlib import closing
+from contextlib import closing, suppress
 
-from rota.engine.executors.process.pipe import CHUNK, LEAST_CHUNK, MOST_LINES, WAIT, Pipe
+from rota.engine.executors.process.pipe import BREATH_BYTES, CHUNK, LEAST_CHUNK, MOST_LINES, WAIT, Pipe
 from tests.engine.working import until
 
 
@@ -74,6 +75,42 @@ def test_nothing_is_read_while_the_sink_asks_to_wait() -> None:
             assert sum(sink.sizes) == CHUNK
 
     asyncio.run(scene())
+
+
+def test_a_flood_pauses_and_goes_on() -> None:
+    """Without a pause the writer and the loop would take whole cores from everybody else."""
+
+    class StillLoop(asyncio.SelectorEventLoop):
+        """Its clock stands still: no timer comes before the test says so."""
+
+        now = 0.0
+
+        def time(self) -> float:
+            return self.now
+
+    async def flood(pipe: Pipe) -> None:
+        for _ in range(10 * BREATH_BYTES // CHUNK):
+            with suppress(BlockingIOError):
+                os.write(pipe.write_end, b"x" * CHUNK)
+            await asyncio.sleep(0)
+
+    async def scene() -> None:
+        sink = Sink(0)
+        with closing(flooded(sink)) as pipe:
+            loop = asyncio.get_running_loop()
+            assert isinstance(loop, StillLoop)
+            pipe.listen(loop, lambda _: None)
+
+            await flood(pipe)
+            before_pause = sum(sink.sizes)
+            assert BREATH_BYTES <= before_pause < BREATH_BYTES + CHUNK
+
+            loop.now += 1
+            await flood(pipe)
+            assert sum(sink.sizes) >= before_pause + BREATH_BYTES
+
+    with asyncio.Runner(loop_factory=StillLoop) as runner:
+        runner.run(scene())
 
 
 def test_a_pipe_that_waits_can_be_closed() -> None:

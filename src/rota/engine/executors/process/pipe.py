@@ -14,23 +14,30 @@ MOST_LINES = 1000
 WAIT = -1
 """A sink's answer: read on a little later."""
 WAIT_S = 0.01
+BREATH_BYTES = 256 * 1024
+BREATH_S = 0.002
+"""After so much the pipe rests a moment: a flood is read at about 100 MiB a second. Read as fast as it comes,
+it would take whole cores of the machine from everybody else."""
 MAX_DRAIN = 16
 """Chunks read in one go at the end: the most a pipe can hold, which is 1 MiB on Linux."""
 
 Sink = Callable[[bytes], object]
-"""Takes a chunk. It may answer how many lines came of it, or `WAIT`; it is asked again with an empty chunk then."""
+"""Takes a chunk. It may answer how many lines came of it, or `WAIT`. After a pause it is asked with an
+empty chunk."""
 
 
 class Pipe:
     """Gives each chunk to `sink`. The writing end belongs to the child and is closed here once the child has it."""
 
-    __slots__ = ("_loop", "_on_end", "_size", "_timer", "read_end", "sink", "write_end")
+    __slots__ = ("_loop", "_on_end", "_size", "_timer", "_unrested", "read_end", "sink", "write_end")
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
         self.read_end, self.write_end = os.pipe()
         os.set_blocking(self.read_end, False)
         self._size = FIRST_CHUNK
+        self._unrested = 0
+        """How many bytes were read since the last pause."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._on_end: Callable[[Pipe], None] | None = None
@@ -55,6 +62,7 @@ class Pipe:
         except BlockingIOError:
             return False, None
         if chunk:
+            self._unrested += len(chunk)
             return True, self.sink(chunk)
         self.close()
         if self._on_end is not None:
@@ -64,19 +72,21 @@ class Pipe:
     def _heed(self, answer: object) -> bool:
         """Choose the size of the next chunk by what came of the last; whether to read it at once."""
         if answer == WAIT:
-            self._pause()
+            self._pause(WAIT_S)
             return False
-        if isinstance(answer, int) and answer > MOST_LINES:
-            self._size = max(self._size // 2, LEAST_CHUNK)
+        has_many_lines = isinstance(answer, int) and answer > MOST_LINES
+        self._size = max(self._size // 2, LEAST_CHUNK) if has_many_lines else min(self._size * 2, CHUNK)
+        if self._unrested >= BREATH_BYTES:
+            self._pause(BREATH_S)
             return False
-        self._size = min(self._size * 2, CHUNK)
-        return True
+        return not has_many_lines
 
-    def _pause(self) -> None:
-        """Leave what comes in the pipe, which slows the writer down, until the sink wants to go on."""
+    def _pause(self, wait_s: float) -> None:
+        """Leave what comes in the pipe, which slows the writer down, for a while and until the sink wants to go on."""
+        self._unrested = 0
         if self._loop is not None and self._timer is None:
             self._loop.remove_reader(self.read_end)
-            self._timer = self._loop.call_later(WAIT_S, self._read_on)
+            self._timer = self._loop.call_later(wait_s, self._read_on)
 
     def _read_on(self) -> None:
         self._timer = None
