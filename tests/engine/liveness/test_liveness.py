@@ -627,8 +627,9 @@ class MuteBeside(Faults):
         return mute
 
 
-def test_a_node_whose_heart_is_mute_loses_nothing_to_the_one_beside_it(
-    store: Store, installation: Installation
+@pytest.mark.parametrize("is_opened_alone", [False, True], ids=["beside it", "opened by itself"])
+def test_a_node_whose_heart_is_mute_loses_nothing_to_another_of_its_process(
+    store: Store, installation: Installation, is_opened_alone: bool
 ) -> None:
     async def scene() -> None:
         stage, muted = new_stage(), MuteBeside(store)
@@ -636,7 +637,8 @@ def test_a_node_whose_heart_is_mute_loses_nothing_to_the_one_beside_it(
         installation.definitions.define([second], [])
         installation.define_python("pass_gate", node_type=second.uuid)
         async with working(muted.store, dead_after_ms=SHORT_MS) as main:
-            side = main.beside(NodeOptions(node_type="second", dead_after_ms=SHORT_MS, roles=frozenset({WORKER})))
+            options = NodeOptions(node_type="second", dead_after_ms=SHORT_MS, roles=frozenset({WORKER}))
+            side = Node.open(muted.store, options) if is_opened_alone else main.beside(options)
             run = asyncio.create_task(side.run())
             job_id = installation.enqueue("pass_gate")
             await until(lambda: stage.inside == 1, "the job to run")
@@ -648,6 +650,7 @@ def test_a_node_whose_heart_is_mute_loses_nothing_to_the_one_beside_it(
             assert (installation.job(job_id).state, installation.job(job_id).deaths) == (JobState.RUNNING, 0)
             stage.gate.set()
             await installation.ended(job_id)
+            side.request_stop(at_once=True)
         await run
 
     asyncio.run(scene())

@@ -60,6 +60,14 @@ if os.fork() == 0:
 sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 """
 )
+JUDGES = (
+    FORKING
+    + """
+if os.fork() == 0:
+    os._exit(presence.is_here("node"))
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+)
 
 
 @pytest.fixture
@@ -108,6 +116,10 @@ def test_a_forked_copy_of_a_process_does_not_release_its_node(tmp_path: Path) ->
 
     assert (tmp_path / "own").read_text() == "written"
     assert (tmp_path / "node").exists()
+
+
+def test_a_forked_copy_of_a_process_may_judge_its_parents_node(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", JUDGES, str(tmp_path)], check=True)
 
 
 def test_two_who_look_at_the_same_time_do_not_take_each_other_for_the_node(

@@ -15,7 +15,9 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from weakref import WeakSet
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _logger = logging.getLogger("rota.node")
@@ -23,7 +25,7 @@ _logger = logging.getLogger("rota.node")
 
 class Presence:
     """The lock files of this machine's nodes, and which nodes this process has. `folder` is None where there is no
-    place for files. Nodes that live beside each other share one, so that none of them judges another."""
+    place for files. All nodes of a process share one (`own_presence`), so that none of them judges another."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -33,14 +35,13 @@ class Presence:
     def hold(self, node: str) -> None:
         """Show that a node of this process lives, until `release` or the end of the process."""
         self._here.add(node)
+        _in_use.add(self)
         if self._folder is None:
             return
         try:
             self._held[node] = self._lock(node)
         except OSError as error:
             _logger.info("no lock file; others will judge this node by its silence", extra={"error": str(error)})
-            return
-        _holding.add(self)
 
     def release(self, node: str) -> None:
         """The node ends in good order."""
@@ -50,11 +51,10 @@ class Presence:
         if descriptor is not None:
             self.forget(node)
             _close(descriptor)
-        if not self._held:
-            _holding.discard(self)
 
     def leave_to_parent(self) -> None:
         """In a forked copy of this process: the nodes are its parent's, and live or die with that."""
+        self._here.clear()
         while self._held:
             _close(self._held.popitem()[1])
 
@@ -103,6 +103,12 @@ class Presence:
         return True
 
 
+@cache
+def own_presence() -> Presence:
+    """The one that all nodes of this process share, whoever opened them."""
+    return Presence(run_folder())
+
+
 def run_folder() -> Path | None:
     """The folder for lock files, made if need be; None where none can be trusted.
 
@@ -138,15 +144,14 @@ def _close(descriptor: int) -> None:
         os.close(descriptor)
 
 
-_holding: set[Presence] = set()
-"""Those that hold something now."""
+_in_use: WeakSet[Presence] = WeakSet()
 
 
 def _leave_to_parent() -> None:
     """A child that is forked without exec would hold the locks too, and outlive the nodes with them. What is held is
     looked up in that moment: a lock that was released has left its number to other files."""
-    while _holding:
-        _holding.pop().leave_to_parent()
+    for presence in list(_in_use):
+        presence.leave_to_parent()
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)

@@ -24,7 +24,7 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.housekeeping.retention import Retention
 from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.heart import Heart
-from rota.engine.liveness.presence import Presence, run_folder
+from rota.engine.liveness.presence import Presence, own_presence
 from rota.engine.liveness.watchdog import Watchdog
 from rota.engine.node.dialect import Dialect, DialectContext
 from rota.engine.node.duty import Duty
@@ -113,7 +113,7 @@ class Node:
             event_retention_ms=options.history_max_age_ms,
             observers=observers,
         )
-        node = cls(engine, clock, options, dialects=dialects, presence=presence or Presence(run_folder()))
+        node = cls(engine, clock, options, dialects=dialects, presence=presence or own_presence())
         node._join()
         return node
 
