@@ -133,6 +133,10 @@ def test_one_that_comes_while_its_collection_is_syncing_waits_its_turn(cli: Redi
     site.node.until(lambda: fields_of(cli, "second")["status"] == "SUCCESS", "the second to run")
 
 
+def told_to_be_none(site: Site) -> set[object]:
+    return {line["task"] for line in site.node.log_lines() if line["message"] == "an entry is no task"}
+
+
 def test_what_is_no_task_stops_nobody(cli: RedisCli, site: Site) -> None:
     site.go()
     hand_in(cli, "lost", "nobody", "nothing")
@@ -148,10 +152,14 @@ def test_what_is_no_task_stops_nobody(cli: RedisCli, site: Site) -> None:
     site.node.until(lambda: fields_of(cli, "good")["status"] == "SUCCESS", "the good one")
     site.node.until(lambda: cli("ZCARD", QUEUE) == "0", "the others to be put aside")
     dead = [msgspec.json.decode(line) for line in cli("LRANGE", "rota:sync_tasks:dead", 0, -1).split("\n")]
-    assert {one["id"] for one in dead} == {"lost", "nothing at all", "first", "early", "text"}
+    none = {"lost", "nothing at all", "first", "early", "text"}
+    assert {one["id"] for one in dead} == none
     assert "there is no source 'nobody'" in next(one["reason"] for one in dead if one["id"] == "lost")
     assert fields_of(cli, "lost")["status"] == "FAILED"
     assert cli("GET", "sync_tasks#text") == "{}"
+    hand_in(cli, "last", "nobody", "nothing")
+    site.node.until(lambda: "last" in told_to_be_none(site), "a word about the last one")
+    assert told_to_be_none(site) == none | {"last"}
 
 
 def test_names_with_signs_have_keys_of_their_own(cli: RedisCli, site: Site) -> None:
