@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -11,7 +12,9 @@ from rota.engine.node.options import NodeOptions
 from rota.engine.worker.times import WorkerTimes
 from rota.model.job import JobState
 from rota.model.runs.retry import RetryPolicy
+from rota.model.runs.settlement import Settlement
 from rota.store import Store
+from rota.store.contract.claims import Claims
 from rota.testing import Faults
 from tests.engine.job_functions import new_stage
 from tests.engine.working import is_listed, until, working
@@ -388,6 +391,35 @@ def test_another_node_is_woken_for_what_a_stopped_one_gave_back(
     asyncio.run(scene())
 
 
+class NotedClaims(Faults):
+    """Notes for how many jobs a worker asked each time."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.limits: list[int] = []
+
+    def finish_and_claim_jobs(self, queue: str, settlements: Sequence[Settlement], **options: object) -> Claims:
+        limit = options["limit"]
+        assert isinstance(limit, int)
+        self.limits.append(limit)
+        return self.real.finish_and_claim_jobs(queue, settlements, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.stores("sqlite-file")
+def test_a_node_that_stops_passes_on_what_its_listener_may_have_heard_at_last(store: Store) -> None:
+    """A claim of none signals another node. Whether the listener has heard something is a matter of chance."""
+
+    async def scene() -> None:
+        noted = NotedClaims(store)
+        async with working(noted.store, worker_times=WorkerTimes(idle_check_s=3_600.0)):
+            await until(lambda: bool(noted.limits), "the worker to ask for jobs")
+
+        assert noted.limits[-1] == 0
+        assert all(noted.limits[:-1])
+
+    asyncio.run(scene())
+
+
 def test_a_request_to_stop_that_comes_before_the_node_runs_is_heard(store: Store) -> None:
     async def scene() -> None:
         node = Node.open(store, NodeOptions())
@@ -476,6 +508,8 @@ def test_what_sidekiq_has_begun_is_not_pushed_again_beside_it_when_it_is_over_it
         assert (job.state, job.attempts) == (JobState.FAILED, 1)
         assert isinstance(job.errors, dict)
         assert "could not be stopped, so it runs on" in str(job.errors["message"])
+
+    asyncio.run(scene())
 
 
 @pytest.mark.parametrize("function", ["pass_gate", "swallow_cancellation"])
