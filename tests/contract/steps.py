@@ -111,6 +111,7 @@ class Held(Generic[_Answer]):
         self._answers: list[_Answer] = []
         self.is_reached = False
         """Whether there was such a step."""
+        self._is_over = False
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -118,7 +119,7 @@ class Held(Generic[_Answer]):
         return self
 
     def go_on_until_next_step(self) -> None:
-        if self._thread.is_alive():
+        if not self._is_over:  # the thread may be alive for a moment after its last word
             self._may_go.release()
             assert self._stands.acquire(timeout=DEADLINE_S)
 
@@ -137,6 +138,7 @@ class Held(Generic[_Answer]):
         try:
             self._answers.append(_call(store, self, call))
         finally:
+            self._is_over = True
             self._stands.release()
 
     def take(self, step: Callable[[], _Step]) -> _Step:
