@@ -1,5 +1,8 @@
 """Schedules: versions, names, lists, moves."""
 
+from functools import partial
+from itertools import count
+
 import pytest
 from msgspec import structs
 
@@ -9,8 +12,10 @@ from rota.model.schedules.schedule import ScheduleState, TickStatus
 from rota.store import Store
 from rota.store.contract.schedules import ScheduleChange
 from rota.store.redis.store import RedisStore
+from tests.conftest import OpenStore
 from tests.contract.building import NOW, new_queue, spec
 from tests.contract.schedules.scheduling import LEASE_MS, MINUTE, firing, found, put, schedule, tick
+from tests.contract.steps import run_with
 
 
 def test_a_schedule_is_found_as_it_was_put(store: Store) -> None:
@@ -95,6 +100,26 @@ def test_version_one_is_not_taken_for_version_ten(store: Store) -> None:
     assert found(store, entry.schedule).state.version == 10
     late = structs.replace(firing(entry, spec(queue)), expected=100)
     assert store.fire_schedules(queue, [late], now=NOW) == [False]
+
+
+def test_version_one_is_not_taken_for_a_version_ten_that_comes_before_any_of_its_steps(
+    store: Store, open_again: OpenStore
+) -> None:
+    queue, other = new_queue(), open_again()
+    for number in count():
+        entry = put(store, schedule(queue, f"a{number}"))
+        tenth = ScheduleChange(entry.schedule, structs.replace(entry.state, version=10), 1)
+        second = ScheduleChange(entry.schedule, structs.replace(entry.state, version=2), 1)
+
+        ran = run_with(
+            other, number, partial(other.put_schedules, [second]), before=partial(store.put_schedules, [tenth])
+        )
+
+        if not ran.is_reached:
+            break
+        assert ran.answer == [False]
+        assert found(store, entry.schedule).state.version == 10
+    assert number > 0
 
 
 def test_a_deleted_schedule_is_gone_with_its_ticks_and_its_name(store: Store) -> None:
