@@ -32,7 +32,7 @@ def main() -> int:
         for mutant in mutants:
             print(f"{mutant.area}: {mutant.what} ({mutant.file})")
         return 0
-    return _check_tables(mutants) or _try(mutants, arguments.jobs)
+    return _check_tables(mutants) or _try(_of_this_python(mutants), arguments.jobs)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,6 +54,14 @@ def _parser() -> argparse.ArgumentParser:
 def _is_chosen(mutant: Mutant, areas: Sequence[str], word: str | None) -> bool:
     words = f"{mutant.what} {mutant.file} {mutant.tests}".lower()
     return (not areas or mutant.area in areas) and (word is None or word.lower() in words)
+
+
+def _of_this_python(mutants: Sequence[Mutant]) -> list[Mutant]:
+    later = {mutant.python for mutant in mutants if not mutant.runs_here}
+    here = [mutant for mutant in mutants if mutant.runs_here]
+    if later:
+        _say(f"{len(mutants) - len(here)} changes need a newer Python: make mutants PYTHON=python{max(later)}")
+    return here
 
 
 def _check_tables(mutants: Sequence[Mutant]) -> int:

@@ -4,7 +4,9 @@ A table whose `old` is no longer in the code, or whose tests are gone, proves no
 every entry to what `faults_of` says.
 """
 
+import re
 import shlex
+import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,8 +34,14 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     """Why nothing can notice it."""
     hangs: bool = False
     """The tests do not fail but never end; only then is a time-out a verdict."""
+    python: str = ""
+    """The first one on which its tests run, such as "3.12", unless they run on all."""
     area: str = ""
     """The name of its table; not written there."""
+
+    @property
+    def runs_here(self) -> bool:
+        return not self.python or sys.version_info >= tuple(map(int, self.python.split(".")))
 
 
 class _Table(Struct, forbid_unknown_fields=True):
@@ -65,6 +73,8 @@ def faults_of(mutant: Mutant, root: Path = ROOT) -> Iterator[str]:
         yield "says nothing about what goes wrong"
     if mutant.old == mutant.new:
         yield "changes nothing: old and new are the same"
+    if mutant.python and not re.fullmatch(r"3\.\d+", mutant.python):
+        yield f"{mutant.python!r} is no Python; write it as '3.12'"
     yield from _faults_of_file(mutant, root / mutant.file)
     yield from _faults_of_tests(mutant, root)
 

@@ -2,13 +2,17 @@
 
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from django.tasks import TaskContext, task
 
 from rota import GiveUp
 from tests.sdk.django.project import set_up_django
 
 set_up_django()  # before the first task is made
+
+
+used_connections: list[Any] = []
+"""Those that `ask_database` has had, which belong to the threads in which it ran."""
 
 
 class OutOfStock(Exception):
@@ -60,6 +64,7 @@ def return_an_object() -> object:
 
 @task
 def ask_database() -> int:
+    used_connections.append(connections["default"])
     with connection.cursor() as cursor:
         return int(cursor.execute("SELECT 42").fetchone()[0])
 

@@ -270,12 +270,14 @@ def test_a_task_that_gives_up_is_finished_although_it_had_attempts_left(make_bac
 
 
 def test_database_connections_are_closed_as_after_a_request(backend: RotaBackend) -> None:
+    functions.used_connections.clear()
     result = functions.ask_database.enqueue()
 
-    run_all(backend)  # one that stays open would be a ResourceWarning, which fails the test
+    run_all(backend)
 
     result.refresh()
     assert result.return_value == 42
+    assert [one.connection for one in functions.used_connections] == [None]
 
 
 @pytest.mark.parametrize(
