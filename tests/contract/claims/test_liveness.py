@@ -432,6 +432,21 @@ def test_a_node_may_leave_twice_and_with_empty_hands(store: Store) -> None:
     assert counts(store, queue) == {JobState.SUCCEEDED: 1}
 
 
+@pytest.mark.stores("redis", "redis-cluster")  # a claim on a file cannot be on its way when its node has left
+def test_a_claim_that_comes_when_its_node_has_left_takes_nothing(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    (job_id,) = enqueue(store, spec(queue))
+
+    store.leave_queue(queue, node, floor=7, now=NOW)
+    late = [store.claim_jobs(queue, token=make_token(node, serial), limit=9, now=NOW).claims for serial in (6, 7)]
+    store.leave_queue(queue, node, floor=0, now=NOW)
+    late += [store.claim_jobs(queue, token=make_token(node, 7), limit=9, now=NOW).claims]
+
+    assert late == [[], [], []]
+    assert store.read_pulses(queue) == {}
+    assert find(store, job_id).state is JobState.QUEUED
+
+
 def test_the_leaving_of_one_node_does_not_touch_another(store: Store) -> None:
     queue, leaver, other = new_queue(), new_node(), new_node()
     enqueue(store, spec(queue))

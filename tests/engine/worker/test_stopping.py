@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -392,17 +393,19 @@ def test_another_node_is_woken_for_what_a_stopped_one_gave_back(
 
 
 class NotedClaims(Faults):
-    """Notes for how many jobs a worker asked each time."""
+    """Notes with which token and for how many jobs a worker asked each time."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
+        self.tokens: list[str] = []
         self.limits: list[int] = []
 
-    def finish_and_claim_jobs(self, queue: str, settlements: Sequence[Settlement], **options: object) -> Claims:
-        limit = options["limit"]
-        assert isinstance(limit, int)
+    def finish_and_claim_jobs(
+        self, queue: str, settlements: Sequence[Settlement], *, token: str, limit: int, **options: Any
+    ) -> Claims:
+        self.tokens.append(token)
         self.limits.append(limit)
-        return self.real.finish_and_claim_jobs(queue, settlements, **options)  # type: ignore[arg-type]
+        return self.real.finish_and_claim_jobs(queue, settlements, token=token, limit=limit, **options)
 
 
 @pytest.mark.stores("sqlite-file")
@@ -416,6 +419,25 @@ def test_a_node_that_stops_passes_on_what_its_listener_may_have_heard_at_last(st
 
         assert noted.limits[-1] == 0
         assert all(noted.limits[:-1])
+
+    asyncio.run(scene())
+
+
+@pytest.mark.stores("redis", "redis-cluster")  # a claim on a file cannot be on its way when its node has left
+def test_a_claim_that_the_network_held_up_until_its_node_had_left_takes_nothing(
+    store: Store, installation: Installation
+) -> None:
+    async def scene() -> None:
+        noted = NotedClaims(store)
+        name = installation.define_python("pass_gate")
+        async with working(noted.store):
+            await until(lambda: bool(noted.tokens), "the worker to ask for jobs")
+        job_id = installation.enqueue(name)
+        queue = installation.job(job_id).spec.queue
+
+        for token in noted.tokens:
+            assert store.claim_jobs(queue, token=token, limit=1, now=store.now()).claims == []
+        assert installation.job(job_id).state is JobState.QUEUED
 
     asyncio.run(scene())
 

@@ -164,7 +164,7 @@ def test_a_renewal_is_repeated_by_the_heart_alone(line: Line) -> None:
 def test_a_recovery_and_a_leave_are_repeated(line: Line) -> None:
     store, queue, node = line.store, line.queue, new_node()
     (job_id,) = enqueue(store, spec(queue))
-    for script in ("raise_floor", "recover_claims", "forget_pulse"):
+    for script in ("raise_floor", "recover_claims", "leave_queue"):
         store.claim_jobs(queue, token=token_of(node), limit=1, now=NOW)
         line.lose_answer(script)
 

@@ -252,3 +252,19 @@ def test_nothing_stays_in_the_inbox_of_a_node_that_is_gone(server: RedisServer, 
 
     assert (before, raw_command(server.port, "EXISTS", inbox)) == ("1", "0")
     store.close()
+
+
+def test_nodes_that_have_left_are_kept_in_mind_for_an_hour(server: RedisServer) -> None:
+    store, queue, node = open_store(server.url), new_queue(), new_node()
+    floors = QueueKeys(queue).floors
+    now = store.now()
+    store.recover_claims(queue, "living", {}, floor=3, now=NOW)
+    raw_command(server.port, "HSET", floors, "left long ago", f"4 {now - 3_700_000}", "left", f"5 {now - 3_000_000}")
+
+    store.leave_queue(queue, node, floor=6, now=NOW)
+
+    with Redis(port=server.port, decode_responses=True) as client:
+        kept = client.hgetall(floors)
+    assert {name: floor.split()[0] for name, floor in kept.items()} == {"living": "3", "left": "5", node: "6"}
+    assert now <= int(kept[node].split()[1]) <= store.now()
+    store.close()

@@ -138,7 +138,7 @@ class ClaimStore(Protocol):
 
     def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
         """The node leaves the queue: what it still holds there goes back as in `recover_claims`, and it has no pulse
-        any more."""
+        any more. A claim that the network has held up takes nothing when it comes, for an hour at least."""
         ...
 
     def read_pulses(self, queue: str) -> dict[str, str]:

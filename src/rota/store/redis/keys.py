@@ -47,7 +47,7 @@ class QueueKeys:
     pulses: str
     """hash: node -> its last sign of life, a text that changes with each."""
     floors: str
-    """hash: node -> serial up to which its claims come too late."""
+    """hash: node -> serial up to which its claims come too late, and when it left, if it has."""
     fence: str
     """string: the last number that a run under a lock was given."""
     paused: str

@@ -17,6 +17,9 @@ from rota.store.redis.nouns.jobs.marks import Hold, claim_of, hold_of, whole_ran
 from rota.store.redis.nouns.jobs.reading import RedisJobReading
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
+_LEFT_FOR_MS = 3_600_000
+"""For how long it is known which claims of a node that has left come too late: longer than any network holds one up."""
+
 
 class RedisHolds(RedisJobReading, RedisAwaited):
     """See `rota.store.contract.claims.ClaimStore` for what each method promises."""
@@ -64,7 +67,7 @@ class RedisHolds(RedisJobReading, RedisAwaited):
     def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
         self.recover_claims(queue, node, {}, floor=floor, now=now)
         keys = self._keys_of(queue)
-        self._link.run("forget_pulse", [keys.pulses, keys.floors, keys.inbox(node)], [node])
+        self._link.run("leave_queue", [keys.pulses, keys.floors, keys.inbox(node)], [node, floor, _LEFT_FOR_MS])
 
     def claims_of_node(self, queue: str, node: str, *, limit: int) -> list[Claim]:
         holds = list(self._holds_of(queue, node, limit).items())

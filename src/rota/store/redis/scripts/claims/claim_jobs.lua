@@ -27,6 +27,7 @@
 -- Returns the next due time or '', then per job: spec, rank, mark or '', fencing number or ''. The time is
 --   `now` if jobs were set aside only, and others are left.
 -- include: although_full
+-- include: floors
 -- include: records
 -- include: locks
 -- include: rates
@@ -144,7 +145,7 @@ promote_due_jobs()
 local next_due = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or ''
 if redis.call('EXISTS', paused) == 1 then return {next_due} end
 local floor = redis.call('HGET', floors, node)
-if floor and serial <= tonumber(floor) then return {next_due} end
+if floor and serial <= floor_of(floor) then return {next_due} end
 local first_rate = redis.call('ZRANGE', rates_due, 0, 0, 'WITHSCORES')[2]
 if limit > 0 and first_rate and tonumber(first_rate) <= at then free_due_rates() end
 

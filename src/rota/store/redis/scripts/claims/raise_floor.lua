@@ -5,9 +5,10 @@
 -- ARGV[2] serial
 -- Returns nothing.
 -- include: although_full
+-- include: floors
 local floors = KEYS[1]
 local node, serial = ARGV[1], ARGV[2]
 
-local floor = tonumber(redis.call('HGET', floors, node) or '0')
+local floor = floor_of(redis.call('HGET', floors, node))
 write_although_full(floors)
 redis.call('HSET', floors, node, string.format('%.0f', math.max(floor, tonumber(serial))))
