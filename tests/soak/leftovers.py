@@ -17,7 +17,6 @@ LIVE_PARTS = ("ready", "delayed", "held", "running", "cancelling", "locks", "uni
 NODE_PARTS = ("pulses", "floors")
 """Parts of a queue in Redis, and tables of SQLite, with an entry per node; SQLite keeps both in one table."""
 _SIZES = {"zset": "ZCARD", "hash": "HLEN", "list": "LLEN"}
-_MEMBERS = {"zset": ("ZRANGE", "0", "-1"), "hash": ("HKEYS",)}
 
 SQLITE_LEFTOVERS = {
     "live jobs": "SELECT count(*) FROM jobs WHERE state IN ('delayed', 'queued', 'running')",
@@ -41,8 +40,9 @@ def _left_in_queue(port: int, keys: QueueKeys, nodes: Collection[str]) -> Iterat
         if (name := getattr(keys, part)) in names:
             yield f"{raw_command(port, _SIZES[raw_command(port, 'TYPE', name)], name)} in {name}"
     for name in {getattr(keys, part, "") for part in NODE_PARTS} & names:
-        command, *more = _MEMBERS[raw_command(port, "TYPE", name)]
-        strangers = set(raw_command(port, command, name, *more).splitlines()) - set(nodes)
+        fields = raw_command(port, "HGETALL", name).splitlines()
+        # The floor of a node that has left, with the time when it did, goes an hour later.
+        strangers = {node for node, said in zip(fields[::2], fields[1::2], strict=True) if " " not in said} - set(nodes)
         yield from (f"{node} in {name}" for node in sorted(strangers))
     inboxes = keys.inbox("")
     for name in sorted(names):
