@@ -99,7 +99,7 @@ class RotaProcess:
 
     def until(self, is_true: Callable[[], bool], what: str) -> None:
         """Ask until the answer is yes; a process that ended before is an error."""
-        wait_until(lambda: is_true() or self._must_live(), what)
+        wait_until(lambda: self._is_true_yet(is_true), what)
 
     def until_said(self, text: str) -> None:
         """Wait for a piece of text in what the process says."""
@@ -126,11 +126,19 @@ class RotaProcess:
 
     def wait(self) -> int:
         exit_code = self.process.wait(LONG_DEADLINE_S)
-        for reader in self._readers:
-            reader.join(LONG_DEADLINE_S)
+        self._hear_all()
         return exit_code
 
-    def _must_live(self) -> bool:
-        if self.process.poll() is not None:
-            raise AssertionError(f"it ended with {self.process.returncode}: {''.join(self.stdout + self.stderr)}")
-        return False
+    def _is_true_yet(self, is_true: Callable[[], bool]) -> bool:
+        """What a process says before it ends counts, also if it is heard afterwards."""
+        if is_true():
+            return True
+        if self.process.poll() is None:
+            return False
+        self._hear_all()
+        assert is_true(), f"it ended with {self.process.returncode}: {''.join(self.stdout + self.stderr)}"
+        return True
+
+    def _hear_all(self) -> None:
+        for reader in self._readers:
+            reader.join(LONG_DEADLINE_S)

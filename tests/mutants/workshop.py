@@ -164,6 +164,8 @@ class Workshop:
         if self._tests is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._tests, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(self._tests, signal.SIGKILL)  # if it has no group yet
 
     def _environment(self) -> dict[str, str]:
         ours = {

@@ -14,6 +14,7 @@ from contextlib import suppress
 
 LEAVE_S = 3.0
 """How long threads and tasks that jobs left behind may hold the process when all else has ended."""
+_SLICES = 30
 LOOK_S = 1.0
 """How often it is asked whether the process still comes to its end by itself."""
 _logger = logging.getLogger("rota.node")
@@ -61,7 +62,8 @@ def _leave(exit_code: int, before: Callable[[], None]) -> None:
     _logger.warning("a job's code holds the process, which ends now all the same")
     taking_leave = threading.Thread(target=before, name="rota-take-leave", daemon=True)
     taking_leave.start()
-    taking_leave.join(LEAVE_S)
+    for _ in range(_SLICES):  # so that a time for which the whole process stood still counts once
+        taking_leave.join(LEAVE_S / _SLICES)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.cli.calling import Answer, RotaProcess, done, rota
+from tests.cli.calling import Answer, RotaProcess, call_process, done, rota
 
 
 class Server(NamedTuple):
@@ -287,9 +287,10 @@ def test_what_no_server_does_is_not_done_here_while_the_environment_names_one(
 def test_a_store_that_is_named_and_the_settings_of_this_machine_are_not_the_servers(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ROTA_SERVER", "http://127.0.0.1:9")
+    server = "http://127.0.0.1:9"
+    monkeypatch.setenv("ROTA_SERVER", server)
     (folder / "quick.py").write_text("from rota import Rota\n\napp = Rota('sqlite:///rota.db')\n")
 
     assert done("config", "--json").json
-    assert done("worker", "--burst", "--store", "sqlite:///rota.db").exit_code == 0
-    assert done("worker", "quick:app", "--burst").exit_code == 0
+    assert call_process("worker", "--burst", "--store", "sqlite:///rota.db", ROTA_SERVER=server).exit_code == 0
+    assert call_process("worker", "quick:app", "--burst", ROTA_SERVER=server).exit_code == 0

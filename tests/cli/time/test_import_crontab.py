@@ -6,7 +6,7 @@ import pytest
 
 from rota.cli.time.crontab import read_crontab
 from rota.errors import InvalidInput
-from tests.cli.calling import done, rota
+from tests.cli.calling import call_process, done, rota
 
 pytestmark = pytest.mark.usefixtures("place")
 
@@ -170,6 +170,6 @@ def test_an_imported_line_runs_as_cron_would(folder: Path) -> None:
     done("import", "crontab", "mine")
 
     job = done("schedule", "run", "mine/cat", "--json").json["uuid"]
-    done("worker", "--burst", "--store", "sqlite:///rota.db")
+    assert call_process("worker", "--burst", "--store", "sqlite:///rota.db").exit_code == 0
 
     assert done("job", job, "--json").json["results"]["stdout"] == f"one\ntwo\nhello there\n{home}\n"

@@ -5,8 +5,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+
+from tests.servers import wait_until
 
 needs_root = pytest.mark.skipif(
     not sys.platform.startswith("linux") or os.geteuid() != 0, reason="only root can start commands of another user"
@@ -38,3 +41,8 @@ def no_right_to_kill() -> Iterator[None]:
     finally:
         rights[0].effective |= _CAP_KILL
         assert libc.capset(ctypes.byref(header), rights) == 0, os.strerror(ctypes.get_errno())
+
+
+def await_exec(pid: int, name: str) -> None:
+    """A process that has said something may not have become the program yet that it becomes next."""
+    wait_until(lambda: Path(f"/proc/{pid}/comm").read_text() == f"{name}\n", f"{pid} to become {name}")

@@ -321,12 +321,13 @@ def test_a_renewal_that_does_not_return_keeps_no_run_under_a_lock(store: Store, 
         async with working(faults.store, dead_after_ms=2_000, threads=4):
             await until(lambda: stage.inside == 2, "both to run")
             store.pause_queue(installation.queue)  # what is given back stays there
+            before = len(stage.ended)  # a machine that stood still may have cost the node a run already
             faults.before("renew_claims", hang)
             try:
                 await until(lambda: stage.inside < 2, "one to be stopped")
 
                 assert not has_returned.is_set()
-                assert stage.ended == ["locked"]
+                assert stage.ended[before:] == ["locked"]
             finally:
                 may_return.set()
 

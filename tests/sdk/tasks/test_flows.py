@@ -157,14 +157,19 @@ def test_flows_lose_and_double_nothing_although_their_processes_are_killed(
     add, total = shop.add, shop.add_up
     with shop.app as app, RotaProcess(["worker", "flow_shop:app", "--processes", "2", "--json"], folder) as worker:
         worker.banner()
-        flows = []
+        flows, killed = [], set[int]()
         for number in range(FLOWS):
             if number % 3 == 2:  # while the ones before are under way
                 with suppress(ProcessLookupError):  # it was killed before, and is gone now
-                    os.kill(_a_child(worker), signal.SIGKILL)
+                    os.kill(child := _a_child(worker), signal.SIGKILL)
+                    killed.add(child)
             flows.append(group([add.step(number), add.step(2)]).then(total).then(add.step(b=7)).enqueue())
 
         found = [flow.get(timeout=300) for flow in flows]
+        # The end of one that the supervisor hears of while it stops would be its own exit code.
+        worker.until(
+            lambda: not any(Path(f"/proc/{child}").exists() for child in killed), "the killed ones to be heard of"
+        )
 
         assert worker.stop() == 0
         assert found == [number + 1 + 3 + 7 for number in range(FLOWS)]

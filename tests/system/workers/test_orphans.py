@@ -40,7 +40,7 @@ def start_children(installation: SystemInstallation, crew: Crew, marker: str) ->
     installation.enqueue_all([JobRequest(job_type="command"), JobRequest(job_type="sleep_in_process")])
     worker = crew.hire(grace_s=3_600)
     # Three of the shell, and one of the function. How many processes are on the way to them is different each time.
-    wait_until(lambda: len(sleepers_with(marker)) == 4, "the jobs' processes", deadline_s=60)
+    wait_until(lambda: len(sleepers_with(marker)) == 4, "the jobs' processes")
     return worker
 
 

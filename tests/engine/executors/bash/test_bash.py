@@ -14,7 +14,7 @@ from rota.errors import InvalidInput
 from rota.model.limits import MAX_LOG_MESSAGE_BYTES, MAX_RESULT_BYTES
 from rota.model.runs.outcome import Outcome, OutcomeKind
 from tests.engine.executors.bash.bash_runs import run_bash, stdout_of
-from tests.engine.executors.foreign import AS_ANOTHER, needs_root, no_right_to_kill
+from tests.engine.executors.foreign import AS_ANOTHER, await_exec, needs_root, no_right_to_kill
 from tests.engine.executors.runs import (
     await_death,
     cancel,
@@ -214,6 +214,7 @@ def test_a_stopped_command_that_may_not_be_killed_ends_its_run_and_is_named(runn
     async def scenario() -> None:
         run = make_run({"command": [*AS_ANOTHER, "sh", "-c", "echo pid $$; exec sleep 600"]}, grace_s=0.05)
         task, pid = await run_until(BashExecutor(), run, "pid")
+        await_exec(int(pid), "sleep")
 
         with no_right_to_kill():
             await cancel(task)

@@ -14,7 +14,7 @@ from rota.engine.executors.sidekiq.job import REPORT_PREFIX
 from rota.engine.executors.sidekiq.sidekiq import SidekiqExecutor
 from rota.errors import InvalidInput
 from rota.model.runs.outcome import Outcome, OutcomeKind
-from tests.engine.executors.foreign import AS_ANOTHER, needs_root, no_right_to_kill
+from tests.engine.executors.foreign import AS_ANOTHER, await_exec, needs_root, no_right_to_kill
 from tests.engine.executors.runs import JOB_ID, LoggedRun, cancel, errors_of, job_type, make_run, results_of, run_until
 from tests.engine.executors.sidekiq.ruby import SidekiqServer
 from tests.engine.working import until
@@ -503,6 +503,7 @@ def test_a_ruby_of_another_user_that_may_not_be_killed_ends_its_run_and_is_named
     async def scenario() -> None:
         run = make_run({**metadata}, grace_s=0.05)
         task, pid = await run_until(SidekiqExecutor(), run, "pid")
+        await_exec(int(pid), "sleep")
 
         with no_right_to_kill():
             await cancel(task)
