@@ -289,9 +289,11 @@ def test_a_process_may_run_fewer_jobs_at_a_time_than_its_type_says(store: Store)
         installation = Installation(store, threads=16)
         installation.define_python("take_a_moment")
         async with working(store, threads=2):
-            await installation.ended(
-                *(installation.enqueue("take_a_moment", {"text": str(number)}) for number in range(30))
-            )
+            # The function is looked for in a thread, once for each slot. While one is late, the other may do it all.
+            for start in 0, 30:
+                await installation.ended(
+                    *(installation.enqueue("take_a_moment", {"text": str(start + n)}) for n in range(30))
+                )
 
             assert stage.most_inside == 2
 
@@ -378,10 +380,14 @@ def test_what_a_node_claimed_ahead_is_queued_and_runs_once_it_has_begun(store: S
 
             assert [installation.job(one).state for one in slow] == [JobState.RUNNING] * 2 + [JobState.QUEUED] * 8
             assert {installation.job(one).node for one in slow[:2]} == {node.uuid}
+            # The function is looked for in a thread, once for each slot. One that has it must not go on to the jobs
+            # behind it while the other is still at that.
+            await until(lambda: len(stage.started) == 2, "both to be in the function")
             stage.gate.set()
             jobs = await installation.ended(*slow)
             # Two slots that are free at the same moment may begin in either order.
-            assert all(abs(stage.started.index(one) - place) <= 1 for place, one in enumerate(slow))
+            begun = [slow.index(one) for one in stage.started]
+            assert all(abs(begun.index(place) - place) <= 1 for place in range(len(slow))), begun
             assert {(job.attempts, job.deaths) for job in jobs} == {(1, 0)}
 
     asyncio.run(scene())
