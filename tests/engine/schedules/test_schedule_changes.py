@@ -561,6 +561,7 @@ def test_a_schedule_that_ran_often_enough_has_left_out_nothing_when_it_gets_othe
 ) -> None:
     uuid = installation.schedule(cron="* * * * *", overlap="allow", max_runs=2)
     installation.pass_time(3 * MINUTE)
+    ended_at = installation.schedules.find(uuid).state.cursor
     if is_paused:
         installation.schedules.pause(uuid)
     installation.clock.advance(10 * MINUTE)
@@ -571,4 +572,5 @@ def test_a_schedule_that_ran_often_enough_has_left_out_nothing_when_it_gets_othe
         installation.schedules.replace(uuid, ScheduleRequest(job_type="report", cron="*/5 * * * *", max_runs=2))
 
     assert installation.fates(uuid) == ["fired", "fired"]
-    assert installation.schedules.find(uuid).state.counts == {"fired": 2}
+    state = installation.schedules.find(uuid).state
+    assert (state.counts, state.cursor) == ({"fired": 2}, ended_at)

@@ -291,15 +291,16 @@ def _counted(entry: ScheduleEntry, row: Tick | None) -> ScheduleEntry:
 
 def _aimed_anew(entry: ScheduleEntry, schedule: Schedule, now: int, ended: int | None) -> ScheduleState:
     """How far a changed schedule has come: with other times, after a pause, or if it had run often enough and may run
-    again, everything up to now is decided.
+    again, everything up to now is decided. One that had and has run often enough stays where it ended.
 
     A job that failed has done its part when somebody resumes the schedule that it stopped: of it counts only when it
     ended.
     """
     state = entry.state
     is_resumed = entry.schedule.paused and not schedule.paused
-    was_over = has_run_often_enough(entry.schedule, state) and not has_run_often_enough(schedule, state)
-    if is_resumed or was_over or schedule.trigger != entry.schedule.trigger:
+    was_over, is_over = (has_run_often_enough(one, state) for one in (entry.schedule, schedule))
+    begins_anew = is_resumed or was_over or schedule.trigger != entry.schedule.trigger
+    if begins_anew and not (was_over and is_over):
         state = structs.replace(state, cursor=max(now, state.cursor or now))
     if is_resumed:
         state = structs.replace(state, jobs=entry.live_jobs, last_ended=state.last_ended if ended is None else ended)
