@@ -1,8 +1,9 @@
 """Holds up the processes of a run of tests, by chance, as a busy machine does, at a fraction of what that costs.
 
 `make test ARGS="--hold-up 7"` starts this beside the tests. Each process below pytest's own (its workers, servers,
-nodes, browsers) may be stopped at any instant, and goes on after a moment, of up to four seconds. What fails then hangs
-on the machine's speed. What a test itself has stopped before is left alone. Linux only: it looks at `/proc`.
+nodes, browsers), or one of its threads alone, may be stopped at any instant, and goes on after a moment, of up to four
+seconds. What fails then hangs on the machine's speed. What a test itself has stopped before is left alone. Linux only:
+it looks at `/proc`.
 """
 
 import os
@@ -15,12 +16,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.held_threads import HeldThread
+
 AT_ONCE = 6
 MEAN_S, MOST_S = 1.0, 4.0
 """A test's dead time is 12 seconds: whoever is away for less is alive."""
 _LOOK_S = 0.02
 _AGAIN_AFTER_S = 0.15
 _CHANCE = 0.6
+_THREAD_CHANCE = 0.5
 _SELDOM = "redis-server"
 """There are many of them, and most do nothing."""
 _STOPPED_OR_ENDED = "TtZX"
@@ -43,13 +47,29 @@ def main() -> None:
         HoldingUp(root, random.Random(seed)).run()
 
 
+class HeldProcess:
+    """A process that is stopped as a whole."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        os.kill(pid, signal.SIGSTOP)
+
+    def look(self) -> None:
+        """There is nothing to see: its parent hears of its end."""
+
+    def let_go(self) -> bool:
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGCONT)
+        return True
+
+
 class HoldingUp:
     """Of all processes below one, but this."""
 
     def __init__(self, root: int, chance: random.Random) -> None:
         self._root, self._chance = root, chance
-        self._held: dict[int, float] = {}
-        """Who is held, until when."""
+        self._held: dict[int, tuple[float, HeldProcess | HeldThread]] = {}
+        """Who is held, by process, until when."""
 
     def run(self) -> None:
         """Until the first of them has ended."""
@@ -85,15 +105,22 @@ class HoldingUp:
             latest = _process(one.pid)
             if one.pid in self._held or latest is None or latest.state in _STOPPED_OR_ENDED:
                 continue
-            with suppress(ProcessLookupError):
-                os.kill(one.pid, signal.SIGSTOP)
-                self._held[one.pid] = now + min(MOST_S, self._chance.expovariate(1 / MEAN_S))
+            with suppress(OSError):  # it has ended, or is not to be traced
+                held = self._hold(one.pid)
+                self._held[one.pid] = now + min(MOST_S, self._chance.expovariate(1 / MEAN_S)), held
+
+    def _hold(self, pid: int) -> HeldProcess | HeldThread:
+        """The whole process; or, of one that has several, as often a thread."""
+        threads = [int(one.name) for one in Path(f"/proc/{pid}/task").iterdir()]
+        if len(threads) > 1 and self._chance.random() < _THREAD_CHANCE:
+            return HeldThread(self._chance.choice(threads))
+        return HeldProcess(pid)
 
     def _let_go(self, now: float) -> None:
-        for pid in [pid for pid, until in self._held.items() if now >= until]:
-            del self._held[pid]
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        for pid, (until, held) in list(self._held.items()):
+            held.look()
+            if now >= until and held.let_go():
+                del self._held[pid]
 
 
 def _processes() -> Iterator[Process]:
