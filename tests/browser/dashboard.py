@@ -1,12 +1,13 @@
 """An installation as its users meet it: by the API, to set the scene, and by a browser."""
 
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from playwright.sync_api import Page
+from playwright.sync_api import Error, Page
 
 from tests.cli.calling import call_process
 from tests.patience import LONG_DEADLINE_S
@@ -74,6 +75,17 @@ def complaints_of(page: Page) -> list[str]:
     return found
 
 
+def picture_of(page: Page, *, full_page: bool = False) -> bytes:
+    """What a page looks like. Chromium gives up if nothing could be drawn for some seconds, and is asked again."""
+    end = time.monotonic() + LONG_DEADLINE_S
+    while True:
+        try:
+            return page.screenshot(full_page=full_page, animations="disabled")
+        except Error as error:
+            if "Unable to capture" not in error.message or time.monotonic() > end:
+                raise
+
+
 def look_at(page: Page, url: str, picture: Path) -> None:
     """A screen in both themes, of which pictures are kept, with nothing serious in the way of those who cannot see it;
     and at the width of a telephone."""
@@ -82,7 +94,7 @@ def look_at(page: Page, url: str, picture: Path) -> None:
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(url)
         page.wait_for_load_state("load")
-        page.screenshot(path=f"{picture}-{theme}.png", animations="disabled")
+        Path(f"{picture}-{theme}.png").write_bytes(picture_of(page))
         assert complaints_of(page) == [], (url, theme)
     page.set_viewport_size({"width": 360, "height": 740})
     when_true(page, "document.documentElement.scrollWidth <= 360")

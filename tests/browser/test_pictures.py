@@ -19,7 +19,7 @@ from rota.model.runs.retry import RetryPolicy
 from rota.model.runs.settlement import settle
 from rota.model.schedules.request import ScheduleRequest
 from rota.testing.installation import Installation
-from tests.browser.dashboard import Dashboard, when_live, when_true
+from tests.browser.dashboard import Dashboard, picture_of, when_live, when_true
 from tests.browser.small_png import small_png
 from tests.cli.calling import RotaProcess
 from tests.servers import wait_until
@@ -165,5 +165,5 @@ def _instant(epoch_s: int) -> str:
 def take(page: Page, path: Path) -> None:
     """A picture of the whole page; a small one if it is to be kept."""
     when_true(page, "document.fonts.status === 'loaded'")
-    content = page.screenshot(full_page=True, animations="disabled")
+    content = picture_of(page, full_page=True)
     path.write_bytes(small_png(content) if os.environ.get("ROTA_SCREENSHOTS") else content)
