@@ -11,7 +11,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +28,8 @@ _THREAD_CHANCE = 0.5
 _SELDOM = "redis-server"
 """There are many of them, and most do nothing."""
 _STOPPED_OR_ENDED = "TtZX"
+_TRACING = Path("/proc/sys/kernel/yama/ptrace_scope")
+"""Whether processes may trace others that they did not start."""
 
 
 class Process(NamedTuple):
@@ -42,25 +44,30 @@ class Process(NamedTuple):
 def main() -> None:
     """Hold up what is below a process, by a seed, until that process ends or this one is told to."""
     root, seed = int(sys.argv[1]), int(sys.argv[2])
+    if os.geteuid() != 0 and _TRACING.exists() and _TRACING.read_text().strip() != "0":
+        sys.exit(f"nothing can be held up: {_TRACING} is not 0, and this is not root")
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit())
     with suppress(SystemExit):
         HoldingUp(root, random.Random(seed)).run()
 
 
-class HeldProcess:
-    """A process that is stopped as a whole."""
+class Held:
+    """Threads of one process, or all: what a test stops by a signal meanwhile stays so when they are let go."""
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        os.kill(pid, signal.SIGSTOP)
+    def __init__(self, threads: Iterable[int]) -> None:
+        self._threads: list[HeldThread] = []
+        for one in threads:
+            with suppress(OSError):  # it has ended, or is held by others
+                self._threads.append(HeldThread(one))
 
     def look(self) -> None:
-        """There is nothing to see: its parent hears of its end."""
+        for one in self._threads:
+            one.look()
 
     def let_go(self) -> bool:
-        with suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGCONT)
-        return True
+        """Whether all of them could be let go, or have ended."""
+        self._threads = [one for one in self._threads if not one.let_go()]
+        return not self._threads
 
 
 class HoldingUp:
@@ -68,7 +75,7 @@ class HoldingUp:
 
     def __init__(self, root: int, chance: random.Random) -> None:
         self._root, self._chance = root, chance
-        self._held: dict[int, tuple[float, HeldProcess | HeldThread]] = {}
+        self._held: dict[int, tuple[float, Held]] = {}
         """Who is held, by process, until when."""
 
     def run(self) -> None:
@@ -105,16 +112,14 @@ class HoldingUp:
             latest = _process(one.pid)
             if one.pid in self._held or latest is None or latest.state in _STOPPED_OR_ENDED:
                 continue
-            with suppress(OSError):  # it has ended, or is not to be traced
-                held = self._hold(one.pid)
-                self._held[one.pid] = now + min(MOST_S, self._chance.expovariate(1 / MEAN_S)), held
+            self._held[one.pid] = now + min(MOST_S, self._chance.expovariate(1 / MEAN_S)), self._hold(one.pid)
 
-    def _hold(self, pid: int) -> HeldProcess | HeldThread:
-        """The whole process; or, of one that has several, as often a thread."""
-        threads = [int(one.name) for one in Path(f"/proc/{pid}/task").iterdir()]
+    def _hold(self, pid: int) -> Held:
+        """A process; as often, of one that has several, a thread."""
+        threads = _threads(pid)
         if len(threads) > 1 and self._chance.random() < _THREAD_CHANCE:
-            return HeldThread(self._chance.choice(threads))
-        return HeldProcess(pid)
+            threads = [self._chance.choice(threads)]
+        return Held(threads)
 
     def _let_go(self, now: float) -> None:
         for pid, (until, held) in list(self._held.items()):
@@ -127,6 +132,13 @@ def _processes() -> Iterator[Process]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and (found := _process(int(entry.name))) is not None:
             yield found
+
+
+def _threads(pid: int) -> list[int]:
+    """None if it has ended."""
+    with suppress(OSError):
+        return [int(one.name) for one in Path(f"/proc/{pid}/task").iterdir()]
+    return []
 
 
 def _process(pid: int) -> Process | None:

@@ -31,14 +31,15 @@ def test_processes_are_held_and_let_go_and_one_that_was_stopped_stays_so(request
     holding = subprocess.Popen(words, cwd=ROOT)
     try:
         for _ in range(3):
-            wait_until(lambda: state_of(free) == "T", "it to be held up")
-            assert is_held_up_itself or state_of(above.pid) != "T", "whoever began it all is not"
+            wait_until(lambda: state_of(free) == "t", "it to be held up")
+            assert is_held_up_itself or state_of(above.pid) != "t", "whoever began it all is not"
             wait_until(lambda: state_of(free) == "S", "it to be let go")
-        wait_until(lambda: state_of(free) == "T", "it to be held up")
+        wait_until(lambda: state_of(free) == "t", "it to be held up")
+        os.kill(free, signal.SIGSTOP)
         holding.terminate()
 
         assert holding.wait(LONG_DEADLINE_S) == 0
-        wait_until(lambda: state_of(free) == "S", "it to be let go at the end")
+        wait_until(lambda: state_of(free) == "T", "it to be let go at the end, and stopped as it was told to")
         assert state_of(stopped) == "T"
     finally:
         holding.kill()
