@@ -38,7 +38,10 @@ OpenStore = Callable[[], Store]
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="another order, to find tests that depend on it")
     parser.addoption(
-        "--hold-up", type=int, metavar="SEED", help="stop processes by chance, to find tests that hang on speed"
+        "--hold-up",
+        type=int,
+        metavar="SEED",
+        help="stop processes and threads by chance, to find tests that hang on speed",
     )
     parser.addoption("--one-store", action="store_true", help="each test on the first of its kinds of store only")
 
