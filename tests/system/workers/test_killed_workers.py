@@ -15,13 +15,19 @@ LONG_MS = 200_000
 """Dead times that nobody reaches: a process that is gone is found by its lock, and a slow machine kills no other."""
 RUN_AGAIN_WITHIN_MS = LONG_MS // 2
 """Only the lock can tell so soon."""
+ENOUGH = 500
+"""Jobs that keep all workers at work while a test looks at them."""
 
 
-def kill_at_work(installation: SystemInstallation, victim: WorkerProcess) -> tuple[set[str], set[str]]:
+def kill_at_work(
+    installation: SystemInstallation, victim: WorkerProcess, job_ids: list[str]
+) -> tuple[set[str], set[str]]:
     """Kill a worker that has jobs in hand. Tells which, and which of them the store has as running, when it stood
-    still: as soon as it is gone others have them."""
+    still: as soon as it is gone others have them. More jobs come if they run out before, and are added to the ids."""
 
     def stands_still_with_jobs() -> bool:
+        if installation.live_count() < ENOUGH:
+            job_ids.extend(installation.enqueue_all(installation.works(ENOUGH, 5, 50)))
         victim.freeze()
         if installation.running_on(victim.node(installation.store)):
             return True
@@ -46,7 +52,7 @@ def test_a_worker_among_four_that_is_killed_loses_no_job_and_doubles_only_what_i
     victim = crew.workers[0]
     node = victim.node(installation.store)
 
-    in_flight, begun = kill_at_work(installation, victim)
+    in_flight, begun = kill_at_work(installation, victim, job_ids)
     killed_at = installation.store.now()
     installation.await_end()
 
@@ -71,7 +77,7 @@ def test_workers_that_are_killed_one_after_the_other_lose_no_job(installation: S
     for kill in range(5):
         installation.await_ends((kill + 1) * 200)
         victim = random.choice([worker for worker in crew.workers if worker.is_running])
-        in_flight, _ = kill_at_work(installation, victim)
+        in_flight, _ = kill_at_work(installation, victim, job_ids)
         lost_owners += len(in_flight)
         crew.hire(dead_after_ms=LONG_MS)
     installation.await_end()
