@@ -23,7 +23,7 @@ class Proxy:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._connections: set[_Connection] = set()
-        self._pumps: set[asyncio.Task[None]] = set()
+        self._is_stopping = False
         self._servers: list[asyncio.Server] = []
         self._marker: bytes | None = None
         self._swallows_left = 0
@@ -87,11 +87,14 @@ class Proxy:
             self.ports.append(server.sockets[0].getsockname()[1])
 
     async def _stop(self) -> None:
+        """Nothing stays open, also of a connection that is just being made."""
+        self._is_stopping = True
         for server in self._servers:
             server.close()
-        for connection in tuple(self._connections):
-            connection.reset()
-        await asyncio.gather(*self._pumps)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for connection in tuple(self._connections):
+                connection.reset()
+            await asyncio.wait(others)
 
     async def _serve(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -100,14 +103,14 @@ class Proxy:
             writer.transport.abort()
             return
         connection = _Connection(self, (reader, writer), upstream)
+        if self._is_stopping:
+            connection.reset()
+            return
         self._connections.add(connection)
-        pump = asyncio.create_task(connection.pump())
-        self._pumps.add(pump)
         try:
-            await pump
+            await connection.pump()
         finally:
             self._connections.discard(connection)
-            self._pumps.discard(pump)
 
 
 class _Connection:
