@@ -38,9 +38,25 @@ def bash(script: str, heard: Heard) -> Child:
     return start(["bash", "-c", script], heard)
 
 
-def open_descriptors() -> int:
-    """Of the whole process: there may be fewer later, if earlier tests left something that ends meanwhile."""
-    return len(list(Path("/dev/fd").iterdir()))
+class Descriptors:
+    """Those that are open now, of the whole process: there may be fewer later, if earlier tests left something that
+    ends meanwhile. They tell what they are when there are more."""
+
+    def __init__(self) -> None:
+        self._open = [f"{one.name} {_target(one)}" for one in Path("/dev/fd").iterdir()]
+
+    def __le__(self, before: "Descriptors") -> bool:
+        return len(self._open) <= len(before._open)
+
+    def __repr__(self) -> str:
+        return "\n".join(["", *self._open])
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return "gone, or not told"
 
 
 @contextmanager

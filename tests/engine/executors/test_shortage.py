@@ -22,7 +22,7 @@ from rota.engine.executors.shortage import raise_if_short
 from rota.engine.executors.sidekiq.sidekiq import SidekiqExecutor
 from rota.errors import NodeStrained
 from rota.model.runs.outcome import OutcomeKind
-from tests.engine.executors.hearing import no_descriptors, open_descriptors
+from tests.engine.executors.hearing import Descriptors, no_descriptors
 from tests.engine.executors.http.web import WebServer, answer
 from tests.engine.executors.python.python_runs import JOBS
 from tests.engine.executors.runs import LoggedRun, make_run
@@ -40,12 +40,12 @@ def no_threads() -> Iterator[None]:
 
 async def run_strained(executor: Executor, run: LoggedRun, what: str) -> None:
     """Run without descriptors, which must fail for that reason and leave nothing open; then with them."""
-    before = open_descriptors()
+    before = Descriptors()
     with no_descriptors(), pytest.raises(NodeStrained) as raised:
         await executor.run(run)
 
     assert raised.value.what == what
-    assert open_descriptors() <= before
+    assert Descriptors() <= before
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rota.engine.liveness.presence import Presence, run_folder
-from tests.engine.executors.hearing import open_descriptors
+from tests.engine.executors.hearing import Descriptors
 
 HOLD = """
 import sys
@@ -167,12 +167,12 @@ def test_a_folder_that_cannot_be_used_keeps_no_node_from_starting(tmp_path: Path
 def test_a_node_whose_file_cannot_be_locked_is_not_taken_for_dead_and_leaves_no_descriptor(tmp_path: Path) -> None:
     in_the_way = os.open(tmp_path / "node", os.O_RDWR | os.O_CREAT)
     fcntl.flock(in_the_way, fcntl.LOCK_EX)
-    before = open_descriptors()
+    before = Descriptors()
     presence = Presence(tmp_path)
 
     presence.hold("node")
 
-    assert open_descriptors() <= before
+    assert Descriptors() <= before
     os.close(in_the_way)
     assert Presence(tmp_path).gone(["node"]) == []
     presence.release("node")

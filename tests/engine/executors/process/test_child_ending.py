@@ -11,7 +11,7 @@ import pytest
 
 from rota.engine.executors.process.child import run_child, start_child
 from tests.engine.executors.foreign import AS_ANOTHER, await_exec, needs_root, no_right_to_kill
-from tests.engine.executors.hearing import Heard, bash, no_descriptors, open_descriptors, start
+from tests.engine.executors.hearing import Descriptors, Heard, bash, no_descriptors, start
 from tests.engine.executors.runs import await_death
 from tests.patience import DEADLINE_S
 
@@ -179,7 +179,7 @@ def test_a_process_that_may_not_be_killed_is_named_and_not_waited_for(runner: as
     async def scenario() -> int:
         heard = Heard()
         await run_child(start(["true"], Heard()), 1)  # which has a keeper from then on
-        before = open_descriptors()
+        before = Descriptors()
         child = start([*AS_ANOTHER, "sh", "-c", "echo ready; exec sleep 600"], heard)
         await heard.line()
         await_exec(child.pid, "sleep")
@@ -188,7 +188,7 @@ def test_a_process_that_may_not_be_killed_is_named_and_not_waited_for(runner: as
             code = await asyncio.wait_for(child.stop(0.05), DEADLINE_S)
 
         assert (code, child.survivors) == (None, (f"{child.pid} (sleep)",))
-        assert open_descriptors() <= before
+        assert Descriptors() <= before
         return child.pid
 
     pid = runner.run(scenario())
@@ -256,10 +256,10 @@ def test_two_hundred_runs_leave_no_zombie_and_no_descriptor(runner: asyncio.Runn
             assert heard.out == b"x\n"
 
         await run_one(1)
-        before = open_descriptors()
+        before = Descriptors()
         for first in range(0, 200, 8):
             await asyncio.gather(*(run_one(number) for number in range(first, first + 8)))
-        assert open_descriptors() <= before
+        assert Descriptors() <= before
         return pids
 
     for pid in runner.run(scenario()):
@@ -279,7 +279,7 @@ def test_cancelled_at_any_point_a_run_leaves_nothing(runner: asyncio.Runner, can
             await run_child(child, chance.choice([0, 0.01]))
 
         await asyncio.gather(run_one("true"), return_exceptions=True)
-        before = open_descriptors()
+        before = Descriptors()
         for _ in range(25):
             task = asyncio.create_task(
                 run_one(chance.choice(["trap '' TERM; sleep 600", "echo x", "sleep 600 & sleep 600"]))
@@ -288,7 +288,7 @@ def test_cancelled_at_any_point_a_run_leaves_nothing(runner: asyncio.Runner, can
                 await _turns(chance.randrange(6), chance.choice([0, 0.002]))
                 task.cancel()
             await asyncio.wait([task])
-        assert open_descriptors() <= before
+        assert Descriptors() <= before
         return pids
 
     for pid in runner.run(scenario()):

@@ -6,7 +6,7 @@ import resource
 import pytest
 
 from rota.engine.executors.process.nameless_file import open_input
-from tests.engine.executors.hearing import open_descriptors
+from tests.engine.executors.hearing import Descriptors
 
 
 def test_an_input_is_read_from_its_beginning() -> None:
@@ -17,7 +17,7 @@ def test_an_input_is_read_from_its_beginning() -> None:
 
 
 def test_an_input_that_cannot_be_written_costs_no_descriptor() -> None:
-    before, limits = open_descriptors(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    before, limits = Descriptors(), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
@@ -25,4 +25,4 @@ def test_an_input_that_cannot_be_written_costs_no_descriptor() -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
-    assert open_descriptors() <= before
+    assert Descriptors() <= before
