@@ -7,12 +7,23 @@ done everything. To stop a whole process never shows that.
 import ctypes
 import os
 from contextlib import suppress
+from pathlib import Path
 
 _DETACH, _SEIZE, _INTERRUPT = 17, 0x4206, 0x4207
 _EVENT_STOP = 128
 """A stop that was asked for, and none before a signal is delivered."""
 _ANY_THREAD = 0x4000_0000
 _LIBC = ctypes.CDLL(None, use_errno=True)
+_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
+
+
+def why_none_can_be_held() -> str:
+    """Why this process may hold no thread of processes that it did not start; empty if it may."""
+    if not Path("/proc/self/stat").exists():
+        return "there is no /proc"
+    if os.geteuid() != 0 and _SCOPE.exists() and _SCOPE.read_text().strip() != "0":
+        return f"{_SCOPE} is not 0, and this is not root"
+    return ""
 
 
 class HeldThread:

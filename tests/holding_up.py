@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.held_threads import HeldThread
+from tests.held_threads import HeldThread, why_none_can_be_held
 
 AT_ONCE = 6
 MEAN_S, MOST_S = 1.0, 4.0
@@ -28,8 +28,6 @@ _THREAD_CHANCE = 0.5
 _SELDOM = "redis-server"
 """There are many of them, and most do nothing."""
 _STOPPED_OR_ENDED = "TtZX"
-_TRACING = Path("/proc/sys/kernel/yama/ptrace_scope")
-"""Whether processes may trace others that they did not start."""
 
 
 class Process(NamedTuple):
@@ -44,8 +42,8 @@ class Process(NamedTuple):
 def main() -> None:
     """Hold up what is below a process, by a seed, until that process ends or this one is told to."""
     root, seed = int(sys.argv[1]), int(sys.argv[2])
-    if os.geteuid() != 0 and _TRACING.exists() and _TRACING.read_text().strip() != "0":
-        sys.exit(f"nothing can be held up: {_TRACING} is not 0, and this is not root")
+    if reason := why_none_can_be_held():
+        sys.exit(f"nothing can be held up: {reason}")
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit())
     with suppress(SystemExit):
         HoldingUp(root, random.Random(seed)).run()
@@ -135,7 +133,7 @@ def _processes() -> Iterator[Process]:
 
 
 def _threads(pid: int) -> list[int]:
-    """None if it has ended."""
+    """Empty if it has ended."""
     with suppress(OSError):
         return [int(one.name) for one in Path(f"/proc/{pid}/task").iterdir()]
     return []

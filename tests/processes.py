@@ -5,10 +5,14 @@ from pathlib import Path
 from tests.servers import wait_until
 
 
+def state_of(pid: int) -> str:
+    """Of a process or thread, in the kernel's letters; empty if there is none."""
+    return b"".join(_facts(pid)[:1]).decode()
+
+
 def is_alive(pid: int) -> bool:
     """Whether it runs. One that nobody has reaped yet is dead all the same."""
-    state = _facts(pid)[:1]
-    return bool(state) and state[0] not in (b"Z", b"X")
+    return state_of(pid) not in ("", "Z", "X")
 
 
 def processes_with(marker: str) -> list[int]:

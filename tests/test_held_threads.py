@@ -6,13 +6,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.held_threads import HeldThread
+from tests.held_threads import HeldThread, why_none_can_be_held
 from tests.patience import LONG_DEADLINE_S
+from tests.processes import state_of
 from tests.servers import wait_until
 
 _TWO_THREADS = """
@@ -28,11 +28,7 @@ print(thread.native_id, flush=True)
 echo()
 """
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
-
-
-def state_of(thread: int) -> str:
-    return Path(f"/proc/{thread}/stat").read_text().rpartition(") ")[2][0]
+pytestmark = pytest.mark.skipif(bool(why_none_can_be_held()), reason=why_none_can_be_held())
 
 
 def held(thread: int) -> HeldThread:

@@ -4,21 +4,18 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.held_threads import why_none_can_be_held
 from tests.patience import LONG_DEADLINE_S
+from tests.processes import state_of
 from tests.servers import wait_until
 
 _TWO = "sleep 3600 & echo $!; sleep 3600 & echo $!; read word"
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
-
-
-def state_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+pytestmark = pytest.mark.skipif(bool(why_none_can_be_held()), reason=why_none_can_be_held())
 
 
 def test_processes_are_held_and_let_go_and_one_that_was_stopped_stays_so(request: pytest.FixtureRequest) -> None:
