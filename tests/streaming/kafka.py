@@ -1,6 +1,8 @@
 """What tests of the stream need: instances of one light scheduler, and other programs' producers and consumers."""
 
+import gc
 from contextlib import ExitStack, suppress
+from functools import cached_property
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from uuid import uuid4
@@ -45,8 +47,6 @@ class Kafka:
         self.due = f"{self.options.input_topic}-due"
         """A topic for due tasks."""
         self._open = ExitStack()
-        self._producer = Producer({"bootstrap.servers": bootstrap})
-        self.admin = AdminClient({"bootstrap.servers": bootstrap})
 
     def __enter__(self) -> Self:
         return self
@@ -55,6 +55,14 @@ class Kafka:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._open.close()
+
+    @cached_property
+    def _producer(self) -> Producer:
+        return self._open.enter_context(Producer({"bootstrap.servers": self.bootstrap}))
+
+    @cached_property
+    def admin(self) -> AdminClient:
+        return self._open.enter_context(AdminClient({"bootstrap.servers": self.bootstrap}))
 
     def start(self) -> KafkaScheduler:
         """An instance in this process; it ends with the test, or before."""
@@ -161,7 +169,6 @@ class Reader:
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self._topic = topic
-        self._admin = AdminClient({"bootstrap.servers": bootstrap})
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -214,12 +221,17 @@ class Reader:
         return len(self.messages)
 
     def _numbers(self) -> list[int]:
-        return [*self._admin.list_topics(self._topic, timeout=LONG_DEADLINE_S).topics[self._topic].partitions]
+        return [*self._consumer.list_topics(self._topic, timeout=LONG_DEADLINE_S).topics[self._topic].partitions]
 
     def _assign(self) -> bool:
         numbers = self._numbers()
         self._consumer.assign([TopicPartition(self._topic, number, 0) for number in numbers])
         return bool(numbers)
+
+
+def living_clients() -> set[int]:
+    """Which clients have connections now. A consumer that is closed has none, so those are not looked for."""
+    return {id(one) for one in gc.get_objects() if isinstance(one, Producer | AdminClient)}
 
 
 def task_of(message: Message) -> Task:

@@ -1,5 +1,6 @@
 """Commands on their topic become definitions in the changelogs, and definitions become due tasks."""
 
+import gc
 import os
 from collections import Counter
 from uuid import uuid4
@@ -16,7 +17,7 @@ from rota.streaming.records.keys import partition_of
 from rota.streaming.round import REASON
 from tests.patience import LONG_DEADLINE_S
 from tests.servers import wait_until
-from tests.streaming.kafka import PARTITIONS, Kafka, header_of
+from tests.streaming.kafka import PARTITIONS, Kafka, header_of, living_clients
 
 OFTEN = {"timeUnit": "MILLISECONDS", "time": 50}
 EVERY_HOUR = {"timeUnit": "HOURS", "time": 1}
@@ -62,6 +63,23 @@ def test_a_command_is_kept_in_the_changelog_of_its_unit_and_moves_to_another_in_
     kafka.change(instance, kafka.command("move", action="DELETE"))
     assert kafka.found(instance, "move") == []
     assert kafka.changelog(hours)[key] is None
+
+
+def test_a_scheduler_that_was_closed_has_no_connections_left_although_nobody_collects_garbage(kafka: Kafka) -> None:
+    """Whoever collects it, perhaps the loop, would have to wait until they are closed."""
+    before = living_clients()
+    gc.disable()
+    try:
+        instance = kafka.started()
+        kafka.change(instance, kafka.command("one", frequency=EVERY_HOUR))
+        kafka.found(instance, "one")
+        assert living_clients() - before
+
+        instance.close()
+
+        wait_until(lambda: living_clients() <= before, "what looks at the brokers, or fences, to end as well")
+    finally:
+        gc.enable()
 
 
 @pytest.mark.mock_will_do

@@ -9,11 +9,21 @@ from rota.streaming.brokers.troubles import Troubles
 from rota.streaming.options import StreamOptions
 from rota.streaming.partition import Partition
 from rota.streaming.records.position import Position
+from rota.streaming.scheduler import KafkaScheduler
 from rota.streaming.stream import Stream
 from rota.streaming.turns import Turn
+from tests.streaming.kafka import living_clients
 
 NOBODY = "127.0.0.1:1"
 OPTIONS = StreamOptions(brokers=(NOBODY,))
+
+
+def test_a_scheduler_that_was_only_made_has_no_connections() -> None:
+    before = living_clients()
+
+    _made = KafkaScheduler(OPTIONS, ManualClock())
+
+    assert living_clients() <= before
 
 
 def test_a_partition_that_is_restored_before_the_consumer_can_read_it_serves_later() -> None:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rota.engine.executors.process.child import Child, start_child
+from tests.patience import DEADLINE_S
+from tests.servers import ServerError, wait_until
 
 
 class Heard:
@@ -40,16 +42,19 @@ def bash(script: str, heard: Heard) -> Child:
 
 class Descriptors:
     """Those that are open now, of the whole process: there may be fewer later, if earlier tests left something that
-    ends meanwhile. They tell what they are when there are more."""
+    ends meanwhile."""
 
     def __init__(self) -> None:
         self._open = [f"{one.name} {_target(one)}" for one in Path("/dev/fd").iterdir()]
 
-    def __le__(self, before: "Descriptors") -> bool:
-        return len(self._open) <= len(before._open)
-
-    def __repr__(self) -> str:
-        return "\n".join(["", *self._open])
+    def await_no_more(self) -> None:
+        """Returns when no more are open than then. There may be more for a moment, as long as a client of Kafka lives
+        in this process that its test could not end; what nobody closes stays, and is an error that tells all."""
+        try:
+            wait_until(lambda: len(Descriptors()._open) <= len(self._open), "them", deadline_s=DEADLINE_S)
+        except ServerError:
+            lines = ["more are open:", *Descriptors()._open, "than these:", *self._open]
+            raise AssertionError("\n".join(lines)) from None
 
 
 def _target(link: Path) -> str:

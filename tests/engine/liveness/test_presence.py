@@ -172,7 +172,7 @@ def test_a_node_whose_file_cannot_be_locked_is_not_taken_for_dead_and_leaves_no_
 
     presence.hold("node")
 
-    assert Descriptors() <= before
+    before.await_no_more()
     os.close(in_the_way)
     assert Presence(tmp_path).gone(["node"]) == []
     presence.release("node")

@@ -40,6 +40,11 @@ class Administration:
         del client
         raise StoreUnavailable(f"the brokers did not answer: {reason}")
 
+    def close(self) -> None:
+        """Let the connections go."""
+        with self._lock:
+            self._client = None
+
     def _made(self) -> AdminClient:
         with self._lock:
             if self._client is None:

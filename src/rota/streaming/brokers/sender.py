@@ -34,17 +34,25 @@ class Outgoing(NamedTuple):
 
 
 class Sender:
-    """Any thread may send."""
+    """Any thread may send. The brokers are looked for when the first record is sent."""
 
     def __init__(self, options: StreamOptions) -> None:
         self._options = options
         self._clock = SystemClock()
         self._lock = Lock()
-        self._producer = self._made()
+        self._producer: Producer | None = None
+
+    def close(self) -> None:
+        """Let the connections go; whoever still waits for an answer gets it."""
+        with self._lock:
+            self._producer = None
 
     def _made(self) -> Producer:
-        own = {"enable.idempotence": True, "message.timeout.ms": _SEND_MS, "linger.ms": 1}
-        return Producer(self._options.client(own))
+        with self._lock:
+            if self._producer is None:
+                own = {"enable.idempotence": True, "message.timeout.ms": _SEND_MS, "linger.ms": 1}
+                self._producer = Producer(self._options.client(own))
+            return self._producer
 
     def send(self, topic: str, record: Outgoing) -> int:
         """Returns the offset when the brokers have it; `StoreUnavailable` if they have not told so in time."""
@@ -64,7 +72,7 @@ class Sender:
         return fates
 
     def _try_all(self, topic: str, records: Sequence[Outgoing]) -> list[int | RotaError]:
-        producer = self._producer
+        producer = self._made()
         answers = [_Answer(topic) for _ in records]
         for record, answer in zip(records, answers, strict=True):
             _produce(producer, topic, record, answer)
@@ -72,15 +80,15 @@ class Sender:
         for answer in answers:
             _wait_for(producer, answer, self._clock, deadline)
         if any(answer.is_fatal for answer in answers):
-            self._renew(producer)
+            self._give_up(producer)
         return [answer.fate for answer in answers]
 
-    def _renew(self, broken: Producer) -> None:
+    def _give_up(self, broken: Producer) -> None:
         """A producer that met a fatal error can do nothing more."""
         with self._lock:
             if self._producer is broken:
                 _logger.warning("a producer is made anew after a fatal error")
-                self._producer = self._made()
+                self._producer = None
 
 
 def _wait_for(producer: Producer, answer: "_Answer", clock: Clock, deadline: float) -> None:

@@ -107,7 +107,10 @@ class Transactions:
         )
 
     def close(self) -> None:
+        """Let the connections go. The producer, which calls us, and this would keep each other until the collector of
+        garbage comes."""
         self._calls.put(None)
+        del self._producer
 
     def open(self) -> None:
         self._persist(self._producer.init_transactions)

@@ -188,7 +188,7 @@ def test_a_process_that_may_not_be_killed_is_named_and_not_waited_for(runner: as
             code = await asyncio.wait_for(child.stop(0.05), DEADLINE_S)
 
         assert (code, child.survivors) == (None, (f"{child.pid} (sleep)",))
-        assert Descriptors() <= before
+        before.await_no_more()
         return child.pid
 
     pid = runner.run(scenario())
@@ -259,7 +259,7 @@ def test_two_hundred_runs_leave_no_zombie_and_no_descriptor(runner: asyncio.Runn
         before = Descriptors()
         for first in range(0, 200, 8):
             await asyncio.gather(*(run_one(number) for number in range(first, first + 8)))
-        assert Descriptors() <= before
+        before.await_no_more()
         return pids
 
     for pid in runner.run(scenario()):
@@ -288,7 +288,7 @@ def test_cancelled_at_any_point_a_run_leaves_nothing(runner: asyncio.Runner, can
                 await _turns(chance.randrange(6), chance.choice([0, 0.002]))
                 task.cancel()
             await asyncio.wait([task])
-        assert Descriptors() <= before
+        before.await_no_more()
         return pids
 
     for pid in runner.run(scenario()):

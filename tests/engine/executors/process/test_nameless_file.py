@@ -25,4 +25,4 @@ def test_an_input_that_cannot_be_written_costs_no_descriptor() -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
-    assert Descriptors() <= before
+    before.await_no_more()
