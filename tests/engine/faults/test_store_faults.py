@@ -109,7 +109,7 @@ def test_a_node_says_that_its_store_is_away_and_goes_on_when_it_is_back(
         faults = Faults(store)
         installation.define_python("nothing")
         async with working(faults.store, dead_after_ms=HOUR_LEASE_MS) as node:
-            await installation.ended(installation.enqueue("nothing"))  # the first beat is over by then
+            await installation.ended(installation.enqueue("nothing"))
             faults.before("finish_and_claim_jobs", fault, fault, fault, fault)
             job_id = installation.enqueue("nothing")
             await until(lambda: node.health() is not None, "the node to say so")

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from rota.engine.node.health import Health
+from rota.engine.node.health import Asker, Health
 from rota.errors import StoreUnavailable
 
 
@@ -24,11 +24,39 @@ def test_all_is_well_until_somebody_reports_trouble() -> None:
 def test_everything_that_is_wrong_is_told_whoever_found_it() -> None:
     health = Health()
 
-    health.store_failed(StoreUnavailable("it is away"))
+    health.store_failed("worker", StoreUnavailable("it is away"))
     health.report("store", ["the disk is full", "a sync failed"])
     health.report("node", ["no more descriptors"])
 
     assert health.trouble == ("store unavailable: it is away; the disk is full; a sync failed; no more descriptors")
+
+
+@pytest.mark.parametrize(("one", "other"), [("worker", "heart"), ("heart", "worker")])
+def test_a_store_that_answers_one_asker_only_is_not_well_until_it_answers_the_other(
+    one: Asker, other: Asker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As one that is full and takes signs of life: this is no news with every beat."""
+    health, seen = Health(), list[str | None]()
+
+    with caplog.at_level(logging.INFO, "rota.node"):
+        for _ in range(3):
+            health.store_failed(one, StoreUnavailable("no room"))
+            health.store_answered(other)
+            seen.append(health.trouble)
+        health.store_answered(one)
+
+    assert (seen, health.trouble) == (["store unavailable: no room"] * 3, None)
+    assert [message for message, _ in told(caplog)] == ["store unavailable, trying again", "store available again"]
+
+
+@pytest.mark.parametrize("asker", ["worker", "heart"])
+def test_what_a_duty_was_refused_is_over_when_the_store_answers_anybody(asker: Asker) -> None:
+    health = Health()
+    health.store_failed("duty", StoreUnavailable("it is away"))
+
+    health.store_answered(asker)
+
+    assert health.trouble is None
 
 
 def test_what_is_over_is_told_no_more() -> None:

@@ -567,10 +567,10 @@ def test_a_store_that_fails_is_told_once_until_it_answers() -> None:
     health = Health(heard.observers)
 
     for _ in range(2):
-        health.store_failed(StoreUnavailable("away"))
-        health.store_failed(StoreUnavailable("still away"))
-        health.store_answered()
-        health.store_answered()
+        health.store_failed("worker", StoreUnavailable("away"))
+        health.store_failed("worker", StoreUnavailable("still away"))
+        health.store_answered("worker")
+        health.store_answered("worker")
 
     assert [type(one) for one in heard.told] == [StoreFailed, StoreAnswered] * 2
 

@@ -89,10 +89,10 @@ class Heart:
             self._renew()
             self._lifeline.beat(self._record())
         except StoreError as error:
-            self._health.store_failed(error)
+            self._health.store_failed("heart", error)
             return pause_s / _TRIES_PER_BEAT
         self._contact.made(self._clock.monotonic())
-        self._health.store_answered()
+        self._health.store_answered("heart")
         return pause_s
 
     def _renew(self) -> None:

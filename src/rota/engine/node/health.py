@@ -2,25 +2,32 @@
 
 import re
 from collections.abc import Sequence
+from threading import Lock
+from typing import Literal
 
 from rota.engine.observation.happenings import StoreAnswered, StoreFailed, TroubleBegan, TroubleEnded
 from rota.engine.observation.observers import Observers
 from rota.errors import NodeStrained
 
+Asker = Literal["worker", "heart", "duty"]
+"""Who asks the store in a node. A store may answer one and not the other: one that is full takes signs of life only."""
+
 
 class Health:
-    """Remembers what is wrong, by who found it. Tells so once when it begins and once when it is over."""
+    """Remembers what is wrong, by who found it. Tells so once when it begins and once when it is over. Any thread may
+    call."""
 
     def __init__(self, observers: Observers | None = None) -> None:
         self._observers = observers or Observers()
-        self._failure: str | None = None
+        self._failures: dict[Asker, str] = {}
+        self._failing = Lock()
         self._troubles: dict[str, list[str]] = {}
 
     @property
     def trouble(self) -> str | None:
         """What is wrong, in one line; None when all is well."""
         found = [one for troubles in list(self._troubles.values()) for one in troubles]
-        return "; ".join([self._failure, *found] if self._failure else found) or None
+        return "; ".join([*list(self._failures.values())[:1], *found]) or None
 
     def report(self, finder: str, troubles: Sequence[str]) -> None:
         """All that `finder` (the store, the node itself, ...) finds wrong right now, one sentence each."""
@@ -39,15 +46,20 @@ class Health:
     def strain_ended(self) -> None:
         self.report("node", [])
 
-    def store_failed(self, error: Exception) -> None:
-        if self._failure is None:
-            self._observers.tell(StoreFailed(error))
-        self._failure = f"store unavailable: {error}"
+    def store_failed(self, asker: Asker, error: Exception) -> None:
+        with self._failing:
+            if not self._failures:
+                self._observers.tell(StoreFailed(error))
+            self._failures[asker] = f"store unavailable: {error}"
 
-    def store_answered(self) -> None:
-        if self._failure is not None:
-            self._observers.tell(StoreAnswered())
-            self._failure = None
+    def store_answered(self, asker: Asker) -> None:
+        """It is over for who asked, and for the duties, which do not say when they are answered."""
+        if not self._failures:
+            return
+        with self._failing:
+            ended = {self._failures.pop(asker, None), self._failures.pop("duty", None)} - {None}
+            if ended and not self._failures:
+                self._observers.tell(StoreAnswered())
 
 
 def _without_figures(trouble: str) -> str:

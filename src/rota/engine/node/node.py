@@ -306,7 +306,7 @@ class Node:
             try:
                 wait_s = await thread.call(lambda: duty.run_once(self._clock.now()))
             except StoreError as error:
-                self._health.store_failed(error)
+                self._health.store_failed("duty", error)
                 wait_s = _AFTER_ERROR_S
             except Exception as error:
                 self._observers.tell(DutyFailed(type(duty).__name__, error))
@@ -319,7 +319,7 @@ class Node:
             try:
                 is_to_drain = await thread.call(self._news.hear)
             except StoreError as error:
-                self._health.store_failed(error)
+                self._health.store_failed("duty", error)
             except Exception as error:
                 self._observers.tell(Fault("node", "listening for news failed", error))
             else:

@@ -270,13 +270,13 @@ class Worker:
             if attempt := self._hands.find(claim.spec.id):
                 attempt.is_known_to_run = False
         self._demand.unanswered()
-        self._health.store_failed(error)
+        self._health.store_failed("worker", error)
         await asyncio.sleep(self._exchange.retry_s)
 
     def _receive(self, request: Request, answer: Claims, asked_at: float) -> None:
         """The store answered: it knows what was told, and what it gave is taken in hand."""
         self._answered_at = self._clock.monotonic()
-        self._health.store_answered()
+        self._health.store_answered("worker")
         self._logs.written(request.batches)
         self._demand.next_due = earliest_due(request.settlements, answer.next_due)
         if request.wanted:

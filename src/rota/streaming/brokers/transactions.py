@@ -162,7 +162,10 @@ class Transactions:
             if waited_s >= self._patience_s or not self._may_wait("they do not take offsets"):
                 raise ProducerBroken("the brokers did not answer in time")
         if call.error is not None:
-            raise call.error
+            try:
+                raise call.error
+            finally:
+                call.error = None  # whose trace leads back to the call, and both to the producer
 
     def _abort(self, error: KafkaException) -> None:
         """Always raises."""
