@@ -66,7 +66,7 @@ def test_a_command_is_kept_in_the_changelog_of_its_unit_and_moves_to_another_in_
 
 
 def test_a_scheduler_that_was_closed_has_no_connections_left_although_nobody_collects_garbage(kafka: Kafka) -> None:
-    """Whoever collects it, perhaps the loop, would have to wait until they are closed."""
+    """Each has threads of its own, which look for the brokers for as long as it lives."""
     before = living_clients()
     gc.disable()
     try:

@@ -40,8 +40,7 @@ class KafkaScheduler:
         self.stream.start()
 
     def close(self) -> None:
-        """Leave the group, and let all connections go now: whenever the collector of garbage would come, the thread
-        that it comes to, perhaps the loop's, would wait until they are closed."""
+        """Leave the group, and let all connections go: whoever keeps this would keep them too, and their threads."""
         self.stream.close()
         self._administration.close()
         self._sender.close()
