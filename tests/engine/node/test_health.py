@@ -35,7 +35,7 @@ def test_everything_that_is_wrong_is_told_whoever_found_it() -> None:
 def test_a_store_that_answers_one_asker_only_is_not_well_until_it_answers_the_other(
     one: Asker, other: Asker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As one that is full and takes signs of life: this is no news with every beat."""
+    """This is no news with every beat."""
     health, seen = Health(), list[str | None]()
 
     with caplog.at_level(logging.INFO, "rota.node"):

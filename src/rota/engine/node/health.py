@@ -10,7 +10,7 @@ from rota.engine.observation.observers import Observers
 from rota.errors import NodeStrained
 
 Asker = Literal["worker", "heart", "duty"]
-"""Who asks the store in a node. A store may answer one and not the other: one that is full takes signs of life only."""
+"""Who asks the store in a node. A store may answer one and not the other, as one that is full may."""
 
 
 class Health:
