@@ -188,6 +188,14 @@ def test_code_that_is_quick_enough_is_left_alone() -> None:
     assert call_within(None, lambda: add(1)) == 2
 
 
+def test_a_limit_whose_task_has_ended_leaves_no_timer_behind() -> None:
+    before = set(threading.enumerate())
+
+    timers = call_within(3600, lambda: [one for one in threading.enumerate() if isinstance(one, threading.Timer)])
+
+    assert [one.finished.is_set() for one in timers if one not in before] == [True]
+
+
 def test_a_limit_that_strikes_at_the_last_moment_is_not_felt_by_what_the_thread_does_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -57,11 +57,11 @@ def _is_chosen(mutant: Mutant, areas: Sequence[str], word: str | None) -> bool:
 
 
 def _of_this_python(mutants: Sequence[Mutant]) -> list[Mutant]:
-    later = {mutant.python for mutant in mutants if not mutant.runs_here}
-    here = [mutant for mutant in mutants if mutant.runs_here]
-    if later:
-        _say(f"{len(mutants) - len(here)} changes need a newer Python: make mutants PYTHON=python{max(later)}")
-    return here
+    elsewhere = [mutant for mutant in mutants if not mutant.runs_here]
+    for mutant in elsewhere:
+        wanted = f"{mutant.python} or newer" if mutant.python else f"{mutant.last_python} or older"
+        _say(f"{mutant.area}: {mutant.what}: not tried, needs Python {wanted}")
+    return [mutant for mutant in mutants if mutant.runs_here]
 
 
 def _check_tables(mutants: Sequence[Mutant]) -> int:

@@ -36,12 +36,19 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     """The tests do not fail but never end; only then is a time-out a verdict."""
     python: str = ""
     """The first one on which its tests run, such as "3.12", unless they run on all."""
+    last_python: str = ""
+    """The last one on which it does any harm, unless it does on all: newer ones do by themselves what it takes away."""
     area: str = ""
     """The name of its table; not written there."""
 
     @property
     def runs_here(self) -> bool:
-        return not self.python or sys.version_info >= tuple(map(int, self.python.split(".")))
+        here = sys.version_info[:2]
+        return here >= _version(self.python or "3.0") and here <= _version(self.last_python or "3.999")
+
+
+def _version(python: str) -> tuple[int, ...]:
+    return tuple(map(int, python.split(".")))
 
 
 class _Table(Struct, forbid_unknown_fields=True):
@@ -73,8 +80,9 @@ def faults_of(mutant: Mutant, root: Path = ROOT) -> Iterator[str]:
         yield "says nothing about what goes wrong"
     if mutant.old == mutant.new:
         yield "changes nothing: old and new are the same"
-    if mutant.python and not re.fullmatch(r"3\.\d+", mutant.python):
-        yield f"{mutant.python!r} is no Python; write it as '3.12'"
+    for python in filter(None, (mutant.python, mutant.last_python)):
+        if not re.fullmatch(r"3\.\d+", python):
+            yield f"{python!r} is no Python; write it as '3.12'"
     yield from _faults_of_file(mutant, root / mutant.file)
     yield from _faults_of_tests(mutant, root)
 

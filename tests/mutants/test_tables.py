@@ -1,5 +1,6 @@
 """Every entry of every table still fits the code, so that `make mutants` can try it."""
 
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -52,6 +53,7 @@ def test_a_good_entry_has_no_fault(root: Path) -> None:
         ("old", "n", "old occurs 2 times in code.py, not once"),
         ("new", "return 41", "changes nothing: old and new are the same"),
         ("python", "3", "'3' is no Python; write it as '3.12'"),
+        ("last_python", "311", "'311' is no Python; write it as '3.12'"),
         ("tests", "-k answer", "names no tests"),
         ("tests", "gone.py::test_answer", "gone.py does not exist"),
     ],
@@ -63,6 +65,20 @@ def test_an_entry_that_proves_nothing_is_found(root: Path, field: str, value: st
 @pytest.mark.parametrize(("python", "runs_here"), [("", True), ("3.9", True), ("3.11", True), ("3.999", False)])
 def test_a_change_is_tried_from_the_python_on_that_its_tests_need(python: str, runs_here: bool) -> None:
     assert structs.replace(GOOD, python=python).runs_here == runs_here
+
+
+@pytest.mark.parametrize(
+    ("last_python", "runs_here"),
+    [
+        ("", True),
+        ("3.9", False),
+        (f"3.{sys.version_info.minor - 1}", False),
+        (f"3.{sys.version_info.minor}", True),
+        ("3.99", True),
+    ],
+)
+def test_a_change_is_tried_up_to_the_python_on_which_it_does_harm(last_python: str, runs_here: bool) -> None:
+    assert structs.replace(GOOD, last_python=last_python).runs_here == runs_here
 
 
 def test_a_change_after_which_the_file_is_no_python_is_found(root: Path) -> None:
