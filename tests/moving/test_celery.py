@@ -11,8 +11,9 @@ import pytest
 from rota import InvalidInput, JobFailed
 from rota.moving.celery import Celery, Task, chain, chord, group, shared_task, signature
 from rota.moving.celery.exceptions import Ignore, MaxRetriesExceededError, Reject, TaskRevokedError, TimeoutError
-from rota.moving.celery.result import AsyncResult
+from rota.moving.celery.result import AsyncResult, GroupResult
 from rota.moving.celery.schedules import crontab, schedule
+from tests.contract.building import claim_one
 
 
 @pytest.fixture
@@ -419,6 +420,21 @@ def test_a_job_can_be_revoked_by_its_id(app: Celery) -> None:
     assert [one.state for one in results] == ["REVOKED"] * 3
     with pytest.raises(InvalidInput, match=r"^signal: of revoke is not carried"):
         app.control.revoke("a", signal="SIGKILL")
+
+
+def test_a_running_job_is_revoked_only_with_terminate(app: Celery) -> None:
+    result = app.task(add).delay(1)
+    handle = app.__rota_app__.handle(result.id)
+    of_group = GroupResult("group", [result], None)
+    claim_one(app.__rota_app__.engine.store, handle.job.spec.queue, now=handle.job.spec.enqueued_at)
+
+    result.revoke()
+    of_group.revoke()
+    app.control.revoke(result.id)
+    was_asked = handle.job.cancel_requested
+    of_group.revoke(terminate=True)
+
+    assert (was_asked, handle.job.cancel_requested) == (False, True)
 
 
 @pytest.mark.parametrize("name", ["inspect", "ping", "purge", "shutdown", "rate_limit", "time_limit", "broadcast"])

@@ -158,13 +158,23 @@ def _meet(one: Stretch, other: Stretch) -> bool:
     return one.since <= other.until and other.since <= one.until
 
 
+class Recovery(Struct, frozen=True, order=True):
+    """A job whose node was killed began again."""
+
+    after_ms: int
+    job: str
+    lock: str
+    """As in the ledger: what keeps other runs away, and may keep this one waiting."""
+    killed: str
+    """The node."""
+
+
 class Repeats(Struct):
     """Second starts, and what allows them."""
 
     excused: Counter[Excuse] = field(default_factory=Counter)
     beyond: list[str] = field(default_factory=list)
-    recoveries: list[tuple[int, str]] = field(default_factory=list)
-    """Milliseconds from the kill of a node to the next start of a job that it ran, and which job that is."""
+    recoveries: list[Recovery] = field(default_factory=list)
 
 
 def judge_repeats(court: Court, lives: Iterable[Life], runs: Iterable[Run]) -> Repeats:
@@ -180,7 +190,8 @@ def judge_repeats(court: Court, lives: Iterable[Life], runs: Iterable[Run]) -> R
             continue
         found.excused[excuse] += 1
         if excuse is Excuse.KILLED:
-            found.recoveries.append((second.started_at - (killed[first.node] or 0), f"job {second.job}"))
+            after_ms = second.started_at - (killed[first.node] or 0)
+            found.recoveries.append(Recovery(after_ms, second.job, second.lock, first.node))
     return found
 
 

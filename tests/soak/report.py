@@ -5,7 +5,8 @@ from statistics import median
 
 from msgspec import Struct
 
-from tests.soak.judge import Excuse
+from tests.soak.definitions import LONE
+from tests.soak.judge import Excuse, Recovery
 from tests.soak.soak import Evidence
 
 _MOST_EXAMPLES = 8
@@ -124,10 +125,16 @@ def _work_rows(evidence: Evidence) -> Iterator[tuple[object, ...]]:
         "allowed: no node can stop its runs while it is suspended",
     )
     recoveries = evidence.repeats.recoveries
+    waiting = [one for one in recoveries if one.lock != "-" or one.killed.startswith(LONE)]
+    yield from _times("from a kill to the next start", [one for one in recoveries if one not in waiting])
+    yield from _times("the same, under a lock or where the killed node served the queue alone", waiting)
+
+
+def _times(what: str, recoveries: Sequence[Recovery]) -> Iterator[tuple[str, int, str]]:
     if recoveries:
-        usual, (longest, job) = median(ms for ms, _ in recoveries), max(recoveries)
-        remark = f"median {usual / 1000:.1f} s, longest {longest / 1000:.1f} s ({job}), outages and pauses included"
-        yield "from a kill to the next start", len(recoveries), remark
+        usual, longest = median(one.after_ms for one in recoveries) / 1000, max(recoveries)
+        remark = f"median {usual:.1f} s, longest {longest.after_ms / 1000:.1f} s (job {longest.job})"
+        yield what, len(recoveries), f"{remark}, outages and pauses included"
 
 
 def _examples(count: Count) -> Iterator[str]:

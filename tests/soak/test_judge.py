@@ -9,6 +9,7 @@ from tests.soak.judge import (
     Excuse,
     JobFact,
     Life,
+    Recovery,
     Stretch,
     TickRow,
     judge_ends,
@@ -56,6 +57,15 @@ def test_a_kill_while_it_ran_is_an_excuse_and_one_before_or_after_is_none() -> N
     assert excuse(runs, Life("a.1", 0, killed_at=20 * SECOND)) is Excuse.KILLED
     assert excuse(runs, Life("a.1", 0, killed_at=5 * SECOND)) is None
     assert excuse(runs, Life("a.1", 0, killed_at=31 * SECOND)) is None
+
+
+def test_what_began_again_after_a_kill_is_told_with_its_time_its_lock_and_its_node() -> None:
+    killed = Life("a.1", 0, killed_at=20 * SECOND)
+    lines = [line("start", "one", s=10, lock="lock:a"), line("start", "two", node="b.1", s=23, lock="lock:a")]
+
+    found = judge_repeats(Court([killed, SECOND_NODE], []), [killed, SECOND_NODE], runs_of(lines))
+
+    assert found.recoveries == [Recovery(3 * SECOND, "job", "lock:a", "a.1")]
 
 
 def test_a_failed_attempt_is_followed_by_another() -> None:

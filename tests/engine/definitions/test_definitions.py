@@ -109,6 +109,15 @@ def test_another_process_sees_a_new_name_at_once_and_a_change_after_its_refresh(
         other.job_type("report")
 
 
+def test_another_process_sees_a_new_node_type_at_once(definitions: Definitions) -> None:
+    other = Definitions(definitions._store, ExecutorRegistry())
+    assert names(other.node_types()) == ["default"]
+
+    definitions.define_node_type(node_type("heavy"))
+
+    assert other.node_type("heavy").name == "heavy"
+
+
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_name_that_cannot_be_one_is_refused(definitions: Definitions, name: object) -> None:
     with pytest.raises(InvalidInput) as raised:
