@@ -27,7 +27,7 @@ _TESTS = {
     "cli/events": f"tests/cli/events tests/cli/remote {_ONE_STORE}",
     "cli/jobs": f"tests/cli/jobs tests/cli/remote tests/cli/test_show.py {_ONE_STORE}",
     "cli/operations": f"tests/cli/operations tests/cli/remote {_ONE_STORE}",
-    "cli/remote": "tests/cli/remote",
+    "cli/remote": f"tests/cli {_ONE_STORE} -k 'server or remote'",
     "cli/run": f"tests/cli/run tests/system/test_start.py tests/host {_ONE_STORE}",
     "cli/time": f"tests/cli/time tests/cli/remote {_ONE_STORE}",
     "dialects": "tests/dialects",
@@ -40,6 +40,7 @@ _TESTS = {
     "engine/access": "tests/engine/access tests/server/auth tests/cli/operations/test_key.py",
     "engine/bridge": f"tests/engine/bridge tests/engine/events tests/engine/jobs tests/engine/worker {_ONE_STORE}",
     "engine/definitions": "tests/engine/definitions tests/engine/jobs tests/engine/events tests/server/routes"
+    " tests/cli/definitions"
     f" {_ONE_STORE}",
     "engine/doctor": "tests/cli/operations/test_doctor.py tests/server/routes/test_doctor.py",
     "engine/events": "tests/engine/events tests/seeds/test_004_events.py tests/server/routes/test_events.py"
@@ -78,7 +79,7 @@ _TESTS = {
     "sdk": "tests/sdk -k 'not redis and not django'",
     "sdk/outbox": "tests/sdk/outbox",
     "sdk/tasks": f"tests/sdk/tasks tests/moving {_ONE_STORE}",
-    "server": "tests/server tests/sdk/test_client.py -k 'not redis and not schemathesis and not attack'",
+    "server": "tests/server tests/sdk/test_client.py --ignore=tests/server/attacks -k 'not redis and not schemathesis'",
     "server/pages": f"tests/server/pages tests/browser {_ONE_STORE}",
     "server/routes": f"tests/server/routes tests/server/auth tests/sdk/test_client.py tests/server/pages {_ONE_STORE}",
     "settings": "tests/settings tests/engine/definitions/test_file.py tests/cli/definitions tests/cli/run"
