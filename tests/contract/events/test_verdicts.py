@@ -132,7 +132,9 @@ def test_evaluations_and_validations_are_listed_latest_first_and_kept_within_bou
     times = [each.event.received_at for each in validations]
     assert times == sorted(times, reverse=True)
     assert 120 <= len(times) <= 221
-    assert store.list_validations(one.uuid, limit=3) == validations[:3]
+    for limit in (0, 1, 3):
+        assert store.list_evaluations(one.uuid, limit=limit) == evaluations[:limit]
+        assert store.list_validations(one.uuid, limit=limit) == validations[:limit]
 
 
 def many_verdicts(entry: ConfigurationEntry, count: int, *, forget_before: int = 0) -> Verdicts:

@@ -124,6 +124,25 @@ def test_those_with_the_same_rights_share_one_rendering(api: Api) -> None:
     api.close()
 
 
+def test_a_page_that_nobody_follows_any_more_is_made_no_more(api: Api) -> None:
+    async def live() -> None:
+        topics, screens = Topics(), Screens(api)
+        first, second = topics.follow(screens), topics.follow(screens)
+        await next_of(first)
+        await next_of(second)
+        (screen,) = screens._screens.values()
+
+        await first.aclose()
+        asked = topics.asked
+        await until(lambda: topics.asked > asked, "it to be made for the other one")
+        await second.aclose()
+
+        await until(screen._task.done, "the task that made it to end")
+
+    asyncio.run(live())
+    api.close()
+
+
 def test_a_follower_that_was_slow_gets_what_is_now(api: Api) -> None:
     async def live() -> None:
         topics, screens = Topics(), Screens(api)
