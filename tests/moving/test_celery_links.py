@@ -309,13 +309,17 @@ def test_a_link_has_the_arguments_by_name_and_the_options_that_it_was_given(app:
     assert (linked.spec.arguments, linked.spec.priority, linked.results) == ({"x": 3, "y": 10}, 9, 13)
 
 
+def remind(line: str = "again", path: str = "letters") -> None:
+    write(line, path)
+
+
 def test_an_error_link_that_is_immutable_or_has_all_but_one_argument_is_enqueued(app: Celery) -> None:
     writing = app.task(write)
-    links = [writing.si("as it is", "letters"), writing.s(path="letters"), writing.s("letters")]
+    links = [app.task(remind).si(), writing.si("as it is", "letters"), writing.s(path="letters"), writing.s("letters")]
     job = app.task(unlucky).apply_async(link_error=links)
     work(app)
 
-    assert sorted(Path("letters").read_text().splitlines()) == sorted(["as it is", job.id, job.id])
+    assert sorted(Path("letters").read_text().splitlines()) == sorted(["again", "as it is", job.id, job.id])
 
 
 def test_a_link_whose_task_is_in_no_code_fails_its_job_once(app: Celery) -> None:

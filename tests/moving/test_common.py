@@ -30,6 +30,11 @@ def test_a_connection_of_redis_py_has_the_url_of_its_server(options: dict[str, A
         assert url_of_connection("connection", connection) == url
 
 
+def test_what_a_pool_leaves_open_is_as_redis_py_has_it() -> None:
+    with redis.Redis(connection_pool=redis.ConnectionPool()) as connection:
+        assert url_of_connection("connection", connection) == "redis://localhost:6379/0"
+
+
 def test_a_connection_to_a_socket_is_refused() -> None:
     with (
         redis.Redis(unix_socket_path="/run/redis.sock") as connection,
