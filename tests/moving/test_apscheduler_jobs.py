@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rota import InvalidInput
+from rota.clock import STEP_MS, as_datetime
 from rota.engine.jobs.intake import JobRequest
 from rota.model.schedules.schedule import Schedule
 from rota.moving.apscheduler import events
@@ -18,6 +19,7 @@ from rota.moving.apscheduler.jobstores.base import JobLookupError
 from rota.moving.apscheduler.jobstores.memory import MemoryJobStore
 from rota.moving.apscheduler.jobstores.redis import RedisJobStore
 from rota.moving.apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
+from rota.moving.apscheduler.next_run import is_due
 from rota.moving.apscheduler.options import read_options
 from rota.moving.apscheduler.schedulers.asyncio import AsyncIOScheduler
 from rota.moving.apscheduler.schedulers.background import BackgroundScheduler
@@ -180,6 +182,9 @@ def test_the_numbers_of_events_are_those_of_apscheduler() -> None:
 
     assert [getattr(events, f"EVENT_{name}") for name in names] == [2**number for number in range(17)]
     assert (EVENT_ALL, events.EVENT_SCHEDULER_START) == (131_071, 1)
+    made = [events.SchedulerEvent(1), events.SchedulerEvent(64, "own"), events.JobEvent(512, "a")]
+    assert [(one.code, one.alias) for one in made] == [(1, None), (64, "own"), (512, None)]
+    assert events.JobEvent(512, "a").jobstore == "default"
 
 
 def test_a_scheduler_in_a_thread_has_ended_when_its_shutdown_returns(scheduler: BackgroundScheduler) -> None:
@@ -281,6 +286,24 @@ def test_jobs_are_listed_by_their_next_times_and_paused_ones_last(scheduler: Bac
     assert scheduler.get_jobs() == []
     with pytest.raises(JobLookupError, match="No job by the id of late was found"):
         scheduler.remove_job("late")
+
+
+def test_all_jobs_are_listed_however_many_there_are(
+    scheduler: BackgroundScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.moving.apscheduler.schedulers.base._PAGE", 2)
+    for number in range(1, 6):
+        scheduler.add_job(work, "interval", hours=number, id=str(number))
+
+    assert [one.id for one in scheduler.get_jobs()] == ["1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize(("ahead_ms", "expected"), [(-5_000, True), (STEP_MS, True), (STEP_MS + 1, False)])
+def test_a_run_is_due_although_the_clock_of_the_program_is_a_little_ahead(ahead_ms: int, expected: bool) -> None:
+    when = as_datetime(NOON + ahead_ms)
+
+    assert (is_due(when, "UTC", NOON), is_due(None, "UTC", NOON)) == (expected, False)
+    assert is_due(when.replace(tzinfo=None), "UTC", NOON) is expected
 
 
 def test_a_decorated_function_stays_as_it_is_and_its_job_is_replaced(scheduler: BackgroundScheduler) -> None:

@@ -352,3 +352,10 @@ def test_a_pool_that_is_closed_has_given_up_its_connections(pool: ArqRedis) -> N
     asyncio.run(pool.close())
 
     assert (was_open, connection.is_open) == (True, False)
+
+
+def test_options_of_functions_and_pools_that_are_not_carried_are_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"^colour: of func is not carried by Rota"):
+        func(add, colour=1)
+    with pytest.raises(InvalidInput, match=r"^job_serializer: of create_pool is not carried by Rota; arguments and"):
+        asyncio.run(create_pool(SETTINGS, job_serializer=add))

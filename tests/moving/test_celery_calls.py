@@ -278,6 +278,17 @@ def test_a_signature_that_is_immutable_stays_so(app: Celery, make: str) -> None:
     assert result.get() == "xbc"
 
 
+@pytest.mark.parametrize("make", ["function", "method"])
+def test_a_signature_gets_the_result_before_it_unless_it_says_otherwise(app: Celery, make: str) -> None:
+    task = app.task(join)
+    second = signature(task, ("x",)) if make == "function" else task.signature(("x",))
+
+    result = chain(task.s("1"), second).delay()
+    work(app)
+
+    assert result.get() == "1bcxc"
+
+
 def test_a_chain_may_end_in_a_group(app: Celery) -> None:
     task = app.task(add)
     result = (task.s(1) | group(task.s(10), task.s(20))).delay()
@@ -399,6 +410,15 @@ def test_a_shared_task_that_was_written_before_any_app_is_of_the_first(
 
     assert (early.rota_app.name, sorted(first.tasks)) == ("first", ["named", early.name])
     assert (named("a"), second.tasks) == ("abc", {})
+
+
+def test_an_app_without_a_name_has_that_of_its_module(folder: Path) -> None:
+    assert (Celery(broker="sqlite:///rota.db").main, Celery("shop", broker="sqlite:///rota.db").main) == (
+        __name__,
+        "shop",
+    )
+    with pytest.raises(InvalidInput, match=r"^task_cls: of Celery is not carried by Rota; write functions"):
+        Celery("shop", broker="sqlite:///rota.db", task_cls=Task)
 
 
 def test_an_app_that_is_closed_has_given_up_its_connections(app: Celery) -> None:

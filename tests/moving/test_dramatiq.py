@@ -269,6 +269,7 @@ def test_a_pipeline_that_fails_or_takes_too_long_says_so(broker: Broker) -> None
     with pytest.raises(ResultFailure) as failed:
         pipe.get_result(block=True)
     assert (failed.value.orig_exc_type, failed.value.orig_exc_msg) == ("LookupError", "no")
+    assert "LookupError: no" in str(failed.value)
     assert (pipe.completed_count, pipe.completed) == (1, False)
 
 

@@ -79,6 +79,7 @@ def test_an_installation_that_is_cut_off_is_closed_all_the_same() -> None:
 
 def test_a_job_that_fails_while_time_passes_fails_the_test_unless_it_may(rota_installation: Installation) -> None:
     rota_installation.use(app)
+    begun = rota_installation.clock.now()
     failing = [
         fail.options(delay="1h").enqueue(),
         fail.options(delay="2h").enqueue(),
@@ -90,6 +91,7 @@ def test_a_job_that_fails_while_time_passes_fails_the_test_unless_it_may(rota_in
     ended = rota_installation.advance("2h", raises=False)
 
     assert [(one.id, one.state) for one in ended] == [(one.id, JobState.FAILED) for one in failing[1:]]
+    assert [(one.ended_at or 0) - begun for one in ended] == [2 * 3_600_000, 3 * 3_600_000]
 
 
 def test_time_goes_exactly_as_far_as_the_test_says(rota_installation: Installation) -> None:
