@@ -1,6 +1,7 @@
 """What arq's programs say, one thing at a time."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,11 +10,16 @@ from typing import Any
 import pytest
 
 from rota import InvalidInput
-from rota.moving.arq import Retry, create_pool, cron, func
+from rota.moving.arq import Retry, create_pool, cron, func, run_worker
 from rota.moving.arq.connections import ArqRedis, RedisSettings
 from rota.moving.arq.jobs import Job, JobStatus, ResultNotFound
 from rota.moving.arq.worker import app_of_worker
 from rota.sdk.tasks.loading import app_of
+from rota.testing import Installation
+from tests.moving.test_rq_jobs import machine_in_tokyo
+from tests.patience import DEADLINE_S
+
+__all__ = ["machine_in_tokyo"]
 
 SETTINGS = RedisSettings.from_dsn("sqlite:///rota.db")
 
@@ -215,3 +221,141 @@ def test_what_is_not_told_of_jobs_is_refused_by_name(folder: Path) -> None:
                     ask()
 
     asyncio.run(main())
+
+
+async def wait_a_while(ctx: dict[str, Any], defer: float | None) -> None:
+    raise Retry(defer)
+
+
+async def tell(ctx: dict[str, Any]) -> list[object]:
+    return [ctx["job_id"], ctx["job_try"], ctx["enqueue_time"].timestamp(), ctx["place"]]
+
+
+@pytest.mark.parametrize(
+    ("of_worker", "of_function", "limits"),
+    [
+        ({}, {}, (300_000, 5)),
+        ({"job_timeout": 60, "max_tries": 7}, {}, (60_000, 7)),
+        ({"job_timeout": 60, "max_tries": 7}, {"timeout": timedelta(seconds=5), "max_tries": 2}, (5_000, 2)),
+        ({}, {"max_tries": 5_000}, (300_000, 1_000)),
+    ],
+)
+def test_limits_of_a_function_are_its_own_or_else_those_of_its_worker(
+    folder: Path, of_worker: dict[str, Any], of_function: dict[str, Any], limits: tuple[int, int]
+) -> None:
+    app = app_of_worker(settings_with(functions=[func(add, **of_function)], **of_worker))
+    app.run_worker(burst=True)
+
+    found = app.engine.definitions.job_type("add")
+    assert (found.timeout_ms, found.retry.attempts) == limits
+    app.close()
+
+
+def test_a_cron_job_is_tried_once_unless_it_says_more(folder: Path) -> None:
+    crons = [cron(add), cron(add, name="often", max_tries=3), cron(add, name="none", max_tries=None)]
+    app = app_of_worker(settings_with(cron_jobs=crons, max_tries=7))
+    app.run_worker(burst=True)
+
+    found = [app.engine.definitions.job_type(name).retry.attempts for name in ("cron:add", "often", "none")]
+    schedule = app.engine.schedules.find("often").schedule
+    assert (found, schedule.overlap, schedule.trigger.days) == ([1, 3, 1], "allow", "both")  # type: ignore[union-attr]
+    app.close()
+
+
+@pytest.mark.parametrize(("defer", "wait_ms"), [(90, 90_000), (0.25, 250)])
+def test_a_function_that_asks_for_another_try_waits_as_long_as_it_says(
+    folder: Path, defer: float, wait_ms: int
+) -> None:
+    app = app_of_worker(settings_with(functions=[wait_a_while]))
+    with Installation() as installation:
+        installation.use(app)
+        job = asyncio.run(ArqRedis(app).enqueue_job("wait_a_while", defer))
+        installation.drain()
+
+        assert job is not None
+        assert job._handle.job.available_at == installation.clock.now() + wait_ms
+
+
+def test_a_function_knows_its_job_and_its_try(folder: Path) -> None:
+    async def come(ctx: dict[str, Any]) -> None:
+        ctx["place"] = "shop"
+
+    async def go(ctx: dict[str, Any]) -> None:
+        left.append(ctx["place"])
+
+    left: list[str] = []
+    settings = settings_with(functions=[tell], on_startup=staticmethod(come), on_shutdown=staticmethod(go))
+    app = app_of_worker(settings)
+    job = asyncio.run(ArqRedis(app).enqueue_job("tell"))
+    app.run_worker(burst=True)
+
+    assert job is not None
+    enqueued_at = job._handle.job.spec.enqueued_at
+    assert asyncio.run(job.result()) == [job.job_id, 1, enqueued_at / 1000, "shop"]
+    assert left == ["shop"]
+    app.close()
+
+
+def test_a_worker_of_a_program_serves_its_queue_until_it_is_ended(pool: ArqRedis) -> None:
+    settings = settings_with(functions=[add], queue_name="mails")
+    worker = threading.Thread(target=run_worker, args=(settings,))
+    worker.start()
+    for number in range(2):
+        job = asyncio.run(pool.enqueue_job("add", number, _queue_name="mails"))
+        assert job is not None
+        assert asyncio.run(job.result(timeout=DEADLINE_S)) == number + 1
+
+    app_of_worker(settings).stop_worker()
+    worker.join()
+    app_of_worker(settings).close()
+
+
+def test_a_pool_has_a_queue_for_what_names_none(folder: Path) -> None:
+    async def main() -> list[str]:
+        async with await create_pool(SETTINGS, default_queue_name="mails") as pool:
+            calls = [{}, {"_queue_name": "others"}, {"_queue_name": "arq:queue"}]
+            made = [await pool.enqueue_job("add", 1, **call) for call in calls]  # type: ignore[arg-type]
+            app = pool.__rota_app__
+            queues = [one._handle.job.spec.queue for one in made if one is not None]
+            return [app.engine.definitions.node_type(queue).name for queue in queues]
+
+    assert asyncio.run(main()) == ["mails", "others", "default"]
+
+
+def test_a_job_is_aborted_once(pool: ArqRedis) -> None:
+    async def main() -> list[object]:
+        job = await pool.enqueue_job("add", 1)
+        assert job is not None
+        return [await job.status(), await job.abort(), await job.abort(), await Job("nobody", pool).status()]
+
+    assert asyncio.run(main()) == [JobStatus.queued, True, False, JobStatus.not_found]
+
+
+def test_a_time_without_a_zone_is_in_that_of_the_machine(pool: ArqRedis, machine_in_tokyo: None) -> None:
+    job = asyncio.run(pool.enqueue_job("add", 1, _defer_until=datetime(2030, 1, 1, 9)))  # noqa: DTZ001
+
+    assert job is not None
+    assert job._handle.job.spec.run_at == 1_893_456_000_000
+
+
+def test_what_settings_leave_open_has_its_usual_value() -> None:
+    assert RedisSettings().url == "redis://localhost:6379/0"
+    assert RedisSettings(username="a@b", password="c").url == "redis://a%40b:c@localhost:6379/0"
+    assert RedisSettings(username="nobody").url == "redis://localhost:6379/0"
+
+
+def test_a_pool_that_is_closed_has_given_up_its_connections(pool: ArqRedis) -> None:
+    asyncio.run(pool.enqueue_job("add", 1))
+    connection = pool.__rota_app__._connection
+    was_open = connection.is_open
+
+    asyncio.run(pool.close())
+
+    assert (was_open, connection.is_open) == (True, False)
+
+
+def test_options_of_functions_and_pools_that_are_not_carried_are_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"^colour: of func is not carried by Rota"):
+        func(add, colour=1)
+    with pytest.raises(InvalidInput, match=r"^job_serializer: of create_pool is not carried by Rota; arguments and"):
+        asyncio.run(create_pool(SETTINGS, job_serializer=add))

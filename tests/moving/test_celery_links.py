@@ -297,3 +297,47 @@ def test_a_limit_that_strikes_too_late_does_nothing() -> None:
     limit.strike()
 
     change_threads()
+
+
+def test_a_link_has_the_arguments_by_name_and_the_options_that_it_was_given(app: Celery) -> None:
+    task = app.task(add)
+    link = task.s(y=10).set(priority=9)
+    task.apply_async((1, 2), link=link, task_id="sum")
+    work(app)
+
+    linked = app.__rota_app__.handle(app.AsyncResult(f"{job_id_of('task_id', 'sum')} link 0")._handle.id).job
+    assert (linked.spec.arguments, linked.spec.priority, linked.results) == ({"x": 3, "y": 10}, 9, 13)
+
+
+def remind(line: str = "again", path: str = "letters") -> None:
+    write(line, path)
+
+
+def test_an_error_link_that_is_immutable_or_has_all_but_one_argument_is_enqueued(app: Celery) -> None:
+    writing = app.task(write)
+    links = [app.task(remind).si(), writing.si("as it is", "letters"), writing.s(path="letters"), writing.s("letters")]
+    job = app.task(unlucky).apply_async(link_error=links)
+    work(app)
+
+    assert sorted(Path("letters").read_text().splitlines()) == sorted(["again", "as it is", job.id, job.id])
+
+
+def test_a_link_whose_task_is_in_no_code_fails_its_job_once(app: Celery) -> None:
+    linked = app.task(note)
+    done = app.task(default_retry_delay=0)(add).apply_async((1,), link=linked.s())
+    del app.tasks[linked.name]
+    work(app)
+
+    assert "is not in the code of this worker" in str(done.traceback)
+    assert app.__rota_app__.handle(done.id).job.attempts == 1
+
+
+def sum_of(**numbers: int) -> int:
+    return sum(numbers.values())
+
+
+def test_a_task_that_takes_any_names_is_linked_too(app: Celery) -> None:
+    done = app.task(sum_of).apply_async(kwargs={"a": 1, "b": 2}, link=app.task(note).s())
+    work(app)
+
+    assert (done.get(), Path("notes").read_text()) == (3, "3\n")

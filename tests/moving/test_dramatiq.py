@@ -9,6 +9,7 @@ import pytest
 
 import rota.moving.dramatiq as dramatiq
 from rota import GiveUp, InvalidInput
+from rota.moving.dramatiq import broker as broker_module
 from rota.moving.dramatiq.broker import Broker
 from rota.moving.dramatiq.brokers.redis import RedisBroker
 from rota.moving.dramatiq.results import ResultFailure, ResultMissing, Results, ResultTimeout
@@ -209,3 +210,121 @@ def test_a_composition_that_flows_cannot_carry_is_refused(broker: Broker) -> Non
         dramatiq.group([actor.message(1)]).run(delay=5)
     with pytest.raises(InvalidInput, match=r"^timeout: of add is not carried in a group or pipeline"):
         dramatiq.group([actor.message_with_options(args=(1,), time_limit=5)]).run()
+
+
+def test_what_is_not_said_of_an_actor_is_as_in_dramatiq(broker: Broker) -> None:
+    message = dramatiq.actor(add).send(1)
+
+    found = broker.__rota_app__.engine.definitions.job_type("add")
+    week_ms = 7 * 24 * 3600 * 1000
+    assert (found.retry.attempts, found.retry.delay_ms, found.retry.max_delay_ms) == (21, 15_000, week_ms)
+    assert (found.timeout_ms, found.node_type, message.handle.job.spec.priority) == (600_000, "default", 0)
+    assert message.handle.job.spec.expires_at is None
+
+
+@pytest.mark.parametrize(("of_message", "age_ms"), [({}, 5_000), ({"max_age": 60_000}, 60_000)])
+def test_a_message_is_as_old_as_its_actor_allows_unless_it_says_more(
+    broker: Broker, of_message: dict[str, Any], age_ms: int
+) -> None:
+    spec = dramatiq.actor(max_age=5_000)(add).send_with_options(args=(1,), **of_message).handle.job.spec
+
+    assert spec.expires_at == spec.enqueued_at + age_ms
+
+
+def test_options_of_a_message_are_in_milliseconds(broker: Broker) -> None:
+    actor = dramatiq.actor(add)
+    sent = actor.send_with_options(args=(1,), kwargs={"b": 2}, delay=1_500, time_limit=2_500)
+    enqueued = broker.enqueue(actor.message(1), delay=700)
+    now = broker.enqueue(actor.message_with_options(args=(1,), delay=0))
+
+    specs = [one.handle.job.spec for one in (sent, enqueued, now)]
+    assert [one.run_at and one.run_at - one.enqueued_at for one in specs] == [1_500, 700, None]
+    assert (specs[0].timeout_ms, specs[0].arguments) == (2_500, {"a": 1, "b": 2})
+
+
+async def fail_later() -> None:
+    raise LookupError("no")
+
+
+@pytest.mark.parametrize(("throws", "attempts"), [((), 3), (LookupError, 1), ((KeyError, LookupError), 1)])
+def test_what_an_asynchronous_actor_raises_says_so_too(broker: Broker, throws: Any, attempts: int) -> None:
+    message = dramatiq.actor(throws=throws, max_retries=2, min_backoff=1, max_backoff=1)(fail_later).send()
+    work(broker)
+
+    assert message.handle.job.attempts == attempts
+    with pytest.raises(ResultFailure) as failed:
+        message.get_result()  # type: ignore[unused-coroutine]
+    assert failed.value.orig_exc_type == "LookupError"
+
+
+def test_a_pipeline_that_fails_or_takes_too_long_says_so(broker: Broker) -> None:
+    actor, failing = dramatiq.actor(add), dramatiq.actor(max_retries=0)(fail)
+    pipe = (failing.message() | actor.message_with_options()).run()
+    with pytest.raises(ResultMissing):
+        pipe.get_result()
+    with pytest.raises(ResultTimeout):
+        pipe.get_result(block=True, timeout=1)
+    work(broker)
+
+    with pytest.raises(ResultFailure) as failed:
+        pipe.get_result(block=True)
+    assert (failed.value.orig_exc_type, failed.value.orig_exc_msg) == ("LookupError", "no")
+    assert "LookupError: no" in str(failed.value)
+    assert (pipe.completed_count, pipe.completed) == (1, False)
+
+
+def test_a_group_has_ended_although_some_have_failed(broker: Broker) -> None:
+    messages: list[Any] = [dramatiq.actor(add).message(1), dramatiq.actor(max_retries=0)(fail).message()]
+    group = dramatiq.group(messages).run()
+    before = group.completed
+    work(broker)
+
+    assert (before, group.completed_count, group.completed) == (False, 2, True)
+    with pytest.raises(ResultFailure):
+        group.wait()
+
+
+def test_messages_that_were_not_run_or_are_none_have_no_result(broker: Broker) -> None:
+    pipe = dramatiq.pipeline([dramatiq.actor(add).message(1)])
+
+    assert (pipe.completed_count, pipe.completed) == (0, False)
+    with pytest.raises(InvalidInput, match=r"^pipeline: needs at least one message"):
+        dramatiq.pipeline([])
+
+
+def test_an_actor_is_of_the_broker_that_is_given_or_that_was_set(broker: Broker, folder: Path) -> None:
+    other = Broker("sqlite:///other.db")
+
+    made: list[Any] = [dramatiq.actor(add), dramatiq.actor(broker=other)(note)]
+
+    assert [one.broker for one in made] == [broker, other]
+    with pytest.raises(InvalidInput, match=r"^broker: must be one of rota.moving.dramatiq, got str"):
+        dramatiq.set_broker("redis://")  # type: ignore[arg-type]
+    assert dramatiq.get_broker() is broker
+    other.close()
+
+
+def test_without_a_broker_there_is_one_on_the_store_of_the_settings(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker_module, "_brokers", [])
+
+    made = dramatiq.get_broker()
+
+    assert (made.__rota_app__.url, dramatiq.get_broker() is made) == (None, True)
+
+
+def test_a_broker_by_host_has_the_usual_port_and_database() -> None:
+    found = [RedisBroker(host="shop"), RedisBroker(host="shop", port=7000, db=2), RedisBroker(url="redis://shop:1/5")]
+
+    assert [one.__rota_app__.url for one in found] == ["redis://shop:6379/0", "redis://shop:7000/2", "redis://shop:1/5"]
+
+
+def test_a_broker_that_is_closed_has_given_up_its_connections(broker: Broker) -> None:
+    dramatiq.actor(add).send(1)
+    connection = broker.__rota_app__._connection
+    was_open = connection.is_open
+
+    broker.close()
+
+    assert (was_open, connection.is_open) == (True, False)

@@ -69,12 +69,12 @@ _TESTS = {
     "model/why": f"tests/engine/why tests/server/routes/test_why.py tests/cli/jobs/test_why.py {_ONE_STORE}",
     "moving": f"tests/moving {_ONE_STORE}",
     "moving/apscheduler": "tests/moving/test_apscheduler.py tests/moving/test_apscheduler_events.py"
-    f" tests/moving/test_apscheduler_program.py {_ONE_STORE}",
+    f" tests/moving/test_apscheduler_jobs.py tests/moving/test_apscheduler_program.py {_ONE_STORE}",
     "moving/arq": f"tests/moving/test_arq.py tests/moving/test_arq_program.py {_ONE_STORE}",
-    "moving/celery": "tests/moving/test_celery.py tests/moving/test_celery_links.py"
+    "moving/celery": "tests/moving/test_celery.py tests/moving/test_celery_calls.py tests/moving/test_celery_links.py"
     f" tests/moving/test_celery_program.py {_ONE_STORE}",
     "moving/dramatiq": f"tests/moving/test_dramatiq.py tests/moving/test_dramatiq_program.py {_ONE_STORE}",
-    "moving/rq": "tests/moving/test_rq.py tests/moving/test_rq_dependencies.py"
+    "moving/rq": "tests/moving/test_rq.py tests/moving/test_rq_dependencies.py tests/moving/test_rq_jobs.py"
     f" tests/moving/test_rq_program.py {_ONE_STORE}",
     "sdk": "tests/sdk -k 'not redis and not django'",
     "sdk/outbox": "tests/sdk/outbox",

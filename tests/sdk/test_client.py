@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from rota.errors import AuthError, Conflict, InvalidInput, NotFound, StoreError, StoreUnavailable
+from rota.errors import AuthError, Conflict, InvalidInput, NotFound, StoreError, StoreFull, StoreUnavailable
 from rota.model.events.configuration_request import read_configuration
 from rota.model.job import Claim, JobState
 from rota.model.node import NodeType
@@ -382,21 +382,28 @@ def test_an_id_cannot_leave_its_place_in_the_path(client: Client, uuid: str) -> 
     [
         (400, InvalidInput),
         (413, InvalidInput),
+        (415, InvalidInput),
         (422, InvalidInput),
         (401, AuthError),
+        (402, StoreError),
         (403, AuthError),
         (404, NotFound),
+        (405, StoreError),
         (409, Conflict),
         (429, StoreUnavailable),
         (500, StoreError),
+        (502, StoreUnavailable),
         (503, StoreUnavailable),
+        (504, StoreUnavailable),
+        (505, StoreError),
+        (507, StoreFull),
     ],
 )
 @pytest.mark.parametrize("content", [b"", b"<html>", b'{"status":"error","error":"some words"}', b"[1]"])
 def test_every_bad_status_is_an_error_with_a_message(status: int, kind: type[Exception], content: bytes) -> None:
     error = failure(status, content, "GET /api/x")
 
-    assert isinstance(error, kind)
+    assert type(error) is kind
     assert "some words" in str(error) or "GET /api/x" in str(error)
 
 

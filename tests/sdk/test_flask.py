@@ -182,3 +182,21 @@ print(app.test_client().post("/events", json={GOOD!r}).json)
     assert ended.returncode == 0, ended.stderr
     told = [line for line in ended.stderr.splitlines() if "job triggered" in line]
     assert ['"configuration":"c"' in line for line in told] == [True]
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_a_key_that_could_be_guessed_is_counted_only_if_it_is_wrong(store: Store, is_away: bool) -> None:
+    """Nor if nobody knows, because the store is away."""
+    faults = Faults(store)
+    client = client_of(faults.store, "sesame")
+
+    def status() -> int:
+        return int(client.post("/events", json=GOOD, headers={"Authorization": "Bearer sesame"}).status_code)
+
+    if is_away:
+        faults.cut_off()
+    found = {status() for _ in range(150)}
+
+    faults.reconnect()
+    assert found == {503 if is_away else 200}
+    assert status() == 200

@@ -128,7 +128,6 @@ class Installation:
         self._loop.run(self.engine.executors.close())
         self._loop.close()
         self._step.close()
-        self.faults.reconnect()
         self.store.close()
 
     def __enter__(self) -> Self:

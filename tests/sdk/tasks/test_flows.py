@@ -255,3 +255,30 @@ def test_a_job_that_is_lost_is_no_hindrance_for_what_follows_although_it_failed(
     assert store.delete_jobs([flow.handles[0][1].id]) == [True]
 
     assert flow.get(timeout=60) == [2, 3]
+
+
+def test_jobs_of_a_flow_have_the_priorities_of_their_tasks(app: Rota) -> None:
+    first, then = app.task(priority=5)(functions.add), app.task(name="then", priority=-3)(functions.note_all)
+
+    flow = group([first.step(1), first.step(2)]).then(then).enqueue()
+    app.run_worker(burst=True)
+
+    assert [[one.job.spec.priority for one in stage] for stage in flow.handles] == [[5, 5], [-3]]
+
+
+@pytest.mark.parametrize("count", [0, 1, 1_000, 1_001])
+def test_a_flow_has_one_job_and_a_thousand_at_most(app: Rota, count: int) -> None:
+    add = app.task(functions.add)
+
+    if 1 <= count <= 1_000:
+        assert len(group([add.step(1)] * count).stages[0].calls) == count
+    else:
+        with pytest.raises(InvalidInput, match=f"flow: must have 1 to 1000 jobs, got {count}"):
+            group([add.step(1)] * count)
+
+
+def test_a_flow_is_enqueued_without_blocking_a_loop(app: Rota) -> None:
+    flow = asyncio.run(app.task(functions.add).step(1).then(app.task(functions.note)).aenqueue())
+    app.run_worker(burst=True)
+
+    assert (flow.get(timeout=60), flow.progress.done, flow.cancel()) == (None, 2, False)
