@@ -9,15 +9,21 @@ STANDS_STILL = """
 import os, signal, sys, time
 from rota.host.last_resort import LEAVE_S, LastResort
 
-def take_leave():
-    leaver = os.getpid()
-    if os.fork() == 0:
-        os.kill(leaver, signal.SIGSTOP)
-        time.sleep(LEAVE_S + 1)
+leaver = os.getpid()
+stands, tells = os.pipe()
+if os.fork() == 0:
+    os.read(stands, 1)
+    time.sleep(LEAVE_S + 1)
+    while os.getppid() == leaver:  # again and again: it may have been told before it stood still
         os.kill(leaver, signal.SIGCONT)
-        os._exit(0)
-    for _ in range(3):  # the process stands still in the first of them, as a rule
-        time.sleep(0.2)
+        time.sleep(0.05)
+    os._exit(0)
+
+def take_leave():
+    time.sleep(0.3)  # it is waited for by now
+    os.write(tells, b"x")
+    os.kill(leaver, signal.SIGSTOP)
+    time.sleep(0.3)
     print("left", flush=True)
 
 LastResort().set(0.0, 7, before=take_leave)
