@@ -2,6 +2,7 @@
 protocol one by one, and the loop's clock is moved by hand: no network decides what arrives together."""
 
 import asyncio
+import resource
 from collections.abc import Callable, Coroutine
 
 import pytest
@@ -143,12 +144,30 @@ def head_of(size: int) -> bytes:
     return b"GET / HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n" % (b"a" * (size - len(b"HostxX")))
 
 
-def test_the_documented_bounds_of_a_connection() -> None:
-    """`docs/security.md` names them, but for the size of a crumb."""
+def test_a_connection_has_these_bounds() -> None:
+    """`docs/security.md` names most of them."""
     assert (limits.MAX_URL, limits.MAX_HEAD, limits.MAX_HEADERS) == (16 * KIB, 64 * KIB, 128)
     assert (limits.HEAD_S, limits.BODY_S, limits.SLOWEST_BODY_PER_S) == (10, 20, 16 * KIB)
     assert (limits.MAX_WAITING, limits.UNREAD_S, limits.MAX_CONNECTIONS) == (16, 60, 1_000)
     assert (limits.MAX_CRUMBS, limits.LEAST_PIECE) == (1_024, 64)
+    assert (limits.MAX_TURN, limits.MAX_UNWANTED, limits.ENDED_OF_ALL) == (64 * KIB, 64 * KIB * KIB, 50)
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "most"),
+    [(1_024, 512), (4_000, 1_000), (2_000, 1_000), (1_998, 999), (1, 1), (resource.RLIM_INFINITY, 1_000)],
+)
+def test_connections_take_at_most_half_the_descriptors(
+    descriptors: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (descriptors, descriptors))
+
+    assert limits.most_connections(1_000) == most
+
+
+@pytest.mark.parametrize(("connections", "handshakes"), [(1_000, 250), (40, 10), (4, 1), (1, 1)])
+def test_a_quarter_as_many_shake_hands_at_a_time(connections: int, handshakes: int) -> None:
+    assert limits.most_handshakes(connections) == handshakes
 
 
 @pytest.mark.parametrize(
@@ -192,6 +211,26 @@ def test_a_large_piece_with_the_end_of_one_head_and_the_beginning_of_another_is_
     played(scene)
 
 
+@pytest.mark.parametrize("begin", [b"GET / HTTP/1.1\r\nX: ", b""], ids=["header", "empty-lines"])
+def test_a_head_that_never_ends_is_refused_when_it_is_too_long(begin: bytes) -> None:
+    piece = b"a" * KIB if begin else b"\r\n" * (KIB // 2)
+
+    async def scene(house: House) -> None:
+        connection = house.connect()
+        if begin:
+            connection.send(begin)
+        for _ in range(64):
+            connection.send(piece)
+        assert not connection.wire.is_closed
+
+        connection.send(piece[:1])
+        assert connection.statuses == [431]
+        assert b"more than 128 headers or 65536 bytes of them" in connection.wire.written
+        assert connection.wire.is_closed
+
+    played(scene)
+
+
 def test_what_is_no_request_is_told_so_once() -> None:
     async def scene(house: House) -> None:
         connection = house.connect()
@@ -231,8 +270,10 @@ def test_as_many_requests_wait_as_may_and_then_the_connection_ends() -> None:
 
         house.may_end.set()
 
-        assert await connection.answers(1 + limits.MAX_WAITING) == [200] * (1 + limits.MAX_WAITING)
-        await until(lambda: connection.wire.is_closed, "the connection to end")
+        await until(lambda: connection.wire.written.count(b"00000000") > limits.MAX_WAITING, "the last answer")
+        assert connection.statuses == [200] * (1 + limits.MAX_WAITING)
+        assert connection.wire.written.count(b"connection: close") == 1, "the last answer says so"
+        assert connection.wire.is_closed
 
     played(scene)
 
@@ -249,6 +290,7 @@ def test_a_body_may_come_in_some_crumbs_or_in_pieces_that_are_none(size: int, co
                 connection.send(piece)
             if status == 400:
                 assert connection.statuses == [400]
+                assert b"the body comes in pieces of less than 64 bytes" in connection.wire.written
                 break
             assert await connection.answers(number) == [200] * number, "each body is counted by itself"
 
@@ -270,6 +312,9 @@ def test_of_a_body_that_nobody_wants_so_much_is_thrown_away_and_no_more(monkeypa
         connection.send(b"x")
         assert connection.wire.is_aborted
         assert not house.state.connections
+        under_way = set(house.state.tasks)
+        connection.send(b"x" * (1_000_000 - 1_001) + GET)
+        assert house.state.tasks == under_way, "nothing more is read of it"
 
     played(scene)
 
