@@ -202,6 +202,7 @@ def test_a_large_piece_with_the_end_of_one_head_and_the_beginning_of_another_is_
         connection.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n" % len(body))
 
         connection.send(b"\r\n" + body + GET[:-2])
+        assert not connection.wire.is_closed
         assert await connection.answers(1) == [200]
         connection.send(GET[-2:])
 

@@ -31,6 +31,7 @@ from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
 from tests.contract.building import enqueue, spec
 from tests.engine.working import until
+from tests.patience import DEADLINE_S
 from tests.server.serving import BEARER, make_api
 from tests.servers import wait_until
 
@@ -273,7 +274,7 @@ def test_who_follows_a_quiet_job_hears_every_fifteen_seconds_that_the_server_is_
             await asyncio.to_thread(job.say, "not wanted")
             if silence_ms < 15_000:
                 await asyncio.to_thread(job.say, "wanted", level="error")
-            found.append(await anext(said))
+            found.append(await asyncio.wait_for(anext(said), DEADLINE_S))
         await said.aclose()
         return found
 
