@@ -326,10 +326,12 @@ def test_a_large_piece_gives_others_a_turn_before_more_is_read() -> None:
         connection.send(IGNORED)
         assert await connection.answers(1) == [200]
 
-        connection.send(b"x" * limits.MAX_TURN)
-        assert not connection.wire.is_paused
-        connection.send(b"x" * (limits.MAX_TURN + 1))
-        assert connection.wire.is_paused
+        paused = []
+        for size in (limits.MAX_TURN, limits.MAX_TURN + 1):
+            connection.send(b"x" * size)
+            paused.append(connection.wire.is_paused)
+
+        assert paused == [False, True]
         await until(lambda: not connection.wire.is_paused, "it to be read on")
 
     played(scene)

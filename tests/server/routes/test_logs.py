@@ -275,7 +275,7 @@ def test_who_follows_a_quiet_job_hears_every_fifteen_seconds_that_the_server_is_
             if silence_ms < 15_000:
                 await asyncio.to_thread(job.say, "wanted", level="error")
             found.append(await asyncio.wait_for(anext(said), DEADLINE_S))
-        await said.aclose()
+        await said.aclose()  # type: ignore[attr-defined]
         return found
 
     opening, *found = asyncio.run(live())
