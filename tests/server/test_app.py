@@ -1,11 +1,12 @@
 """The app: health, keys, and errors as JSON."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 import rota as package
 from rota.engine.access.keys.access import OPEN
@@ -144,3 +145,26 @@ def test_a_fault_outside_of_any_operation_is_answered_without_its_details() -> N
 
     assert (answer.status_code, answer.json()) == (500, {"status": "error", "error": FAULT})
     assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_fault_in_the_middle_of_an_answer_is_no_second_answer() -> None:
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"half", "more_body": True})
+        raise RuntimeError("a detail")
+
+    sent: list[Message] = []
+
+    async def keep(message: Message) -> None:
+        sent.append(message)
+
+    async def nothing() -> Message:
+        return {"type": "http.request"}
+
+    with pytest.raises(RuntimeError, match="a detail"):
+        asyncio.run(SafeHeaders(broken)({"type": "http"}, nothing, keep))
+
+    assert [(one["type"], one.get("status"), one.get("body")) for one in sent] == [
+        ("http.response.start", 200, None),
+        ("http.response.body", None, b"half"),
+    ]

@@ -111,6 +111,37 @@ def test_what_is_counted_is_what_came_and_not_what_was_announced(api: Api) -> No
     played(api, scene)
 
 
+def test_all_bodies_together_have_what_the_document_says() -> None:
+    """`docs/security.md` names both."""
+    assert (room.MAX_TOGETHER, FREE) == (256 * 1024 * 1024, 64 * 1024)
+    assert BodyRoom()._most == room.MAX_TOGETHER
+
+
+def test_a_body_counts_from_the_first_byte_beyond_what_is_free_and_once() -> None:
+    shared = BodyRoom(most=3 * FREE)
+    first, second = Place(shared), Place(shared)
+
+    first.need(FREE)
+    assert shared.taken == 0
+    for size in (FREE + 1, FREE + 2, FREE + 1, 2 * FREE):  # as it grows
+        first.need(size)
+    assert shared.taken == 2 * FREE
+
+    second.need(FREE)
+    with pytest.raises(Refusal):
+        second.need(FREE + 1)
+    assert shared.taken == 2 * FREE
+    second.give_back()
+    assert shared.taken == 2 * FREE, "who was refused has taken nothing"
+
+    first.need(3 * FREE)
+    with pytest.raises(Refusal):
+        first.need(3 * FREE + 1)
+    for _ in range(2):
+        first.give_back()
+        assert shared.taken == 0
+
+
 def test_values_take_room_beyond_their_letters() -> None:
     shared = BodyRoom(most=10 * FREE)
     place = Place(shared)

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
-from rota.server.connection.unread import UnreadAnswers
+from rota.server.connection.facts import CONNECTION, END
+from rota.server.connection.unread import SLICE, UnreadAnswers
 from rota.server.listen import listen, serve
 from tests.engine.working import until
 
@@ -106,3 +107,57 @@ def test_an_answer_larger_than_the_room_is_given_all_the_same(kind: type[Answeri
         assert await read(await asking(address)) > SIZE
 
     played(app, scene)
+
+
+class Reader:
+    """A client whose every slice is waited for until it is told to take it."""
+
+    def __init__(self, unread: UnreadAnswers, size: int) -> None:
+        self.slices = 0
+        self.is_let_go = False
+        self.may_take = asyncio.Semaphore(0)
+        scope = {"type": "http", CONNECTION: {END: self._end}}
+        self.answered = asyncio.create_task(unread.give(Response(b"x" * size), scope, self._receive, self._send))
+
+    def _end(self) -> None:
+        self.is_let_go = True
+
+    async def _receive(self) -> Message:
+        return {"type": "http.request"}
+
+    async def _send(self, message: Message) -> None:
+        if message["type"] == "http.response.body":
+            self.slices += 1
+            await self.may_take.acquire()
+
+
+def test_who_goes_on_reading_is_not_let_go_however_early_it_began() -> None:
+    size = 4 * SLICE
+
+    async def scene() -> None:
+        unread = UnreadAnswers(most=2 * size)
+        reading = Reader(unread, size)
+        await until(lambda: reading.slices == 1, "the first slice")
+        silent = Reader(unread, size)
+        await until(lambda: silent.slices == 1, "the first slice")
+        assert not reading.is_let_go, "there is room for both"
+        reading.may_take.release()
+        await until(lambda: reading.slices == 2, "the second slice")
+
+        newest = Reader(unread, size)
+        await until(lambda: newest.slices == 1, "the first slice")
+
+        assert [one.is_let_go for one in (reading, silent, newest)] == [False, True, False]
+        for one in (reading, silent, newest):
+            for _ in range(4):
+                one.may_take.release()
+            await one.answered
+        assert [one.slices for one in (reading, silent, newest)] == [4, 4, 4]
+        assert not unread._waiting
+
+    asyncio.run(scene())
+
+
+def test_long_answers_wait_in_what_the_document_says() -> None:
+    """`docs/security.md` names it."""
+    assert UnreadAnswers()._most == 128 * MIB

@@ -33,3 +33,8 @@ def test_what_somebody_else_says_of_it_is_nothing(peer: str) -> None:
 def test_an_address_is_trusted_in_whatever_way_it_is_written(address: str) -> None:
     assert Proxies(TRUSTED).trusts(address)
     assert not Proxies(()).trusts(address)
+
+
+def test_a_network_may_be_named_by_any_of_its_addresses() -> None:
+    assert Proxies(("10.1.2.3/8",)).trusts("10.9.9.9")
+    assert not Proxies(("10.1.2.3/16",)).trusts("10.9.9.9")

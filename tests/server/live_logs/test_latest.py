@@ -43,7 +43,8 @@ def test_lines_behind_a_gap_take_the_place_of_those_before_it() -> None:
 
 
 def test_all_feeds_together_keep_no_more_than_a_few_may() -> None:
-    assert letters_per_feed(1) == MOST_LETTERS
+    assert LETTERS_TOGETHER == 32 * 1024 * 1024, "as docs/security.md says"
+    assert letters_per_feed(1) == letters_per_feed(16) == MOST_LETTERS == LETTERS_TOGETHER // 16
     assert all(count * letters_per_feed(count) <= LETTERS_TOGETHER for count in (1, 16, 17, 300, 500, 5_000))
 
 

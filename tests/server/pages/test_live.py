@@ -27,8 +27,9 @@ from rota.server.pages.showing.rendering import render_log
 from rota.server.pages.sitemap import PAGES
 from rota.store import Store
 from tests.engine.working import until
+from tests.patience import DEADLINE_S
 from tests.server.pages.visiting import HTML, furnish, key_of, log_more, signed_in
-from tests.server.serving import BASE, KEY, make_api, served
+from tests.server.serving import BASE, BEARER, KEY, make_api, served
 
 VIEWER = Caller("eve", SCOPES_OF[Role.VIEWER], "0123")
 NOWHERE = Visit({}, {})
@@ -175,6 +176,36 @@ def test_a_page_outlives_what_goes_wrong_and_says_so_meanwhile(api: Api) -> None
             assert "after" in (await next_of(events))["part-list"]
 
     asyncio.run(live())
+    api.close()
+
+
+def test_who_follows_a_page_that_stays_as_it_is_hears_every_fifteen_seconds_that_the_server_is_there(
+    kept: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "KEY_CHECK_S", 0.001)  # so often it is looked whether it is time
+    clock = ManualClock()
+    api = make_api(kept, clock=clock)
+    topics = Topics()
+
+    async def live() -> list[str]:
+        tab = Stream(api, Screens(api), topics.page, NOWHERE)
+        events = tab.events("/topics", 0, caller=ADMIN, headers=Headers(BEARER))
+        found = [await anext(events), await anext(events)]
+        for silence_ms in (14_999, 14_999, 15_000, 14_999, 15_000):
+            clock.advance(silence_ms)
+            if silence_ms < 15_000:
+                topics.names.append("another")
+            found.append(await asyncio.wait_for(anext(events), DEADLINE_S))
+        await events.aclose()  # type: ignore[attr-defined]
+        return [one.split(b"\n")[0].decode() for one in found]
+
+    assert asyncio.run(live()) == [
+        "retry: 2000",
+        *["event: parts"] * 3,
+        ": still there",
+        "event: parts",
+        ": still there",
+    ]
     api.close()
 
 

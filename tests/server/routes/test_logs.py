@@ -8,6 +8,7 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
+from rota.clock import ManualClock
 from rota.engine.access.keys.access import ADMIN
 from rota.engine.jobs.intake import JobRequest
 from rota.model.ids import new_id
@@ -18,15 +19,19 @@ from rota.model.runs.outcome import Outcome, failed, succeeded
 from rota.model.runs.retry import RetryPolicy
 from rota.model.runs.settlement import settle
 from rota.server.api import Api
+from rota.server.live_logs import feeds as feeds_module
 from rota.server.live_logs import latest
 from rota.server.live_logs.feeds import LogFeeds
 from rota.server.live_logs.latest import Line
 from rota.server.operations import Call
+from rota.server.routes.jobs import logs
 from rota.server.routes.jobs.logs import LogQuery, _events
 from rota.store import Store
 from rota.store.contract.logs import LogBatch
 from rota.testing import Faults
+from tests.contract.building import enqueue, spec
 from tests.engine.working import until
+from tests.patience import DEADLINE_S
 from tests.server.serving import BEARER, make_api
 from tests.servers import wait_until
 
@@ -250,6 +255,60 @@ def test_a_quiet_job_gives_signs_of_life(job: RunningJob, feeds: LogFeeds) -> No
         return first
 
     assert asyncio.run(live()) is None
+
+
+def test_who_follows_a_quiet_job_hears_every_fifteen_seconds_that_the_server_is_there(
+    kept: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "KEY_CHECK_S", 0.001)  # so often it is looked whether it is time
+    clock = ManualClock()
+    api = make_api(kept, clock=clock)
+    job = RunningJob(api)
+    call = Call[None, LogQuery]({}, LogQuery(level="error"), None, ADMIN, Headers(BEARER))
+
+    async def live() -> list[bytes]:
+        said = _events(api, job.id, 0, call)
+        found = [await anext(said)]
+        for silence_ms in (14_999, 14_999, 15_000, 14_999, 15_000):
+            clock.advance(silence_ms)
+            await asyncio.to_thread(job.say, "not wanted")
+            if silence_ms < 15_000:
+                await asyncio.to_thread(job.say, "wanted", level="error")
+            found.append(await asyncio.wait_for(anext(said), DEADLINE_S))
+        await said.aclose()  # type: ignore[attr-defined]
+        return found
+
+    opening, *found = asyncio.run(live())
+    api.close()
+
+    assert opening == b": open\n\n"
+    assert [chunk == b": still there\n\n" for chunk in found] == [False, False, True, False, True]
+    assert [chunk.count(b'"message":"wanted"') for chunk in found] == [1, 1, 0, 1, 0]
+
+
+def test_who_leaves_gives_room_and_looks_back_to_those_who_stay(
+    kept: Store, job: RunningJob, feeds: LogFeeds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds_module, "_MOST_LOOKS_PER_S", 5)
+    others = [spec(job.queue) for _ in range(19)]
+    enqueue(kept, *others)
+
+    def shares() -> set[tuple[int, float]]:
+        return {(feed.most_letters, feed.longest_pause_s) for feed in feeds._followed}
+
+    async def live() -> None:
+        staying, *leaving = [asyncio.create_task(follow(feeds, one)) for one in (job.id, *(one.id for one in others))]
+        await until(lambda: len(feeds._followed) == 20, "all to follow")
+        assert shares() == {(latest.LETTERS_TOGETHER // 20, 4.0)}
+
+        for one in leaving:
+            one.cancel()
+        await asyncio.gather(*leaving, return_exceptions=True)
+        assert shares() == {(latest.MOST_LETTERS, 0.2)}
+        feeds.close()
+        await staying
+
+    asyncio.run(live())
 
 
 def test_many_feeds_keep_less_each_and_no_follower_misses_a_line(

@@ -1,5 +1,6 @@
 """The installation at one glance: figures, durations, what comes next; and the end of a log."""
 
+import pytest
 from starlette.testclient import TestClient
 
 from rota.clock import ManualClock
@@ -8,6 +9,8 @@ from rota.model.node import Node
 from rota.model.runs.log import LogEntry
 from rota.model.runs.outcome import succeeded
 from rota.server.api import Api
+from rota.server.routes import overview
+from rota.server.routes.overview import Spread, _spread
 from rota.store import Store
 from rota.store.contract.logs import LogBatch
 from tests.contract.building import beat, claim_one, ended_job, enqueue, finish, new_node, settled, spec
@@ -39,6 +42,62 @@ def test_the_overview_tells_what_there_is_and_what_is_wrong(kept: Store) -> None
     assert (before["paused"], before["unserved"]) == (["default"], ["default"])
     assert (before["nodes"], before["slots"]) == (0, 0)
     assert (after["nodes"], after["slots"], after["unserved"]) == (1, 4, [])
+
+
+def test_a_node_that_was_silent_for_twenty_seconds_counts_nowhere(kept: Store) -> None:
+    clock = ManualClock(NOON)
+    api = make_api(kept, clock=clock)
+    queue = api.engine.definitions.node_type("default").uuid
+    for silence_ms, slots in ((20_000, 1), (19_999, 2)):
+        beat(kept, Node(uuid=new_node(), node_type=queue, last_ping=NOON - silence_ms, slots=slots, roles=("worker",)))
+    with served(api) as client:
+        glance, queues, nodes = (client.get(f"/api/{one}").json() for one in ("overview", "queues", "nodes"))
+        metrics = client.get("/metrics").text.splitlines()
+
+    assert (glance["nodes"], glance["slots"]) == (1, 2)
+    assert queues["queues"][0]["workers"] == 1
+    assert [one["last_ping"] for one in nodes["nodes"]] == [NOON - 19_999]
+    assert {'rota_nodes{queue="default"} 1', 'rota_slots{queue="default"} 2'} <= set(metrics)
+
+
+def test_what_ended_an_hour_ago_or_in_this_very_moment_counts(kept: Store) -> None:
+    api = make_api(kept, clock=ManualClock(NOON))
+    queue = api.engine.definitions.node_type("default").uuid
+    for at in (NOON - 61 * MINUTE, NOON - 60 * MINUTE, NOON - 2 * MINUTE, NOON - MINUTE, NOON):
+        ended_job(kept, queue, JobState.FAILED, now=at)
+    ended_job(kept, queue, JobState.CANCELLED, now=NOON - MINUTE)
+    with served(api) as client:
+        found = client.get("/api/overview").json()
+
+    assert (found["ended_last_minute"], found["ended_last_hour"], found["failed_last_hour"]) == (2, 5, 4)
+
+
+@pytest.mark.parametrize(
+    ("values", "median", "p95"),
+    [([7], 7, 7), ([1, 2], 1, 1), (range(101), 50, 95), (range(100, 0, -1), 50, 95), (range(21), 10, 19)],
+)
+def test_half_of_the_jobs_and_all_but_one_in_twenty_were_as_quick(values: list[int], median: int, p95: int) -> None:
+    found = _spread(values)
+
+    assert found == Spread(median, p95, max(values))
+
+
+def test_the_fires_of_the_next_hours_are_planned_of_so_many_schedules(
+    kept: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "_MOST_PLANNED", 4)
+    api = make_api(kept, clock=ManualClock(NOON + 1))
+    with served(api) as client:
+        client.post("/api/job_types", json={"name": "a", "executor": "log"})
+        for name, cron in (("1", "30 * * * *"), ("2", "15 13 * * *"), ("3", "* * * * *")):
+            assert client.post("/api/schedules", json={"name": name, "job_type": "a", "cron": cron}).status_code == 200
+        whole = client.get("/api/planned?hours=3").json()
+        for name in ("4", "5"):
+            client.post("/api/schedules", json={"name": name, "job_type": "a", "cron": "0 13 * * *"})
+        cut = client.get("/api/planned?hours=3").json()
+
+    assert whole == {"since": NOON, "fires": [1, 2, 1], "schedules": 2, "often": 1, "more": False}
+    assert cut == {"since": NOON, "fires": [1, 3, 1], "schedules": 3, "often": 1, "more": True}
 
 
 def test_durations_are_those_of_the_latest_jobs_that_ran(kept: Store) -> None:

@@ -1,5 +1,6 @@
 """Schedules over HTTP: seed 001's items, and everything beside them."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -167,6 +168,27 @@ def test_the_next_fires_of_a_schedule_and_of_a_line(admin: TestClient, nightly: 
     assert of_line["fires"][0]["note"] == "29 Mar: 02:30 does not exist → 03:00"
     assert admin.get("/api/cron", params={"cron": "* 2 * * *"}).json()["warnings"]
     assert admin.get("/api/cron", params={"cron": "nonsense"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("20260328", "2026-03-28T12:00:00Z"),
+        ("2026-03-28", "2026-03-28T12:00:00Z"),
+        ("2026-03-28T12:00:00Z", "2026-03-29T12:00:00Z"),
+        ("1774699199999", "2026-03-28T12:00:00Z"),
+        ("1774699200000", "2026-03-29T12:00:00Z"),
+        ("999999999", "1970-01-13T12:00:00Z"),
+    ],
+)
+def test_fires_are_counted_after_a_day_a_time_or_an_instant(admin: TestClient, start: str, expected: str) -> None:
+    fires = admin.get("/api/cron", params={"cron": "0 12 * * *", "start": start, "count": 1}).json()["fires"]
+
+    assert [one["instant"] for one in fires] == [_instant(expected)]
+
+
+def _instant(text: str) -> int:
+    return int(datetime.fromisoformat(text).timestamp() * 1000)
 
 
 def test_a_backfill_is_previewed_made_watched_and_cancelled(admin: TestClient, nightly: str) -> None:
