@@ -160,6 +160,21 @@ def test_a_configuration_follows_its_job_type_although_events_come_meanwhile(rac
     assert race.entry().state.version == 4
 
 
+def test_of_very_many_configurations_of_a_job_type_all_follow_it(race: Race, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.engine.definitions.moves._PAGE", 2)
+    race.fast.definitions.define_node_type(NodeType(uuid=new_id(NOW), name="big"))
+    race.fast.define("report")
+    names = [f"c{number}" for number in range(5)]
+    for name in names:
+        race.fast.define_configuration(name, needs("FILE", "a", 0), job={"job_type": "report"})
+
+    report = race.fast.definitions.job_type("report")
+    race.fast.definitions.change_job_type(structs.replace(report, node_type="big"))
+
+    big = race.fast.definitions.node_type("big").uuid
+    assert [race.entry(name).configuration.queue for name in names] == [big] * 5
+
+
 class Mortal(Faults):
     """A store whose process dies before the call of a number."""
 
