@@ -126,6 +126,17 @@ def test_the_same_key_in_another_queue_counts_apart(store: Store) -> None:
     assert len(given(store, second)) == 2
 
 
+def test_what_a_rate_allows_again_is_for_the_jobs_of_its_own_queue(store: Store) -> None:
+    """Whichever of them waited first."""
+    queues = [new_queue() for _ in range(3)]
+    ids = {queue: enqueue(store, *(limited(queue) for _ in range(4))) for queue in queues}
+    assert [given(store, queue) for queue in queues] == [ids[queue][:2] for queue in queues]
+
+    for queue in (queues[1], queues[2], queues[0]):
+        assert given(store, queue, now=NOW + MINUTE) == ids[queue][2:]
+        assert next_due(store, queue, now=NOW + MINUTE) is None, "nobody waits in this queue"
+
+
 def test_limited_jobs_come_back_by_rank(store: Store) -> None:
     queue = new_queue()
     enqueue(store, limited(queue), limited(queue))

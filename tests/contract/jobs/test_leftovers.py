@@ -143,6 +143,7 @@ def test_an_ended_job_leaves_nothing_live_in_redis_and_a_deleted_one_nothing(
         with redis.Redis.from_url(redis_server.url, decode_responses=True) as client:
             keys = {key.partition("}:")[2] for key in client.keys(f"*{queue}*")}
             assert keys.isdisjoint(LIVE_KEYS), (fate.__name__, keys)
+            assert ("marks" in keys) is (fate is is_cancelled_while_it_waits_for_another_attempt), fate.__name__
             assert store.delete_jobs([job_id]) == [True]
             assert claim(store, queue, now=store.now()) == [], "and nobody waits for a rate"
             left = {key.partition("}:")[2] for key in client.keys(f"*{queue}*")} - {*KEPT_KEYS}

@@ -89,6 +89,15 @@ def test_schedules_follow_their_job_type_to_another_queue(installation: Schedule
     assert installation.fates(uuid) == ["fired", "fired"]
 
 
+@pytest.mark.parametrize("note", ["", "the database moves"])
+def test_a_schedule_that_is_defined_as_paused_says_why_as_whoever_defined_it_did(
+    installation: SchedulesInstallation, note: str
+) -> None:
+    uuid = installation.schedule(cron="* * * * *", paused=True, note=note)
+
+    assert installation.schedules.find(uuid).schedule.pause_note == note
+
+
 def test_of_very_many_schedules_of_a_job_type_all_follow_it_and_those_of_others_stay(
     installation: SchedulesInstallation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
