@@ -82,6 +82,9 @@ def test_a_store_that_forgets_is_found() -> None:
 
 @pytest.mark.usefixtures("place")
 def test_waiting_jobs_that_nobody_serves_are_found(queue: str, opened: Store) -> None:
+    only_ticks = Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now() + 3_600_000, slots=0)
+    beat(opened, only_ticks)
+
     found = findings()
 
     assert [one["message"] for one in found] == ["1 job waits in 'default', but no node serves it"]
