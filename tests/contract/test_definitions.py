@@ -9,10 +9,11 @@ from rota.errors import Conflict
 from rota.model.ids import new_id
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import NodeType
+from rota.model.rate import Rate, rate_key
 from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
 from tests.conftest import OpenStore
-from tests.contract.building import NOW, claim_one, enqueue, finish, spec, succeed
+from tests.contract.building import NOW, claim, claim_one, enqueue, finish, spec, succeed
 
 
 def node_type(name: str, uuid: str | None = None, *, thread_count: int = 16) -> NodeType:
@@ -255,6 +256,22 @@ def test_every_live_state_keeps_a_node_type(store: Store) -> None:
             store.delete_node_types([each.uuid])
 
     assert len(store.list_node_types()) == 3
+
+
+def test_jobs_that_wait_for_a_rate_or_for_a_lock_keep_a_node_type(store: Store) -> None:
+    limited, blocked = node_type("limited"), node_type("blocked")
+    store.put_node_types([limited, blocked])
+    enqueue(store, *(spec(limited.uuid, rate_key=rate_key(Rate(1, 60_000), "k", {})) for _ in range(2)))
+    finish(store, succeed(claim_one(store, limited.uuid)))
+    assert claim(store, limited.uuid) == []
+    enqueue(store, *(spec(blocked.uuid, lock_key="lock") for _ in range(2)))
+    assert len(claim(store, blocked.uuid)) == 1
+
+    for each in (limited, blocked):
+        with pytest.raises(Conflict):
+            store.delete_node_types([each.uuid])
+
+    assert len(store.list_node_types()) == 2
 
 
 def test_a_node_type_whose_jobs_have_ended_is_deleted(store: Store) -> None:

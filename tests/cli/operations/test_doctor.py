@@ -7,13 +7,17 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from rota.clock import ManualClock
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
 from rota.model.node import Node
+from rota.model.runs.outcome import refused
 from rota.store import Store, open_store
+from rota.store.contract.jobs import JobQuery
 from rota.store.contract.schedules import ScheduleChange
+from rota.store.records.unreadable import UNREADABLE
 from tests.cli.calling import call_process, done, rota
-from tests.contract.building import beat
+from tests.contract.building import beat, claim_one, finish, settled
 from tests.contract.raw_records import change_records
 from tests.ports import free_port
 
@@ -78,6 +82,9 @@ def test_a_store_that_forgets_is_found() -> None:
 
 @pytest.mark.usefixtures("place")
 def test_waiting_jobs_that_nobody_serves_are_found(queue: str, opened: Store) -> None:
+    only_ticks = Node(uuid=new_id(opened.now()), node_type=queue, last_ping=opened.now() + 3_600_000, slots=0)
+    beat(opened, only_ticks)
+
     found = findings()
 
     assert [one["message"] for one in found] == ["1 job waits in 'default', but no node serves it"]
@@ -137,6 +144,65 @@ def test_the_well_known_key_is_a_problem_where_others_can_connect() -> None:
     assert call_process("doctor", HTTP_API_KEY="dev_key").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("variables", "works"),
+    [
+        ({}, True),
+        ({"HTTP_API_KEY": "dev_key"}, True),
+        ({"HTTP_API_KEY": "a key of our own, and long"}, False),
+        ({"HTTP_SERVER_ENABLED": "false"}, False),
+        ({"HTTP_BIND_ADDRESS": "0.0.0.0:23071"}, False),
+    ],
+)
+def test_the_well_known_key_is_worth_a_word_only_where_it_works(
+    monkeypatch: pytest.MonkeyPatch, opened: Store, variables: dict[str, str], works: bool
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    assert ("warning  key: dev_key" in done("doctor").stdout) is works
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "told"),
+    [
+        (900, "agrees with the store's"),
+        (5_000, "is 5 seconds ahead of the store's"),
+        (-5_000, "is 5 seconds behind the store's"),
+    ],
+)
+def test_a_clock_that_differs_is_told_which_way(
+    opened: Store, monkeypatch: pytest.MonkeyPatch, ahead_ms: int, told: str
+) -> None:
+    now = 1_700_000_000_000
+    monkeypatch.setattr("rota.store.sqlite.store.SqliteStore.now", lambda store: now)
+    monkeypatch.setattr("rota.engine.doctor.store_checks.SystemClock", lambda: ManualClock(now + ahead_ms))
+
+    assert f"clock: this machine's clock {told}" in done("doctor").stdout
+
+
+def test_a_disk_that_is_nearly_full_is_found(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.engine.doctor.machine_checks.LEAST_FREE_BYTES", 1 << 60)
+
+    (found,) = findings()
+
+    assert (found["check"], found["level"]) == ("disk", "problem")
+    assert " MiB are free at " in found["message"]
+
+
+@pytest.mark.usefixtures("place")
+def test_a_job_that_failed_because_it_cannot_be_read_is_named_too(queue: str, opened: Store) -> None:
+    (waiting,) = opened.list_jobs(JobQuery(), limit=1).jobs
+    held = claim_one(opened, queue, now=opened.now())
+    finish(opened, settled(held, refused(UNREADABLE, "it is broken")))
+
+    (found,) = [one for one in findings() if one["check"] == "records"]
+    rota("doctor", "--forget-unreadable")
+
+    assert found["message"] == f"job {waiting.id} cannot be read: it is broken"
+    assert opened.find_jobs([waiting.id]) == [None]
+
+
 @pytest.mark.usefixtures("place")
 def test_records_that_cannot_be_read_are_named_listed_and_forgotten(opened: Store) -> None:
     done("job-type", "create", "hello", "--", "true")
@@ -165,15 +231,20 @@ def test_records_that_cannot_be_read_are_named_listed_and_forgotten(opened: Stor
     assert done("jobs", "--json").json == []
 
 
+def send_into_the_future() -> None:
+    """As a wrong clock does with every schedule that there is."""
+    in_2090 = 3_786_912_000_000
+    with closing(open_store("sqlite:///rota.db")) as store:
+        for entry in store.list_schedules(limit=1_000).entries:
+            state = structs.replace(entry.state, version=2, cursor=in_2090, nominal=in_2090 + 5_400_000)
+            assert store.put_schedules([ScheduleChange(entry.schedule, state, 1)]) == [True]
+
+
 @pytest.mark.usefixtures("place")
 def test_a_schedule_that_a_wrong_clock_sent_into_the_future_is_found_and_set_back(folder: Path) -> None:
     done("job-type", "create", "hello", "--", "true")
     done("schedule", "create", "nightly", "-t", "hello", "--cron", "30 2 * * *", "--tz", "Europe/Berlin")
-    with closing(open_store("sqlite:///rota.db")) as store:
-        (entry,) = store.list_schedules(limit=1).entries
-        in_2090 = 3_786_912_000_000
-        state = structs.replace(entry.state, version=2, cursor=in_2090, nominal=in_2090 + 5_400_000)
-        assert store.put_schedules([ScheduleChange(entry.schedule, state, 1)]) == [True]
+    send_into_the_future()
 
     (found,) = [one for one in findings() if one["check"] == "schedules"]
     healed = done("doctor", "--set-back")
@@ -183,3 +254,23 @@ def test_a_schedule_that_a_wrong_clock_sent_into_the_future_is_found_and_set_bac
     assert "ok       schedules: nightly was in the future and goes on from now" in healed.stdout
     assert [one for one in findings(exit_code=0) if one["check"] == "schedules"] == []
     assert "2090" not in done("schedule", "show", "nightly").stdout
+
+
+def test_of_very_many_schedules_in_the_future_some_are_named_and_all_are_set_back(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.engine.doctor.schedule_checks._PAGE", 3)
+    monkeypatch.setattr("rota.engine.doctor.schedule_checks._MOST_NAMED", 4)
+    done("job-type", "create", "hello", "--", "true")
+    for number in range(7):
+        done("schedule", "create", f"s{number}", "-t", "hello", "--cron", "30 2 * * *")
+    send_into_the_future()
+
+    told = [one["message"] for one in findings() if one["check"] == "schedules"]
+    healed = done("doctor", "--set-back")
+
+    assert [message.partition(",")[0].rpartition(" ")[2] for message in told[:-1]] == ["s0", "s1", "s2", "s3"]
+    assert told[-1] == "so it is with 3 more"
+    assert healed.stdout.count("was in the future and goes on from now") == 7
+    assert "more" not in healed.stdout
+    assert [one for one in findings(exit_code=0) if one["check"] == "schedules"] == []

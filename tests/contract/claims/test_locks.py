@@ -62,6 +62,22 @@ def test_the_same_lock_in_another_queue_is_another_lock(store: Store) -> None:
     assert given(store, second) == [other]
 
 
+def test_a_lock_that_becomes_free_is_for_the_jobs_of_its_own_queue(store: Store) -> None:
+    """Whichever of them waited first."""
+    queues = [new_queue() for _ in range(3)]
+    held = {}
+    for queue in queues:
+        enqueue(store, *(spec(queue, lock_key="l") for _ in range(2)))
+        (held[queue],) = claim(store, queue)
+
+    finish(store, succeed(held[queues[1]]))
+
+    assert [len(given(store, queue)) for queue in queues] == [0, 1, 0]
+    for queue in (queues[0], queues[2]):
+        finish(store, succeed(held[queue]))
+        assert len(given(store, queue)) == 1
+
+
 def test_a_job_behind_a_lock_does_not_hold_up_others(store: Store) -> None:
     queue = new_queue()
     holder, *blocked = enqueue(store, *[spec(queue, lock_key="l") for _ in range(200)])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from msgspec import structs
 
@@ -123,6 +124,17 @@ def test_the_same_key_in_another_queue_counts_apart(store: Store) -> None:
 
     assert len(given(store, first)) == 2
     assert len(given(store, second)) == 2
+
+
+def test_what_a_rate_allows_again_is_for_the_jobs_of_its_own_queue(store: Store) -> None:
+    """Whichever of them waited first."""
+    queues = [new_queue() for _ in range(3)]
+    ids = {queue: enqueue(store, *(limited(queue) for _ in range(4))) for queue in queues}
+    assert [given(store, queue) for queue in queues] == [ids[queue][:2] for queue in queues]
+
+    for queue in (queues[1], queues[2], queues[0]):
+        assert given(store, queue, now=NOW + MINUTE) == ids[queue][2:]
+        assert next_due(store, queue, now=NOW + MINUTE) is None, "nobody waits in this queue"
 
 
 def test_limited_jobs_come_back_by_rank(store: Store) -> None:
@@ -462,6 +474,65 @@ def break_starts(store: Store, queue: str) -> None:
     assert isinstance(store, SqliteStore)
     with store._database.write() as db:
         db.execute("UPDATE rates SET starts = 'broken' WHERE queue = ?", [queue])
+
+
+@pytest.mark.stores("sqlite-memory", "redis")
+def test_starts_that_a_wrong_clock_wrote_hold_up_nobody_and_those_of_a_moment_ahead_count(store: Store) -> None:
+    queue, clock = new_queue(), store.now()
+    enqueue(store, *(limited(queue) for _ in range(4)), now=clock)
+    claim(store, queue, limit=1, now=clock)
+
+    put_starts(store, queue, clock + MINUTE - 1_000, 2)
+    assert given(store, queue, now=clock) == []
+    put_starts(store, queue, clock + 10 * MINUTE, 2)
+    enqueue(store, limited(queue), now=clock)
+    assert len(given(store, queue, now=clock)) == 1
+
+
+def put_starts(store: Store, queue: str, at: int, number: int) -> None:
+    """So many of `TWO_A_MINUTE`, at an instant."""
+    if isinstance(store, RedisStore):
+        store._link.client.hset(QueueKeys(queue).rates, TWO_A_MINUTE, f"{at} {number}")
+        return
+    assert isinstance(store, SqliteStore)
+    with store._database.write() as db:
+        db.execute("UPDATE rates SET starts = ? WHERE queue = ?", [f"[[{at},{number}]]", queue])
+
+
+@pytest.mark.stores("sqlite-memory", "redis")
+def test_the_starts_of_a_rate_of_many_share_a_few_groups(store: Store) -> None:
+    queue, key = new_queue(), rate_key(Rate(1_000, MINUTE), "k", {})
+    enqueue(store, *(limited(queue, key) for _ in range(300)))
+
+    for part in range(30):
+        assert len(given(store, queue, limit=10, now=NOW + part * 100)) == 10
+
+    assert groups_in(store, queue, key) <= 3_000 * 64 // MINUTE + 2
+
+
+def groups_in(store: Store, queue: str, key: str) -> int:
+    """How many groups of starts the store remembers of a rate."""
+    if isinstance(store, RedisStore):
+        return len(str(store._link.client.hget(QueueKeys(queue).rates, key)).split()) // 2
+    assert isinstance(store, SqliteStore)
+    with store._database.read() as db:
+        (starts,) = db.execute("SELECT starts FROM rates WHERE queue = ? AND rate_key = ?", [queue, key]).fetchone()
+    return len(msgspec.json.decode(starts))
+
+
+@pytest.mark.stores("sqlite-memory", "redis")
+def test_of_more_limited_jobs_than_one_claim_frees_the_next_claim_frees_the_others(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("redis.nouns.claims.claims", "sqlite.nouns.claims.rates", "sqlite.nouns.claims.claiming"):
+        monkeypatch.setattr(f"rota.store.{place}.MAX_PROMOTED", 3)
+    queue, key = new_queue(), rate_key(Rate(7, MINUTE), "k", {})
+    ids = enqueue(store, *(limited(queue, key) for _ in range(14)))
+    assert given(store, queue) == ids[:7]
+
+    freed = [given(store, queue, now=NOW + MINUTE) for _ in range(4)]
+
+    assert freed == [ids[7:10], ids[10:13], ids[13:], []]
 
 
 def test_a_job_with_a_key_that_says_no_rate_runs(store: Store) -> None:

@@ -226,3 +226,19 @@ def test_an_event_with_an_id_of_its_own_is_known_to_the_configurations_that_it_v
     entries = store.load_configurations(queue, uuids, event_ids=["mine", "yours"])
 
     assert [entry.known_events if entry else None for entry in entries] == [frozenset({"mine"}), frozenset(), None]
+
+
+def test_a_configuration_knows_nothing_of_one_that_was_deleted_before_it(store: Store) -> None:
+    queue = new_queue()
+    gone = put(store, configuration(queue, name="c"))
+    assert [one.done for one in store.apply_verdicts(queue, [verdicts(gone, event(own_id="e"))], now=NOW)] == [True]
+    store.delete_configurations([gone.configuration.uuid])
+
+    made = put(store, configuration(queue, name="c")).configuration
+
+    (entry,) = store.load_configurations(queue, [made.uuid], event_ids=["e"])
+    assert entry is not None
+    assert set(entry.known_events) == set()
+    for uuid in (made.uuid, gone.configuration.uuid):
+        assert store.list_validations(uuid, limit=9) == []
+        assert store.list_evaluations(uuid, limit=9) == []

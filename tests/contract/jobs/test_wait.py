@@ -1,5 +1,6 @@
 """What a queued job waits behind: those that are given out before it, and who holds its lock."""
 
+from rota.model.rate import Rate, rate_key
 from rota.store import Store
 from rota.store.contract.jobs import Wait
 from tests.contract.building import (
@@ -73,3 +74,21 @@ def test_a_blocked_job_that_was_tried_before_is_found(store: Store) -> None:
     assert claim(store, queue, now=NOW + RETRY_DELAY_MS) == []
 
     assert store.read_wait(queue, tried) == Wait(0, holder)
+
+
+def test_jobs_of_another_queue_with_the_same_lock_or_rate_are_not_before_it(store: Store) -> None:
+    seldom = rate_key(Rate(1, 60_000), "k", {})
+    queues, found = [new_queue() for _ in range(3)], []
+
+    for queue in queues:
+        locked = enqueue(store, *(spec(queue, lock_key="l") for _ in range(3)))
+        limited = enqueue(store, *(spec(queue, rate_key=seldom) for _ in range(3)))
+        assert {one.spec.id for one in claim(store, queue)} == {locked[0], limited[0]}
+        found.append((locked, limited))
+
+    for queue, (locked, limited) in zip(queues, found, strict=True):
+        assert [store.read_wait(queue, one) for one in locked[1:]] == [Wait(0, locked[0]), Wait(1, locked[0])]
+        assert [store.read_wait(queue, one) for one in limited[1:]] == [
+            Wait(0, limited_until=NOW + 60_000),
+            Wait(1, limited_until=NOW + 60_000),
+        ]

@@ -8,6 +8,7 @@ import redis
 
 from rota.model.job import JobState
 from rota.model.node import NodeType
+from rota.model.rate import Rate, rate_key
 from rota.store import Store
 from rota.store.contract.queues import Stats
 from tests.conftest import OpenStore
@@ -19,6 +20,7 @@ from tests.contract.building import (
     counts,
     ended_job,
     enqueue,
+    fail,
     fail_and_retry,
     finish,
     given,
@@ -30,7 +32,7 @@ from tests.contract.building import (
     succeed,
     token_of,
 )
-from tests.contract.events.configuring import configuration
+from tests.contract.events.configuring import JOB_TYPE, await_ends, configuration, make_queue, outcomes
 from tests.contract.events.configuring import put as put_configuration
 from tests.contract.schedules.scheduling import put as put_schedule
 from tests.contract.schedules.scheduling import schedule
@@ -239,14 +241,35 @@ def test_a_queue_in_which_anything_lives_is_not_forgotten(store: Store) -> None:
     assert store.read_totals(over).cancelled == 1
 
 
+def test_a_queue_is_listed_until_it_is_forgotten_although_all_its_jobs_are_deleted(store: Store) -> None:
+    """Whoever forgets queues finds it so."""
+    queue = new_queue()
+    job_id = ended_job(store, queue, JobState.CANCELLED)
+    store.delete_jobs([job_id])
+
+    assert queue in store.list_queues()
+    assert store.forget_queue(queue)
+    assert queue not in store.list_queues()
+
+
+def end_a_job_of_which_all_is_kept(store: Store) -> str:
+    """A queue that has a lock, a rate and stats, and an end that nobody took, of a job that is deleted."""
+    queue, now = make_queue(store), store.now()
+    await_ends(store)
+    enqueue(store, spec(queue, lock_key="l", rate_key=rate_key(Rate(1, 60_000), "k", {}), now=now), now=now)
+    job = claim_one(store, queue, now=now)
+    finish(store, fail(job, now), now=now)
+    assert outcomes(store, queue) == ["failed"]
+    store.delete_jobs([job.spec.id])
+    store.delete_job_types([JOB_TYPE])
+    store.delete_node_types([queue])
+    return queue
+
+
 @pytest.mark.stores("sqlite-file")  # it has a column for the queue in many tables
 def test_nothing_of_a_forgotten_queue_is_left_in_sqlite(store: Store, store_url: str) -> None:
-    queue = new_queue()
-    enqueue(store, spec(queue, lock_key="l"))
-    job = claim_one(store, queue)
-    finish(store, succeed(job))
+    queue = end_a_job_of_which_all_is_kept(store)
     store.pause_queue(queue)
-    store.delete_jobs([job.spec.id])
 
     store.forget_queue(queue)
 
@@ -260,12 +283,10 @@ def test_nothing_of_a_forgotten_queue_is_left_in_sqlite(store: Store, store_url:
 
 @pytest.mark.stores("redis")  # it has keys of its own for every queue
 def test_nothing_of_a_forgotten_queue_is_left_in_redis(store: Store, redis_server: RedisServer) -> None:
-    queue = new_queue()
-    store.put_node_types([NodeType(uuid=queue, name="gone")])
-    job_id = ended_job(store, queue, JobState.FAILED, now=store.now())
+    queue = end_a_job_of_which_all_is_kept(store)
     store.pause_queue(queue)
+    store.put_node_types([NodeType(uuid=queue, name="gone")])
     store.delete_node_types([queue])
-    store.delete_jobs([job_id])
 
     store.forget_queue(queue)
 

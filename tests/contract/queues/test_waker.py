@@ -12,6 +12,7 @@ from msgspec import structs
 
 from rota.model.job import Claim, JobState, node_of_token
 from rota.model.job_type import OnNodeDeath
+from rota.model.rate import Rate, rate_key
 from rota.model.runs.outcome import cancelled
 from rota.model.runs.settlement import Settlement
 from rota.store import Store
@@ -434,6 +435,22 @@ def test_another_node_is_woken_for_jobs_that_are_left_after_a_claim(store: Store
         assert len(given(store, queue, limit=1)) == 1
 
         assert waiting.ends()
+
+
+@pytest.mark.stores("redis", "redis-cluster")  # in SQLite nobody sleeps while a job is ready
+def test_a_node_is_woken_when_a_claim_leaves_a_job_until_its_rate_allows_it(store: Store) -> None:
+    """It may have planned to sleep for longer than that."""
+    queue = new_queue()
+    with waker_of(store, queue) as waker:
+        enqueue(store, *(spec(queue, rate_key=rate_key(Rate(1, 5_000), "k", {})) for _ in range(2)))
+        quieten(waker)
+        waiting = Waiting(waker, wants_jobs=True).asleep()
+        assert not waiting.ended.is_set()
+
+        assert len(given(store, queue)) == 1
+
+        assert waiting.ends()
+    assert len(given(store, queue, now=LATER)) == 1
 
 
 def test_a_full_node_passes_a_word_on_by_a_claim_of_none(store: Store) -> None:

@@ -16,6 +16,7 @@ from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.contract.events import ConfigurationEntry
 from rota.testing import Faults
+from tests.contract.raw_records import change_records
 from tests.engine.events.installation import NOW, EventsInstallation, needs
 
 
@@ -160,6 +161,21 @@ def test_a_configuration_follows_its_job_type_although_events_come_meanwhile(rac
     assert race.entry().state.version == 4
 
 
+def test_of_very_many_configurations_of_a_job_type_all_follow_it(race: Race, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.engine.definitions.moves._PAGE", 2)
+    race.fast.definitions.define_node_type(NodeType(uuid=new_id(NOW), name="big"))
+    race.fast.define("report")
+    names = [f"c{number}" for number in range(5)]
+    for name in names:
+        race.fast.define_configuration(name, needs("FILE", "a", 0), job={"job_type": "report"})
+
+    report = race.fast.definitions.job_type("report")
+    race.fast.definitions.change_job_type(structs.replace(report, node_type="big"))
+
+    big = race.fast.definitions.node_type("big").uuid
+    assert [race.entry(name).configuration.queue for name in names] == [big] * 5
+
+
 class Mortal(Faults):
     """A store whose process dies before the call of a number."""
 
@@ -201,6 +217,22 @@ def test_jobs_are_made_once_and_where_their_job_type_is_wherever_a_process_dies_
         assert installation.configurations.find("c").configuration.queue == home
         assert installation.configurations.find("c").state.triggered == at
     assert at > 5
+
+
+def test_a_configuration_whose_job_type_cannot_be_read_stays_where_it_is(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    installation = EventsInstallation(store)
+    installation.definitions.define_node_type(NodeType(uuid=new_id(NOW), name="big"))
+    installation.define("report", node_type="big")
+    installation.define_configuration("c", needs("FILE", "a", 0), job={"job_type": "report"})
+    change_records(store, "job type", installation.definitions.job_type("report").uuid, lambda record: b"{")
+
+    answer = EventsInstallation(open_again()).post("FILE", "a", 1)
+
+    big = installation.definitions.node_type("big").uuid
+    assert installation.configurations.find("c").configuration.queue == big
+    assert [installation.job(one.job).spec.queue for one in answer.triggered] == [big]
 
 
 def test_whoever_has_not_heard_of_a_move_does_not_undo_it(race: Race) -> None:

@@ -6,13 +6,14 @@ from msgspec import structs
 from rota.clock import ManualClock
 from rota.engine.schedules.backfill import BackfillRequest
 from rota.errors import Conflict, InvalidInput, NotFound
+from rota.model.ids import numbered_id
 from rota.model.job import Cause, Job, JobSpec, JobState
 from rota.model.job_type import Unique
 from rota.model.schedules.request import ScheduleRequest
 from rota.model.schedules.schedule import Backfill, Overlap, Tick, TickStatus
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
-from rota.store.contract.schedules import Firing, ScheduleEntry
+from rota.store.contract.schedules import Firing, ScheduleChange, ScheduleEntry
 from tests.engine.schedules.installation import FULL, MINUTE, SchedulesInstallation
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
@@ -438,6 +439,36 @@ def test_cancelling_it_twice_cancels_nothing_more(installation: SchedulesInstall
     assert installation.schedules.find("s").state.version == 3
 
 
+def test_however_many_jobs_it_has_all_are_cancelled(
+    installation: SchedulesInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.engine.schedules.backfill._BATCH", 3)
+    installation.schedule(name="s", cron="* * * * *")
+    made = installation.backfills.start("s", RANGE).backfill
+
+    assert installation.backfills.cancel("s", made.id) == 10
+
+    assert {job.state for job in jobs(installation)} == {JobState.CANCELLED}
+
+
+def test_one_that_an_older_version_recorded_is_counted_and_cancelled(installation: SchedulesInstallation) -> None:
+    """Its record does not have the times that the schedule had, and its jobs are numbered."""
+    uuid = installation.schedule(name="s", cron="* * * * *")
+    record = Backfill(id="0a1b", start=FULL - 3 * MINUTE, end=FULL, made_at=FULL, count=3, overlap=Overlap.ALLOW)
+    entry = installation.schedules.find(uuid)
+    state = structs.replace(entry.state, version=2, backfills=(record,))
+    assert installation.store.put_schedules([ScheduleChange(entry.schedule, state, 1)]) == [True]
+    for number in range(record.count):
+        job_id = numbered_id(record.end, f"backfill {record.id}", number)
+        installation.enqueue(id=job_id, cause=Cause("backfill", f"{uuid}:{record.id}"))
+
+    before = installation.backfills.progress("s", record.id)
+    cancelled = installation.backfills.cancel("s", record.id)
+
+    assert (before["queued"], cancelled) == (3, 3)
+    assert {job.state for job in jobs(installation)} == {JobState.CANCELLED}
+
+
 def test_cancelling_one_leaves_the_others_alone(installation: SchedulesInstallation) -> None:
     installation.schedule(name="s", cron="* * * * *")
     first = installation.backfills.start("s", BackfillRequest(start=FULL - 3 * MINUTE, end=FULL)).backfill
@@ -464,12 +495,15 @@ def test_it_says_since_when_it_is_known_what_fired(installation: SchedulesInstal
     fire(installation, installation.schedules.find(uuid), rows[:1])
     of_1000 = installation.backfills.preview("s", wish)
     younger = installation.backfills.preview("s", structs.replace(wish, start=FULL + MINUTE))
+    created_at = entry.schedule.created_at
+    older = installation.backfills.preview("s", BackfillRequest(start=created_at - 10 * MINUTE, end=created_at))
     fire(installation, installation.schedules.find(uuid), rows[1_000:])
     of_1200 = installation.backfills.preview("s", wish)
 
     assert (of_999.known_from, of_999.already_fired, len(of_999.instants)) == (None, 9, 1)
     assert (of_1000.known_from, of_1000.already_fired, len(of_1000.instants)) == (FULL + MINUTE, 10, 0)
     assert younger.known_from is None
+    assert older.known_from is None, "before the schedule was made there was nothing to know"
     assert (of_1200.already_fired, len(of_1200.instants)) == (10, 0), "rows are not forgotten at once"
 
 

@@ -89,6 +89,33 @@ def test_schedules_follow_their_job_type_to_another_queue(installation: Schedule
     assert installation.fates(uuid) == ["fired", "fired"]
 
 
+@pytest.mark.parametrize("note", ["", "the database moves"])
+def test_a_schedule_that_is_defined_as_paused_says_why_as_whoever_defined_it_did(
+    installation: SchedulesInstallation, note: str
+) -> None:
+    uuid = installation.schedule(cron="* * * * *", paused=True, note=note)
+
+    assert installation.schedules.find(uuid).schedule.pause_note == note
+
+
+def test_of_very_many_schedules_of_a_job_type_all_follow_it_and_those_of_others_stay(
+    installation: SchedulesInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.engine.definitions.moves._PAGE", 2)
+    installation.define("other")
+    followers = [installation.schedule(cron="* * * * *") for _ in range(5)]
+    stays = [installation.schedule(cron="* * * * *", job_type="other") for _ in range(3)]
+    installation.definitions.define_node_type(NodeType(uuid=new_id(START), name="big"))
+
+    installation.definitions.change_job_type(
+        structs.replace(installation.definitions.job_type("report"), node_type="big")
+    )
+
+    big = installation.definitions.node_type("big").uuid
+    queues = [installation.schedules.find(uuid).schedule.queue for uuid in followers + stays]
+    assert queues == [big] * 5 + [installation.queue] * 3
+
+
 @pytest.mark.parametrize(
     ("wish", "while_it_runs", "after_it_ended"),
     [

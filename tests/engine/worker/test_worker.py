@@ -2,16 +2,19 @@
 
 import asyncio
 from functools import partial
+from typing import Any
 
 import pytest
 
 from rota.engine.jobs.intake import JobRequest
 from rota.engine.worker.times import WorkerTimes
+from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.job_type import Unique
 from rota.model.runs.retry import RetryPolicy
 from rota.store import Store, open_store
+from rota.store.contract.claims import Claims
 from rota.store.redis.keys import QueueKeys
 from rota.testing import Faults
 from tests.contract.building import enqueue, spec
@@ -391,6 +394,38 @@ def test_what_a_node_claimed_ahead_is_queued_and_runs_once_it_has_begun(store: S
             assert {(job.attempts, job.deaths) for job in jobs} == {(1, 0)}
 
     asyncio.run(scene())
+
+
+class ClaimedAhead(Faults):
+    """A store that has every job as claimed ahead, until it is told that it has begun."""
+
+    def finish_and_claim_jobs(self, *args: Any, **options: Any) -> Claims:
+        self._prepare("finish_and_claim_jobs")
+        return self.real.finish_and_claim_jobs(*args, **options | {"begin": 0})
+
+
+def test_that_a_job_has_begun_is_told_again_when_the_store_did_not_hear_it(store: Store) -> None:
+    async def scene() -> None:
+        stage = new_stage()
+        faults = ClaimedAhead(store)
+        installation = Installation(store)
+        installation.define_python("pass_gate")
+        async with working(faults.store, threads=2):
+            faults.before("begin_jobs", be_away)
+            job_id = installation.enqueue("pass_gate")
+
+            await until(lambda: not faults.awaits("begin_jobs"), "the store not to hear it")
+            await installation.running(job_id)
+
+            stage.gate.set()
+            (job,) = await installation.ended(job_id)
+            assert (job.attempts, job.deaths, stage.started) == (1, 0, [job_id])
+
+    asyncio.run(scene())
+
+
+def be_away() -> None:
+    raise StoreUnavailable("the store is away")
 
 
 def has_ended(installation: Installation, count: int) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from rota.clock import ManualClock
+from rota.engine.access.audit import reading
 from rota.engine.access.audit.actor import STORE, acting, user_of_process
 from rota.engine.access.audit.reading import AuditQuery, read_audit
 from rota.engine.access.audit.record import Change, recorded
@@ -188,6 +189,21 @@ def test_entries_are_found_by_what_they_are_about(kept: Store) -> None:
     assert {one.who for one in page.entries + rest.entries} == {"key3"}
     assert len(read_audit(kept, AuditQuery(since=1_000_690), limit=60).entries) == 10
     assert [one.name for one in read_audit(kept, AuditQuery(name="t5"), limit=60).entries] == ["t5"]
+
+
+def test_entries_far_apart_are_all_found_by_following_the_cursor(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_PAGE", 3)
+    monkeypatch.setattr(reading, "_MOST_READ", 9)
+    for number in range(40):
+        with acting(Actor("rare" if number % 13 == 0 else "often", "api")):
+            create(kept, f"t{number}", now=1_000_000 + number)
+
+    pages = [read_audit(kept, AuditQuery(who="rare"), limit=60)]
+    while pages[-1].cursor is not None and len(pages) < 40:
+        pages.append(read_audit(kept, AuditQuery(who="rare"), limit=60, cursor=pages[-1].cursor))
+
+    assert [one.name for page in pages for one in page.entries] == ["t39", "t26", "t13", "t0"]
+    assert len(pages) == 5, "nine are looked at in one call"
 
 
 def test_old_entries_are_forgotten_by_retention(kept: Store) -> None:
