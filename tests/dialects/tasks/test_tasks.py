@@ -290,6 +290,13 @@ def test_a_task_is_completed_when_its_next_run_would_be_after_its_end(tasks: Tas
     assert tasks.tasks.find("a") is None
 
 
+def test_a_task_may_begin_at_its_end(tasks: TasksInstallation) -> None:
+    tasks.add("once", startDate=START + 1_000, endDate=START + 1_000)
+    tasks.add("often", schedule=500, delay=2_000, endDate=START + 2_000)
+
+    assert tasks.runs_within(4_000) == [1_000, 2_000]
+
+
 def test_a_task_whose_end_is_over_is_completed_at_once(tasks: TasksInstallation) -> None:
     assert tasks.add("a", schedule=1_000, endDate=START - 1).status == "completed"
 
@@ -421,6 +428,21 @@ def test_a_deactivated_task_waits_until_it_is_activated(tasks: TasksInstallation
     tasks.tasks.reschedule("a", lambda task: task)
 
     assert len(tasks.runs_within(1_500)) == 2
+
+
+def test_a_task_that_is_deactivated_while_it_runs_for_the_last_time_is_still_there_after_it(
+    tasks: TasksInstallation,
+) -> None:
+    tasks.add("a", schedule=1_000, delay=0)
+    claim = tasks.claim()[0]
+    tasks.tasks.reschedule("a", lambda task: task, is_paused=True)
+
+    tasks.end(claim)
+
+    assert (tasks.find().status, tasks.find().runs) == ("paused", 1)
+    tasks.tasks.reschedule("a", lambda task: task)
+    assert tasks.find().runs == 1
+    assert len(tasks.runs_within(500)) == 1
 
 
 def test_a_deleted_task_is_gone_with_the_run_that_waits(tasks: TasksInstallation) -> None:
@@ -594,6 +616,19 @@ def test_a_run_that_fails_while_its_task_is_rescheduled_is_not_counted(store: St
     assert tasks.tasks.reschedule("a", changed(delay=1_000)).runs == 0
 
     assert tasks.runs_within(2_000) == [1_000]
+
+
+def test_a_task_that_gets_more_runs_while_its_last_one_ends_goes_on(store: Store) -> None:
+    faults = Faults(store)
+    tasks = TasksInstallation(faults.store)
+    tasks.add("a", schedule=1_000, maxRuns=1, delay=0)
+    faults.before("finish_jobs", lambda: tasks.tasks.reschedule("a", changed(max_runs=2)))
+
+    tasks.run()
+
+    assert tasks.find().runs == 1
+    assert len(tasks.runs_within(3_000)) == 1
+    assert tasks.tasks.find("a") is None
 
 
 def test_a_task_that_runs_once_and_ends_while_it_is_rescheduled_does_not_run_again(store: Store) -> None:
