@@ -21,6 +21,7 @@ from rota.store.redis.store import RedisStore
 from rota.testing import Faults
 from tests.dialects.synchrony.speaking import Speaker
 from tests.dialects.synchrony.test_adoption import JOB_TYPE, KEY, QUEUE, job_type, push
+from tests.engine.working import wait_until as wait_here
 from tests.servers import wait_until
 from tests.system.proxy import HOST, Proxy
 
@@ -196,7 +197,7 @@ def test_what_goes_wrong_for_a_moment_ends_no_listening_and_loses_no_entry(
     listener = ListListener(speaker.access, KEY, adoption)
     try:
         push(speaker, 1)
-        wait_until(lambda: two_types.count_jobs(QUEUE)[JobState.QUEUED] == 1, "the entry to be adopted")
+        wait_here(lambda: two_types.count_jobs(QUEUE)[JobState.QUEUED] == 1, "the entry to be adopted")
     finally:
         listener.stop()
 

@@ -337,6 +337,16 @@ def test_a_delay_takes_a_run_back_that_nobody_has_begun(tasks: TasksInstallation
     assert tasks.runs_within(2_000) == [1_000]
 
 
+def test_a_run_that_gives_way_to_one_for_now_is_followed_by_it_at_once(tasks: TasksInstallation) -> None:
+    tasks.add("a", data=1, delay=0)
+
+    tasks.tasks.reschedule("a", changed(data=2))
+
+    assert (ran := tasks.run()) is not None
+    assert ran.data == 2
+    assert tasks.run() is None
+
+
 def test_a_delay_of_a_task_that_runs_is_a_conflict(tasks: TasksInstallation) -> None:
     tasks.add("a")
     tasks.clock.advance(HOLD_MS)
