@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from rota.dialects.sync_tasks.names import Collection
-from rota.dialects.sync_tasks.redis import keys
+from rota.dialects.sync_tasks.redis import adoption, keys
 from rota.dialects.sync_tasks.redis.adoption import BATCH, PATIENCE_MS
 from rota.dialects.sync_tasks.redis.dialect import KeyKeeper
 from rota.dialects.sync_tasks.sources import Sources
@@ -115,6 +115,51 @@ def test_an_id_that_is_too_long_for_a_job_stops_no_other(others: Others) -> None
 
     assert others.is_taken("next")
     assert [one["id"] for one in others.dead] == ["x" * 10_000]
+
+
+def test_whoever_queues_a_task_before_its_fields_has_five_seconds_for_them(others: Others) -> None:
+    assert PATIENCE_MS == 5_000
+    others.access.ask("zadd", keys.QUEUE, {"slow": SCORE, "never": SCORE})
+    others.look()
+    others.look(4_999)
+    assert others.dead == []
+
+    others.push("slow", "orders")
+    others.look(1)
+
+    assert [(one["id"], one["reason"]) for one in others.dead] == [("never", "task: there is no hash sync_tasks#never")]
+    assert others.is_taken("slow")
+
+
+def test_a_task_has_the_priority_of_its_score(others: Others) -> None:
+    others.push("low", "orders", rank=SCORE - 100 * 10**12 + 1)
+    others.push("high", "users")
+
+    others.look()
+
+    jobs = others.shop.store.find_jobs([foreign_job_id("low"), foreign_job_id("high")])
+    assert [job.spec.priority for job in jobs if job] == [100, 300]
+
+
+def test_of_two_tasks_of_a_collection_one_is_taken_at_a_time(others: Others) -> None:
+    others.push("first", "orders")
+    others.push("second", "orders", rank=1)
+
+    for _ in range(2):
+        others.look()
+        assert (others.is_taken("first"), others.is_taken("second")) == (True, False)
+    assert others.dead == []
+
+
+def test_of_the_dead_only_the_latest_are_kept(others: Others, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert adoption.MOST_DEAD == 10_000
+    monkeypatch.setattr(adoption, "MOST_DEAD", 2)
+    for rank in range(3):
+        others.push(f"bad {rank}", "unheard of", rank=rank)
+
+    others.look()
+
+    assert [one["id"] for one in others.dead] == ["bad 1", "bad 2"]
 
 
 def test_a_task_of_another_program_has_the_same_creation_wherever_it_is_told(others: Others) -> None:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import msgspec
 import pytest
 
+from rota.dialects.sync_tasks import notices as module
 from rota.dialects.sync_tasks.notices import Notices
 from rota.engine.definitions.file import Wanted
 from rota.errors import StoreUnavailable
@@ -16,7 +17,7 @@ from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from rota.testing.faults import Faults, away
 from tests.cli.calling import RotaProcess, rota
-from tests.contract.building import claim_one, fail, finish, succeed
+from tests.contract.building import claim_one, fail, finish, log_batch, succeed
 from tests.dialects.sync_tasks.source import YAML, Shop, read
 
 URL = "https://hooks.example.org/T0/B0"
@@ -163,6 +164,59 @@ def test_an_end_that_was_told_late_is_told_on(store: Store, tmp_path: Path) -> N
     told.run_once(shop.clock.now())
 
     assert len(notices(shop)) == 1
+
+
+def test_what_ended_while_no_scheduler_was_there_is_told_if_it_is_not_older_than_ten_minutes(
+    store: Store, tmp_path: Path
+) -> None:
+    shop = Shop(store, tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")
+    end(shop, well=False, collection="users")
+    shop.clock.advance(300_000)
+    end(shop, well=False)
+    shop.clock.advance(590_000)
+
+    Notices(shop.engine).run_once(shop.clock.now())
+
+    assert [str(job.spec.arguments["text"]).partition(" ")[0] for job in notices(shop)] == ["shop/orders"]
+
+
+def test_an_end_whose_report_is_three_seconds_late_is_told(store: Store, tmp_path: Path) -> None:
+    shop = Shop(store, tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")
+    told = Notices(shop.engine)
+    end(shop, well=True, collection="users")
+    told.run_once(shop.clock.now())
+    shop.tasks.create("shop", "orders")
+    claim = claim_one(store, shop.queue, now=shop.clock.now())
+    finish(store, fail(claim, shop.clock.now() - 2_999), now=shop.clock.now())
+
+    told.run_once(shop.clock.now())
+
+    assert len(notices(shop)) == 1
+
+
+def test_a_notice_has_the_beginning_of_the_last_line(store: Store, tmp_path: Path) -> None:
+    shop = Shop(store, tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")
+    shop.tasks.create("shop", "orders")
+    claim = claim_one(store, shop.queue, now=shop.clock.now())
+    store.append_logs([log_batch(claim, "first", "x" * 600, now=shop.clock.now())])
+    finish(store, fail(claim, shop.clock.now(), None), now=shop.clock.now())
+
+    Notices(shop.engine).run_once(shop.clock.now())
+
+    (notice,) = notices(shop)
+    id = f"shop_orders_{claim.spec.id}"
+    assert notice.spec.arguments["text"] == f"shop/orders is FAILED, was SUCCESS: {'x' * 500} ({id})"
+
+
+def test_more_ends_than_fit_a_page_are_told(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PAGE", 1)
+    shop = Shop(store, tmp_path, f"{YAML}\nsync_tasks: {{notify: {URL}}}\n")
+    for collection in ("orders", "users"):
+        end(shop, well=False, collection=collection)
+
+    Notices(shop.engine).run_once(shop.clock.now())
+
+    assert len(notices(shop)) == 2
 
 
 def test_who_begins_to_be_told_is_not_told_of_the_whole_past(store: Store, tmp_path: Path) -> None:

@@ -60,6 +60,37 @@ sync_tasks: {log_max_age_days: 7}
         read(tmp_path, text.replace("0.5", "soon"))
 
 
+def test_a_cron_line_is_in_utc_or_in_the_zone_of_its_collection_or_source(tmp_path: Path) -> None:
+    text = """
+sources:
+  a: {tz: Europe/Berlin, collections: [{name: x, schedule: "@daily"}, {name: y, schedule: "@daily", tz: Asia/Tokyo}]}
+  b: {collections: [{name: z, schedule: "@daily"}]}
+"""
+    zones = [(one.tz, one.utc) for one in read(tmp_path, text).schedules]
+
+    assert zones == [("Europe/Berlin", False), ("Asia/Tokyo", False), (None, True)]
+
+
+def test_a_command_is_told_its_own_names_whatever_its_source_says(tmp_path: Path) -> None:
+    (orders, _) = read(tmp_path, TEXT.replace("{A: b}", "{ROTA_SOURCE: other, A: b}")).job_types
+
+    assert orders.metadata["environment"] == {"A": "b", "ROTA_SOURCE": "shop", "ROTA_COLLECTION": "orders"}
+
+
+def test_a_process_that_runs_no_tasks_has_a_queue_for_them_all_the_same(tmp_path: Path) -> None:
+    settings = read(tmp_path, TEXT.replace("threads: 3", "threads: 0"))
+
+    assert side_queues(settings) == {"sync_tasks": 0}
+    assert [(one.name, one.thread_count) for one in settings.node_types] == [("sync_tasks", 1)]
+
+
+def test_a_notice_is_posted_again_if_that_fails(tmp_path: Path) -> None:
+    *_, notice = read(tmp_path, TEXT.replace("threads: 3", "notify: https://hooks.example.org")).job_types
+
+    assert (notice.executor, notice.metadata["method"]) == ("http", "POST")
+    assert (notice.retry.attempts, notice.retry.delay_ms, notice.retry.max_delay_ms) == (5, 1_000, 60_000)
+
+
 def test_names_that_look_alike_are_different_job_types() -> None:
     pairs = [("a", "b_c"), ("a_b", "c"), ("a b", "c"), ("a:b", "c"), ("a-b", "c"), ("a#b", "c")]
 
@@ -75,6 +106,9 @@ def test_names_that_look_alike_are_different_job_types() -> None:
         ('"we ird:#_"', "orders", r"rota.yaml:10: sources.shop.collections\[1\]: has the same name as rota.yaml:8"),
         ('"we ird:#_"', "a/b", r"rota.yaml:10: .*name: 'a/b' must not have '/'"),
         ("threads: 3", "threads: -1", r"rota.yaml:13: sync_tasks.threads: must be from 0"),
+        ("last_runs: 7", "last_runs: 0", r"rota.yaml:13: sync_tasks.last_runs: must be from 1"),
+        ('"we ird:#_"', "x" * 129, r"rota.yaml:10: .*name: must be text of 1 to 128 characters"),
+        ('"we ird:#_"', "' '", r"rota.yaml:10: .*name: must be text of 1 to 128 characters"),
         ("timeout: 5000", "timeout: soon", r"rota.yaml:6: .*timeout: must be a duration"),
         ("  shop:", "  shop: 5\n  other:", r"rota.yaml:3: sources.shop: must be a mapping"),
     ],

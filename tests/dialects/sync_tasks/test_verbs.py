@@ -10,7 +10,7 @@ from rota.dialects.sync_tasks.task import task_id
 from rota.model.job import Claim
 from rota.store import open_store
 from tests.cli.calling import done, rota
-from tests.contract.building import claim, fail, finish, succeed
+from tests.contract.building import claim, fail, finish, log_batch, succeed
 from tests.dialects.sync_tasks.source import Shop
 from tests.servers import wait_until
 
@@ -87,5 +87,40 @@ def test_tasks_are_listed_by_source_and_by_what_is_asked_for(shop: Shop) -> None
     assert listed("--limit", "1") == [waits]
     assert listed("--since", "2099-01-01T00:00:00Z") == []
     assert done("tasks", ran, "--json").json["status"] == "SUCCESS"
+    assert done("tasks", ran, "--json").json["id"] == ran
     refused = rota("tasks")
     assert (refused.exit_code, "`rota sources` lists sources" in refused.stderr) == (2, True)
+
+
+def test_tasks_of_the_last_day_are_listed_unless_told_otherwise(shop: Shop) -> None:
+    shop.clock.advance(-25 * 3_600_000)
+    old = task_id(shop.run("users"))
+    shop.clock.advance(2 * 3_600_000)
+    young = task_id(shop.run("users"))
+
+    def listed(*words: str) -> list[str]:
+        return [one["id"] for one in done("tasks", "--source", "shop", "--json", *words).json]
+
+    assert listed() == [young]
+    assert listed("--since", "2020-01-01T00:00:00Z") == [old, young]
+
+
+def test_no_more_than_a_hundred_tasks_are_listed_unless_told_otherwise(shop: Shop) -> None:
+    made = [task_id(shop.run("users")) for _ in range(101)]
+
+    def listed(*words: str) -> list[str]:
+        return [one["id"] for one in done("tasks", "--source", "shop", "--json", *words).json]
+
+    assert listed() == made[1:]
+    assert listed("--limit", "0") == made
+
+
+def test_the_log_of_a_task_is_shown(shop: Shop) -> None:
+    id = task_id(shop.tasks.create("shop", "users")[0])
+    held = claim(shop.store, shop.queue, limit=1, now=shop.clock.now())[0]
+    shop.store.append_logs([log_batch(held, "one", "two", now=shop.clock.now())])
+    finish(shop.store, fail(held, shop.clock.now()), now=shop.clock.now())
+
+    assert done("tasks", id, "--logs").stdout.splitlines()[:2] == ["one", "two"]
+    lines = done("tasks", id, "--logs", "--json").json
+    assert [(one["message"], one["level"]) for one in lines][:2] == [("one", "info"), ("two", "info")]

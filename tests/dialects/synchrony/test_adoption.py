@@ -12,6 +12,7 @@ import pytest
 from rota.errors import StoreUnavailable
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType, Unique
+from rota.model.limits import MAX_PAYLOAD_BYTES
 from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.contract.jobs import CancelAnswer, JobQuery
@@ -304,6 +305,17 @@ def test_a_dead_letter_that_names_its_job_leaves_it_failed_with_the_true_reason(
     totals = speaker.store.read_totals(QUEUE)
     assert (totals.enqueued, totals.failed) == (2, 2)
     assert claim_all(speaker) == []
+
+
+def test_of_a_dead_letter_that_names_its_job_only_that_is_kept_which_a_job_can_have(speaker: Speaker) -> None:
+    odd, huge = entry_of(job_type_uuid="odd"), entry_of(job_type_uuid=QUEUE, arguments={"a": "x" * MAX_PAYLOAD_BYTES})
+    long = entry_of(enqueued_at="y" * 5_000, job_type_uuid="z" * 5_000)
+    speaker.access.ask("rpush", KEY, *map(msgspec.json.encode, (odd, huge, long)))
+
+    adopt_all(speaker)
+
+    jobs = [job for job in speaker.store.find_jobs([str(one["uuid"]) for one in (odd, huge, long)]) if job]
+    assert [(job.spec.job_type, job.spec.arguments) for job in jobs] == [("", {}), (QUEUE, {}), ("", {})]
 
 
 def test_a_job_that_was_a_dead_letter_runs_when_it_is_pushed_anew(speaker: Speaker) -> None:

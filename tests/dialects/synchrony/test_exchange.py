@@ -15,6 +15,7 @@ from rota.errors import NotFound, StoreUnavailable
 from rota.model.job_type import JobType, OnNodeDeath, Unique
 from rota.model.node import Node, NodeType
 from rota.model.schedules.request import ScheduleRequest
+from rota.settings.definitions import FILE_OWNER
 from rota.store import Store
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
@@ -153,6 +154,19 @@ def test_what_is_removed_there_is_removed_here_whatever_the_order(speaker: Speak
         speaker.schedules.find(SCHEDULE)
 
 
+def test_nobody_is_told_of_what_only_had_to_wait_for_its_turn(
+    speaker: Speaker, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_all(speaker)
+    for key, field in (("node_types", "gpu"), ("job_types", JOB_TYPE), ("schedule_items", SCHEDULE)):
+        speaker.erase(key, field)
+
+    speaker.round()
+
+    assert speaker.store.list_node_types() == []
+    assert warnings(caplog) == []
+
+
 @pytest.mark.parametrize(
     ("theirs", "ours"), [("Nightly (EU)", "Nightly (EU)"), ("\tnew\n", "new-"), ("./run", "run"), ("", "_")]
 )
@@ -190,6 +204,44 @@ def test_broken_entries_are_named_once_and_stop_nobody(speaker: Speaker, caplog:
     assert speaker.schedules.find(SCHEDULE).schedule.uuid == SCHEDULE
     assert len(warnings(caplog)) == 6
     assert len(speaker.access.ask("hkeys", "node_types")) == 3, "nobody's entries are removed"
+
+
+def test_an_entry_that_is_broken_anew_is_named_anew(speaker: Speaker, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        speaker.write("node_types", "gpu", node_type_record(thread_count=0))
+        speaker.round()
+        speaker.write("node_types", "gpu", node_type_record())
+        speaker.round()
+
+    assert [reason.partition(":")[0] for reason in warnings(caplog)] == ["thread_count"] * 2
+
+
+@pytest.mark.parametrize(
+    ("key", "record"), [("job_types", job_type_record()), ("schedule_items", schedule_record(uuid=SCHEDULE))]
+)
+def test_an_entry_under_the_uuid_of_another_has_no_effect(
+    speaker: Speaker, key: str, record: dict[str, object], caplog: pytest.LogCaptureFixture
+) -> None:
+    speaker.write("node_types", "gpu", node_type_record())
+    speaker.write("job_types", JOB_TYPE, job_type_record())
+    speaker.round()
+
+    speaker.write(key, OTHER, {**record, "name": "another", "interval": 5})
+    speaker.round()
+
+    assert [one.name for one in speaker.store.list_job_types()] == ["test_job"]
+    assert speaker.store.list_schedules(limit=9).entries == []
+    assert warnings(caplog) == [f"uuid: '{record['uuid']}' is not the field under which it stands"]
+
+
+def test_long_names_that_are_the_same_are_made_different_and_not_too_long(speaker: Speaker) -> None:
+    speaker.write("node_types", "gpu", node_type_record())
+    for uuid in (JOB_TYPE, OTHER):
+        speaker.write("job_types", uuid, job_type_record(uuid=uuid, name="x" * 128))
+    speaker.round()
+
+    names = {one.uuid: one.name for one in speaker.store.list_job_types()}
+    assert names == {OTHER: "x" * 128, JOB_TYPE: f"{'x' * 91}-{JOB_TYPE}"}
 
 
 def test_an_entry_that_refers_to_something_works_as_soon_as_that_is_there(speaker: Speaker) -> None:
@@ -235,6 +287,48 @@ def test_what_is_defined_here_is_shown_there_in_the_seeds_shape(speaker: Speaker
     assert speaker.shown("schedule_items") == {made: schedule_record(uuid=made, job_arguments={})}
 
 
+def test_an_interval_that_is_not_since_the_last_scheduling_is_not_shown(speaker: Speaker) -> None:
+    define_natively(speaker)
+    speaker.schedules.create(ScheduleRequest(job_type="test_job", interval=60_000, anchor="ended"))
+
+    speaker.round()
+
+    assert speaker.shown("schedule_items") == {}
+
+
+def test_schedules_are_shown_however_many_pages_they_take_and_not_taken_for_removed(
+    speaker: Speaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "_PAGE", 2)
+    define_natively(speaker)
+    request = ScheduleRequest(job_type="test_job", interval=60_000)
+    made = {speaker.schedules.create(request).schedule.uuid for _ in range(5)}
+
+    for _ in range(2):
+        speaker.round()
+
+        assert set(speaker.shown("schedule_items")) == made
+    assert len(speaker.store.list_schedules(limit=9).entries) == 5
+
+
+def test_many_schedules_are_looked_through_less_often(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert exchange._SCHEDULES_PER_S == 500
+    monkeypatch.setattr(exchange, "_SCHEDULES_PER_S", 1)
+    define_natively(speaker)
+    request = ScheduleRequest(job_type="test_job", interval=60_000)
+    for _ in range(3):
+        speaker.schedules.create(request)
+    speaker.round()
+    speaker.schedules.create(request)
+
+    shown = []
+    for _ in range(3):
+        speaker.round()
+        shown.append(len(speaker.shown("schedule_items")))
+
+    assert shown == [3, 3, 4]
+
+
 def test_what_is_removed_here_is_removed_there(speaker: Speaker) -> None:
     write_all(speaker)
 
@@ -256,6 +350,32 @@ def test_what_was_not_defined_there_is_put_back_when_it_is_removed_there(speaker
 
     assert [one.uuid for one in speaker.store.list_job_types()] == [JOB_TYPE]
     assert list(speaker.shown("job_types")) == [JOB_TYPE]
+
+
+def test_the_default_node_type_is_put_back_when_it_is_removed_there(speaker: Speaker) -> None:
+    speaker.write("node_types", "default", node_type_record(name="default"))
+    speaker.round()
+
+    speaker.erase("node_types", "default")
+    speaker.round()
+
+    assert speaker.shown("node_types") == {"default": node_type_record(name="default")}
+    assert [one.name for one in speaker.store.list_node_types()] == ["default"]
+
+
+def test_a_schedule_that_a_file_owns_is_put_back_when_it_is_changed_there(
+    speaker: Speaker, caplog: pytest.LogCaptureFixture
+) -> None:
+    define_natively(speaker)
+    request = ScheduleRequest(name="nightly", job_type=JOB_TYPE, interval=60_000)
+    speaker.schedules.define(SCHEDULE, request, managed_by=FILE_OWNER)
+    speaker.round()
+
+    speaker.write("schedule_items", SCHEDULE, schedule_record(interval=5, job_arguments={}))
+    speaker.round()
+
+    assert speaker.shown("schedule_items") == {SCHEDULE: schedule_record(job_arguments={})}
+    assert warnings(caplog) == ["'nightly' is defined in a configuration file or an app; change it there"]
 
 
 def test_what_a_file_owns_is_put_back_when_it_is_changed_there(
@@ -286,6 +406,10 @@ def test_nodes_are_shown_and_those_of_others_are_left_alone(speaker: Speaker) ->
     speaker.round()
 
     assert list(speaker.shown("nodes")) == ["theirs"]
+    speaker.write("nodes", OTHER, {"uuid": OTHER})
+    speaker.clock.advance(5_000)
+    speaker.round()
+    assert set(speaker.shown("nodes")) == {"theirs", OTHER}, "it is another's now"
 
 
 # -- both ----------------------------------------------------------------------------------------------------------
@@ -338,6 +462,22 @@ def test_one_node_at_a_time_keeps_the_keys(speaker: Speaker, open_again: Callabl
     speaker.round()
 
     assert [one.name for one in second.store.list_node_types()] == ["gpu"]
+
+
+@pytest.mark.usefixtures("long_turns")
+def test_a_node_whose_turn_it_is_not_carries_nothing_over_between_the_rounds(
+    speaker: Speaker, open_again: Callable[[], Store]
+) -> None:
+    speaker.round()
+    second = Speaker(open_again())
+    second.round()
+    define_natively(second)
+
+    second.exchange.run_once(second.clock.advance(200))
+    assert second.shown("job_types") == {}
+    speaker.exchange.run_once(speaker.clock.advance(200))
+
+    assert list(second.shown("job_types")) == [JOB_TYPE]
 
 
 @pytest.mark.usefixtures("long_turns")

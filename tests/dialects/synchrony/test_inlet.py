@@ -1,6 +1,7 @@
 """Listening to the lists of waiting jobs. Only on a single Redis: no other store has these lists."""
 
 import threading
+from collections.abc import Callable
 from typing import cast
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -20,6 +21,7 @@ from rota.store.redis.store import RedisStore
 from rota.testing import Faults
 from tests.dialects.synchrony.speaking import Speaker
 from tests.dialects.synchrony.test_adoption import JOB_TYPE, KEY, QUEUE, job_type, push
+from tests.engine.working import wait_until as wait_here
 from tests.servers import wait_until
 from tests.system.proxy import HOST, Proxy
 
@@ -176,17 +178,26 @@ def test_an_inlet_that_is_closed_leaves_no_thread(two_types: Store) -> None:
     assert here.listeners() == 0
 
 
-def test_a_store_that_is_away_for_a_moment_ends_no_listening_and_loses_no_entry(
-    two_types: Store, caplog: pytest.LogCaptureFixture
+def be_away() -> None:
+    raise StoreUnavailable("the store is away")
+
+
+def trip() -> None:
+    raise ZeroDivisionError("a fault of ours")
+
+
+@pytest.mark.parametrize("fault", [be_away, trip])
+def test_what_goes_wrong_for_a_moment_ends_no_listening_and_loses_no_entry(
+    two_types: Store, caplog: pytest.LogCaptureFixture, fault: Callable[[], None]
 ) -> None:
     speaker = Speaker(two_types)
     faults = Faults(speaker.access)
     adoption = Adoption(cast(RedisAccess, faults), speaker.engine, lambda: None)
-    faults.before("run", be_away, be_away)
+    faults.before("run", fault, fault)
     listener = ListListener(speaker.access, KEY, adoption)
     try:
         push(speaker, 1)
-        wait_until(lambda: two_types.count_jobs(QUEUE)[JobState.QUEUED] == 1, "the entry to be adopted")
+        wait_here(lambda: two_types.count_jobs(QUEUE)[JobState.QUEUED] == 1, "the entry to be adopted")
     finally:
         listener.stop()
 
@@ -194,7 +205,3 @@ def test_a_store_that_is_away_for_a_moment_ends_no_listening_and_loses_no_entry(
     said = [record for record in caplog.records if record.message == "a list of waiting jobs cannot be read"]
     assert len(said) == 1, "the same trouble is told once"
     assert speaker.access.ask("llen", "rota:synchrony:dead") == 0
-
-
-def be_away() -> None:
-    raise StoreUnavailable("the store is away")

@@ -7,10 +7,14 @@ import pytest
 
 from rota.dialects.registry import open_dialects
 from rota.dialects.synchrony.dialect import Synchrony
+from rota.dialects.synchrony.exchange import Exchange
+from rota.dialects.synchrony.inlet import Inlet
+from rota.dialects.synchrony.job_keys import JobKeys
 from rota.settings import Settings
 from rota.store import Store
 from tests.cli.calling import RotaProcess
 from tests.cli.run.test_up import get
+from tests.dialects.synchrony.speaking import Speaker
 from tests.seeds.redis_cli import RedisCli
 from tests.servers import RedisSentinel, RedisServer, raw_command
 
@@ -39,6 +43,43 @@ def test_a_setting_turns_it_off(store: Store) -> None:
 
     assert is_spoken(Settings())
     assert not is_spoken(Settings(synchrony_keys=False))
+
+
+@pytest.mark.stores("redis")
+@pytest.mark.parametrize(
+    ("roles", "shows_jobs", "duties"),
+    [
+        ({"worker"}, False, [Exchange, Inlet]),
+        ({"scheduler"}, True, [Exchange, Inlet, JobKeys]),
+        ({"server"}, True, []),
+    ],
+)
+def test_nodes_that_run_jobs_or_look_after_them_have_its_duties(
+    store: Store, roles: set[str], shows_jobs: bool, duties: list[type]
+) -> None:
+    speaker = Speaker(store, roles=frozenset(roles))
+    speaker.write("node_types", "gpu", {"name": "gpu", "uuid": DEFAULT, "thread_count": 2})
+    dialect = Synchrony(speaker.access, shows_jobs=shows_jobs)
+
+    found = dialect.join(speaker.context)
+    dialect.leave()
+
+    assert [type(one) for one in found] == duties
+    assert [one.name for one in store.list_node_types()] == (["gpu"] if duties else []), "known before the first round"
+
+
+@pytest.mark.stores("redis")
+@pytest.mark.parametrize("shows_jobs", [False, True])
+def test_a_setting_says_whether_single_jobs_are_shown(store: Store, shows_jobs: bool) -> None:
+    speaker = Speaker(store)
+    (dialect,) = (
+        one for one in open_dialects(Settings(synchrony_job_keys=shows_jobs), store) if isinstance(one, Synchrony)
+    )
+
+    found = dialect.join(speaker.context)
+    dialect.leave()
+
+    assert any(isinstance(one, JobKeys) for one in found) == shows_jobs
 
 
 def test_keys_that_others_use_for_something_else_do_not_make_a_node_ill(tmp_path: Path) -> None:

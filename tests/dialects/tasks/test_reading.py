@@ -45,6 +45,14 @@ from rota.errors import InvalidInput
         ({"schedule": 5, "maxRuns": 3}, "most_runs", 3),
         ({}, "max_tries", 4),
         ({"maxTries": -1}, "max_tries", 1_000),
+        ({"max_tries": None}, "max_tries", 1_000),
+        ({"maxTries": 1_000}, "max_tries", 1_000),
+        ({"schedule_options": {"maxTries": 7}}, "max_tries", 7),
+        ({"scheduleOptions": {"maxTries": 7}, "maxTries": 2}, "max_tries", 2),
+        ({"delay": 0}, "delay", 0),
+        ({"runs": 0}, "runs", 0),
+        ({"id": "x" * 256}, "id", "x" * 256),
+        ({"data": "x" * (200 * 1024 - 2)}, "data", "x" * (200 * 1024 - 2)),
     ],
 )
 def test_options_are_read_in_both_spellings(given: dict[str, object], field: str, value: object) -> None:
@@ -58,10 +66,16 @@ def test_options_are_read_in_both_spellings(given: dict[str, object], field: str
         ({"reschedule": 3, "expire": 30_000}, 30_000, 3, None),
         ({"reschedule": False, "expire": 30_000}, None, 1, 30_000),
         ({"expire": 30_000}, None, 1, 30_000),
+        ({"reschedule": None, "expire": 30_000}, None, 1, 30_000),
+        ({"expire": 30_000, "delay": 5}, None, 1, 5),
+        ({"reschedule": 3, "expire": 30_000, "maxRuns": 2}, 30_000, 2, None),
+        ({"reschedule": True, "expire": 30_000, "schedule": "@hourly"}, "@hourly", None, None),
+        ({"expire": 30_000, "schedule": 5}, 5, None, None),
+        ({"reschedule": True, "expire": 0}, None, 1, None),
     ],
 )
 def test_the_older_form_is_read(
-    given: dict[str, object], schedule: int | None, most_runs: int | None, delay: int | None
+    given: dict[str, object], schedule: int | str | None, most_runs: int | None, delay: int | None
 ) -> None:
     task = read_task({"id": "a", **given})
 
@@ -75,7 +89,15 @@ def test_the_older_form_is_read(
         ({"id": ""}, "id: must be text"),
         ({"id": 17}, "id: must be text"),
         ({"id": "a:ttl"}, "id: 'a:ttl' ends with ':ttl'"),
+        ({"id": "x" * 257}, "id: must be text of 1 to 256 characters"),
+        ({"id": " "}, "id: must be text"),
+        ({"id": "a\nb"}, "id: must be text"),
         ({"id": "a", "maxRuns": 0}, "maxRuns: must be from 1"),
+        ({"id": "a", "maxTries": 1_001}, "maxTries: must be from 1 to 1000"),
+        ({"id": "a", "runs": -1}, "runs: must be from 0"),
+        ({"id": "a", "expire": -1}, "expire: must be from 1"),
+        ({"id": "a", "expire": "soon"}, "expire: must be"),
+        ({"id": "a", "data": "x" * (200 * 1024 - 1)}, "data: "),
         ({"id": "a", "maxTries": 0}, "maxTries: must be from 1"),
         (
             {"id": "a", "tz": "America/NewYork"},
@@ -116,9 +138,18 @@ def test_a_task_and_a_mapping_are_the_same() -> None:
 def test_what_a_task_was_asked_to_be_is_read_back_the_same() -> None:
     task = read_task(
         {"id": "a", "data": {"b": 1}, "schedule": 5, "maxRuns": 7, "maxTries": 2, "runs": 3, "endDate": 10**13}
+        | {"startDate": 10**12, "delay": 0, "tz": "Europe/Berlin", "utc": True}
     )
 
-    assert read_task(write_request(task)) == task
+    again = read_task(write_request(task))
+
+    assert again == task
+    assert (again.start_date, again.delay, again.tz, again.utc) == (
+        "2001-09-09T01:46:40.000Z",
+        0,
+        "Europe/Berlin",
+        True,
+    )
 
 
 def test_a_stored_task_can_be_added_again_as_it_is_shown() -> None:

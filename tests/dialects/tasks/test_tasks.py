@@ -2,6 +2,7 @@
 
 import pytest
 
+from rota.dialects.tasks import tasks as module
 from rota.dialects.tasks.cleaning import clean
 from rota.dialects.tasks.entity.reading import read_task
 from rota.dialects.tasks.entity.task import Task
@@ -43,6 +44,44 @@ def test_a_completed_task_can_be_added_anew(tasks: TasksInstallation) -> None:
 
     assert len(tasks.tasks.completed(10)) == 2
     assert len(tasks.tasks.completed(1)) == 1
+
+
+def test_completed_tasks_are_told_as_their_last_runs_left_them_the_latest_first(tasks: TasksInstallation) -> None:
+    for id in ("first", "second"):
+        tasks.add(id, delay=0)
+        tasks.run(takes=250)
+
+    found = [(one.id, one.last_run, one.execution_time) for one in tasks.tasks.completed(10)]
+
+    assert found == [("second", START + 500, 250), ("first", START + 250, 250)]
+    assert [one.id for one in tasks.tasks.completed(1)] == ["second"]
+
+
+def test_a_task_that_a_worker_completes_while_it_is_added_is_completed_and_not_added_again(store: Store) -> None:
+    faults = Faults(store)
+    tasks = TasksInstallation(faults.store)
+    faults.after("fire_schedules", tasks.run)
+
+    assert tasks.add("a", delay=0).status == "completed"
+
+    assert len(tasks.tasks.completed(10)) == 1
+    assert tasks.run() is None
+
+
+def test_all_tasks_are_found_however_many_pages_they_take(
+    tasks: TasksInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PAGE", 2)
+    ids = [f"task {number}" for number in range(5)]
+    for id in ids:
+        tasks.add(id, delay=0)
+
+    assert sorted(task.id for task in tasks.tasks.all()) == ids
+    tasks.clock.advance(1_000)
+    assert sorted(task.id for task in tasks.tasks.held(500)) == ids
+    while tasks.run() is not None:
+        pass
+    assert sorted(task.id for task in tasks.tasks.completed(10)) == ids
 
 
 def test_tasks_run_in_the_order_in_which_they_were_added(tasks: TasksInstallation) -> None:
@@ -94,6 +133,20 @@ def test_a_period_is_counted_from_the_end_of_a_run(tasks: TasksInstallation) -> 
     tasks.add("a", schedule=1_000)
 
     assert tasks.runs_within(5_000, takes=500) == [100, 1_600, 3_100, 4_600, 6_100]
+
+
+def test_a_task_says_when_it_ran_last_and_how_long_that_took(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000, delay=0)
+    assert (tasks.find().last_run, tasks.find().execution_time) == (None, None)
+
+    ran = tasks.run(takes=250)
+
+    assert ran is not None
+    assert ran.status == "active", "as its handler sees it"
+    assert (tasks.find().last_run, tasks.find().execution_time) == (START + 250, 250)
+    tasks.pass_time(1_000)
+    tasks.run(takes=300, error="no")
+    assert tasks.find().last_run == START + 1_550, "one that failed is a run too"
 
 
 def test_only_runs_that_succeed_are_counted(tasks: TasksInstallation) -> None:
@@ -170,6 +223,18 @@ def test_a_failed_task_can_be_brought_back(tasks: TasksInstallation, wait_ms: in
     assert tasks.run() is not None, "and goes on"
 
 
+def test_each_wait_for_another_try_is_longer_than_the_one_before_and_none_is_longer_than_an_hour(
+    tasks: TasksInstallation,
+) -> None:
+    policy = tasks.tasks.job_type(20).retry
+
+    waits = [policy.delay_after(attempt, 0) for attempt in range(1, 16)]
+
+    assert waits[:3] == [500, 1_150, 2_645]
+    assert waits == sorted(waits)
+    assert waits[-1] == 3_600_000
+
+
 def test_a_failed_task_that_runs_once_can_be_brought_back(tasks: TasksInstallation) -> None:
     tasks.add("a", maxTries=1)
     tasks.clock.advance(HOLD_MS)
@@ -225,6 +290,13 @@ def test_a_task_is_completed_when_its_next_run_would_be_after_its_end(tasks: Tas
     assert tasks.tasks.find("a") is None
 
 
+def test_a_task_may_begin_at_its_end(tasks: TasksInstallation) -> None:
+    tasks.add("once", startDate=START + 1_000, endDate=START + 1_000)
+    tasks.add("often", schedule=500, delay=2_000, endDate=START + 2_000)
+
+    assert tasks.runs_within(4_000) == [1_000, 2_000]
+
+
 def test_a_task_whose_end_is_over_is_completed_at_once(tasks: TasksInstallation) -> None:
     assert tasks.add("a", schedule=1_000, endDate=START - 1).status == "completed"
 
@@ -265,6 +337,16 @@ def test_a_delay_takes_a_run_back_that_nobody_has_begun(tasks: TasksInstallation
     assert tasks.runs_within(2_000) == [1_000]
 
 
+def test_a_run_that_gives_way_to_one_for_now_is_followed_by_it_at_once(tasks: TasksInstallation) -> None:
+    tasks.add("a", data=1, delay=0)
+
+    tasks.tasks.reschedule("a", changed(data=2))
+
+    assert (ran := tasks.run()) is not None
+    assert ran.data == 2
+    assert tasks.run() is None
+
+
 def test_a_delay_of_a_task_that_runs_is_a_conflict(tasks: TasksInstallation) -> None:
     tasks.add("a")
     tasks.clock.advance(HOLD_MS)
@@ -272,6 +354,57 @@ def test_a_delay_of_a_task_that_runs_is_a_conflict(tasks: TasksInstallation) -> 
 
     with pytest.raises(Conflict, match="runs already"):
         tasks.tasks.reschedule("a", changed(delay=1_000))
+
+
+def test_a_task_that_has_runs_left_can_be_delayed_while_it_runs(tasks: TasksInstallation) -> None:
+    tasks.add("a", maxRuns=3, delay=0)
+    claim = tasks.claim()[0]
+
+    tasks.tasks.reschedule("a", changed(delay=1_000))
+
+    tasks.end(claim)
+    assert tasks.find().runs == 1
+    assert len(tasks.runs_within(3_000)) == 2
+
+
+def test_a_change_does_not_wait_for_the_first_delay_again(tasks: TasksInstallation) -> None:
+    tasks.add("a", schedule=1_000, delay=5_000)
+    assert tasks.runs_within(5_000) == [5_000]
+
+    tasks.tasks.reschedule("a", changed(data=2))
+
+    assert tasks.runs_within(200) == [5_100]
+
+
+@pytest.mark.parametrize("times", [{"startDate": START + 3_600_000}, {"delay": 3_600_000}])
+def test_a_waiting_task_can_run_now(tasks: TasksInstallation, times: dict[str, object]) -> None:
+    tasks.add("a", schedule=60_000, **times)
+
+    assert tasks.tasks.run_now("a").status == "enqueued"
+
+    assert tasks.run() is not None
+    assert tasks.find().next_run == START + 60_000
+
+
+def test_a_task_that_runs_now_keeps_the_times_of_its_cron_line(tasks: TasksInstallation) -> None:
+    at_two = tasks.add("a", schedule="0 2 * * *", utc=True).next_run
+
+    tasks.tasks.run_now("a")
+
+    assert tasks.run() is not None
+    assert (tasks.find().status, tasks.find().next_run) == ("delayed", at_two)
+
+
+def test_the_run_of_a_deleted_task_does_not_complete_another_that_has_its_id(tasks: TasksInstallation) -> None:
+    tasks.add("a", data="old", delay=0)
+    old = tasks.claim()[0]
+    tasks.tasks.delete("a")
+    tasks.add("a", data="new", delay=0)
+
+    tasks.end(old)
+
+    assert (tasks.find().data, tasks.find().status) == ("new", "enqueued")
+    assert tasks.tasks.completed(10) == []
 
 
 def test_other_times_keep_the_count_of_runs(tasks: TasksInstallation) -> None:
@@ -291,7 +424,7 @@ def test_a_run_under_way_is_counted_when_the_times_change(tasks: TasksInstallati
 
     tasks.tasks.reschedule("a", changed(schedule=2_000))
 
-    assert (tasks.find().status, tasks.find().runs) == ("active", 0)
+    assert (tasks.find().status, tasks.find().runs, tasks.find().next_run) == ("active", 0, None)
     tasks.end(claim)
     assert tasks.find().runs == 1
     assert len(tasks.runs_within(10_000)) == 1
@@ -305,6 +438,21 @@ def test_a_deactivated_task_waits_until_it_is_activated(tasks: TasksInstallation
     tasks.tasks.reschedule("a", lambda task: task)
 
     assert len(tasks.runs_within(1_500)) == 2
+
+
+def test_a_task_that_is_deactivated_while_it_runs_for_the_last_time_is_still_there_after_it(
+    tasks: TasksInstallation,
+) -> None:
+    tasks.add("a", schedule=1_000, delay=0)
+    claim = tasks.claim()[0]
+    tasks.tasks.reschedule("a", lambda task: task, is_paused=True)
+
+    tasks.end(claim)
+
+    assert (tasks.find().status, tasks.find().runs) == ("paused", 1)
+    tasks.tasks.reschedule("a", lambda task: task)
+    assert tasks.find().runs == 1
+    assert len(tasks.runs_within(500)) == 1
 
 
 def test_a_deleted_task_is_gone_with_the_run_that_waits(tasks: TasksInstallation) -> None:
@@ -351,6 +499,29 @@ def test_tasks_that_are_held_too_long_are_found(tasks: TasksInstallation) -> Non
     assert [task.id for task in tasks.tasks.held(5_000)] == ["runs", "waits"]
 
 
+def test_how_long_a_run_is_held_is_counted_anew_when_a_worker_takes_it(tasks: TasksInstallation) -> None:
+    tasks.add("a", delay=0)
+    tasks.pass_time(10_000)
+    assert [task.id for task in tasks.tasks.held(9_000)] == ["a"]
+    assert tasks.tasks.held(11_000) == []
+
+    tasks.claim()
+    tasks.pass_time(1_000)
+
+    assert [task.id for task in tasks.tasks.held(500)] == ["a"]
+    assert tasks.tasks.held(2_000) == []
+
+
+def test_a_task_that_waits_for_another_try_is_not_held(tasks: TasksInstallation) -> None:
+    tasks.add("a", maxTries=9, delay=0)
+    for wait_ms in (600, 1_200, 2_700, 1_000):
+        assert tasks.run(error="no") is not None
+        tasks.pass_time(wait_ms)
+
+    assert tasks.find().status == "delayed"
+    assert tasks.tasks.held(500) == []
+
+
 def test_cleaning_brings_a_task_back_that_nothing_else_would(tasks: TasksInstallation) -> None:
     tasks.add("lost")
     tasks.add("due", delay=60_000)
@@ -361,10 +532,23 @@ def test_cleaning_brings_a_task_back_that_nothing_else_would(tasks: TasksInstall
     found = clean(tasks.tasks)
 
     assert (found.tasks, found.waiting, found.rescheduled, found.removed) == (2, 1, 1, 0)
+    assert (found.adopted, found.dropped, found.trimmed) == (0, 0, 0), "nobody else looks"
     tasks.clock.advance(HOLD_MS)
     ran = tasks.run()
     assert ran is not None
     assert ran.id == "lost"
+
+
+def test_cleaning_removes_a_task_whose_time_is_over(tasks: TasksInstallation) -> None:
+    job = tasks.add("a", schedule=1_000, endDate=START + 500).job
+    assert job is not None
+    tasks.cancel(job)
+    tasks.clock.advance(1_000)
+
+    found = clean(tasks.tasks)
+
+    assert (found.tasks, found.rescheduled, found.removed) == (1, 0, 1)
+    assert list(tasks.tasks.all()) == []
 
 
 def test_cleaning_leaves_alone_what_is_in_order(tasks: TasksInstallation) -> None:
@@ -431,6 +615,30 @@ def test_a_run_that_ends_while_its_task_is_rescheduled_is_counted(store: Store) 
     assert tasks.tasks.reschedule("a", changed(delay=1_000)).runs == 1
 
     assert len(tasks.runs_within(10_000)) == 2
+
+
+def test_a_run_that_fails_while_its_task_is_rescheduled_is_not_counted(store: Store) -> None:
+    faults = Faults(store)
+    tasks = TasksInstallation(faults.store)
+    tasks.add("a", maxTries=1, delay=0)
+    faults.before("cancel_jobs", lambda: tasks.run(error="no"))
+
+    assert tasks.tasks.reschedule("a", changed(delay=1_000)).runs == 0
+
+    assert tasks.runs_within(2_000) == [1_000]
+
+
+def test_a_task_that_gets_more_runs_while_its_last_one_ends_goes_on(store: Store) -> None:
+    faults = Faults(store)
+    tasks = TasksInstallation(faults.store)
+    tasks.add("a", schedule=1_000, maxRuns=1, delay=0)
+    faults.before("finish_jobs", lambda: tasks.tasks.reschedule("a", changed(max_runs=2)))
+
+    tasks.run()
+
+    assert tasks.find().runs == 1
+    assert len(tasks.runs_within(3_000)) == 1
+    assert tasks.tasks.find("a") is None
 
 
 def test_a_task_that_runs_once_and_ends_while_it_is_rescheduled_does_not_run_again(store: Store) -> None:

@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
 from contextvars import copy_context
 from pathlib import Path
 
@@ -14,8 +15,11 @@ import pytest
 
 from rota import Scheduler, Task, Worker, current_job
 from rota.dialects.tasks import tasks
+from rota.dialects.tasks import worker as worker_module
 from rota.dialects.tasks.backends.delivery import Delivery
+from rota.dialects.tasks.worker import Handler
 from rota.errors import Conflict, InvalidInput
+from rota.store import open_store
 from tests.dialects.tasks.working import working
 from tests.engine.working import wait_until
 from tests.patience import DEADLINE_S
@@ -65,6 +69,46 @@ def test_an_async_handler_is_awaited_and_several_run_at_a_time(store_url: str, s
         scheduler.add_task({"id": id})
     with working(Worker(store_url, meet, concurrency=3)) as worker:
         wait_until(lambda: worker.runs == 3, "three runs at a time")
+
+
+class Called:
+    """A handler that is an object."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def __call__(self, task: Task) -> None:
+        await asyncio.sleep(0)
+        self.seen.append(task.id)
+
+    def make(self, task: Task) -> Awaitable[None]:
+        return self(task)
+
+
+@pytest.mark.parametrize("choose", [lambda called: called, lambda called: called.make])
+def test_whatever_can_be_awaited_is_awaited(
+    store_url: str, scheduler: Scheduler, choose: Callable[[Called], Handler]
+) -> None:
+    called = Called()
+    scheduler.add_task({"id": "a"}, delay=0)
+
+    with working(Worker(store_url, choose(called))) as worker:
+        wait_until(lambda: worker.runs, "the task to run")
+
+    assert called.seen == ["a"]
+
+
+def test_a_task_that_is_completed_leaves_no_schedule_behind(store_url: str, scheduler: Scheduler) -> None:
+    scheduler.add_task({"id": "once"}, delay=0)
+    scheduler.add_task({"id": "often", "schedule": 3_600_000}, delay=0)
+
+    with working(Worker(store_url, print)) as worker, closing(open_store(store_url)) as store:
+        wait_until(lambda: worker.runs == 2, "both to run")
+        wait_until(lambda: len(store.list_schedules(limit=10).entries) == 1, "the completed one to be removed")
+
+        names = [entry.schedule.name for entry in store.list_schedules(limit=10).entries]
+
+    assert names == ["tasks/often"]
 
 
 def test_an_error_of_the_handler_is_tried_again_and_told(store_url: str, scheduler: Scheduler) -> None:
@@ -191,6 +235,24 @@ def test_those_that_are_alive_are_counted(store_url: str, scheduler: Scheduler) 
     assert scheduler.count_alive() == {"schedulers": 0, "workers": 0}
 
 
+def test_a_worker_that_was_stopped_before_it_began_ends_at_once(store_url: str, scheduler: Scheduler) -> None:
+    worker = Worker(store_url, print)
+    scheduler.add_task({"id": "a"}, delay=0)
+
+    worker.stop()
+    asyncio.run(asyncio.wait_for(worker.serve(), DEADLINE_S))
+
+    assert worker.runs == 0
+    assert [task.id for task in scheduler.get_tasks("enqueued")] == ["a"]
+
+
+def test_workers_of_other_tasks_are_not_counted(store_url: str, scheduler: Scheduler) -> None:
+    with working(Worker(store_url, print, prefix="other:")):
+        wait_until(lambda: scheduler.count_alive()["schedulers"] == 1, "it to be counted")
+
+        assert scheduler.count_alive()["workers"] == 0
+
+
 @pytest.mark.stores("sqlite-file")
 def test_a_program_ends_by_a_signal_when_its_run_has_ended(
     store_url: str, scheduler: Scheduler, tmp_path: Path
@@ -272,6 +334,33 @@ def test_another_backend_can_be_written(store_url: str) -> None:
 
 
 @pytest.mark.stores("sqlite-file")
+def test_a_backend_that_fails_is_asked_again_after_longer_and_longer_pauses_until_it_answers(
+    store_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert (worker_module._FIRST_PAUSE_S, worker_module._LONGEST_PAUSE_S) == (0.5, 30.0)
+    monkeypatch.setattr(worker_module, "_FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(worker_module, "_LONGEST_PAUSE_S", 0.004)
+
+    async def main() -> None:
+        backend = ListBackend(*[ConnectionError("it is away")] * 4)
+
+        async def handler(task: Task) -> None:
+            backend.faults = [ConnectionError("it is away")] if task.id == "first" else []
+            if task.id == "last":
+                worker.stop()
+
+        worker = Worker(backend, handler)
+        for id in ("first", "last"):
+            backend.add_task(Task(id=id))
+        await asyncio.wait_for(worker.serve(), DEADLINE_S)
+
+    asyncio.run(main())
+
+    pauses = [vars(one)["again_in_s"] for one in caplog.records if "backend of tasks failed" in one.message]
+    assert pauses == [0.001, 0.002, 0.004, 0.004, 0.001]
+
+
+@pytest.mark.stores("sqlite-file")
 def test_another_backend_is_asked_for_nothing_but_its_contract(store_url: str) -> None:
     with pytest.raises(Conflict, match="ask it directly"):
         Scheduler(ListBackend()).get_tasks()
@@ -339,6 +428,24 @@ def test_a_handler_that_is_cancelled_or_exits_has_failed_and_the_worker_goes_on(
 
     for id in ("cancelled", "exited", "good"):
         scheduler.add_task({"id": id, "maxTries": 1}, delay=0)
-    with working(Worker(store_url, handler)):
+    with working(Worker(store_url, handler)) as worker:
         wait_until(done.is_set, "the task behind them")
         wait_until(lambda: len(scheduler.get_tasks("failed")) == 2, "both to have failed")
+
+    assert (worker.runs, worker.errors) == (1, 2)
+    assert {task.id: task.errors[0].message for task in scheduler.get_tasks("failed")} == {
+        "cancelled": "RuntimeError: the handler was cancelled",
+        "exited": "RuntimeError: the handler called sys.exit(3)",
+    }
+
+
+def test_a_plain_handler_that_exits_has_failed_and_the_worker_goes_on(store_url: str, scheduler: Scheduler) -> None:
+    for id in ("exited", "good"):
+        scheduler.add_task({"id": id, "maxTries": 1}, delay=0)
+
+    with working(Worker(store_url, lambda task: sys.exit("enough") if task.id == "exited" else None)) as worker:
+        wait_until(lambda: worker.runs, "the task behind it")
+        wait_until(lambda: scheduler.get_tasks("failed"), "it to have failed")
+
+    (failed,) = scheduler.get_tasks("failed")
+    assert [error.message for error in failed.errors] == ["RuntimeError: the handler called sys.exit('enough')"]
