@@ -242,16 +242,9 @@ def test_a_worker_serves_further_queues_each_once_and_only_such_as_there_are(fol
     assert [one._options.threads for one in host.side_nodes[before:]] == [3]
 
 
-@pytest.mark.parametrize(
-    ("roles", "node_type", "served"),
-    [("worker", "default", True), ("server", "default", False), ("scheduler", "default", False)],
-)
-def test_queues_beside_its_own_are_served_by_workers_only(
-    folder: Path, opened: Store, roles: str, node_type: str, served: bool
-) -> None:
-    settings = settings_of(folder, f"node_type: {node_type}\n")
-
-    host = Host.open(settings, opened, frozenset({roles}))
+@pytest.mark.parametrize(("role", "served"), [("worker", True), ("server", False), ("scheduler", False)])
+def test_queues_beside_its_own_are_served_by_workers_only(folder: Path, opened: Store, role: str, served: bool) -> None:
+    host = Host.open(settings_of(folder, "log_level: INFO\n"), opened, frozenset({role}))
 
     assert bool(host.side_nodes) is served
 

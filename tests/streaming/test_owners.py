@@ -1,6 +1,9 @@
 """Who has a partition, how instances ask each other, and what becomes of pages over all partitions."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -21,6 +24,7 @@ from rota.streaming.records.codec import encode_key
 from rota.streaming.records.entry import entry_of
 from rota.streaming.records.position import Position
 from rota.streaming.scheduler import KafkaScheduler, _page, _place_of
+from tests.patience import LONG_DEADLINE_S
 
 OPTIONS = StreamOptions(brokers=("127.0.0.1:1",), peer_key="only for peers")
 REPORT = {"host": "h", "name": "n", "topic": "t", "action": "INSERT", "start": 5, "frequency": None, "data": None}
@@ -59,16 +63,38 @@ def peer() -> Iterator[Peer]:
         serving.join()
 
 
-def test_another_instance_is_asked_with_the_key_of_instances_and_whatever_proxies_there_are(
-    peer: Peer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+def test_another_instance_is_asked_with_the_key_of_instances(peer: Peer) -> None:
     owners = Owners(OPTIONS, ManualClock())
 
     page = owners.find(peer.url, 3, DefinitionQuery(host="a b", unit=TimeUnit.DAYS, limit=7))
 
     assert peer.asked == [("/api/schedulers/partitions/3?host=a+b&unit=DAYS&limit=7", "Bearer only for peers")]
     assert ([one.name for one in page.definitions], page.cursor) == (["n"], "next")
+
+
+ASKS = """
+import sys
+from rota.clock import ManualClock
+from rota.engine.topics.light.scheduler import DefinitionQuery
+from rota.streaming.options import StreamOptions
+from rota.streaming.owners import Owners
+Owners(StreamOptions(brokers=()), ManualClock()).find(sys.argv[1], 0, DefinitionQuery())
+"""
+
+
+def test_another_instance_is_asked_directly_whatever_proxies_there_are(peer: Peer) -> None:
+    """A proxy of the company's does not reach it, and would be shown the key."""
+    nobody = {"http_proxy": "http://127.0.0.1:1", "no_proxy": ""}
+
+    asking = subprocess.run(
+        [sys.executable, "-c", ASKS, peer.url],
+        env={**os.environ, **nobody},
+        capture_output=True,
+        timeout=LONG_DEADLINE_S,
+        check=False,
+    )
+
+    assert (asking.returncode, len(peer.asked)) == (0, 1), asking.stderr
 
 
 @pytest.mark.parametrize(
