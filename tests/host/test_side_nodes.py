@@ -21,6 +21,7 @@ from rota.settings import load_settings
 from rota.store import Store
 from rota.testing.faults import Faults, away
 from tests.engine.working import until
+from tests.patience import DEADLINE_S
 
 YAML = """
 sources:
@@ -176,7 +177,9 @@ def test_a_queue_that_cannot_be_served_yet_does_not_keep_its_process_from_ending
     asyncio.run(scene())
 
 
-def test_a_queue_that_nobody_has_defined_does_not_keep_its_process_from_ending(folder: Path, opened: Store) -> None:
+def test_a_queue_that_nobody_has_defined_does_not_keep_its_process_from_ending(
+    folder: Path, opened: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scene() -> None:
         host, stopping = open_host(folder, opened), asyncio.Event()
         side = SideNode(host.node, NodeOptions(), "nowhere", None)
@@ -189,6 +192,8 @@ def test_a_queue_that_nobody_has_defined_does_not_keep_its_process_from_ending(f
         await life
 
     asyncio.run(scene())
+
+    assert "queue not served yet" not in caplog.messages
 
 
 def test_a_queue_that_cannot_be_served_yet_is_told_once_for_each_reason(
@@ -215,13 +220,13 @@ def test_jobs_of_a_side_node_are_interrupted_when_its_process_is_to_end_at_once(
     async def scene() -> None:
         host, executor = open_host(folder, opened), Gated()
         host.engine.executors.provide("bash", executor)
-        side = side_node(host)
+        side = SideNode(host.node, NodeOptions(stop_grace_s=3_600.0), "sync_tasks", 1)
         life = asyncio.create_task(side.run(asyncio.Event()))
         job, _ = Tasks(host.engine).create("shop", "orders")
         await executor.began.wait()
 
         side.request_stop(at_once=True)
-        await life
+        await asyncio.wait_for(life, DEADLINE_S)
 
         assert host.engine.jobs.find(job.id).state is JobState.QUEUED
 
