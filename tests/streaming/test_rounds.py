@@ -202,17 +202,19 @@ def test_after_an_aborted_round_the_consumer_reads_its_commands_again(bench: Ben
     stream._seek_back(bench.consumer, first)
 
     assert stream._ends == {}, "it is not reached yet"
-    assert offsets_of(read(stream, bench.consumer, 3)) == offsets_of(first) == [0, 1, 2]
+    bench.kafka.produce_raw(b"k", b"the last one", 1)
+    assert offsets_of(read(stream, bench.consumer, 4)) == [*offsets_of(first), 3] == [0, 1, 2, 3]
 
 
-def read(stream: Stream, consumer: Consumer, count: int) -> list[Message]:
+def read(stream: Stream, consumer: Consumer, until: int) -> list[Message]:
+    """Commands up to an offset."""
     found: list[Message] = []
 
     def is_enough() -> bool:
         found.extend(stream._poll(consumer))
-        return len(found) >= count
+        return bool(found) and (found[-1].offset() or 0) + 1 >= until
 
-    wait_until(is_enough, f"{count} commands")
+    wait_until(is_enough, "the commands")
     return found
 
 
