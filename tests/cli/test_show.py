@@ -12,7 +12,7 @@ import pytest
 
 from rota.cli.show import span
 from rota.host.log_format import HumanFormatter, JsonFormatter
-from rota.host.terminal import visible
+from rota.host.terminal import coloured, visible
 from tests.cli.calling import done, environment
 
 CLEAR_SCREEN = "\x1b[2J"
@@ -106,14 +106,40 @@ def on_a_terminal(*words: str, **variables: str) -> str:
     return shown.decode()
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "variables", "is_coloured"),
+    [
+        (Terminal(), {"TERM": "xterm"}, True),
+        (Terminal(), {"TERM": "xterm", "NO_COLOR": ""}, True),
+        (Terminal(), {"TERM": "xterm", "NO_COLOR": "1"}, False),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (io.StringIO(), {"TERM": "xterm"}, False),
+    ],
+)
+def test_only_a_terminal_whose_user_wants_them_gets_colours(
+    stream: io.StringIO, variables: dict[str, str], is_coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    assert coloured("bad", "red", stream) == ("\x1b[31mbad\x1b[0m" if is_coloured else "bad")
+    assert coloured("plain", None, stream) == "plain"
+
+
 def test_tables_on_a_terminal_have_colours_unless_they_are_not_wanted() -> None:
     done("job-type", "create", "hello", "--", "true")
     job_id = done("enqueue", "hello").stdout.strip()
     done("cancel", job_id)
 
-    coloured, plain = on_a_terminal("jobs"), on_a_terminal("jobs", NO_COLOR="1")
+    bright, plain = on_a_terminal("jobs"), on_a_terminal("jobs", NO_COLOR="1")
 
-    assert job_id in coloured
-    assert "\x1b[33mcancelled" in coloured
+    assert job_id in bright
+    assert "\x1b[33mcancelled" in bright
     assert job_id in plain
     assert "\x1b[33m" not in plain

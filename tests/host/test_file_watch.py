@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from rota.engine.engine import Engine
+from rota.errors import StoreUnavailable
 from rota.host.file_watch import FileWatch, apply_file
-from rota.settings import load_settings
+from rota.settings import Settings, load_settings
 from rota.store import Store
+from rota.testing import Faults
 
 IN_YAML = "job_types: [{name: report, executor: log}]\n"
 IN_TOML = "[[tool.rota.job_types]]\nname = 'report'\nexecutor = 'log'\n"
@@ -54,4 +56,51 @@ def test_a_file_that_cannot_be_used_removes_nothing_until_it_can(
     file.unlink(missing_ok=True)
     file.write_text(text.replace("report", "invoice"))
     watch.run_once(engine.clock.now())
+    assert [one.name for one in engine.definitions.job_types()] == ["invoice"]
+
+
+class Reading:
+    """Reads the file of a folder, and counts how often."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.times = 0
+
+    def __call__(self) -> Settings:
+        self.times += 1
+        return load_settings({}, OWNER, None, self._folder)
+
+
+def test_a_file_is_read_again_when_it_changed_or_could_not_be_used_and_its_trouble_is_told_once(
+    folder: Path, opened: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, engine, read = folder / "rota.yaml", Engine.open(opened), Reading(folder)
+    file.write_text(IN_YAML)
+    watch = FileWatch("rota.yaml", engine.file, read)
+    assert ([watch.run_once(0) for _ in range(2)], read.times) == ([1.0, 1.0], 0)
+
+    broken(file)
+    assert ([watch.run_once(0) for _ in range(3)], read.times) == ([5.0, 5.0, 5.0], 3)
+    file.unlink()
+    assert ([watch.run_once(0) for _ in range(2)], read.times) == ([1.0, 1.0], 5), "it comes back soon, as a rule"
+    assert [one.levelname for one in caplog.records] == ["ERROR", "ERROR"]
+    file.write_text(IN_YAML)
+    assert ([watch.run_once(0) for _ in range(2)], read.times) == ([1.0, 1.0], 6)
+
+
+def test_a_file_that_changed_while_the_store_was_away_is_brought_into_it_afterwards(
+    folder: Path, opened: Store
+) -> None:
+    faults = Faults(opened)
+    file, engine = folder / "rota.yaml", Engine.open(faults.store)
+    file.write_text(IN_YAML)
+    watch = FileWatch("rota.yaml", engine.file, Reading(folder))
+    file.write_text(IN_YAML.replace("report", "invoice"))
+
+    faults.cut_off()
+    with pytest.raises(StoreUnavailable):
+        watch.run_once(engine.clock.now())
+    faults.reconnect()
+    watch.run_once(engine.clock.now())
+
     assert [one.name for one in engine.definitions.job_types()] == ["invoice"]

@@ -1,6 +1,8 @@
 """What the settings of a node make of its server."""
 
+import asyncio
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,10 +11,11 @@ from starlette.testclient import TestClient
 from rota.engine.access.keys.admin_key import prepare_key
 from rota.engine.engine import Engine
 from rota.engine.jobs.intake import JobRequest
+from rota.engine.node.options import NodeOptions
 from rota.engine.observation.happenings import JobsClaimed, StoreFailed
 from rota.errors import InvalidInput, MissingExtra, NotFound, StoreUnavailable
 from rota.host.file_watch import apply_file
-from rota.host.host import Host
+from rota.host.host import Host, _node_options, tls_of
 from rota.model.flows.flow import Flow, FlowCall, Stage
 from rota.model.ids import new_id
 from rota.model.job_type import JobType
@@ -21,6 +24,7 @@ from rota.server.app import make_app
 from rota.settings import Settings, load_settings
 from rota.store import Store
 from rota.testing import Faults
+from rota.testing.faults import away
 from tests.contract.building import NOW, claim_one, finish, succeed
 from tests.server.serving import BASE
 
@@ -183,3 +187,136 @@ def test_a_process_that_does_not_find_its_queue_announces_nothing(folder: Path, 
         host.run(lambda: announced.append("begun"))
 
     assert announced == []
+
+
+def test_a_burst_goes_on_while_nobody_knows_whether_something_is_left(folder: Path, opened: Store) -> None:
+    faults = Faults(opened)
+    host = Host.open(settings_of(folder, "log_level: INFO\n"), faults.store, frozenset({"worker"}))
+    queue = host.engine.definitions.ensure_node_type(NodeType(uuid=new_id(NOW), name="default")).uuid
+
+    faults.before("count_jobs", away)
+
+    assert not host.is_empty(queue)
+    assert host.is_empty(queue)
+
+
+def test_each_setting_reaches_the_node() -> None:
+    settings = Settings(
+        node_type="gpu",
+        thread_count=7,
+        stop_grace_s=3.5,
+        history_max_age_days=0.5,
+        audit_max_age_days=2,
+        history_max_count=11,
+    )
+
+    assert _node_options(settings, frozenset({"worker"})) == NodeOptions(
+        node_type="gpu",
+        roles=frozenset({"worker"}),
+        threads=7,
+        stop_grace_s=3.5,
+        history_max_age_ms=43_200_000,
+        audit_max_age_ms=172_800_000,
+        history_max_count=11,
+    )
+
+
+def test_a_key_of_tls_without_its_certificate_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="tls_key: needs tls_certificate beside it"):
+        tls_of(Settings(tls_key="key.pem"))
+
+    assert tls_of(Settings()) is None
+
+
+def test_a_worker_serves_further_queues_each_once_and_only_such_as_there_are(folder: Path, opened: Store) -> None:
+    host = Host.open(settings_of(folder, "thread_count: 3\n"), opened, frozenset({"worker"}))
+    for name in ("default", "mail"):
+        host.engine.definitions.ensure_node_type(NodeType(uuid=new_id(NOW), name=name))
+    before = len(host.side_nodes)
+
+    host.serve_also(["default", "mail", "mail"])
+    with pytest.raises(NotFound, match="print"):
+        host.serve_also(["print"])
+
+    assert host.node_types == ["default", "mail"]
+    assert [one._options.threads for one in host.side_nodes[before:]] == [3]
+
+
+@pytest.mark.parametrize(("role", "served"), [("worker", True), ("server", False), ("scheduler", False)])
+def test_queues_beside_its_own_are_served_by_workers_only(folder: Path, opened: Store, role: str, served: bool) -> None:
+    host = Host.open(settings_of(folder, "log_level: INFO\n"), opened, frozenset({role}))
+
+    assert bool(host.side_nodes) is served
+
+
+def test_a_worker_of_a_queue_that_others_serve_beside_theirs_serves_it_once(folder: Path, opened: Store) -> None:
+    default = Host.open(settings_of(folder, "node_type: default\n"), opened, frozenset({"worker"}))
+    (name, *_) = [one.node_type for one in default.side_nodes]
+
+    host = Host.open(settings_of(folder, f"node_type: {name}\n"), opened, frozenset({"worker"}))
+
+    assert name not in [one.node_type for one in host.side_nodes]
+
+
+class Failing:
+    """A duty that fails at first and is over when it did not."""
+
+    def __init__(self, error: Callable[[], Exception]) -> None:
+        self._error: Callable[[], Exception] | None = error
+        self.is_over = False
+
+    def run_once(self, now: int) -> float:
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error()
+        self.is_over = True
+        return 0.0
+
+
+class LastOne:
+    """A duty that ends its host when another one is over."""
+
+    is_over = False
+
+    def __init__(self, host: Host, other: Failing) -> None:
+        self._host, self._other = host, other
+
+    def run_once(self, now: int) -> float:
+        if self._other.is_over:
+            self._host.request_stop()
+        return 0.01
+
+
+def test_a_duty_that_failed_is_tried_again_and_ends_nothing(
+    folder: Path, opened: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("rota.host.host._AFTER_ERROR_S", 0.001)
+    host = Host.open(settings_of(folder, "log_level: INFO\n"), opened, frozenset({"worker"}))
+    duty = Failing(lambda: StoreUnavailable("away"))
+    host.duties += [duty, LastOne(host, duty)]
+
+    asyncio.run(host.serve())
+
+    assert duty.is_over
+    assert "duty failed" in caplog.messages
+
+
+def test_a_fault_beside_the_node_ends_it_and_is_told(folder: Path, opened: Store) -> None:
+    """Otherwise the process would look well, and a part of it would be dead."""
+    host = Host.open(settings_of(folder, "log_level: INFO\n"), opened, frozenset({"worker"}))
+    host.duties.append(Failing(lambda: ZeroDivisionError("a fault")))
+
+    with pytest.raises(ZeroDivisionError, match="a fault"):
+        asyncio.run(host.serve())
+
+    assert opened.list_nodes(since=0) == []
+
+
+def test_what_several_nodes_of_a_process_find_wrong_is_told_once(
+    folder: Path, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Host.open(settings_of(folder, "log_level: INFO\n"), opened, frozenset({"worker"}))
+    for one in (host.node, *host.side_nodes):
+        monkeypatch.setattr(one, "health", lambda: "the store is away")
+
+    assert host.health() == "the store is away"

@@ -10,6 +10,7 @@ from rota.dialects import registry
 from rota.dialects.sync_tasks.tasks import Tasks
 from rota.engine.definitions.file import Wanted
 from rota.engine.executors.executor import Run
+from rota.engine.node.options import NodeOptions
 from rota.errors import NodeStrained, NotFound
 from rota.host.host import Host
 from rota.host.side_nodes import SideNode
@@ -20,6 +21,7 @@ from rota.settings import load_settings
 from rota.store import Store
 from rota.testing.faults import Faults, away
 from tests.engine.working import until
+from tests.patience import DEADLINE_S
 
 YAML = """
 sources:
@@ -171,5 +173,61 @@ def test_a_queue_that_cannot_be_served_yet_does_not_keep_its_process_from_ending
 
         stopping.set()
         await life
+
+    asyncio.run(scene())
+
+
+def test_a_queue_that_nobody_has_defined_does_not_keep_its_process_from_ending(
+    folder: Path, opened: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene() -> None:
+        host, stopping = open_host(folder, opened), asyncio.Event()
+        side = SideNode(host.node, NodeOptions(), "nowhere", None)
+        life = asyncio.create_task(side.run(stopping))
+        await asyncio.sleep(0)
+        assert side.health() is None
+
+        side.request_stop(at_once=True)
+        side.give_up()
+        await life
+
+    asyncio.run(scene())
+
+    assert "queue not served yet" not in caplog.messages
+
+
+def test_a_queue_that_cannot_be_served_yet_is_told_once_for_each_reason(
+    folder: Path, opened: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("rota.host.side_nodes._LOOK_S", 0.001)
+
+    async def scene() -> None:
+        faults = Faults(opened)
+        host, stopping = open_host(folder, faults.store), asyncio.Event()
+        faults.before("put_setting", away, away, away, deleted, away)
+
+        life = asyncio.create_task(side_node(host).run(stopping))
+        await until(lambda: not faults.awaits("put_setting"), "the side node to begin")
+        stopping.set()
+        await life
+
+    asyncio.run(scene())
+
+    assert caplog.messages.count("queue not served yet") == 3
+
+
+def test_jobs_of_a_side_node_are_interrupted_when_its_process_is_to_end_at_once(folder: Path, opened: Store) -> None:
+    async def scene() -> None:
+        host, executor = open_host(folder, opened), Gated()
+        host.engine.executors.provide("bash", executor)
+        side = SideNode(host.node, NodeOptions(stop_grace_s=3_600.0), "sync_tasks", 1)
+        life = asyncio.create_task(side.run(asyncio.Event()))
+        job, _ = Tasks(host.engine).create("shop", "orders")
+        await executor.began.wait()
+
+        side.request_stop(at_once=True)
+        await asyncio.wait_for(life, DEADLINE_S)
+
+        assert host.engine.jobs.find(job.id).state is JobState.QUEUED
 
     asyncio.run(scene())

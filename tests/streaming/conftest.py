@@ -57,6 +57,14 @@ def mock_bootstrap() -> Iterator[str]:
 
 
 @pytest.fixture
+def mock(mock_bootstrap: str) -> Iterator[Kafka]:
+    """A light scheduler of its own on that cluster, also where there is a broker: for tests of single parts."""
+    with Kafka(mock_bootstrap) as made:
+        made.ask_for_topics()
+        yield made
+
+
+@pytest.fixture
 def kafka(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kafka]:
     """A light scheduler of its own on the shared broker: other topics, another group. Without a broker, the tests for
     which it will do have a mock. Whoever asks a slow machine waits for the answer; a user would have to ask again."""

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Iterator
+from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 
-from rota.engine.topics.following import read_to_end
+from rota.engine.topics.following import follow, read_to_end
 from rota.engine.topics.publish_batcher import PublishBatcher
 from rota.engine.topics.topics import MAX_RECORD_BYTES, Topics, named_record
 from rota.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
@@ -96,3 +98,64 @@ def test_a_topic_is_read_to_its_end(
 def test_a_topic_that_is_not_there_is_not_found(memory: Store) -> None:
     with pytest.raises(NotFound, match="'t'"):
         Topics(memory).read("t", offset=0, limit=1)
+
+
+def test_what_is_published_while_a_topic_is_read_to_its_end_is_not_awaited(
+    memory: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.engine.topics.following._PAGE", 2)
+    topics = Topics(memory)
+    topics.publish("t", [record(number) for number in range(3)])
+    found = []
+
+    for row in read_to_end(topics, "t", 0):
+        found.append(row.offset)
+        topics.publish("t", [record(100 + row.offset)])
+
+    assert found == [0, 1, 2]
+
+
+@pytest.mark.parametrize("offset", [0, -1, 7])
+def test_a_topic_that_is_not_there_yet_is_followed_from_its_first_record(
+    memory: Store, monkeypatch: pytest.MonkeyPatch, offset: int
+) -> None:
+    topics, pauses = Topics(memory), []
+
+    def publish_meanwhile(seconds: float) -> None:
+        pauses.append(seconds)
+        topics.publish("t", [record(len(pauses))])
+
+    monkeypatch.setattr("rota.engine.topics.following.time", SimpleNamespace(sleep=publish_meanwhile))
+
+    rows = list(islice(follow(topics, "t", offset), 3))
+
+    assert [(row.offset, row.record.value) for row in rows] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_whoever_follows_a_quiet_topic_asks_less_often_and_then_at_once_again(
+    memory: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topics, pauses = Topics(memory), []
+    topics.publish("t", [record(0)])
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) in (10, 12):
+            topics.publish("t", [record(len(pauses))])
+
+    monkeypatch.setattr("rota.engine.topics.following.time", SimpleNamespace(sleep=pause))
+
+    list(islice(follow(topics, "t", 0), 3))
+
+    assert pauses[:10] == sorted(pauses[:10])
+    assert [pauses[0], max(pauses), pauses[10]] == pytest.approx([0.03, 0.5, 0.03])
+
+
+@pytest.mark.parametrize(("offset", "limit", "expected"), [(-3, 2, [2, 3]), (-1, 9, [4]), (0, 1, [0]), (-99, 1, [0])])
+def test_a_page_counts_from_the_end_and_is_as_long_as_was_asked(
+    memory: Store, offset: int, limit: int, expected: list[int]
+) -> None:
+    topics = Topics(memory)
+    topics.publish("t", [record(number) for number in range(5)])
+
+    assert [row.offset for row in topics.read("t", offset=offset, limit=limit).rows] == expected

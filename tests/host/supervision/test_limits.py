@@ -83,3 +83,50 @@ def test_changes_of_python_files_are_seen_once(tmp_path: Path) -> None:
     (tmp_path / "two.py").unlink()
     assert changes.changed() == [str(tmp_path / "two.py")]
     assert changes.changed() == []
+
+
+@pytest.mark.parametrize("left_out", ["__pycache__", "node_modules", "site-packages", ".git"])
+def test_files_that_nobody_edits_by_hand_are_not_looked_at(tmp_path: Path, left_out: str) -> None:
+    (tmp_path / left_out / "package").mkdir(parents=True)
+    changes = FileChanges(tmp_path)
+
+    (tmp_path / left_out / "package" / "one.py").touch()
+
+    assert changes.changed() == []
+
+
+def test_of_a_huge_folder_only_so_many_files_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.host.supervision.changes.MOST_FILES", 3)
+    changes = FileChanges(tmp_path)
+
+    for number in range(5):
+        (tmp_path / f"{number}.py").touch()
+
+    assert len(changes.changed()) == 3
+
+
+def test_where_the_system_does_not_tell_the_memory_of_now_the_most_so_far_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = resident_bytes()
+
+    monkeypatch.setattr("rota.host.supervision.limits._STATM", tmp_path / "nothing")
+
+    assert 0.9 * now < resident_bytes() < 1_000 * now
+
+
+def test_a_limit_of_memory_is_told_once_it_is_reached(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told: list[str] = []
+    statm = tmp_path / "statm"
+    statm.write_text("9999 99 0")
+    monkeypatch.setattr("rota.host.supervision.limits._STATM", statm)
+    monkeypatch.setattr("os.sysconf", lambda name: 4096)
+    limits = Limits(max_jobs=None, max_memory=100 * 4096, on_reached=lambda: told.append("enough"))
+
+    limits.run_once(0)
+    assert told == []
+    statm.write_text("9999 100 0")
+    limits.run_once(0)
+    limits.run_once(0)
+
+    assert (told, limits.is_over) == (["enough"], True)

@@ -9,9 +9,9 @@ from queue import SimpleQueue
 
 import pytest
 
-from rota.clock import SystemClock
+from rota.clock import ManualClock, SystemClock
 from rota.host.supervision.child import ENDED, Child
-from rota.host.supervision.supervisor import Supervisor
+from rota.host.supervision.supervisor import Place, Supervisor
 from tests.patience import LONG_DEADLINE_S
 from tests.servers import POLL_S, wait_until
 
@@ -202,6 +202,10 @@ class Program:
         self._thread.join()
         return self._exit_codes[0]
 
+    @property
+    def has_ended(self) -> bool:
+        return bool(self._exit_codes)
+
 
 def test_a_process_that_cannot_be_started_is_tried_until_it_can(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     program = Program(folder)
@@ -228,3 +232,109 @@ def test_a_replacement_that_cannot_be_started_is_tried_again_and_the_old_process
     wait_until(lambda: len(program.ready) == 2, "the replacement")
 
     assert program.stop() == 0
+
+
+def test_a_process_that_crashes_again_and_again_is_started_after_pauses_that_grow(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = ManualClock()
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=False, clock=clock)
+    place, crashed = Place(), ended(3)
+
+    def crash(after_s: float) -> float:
+        """How long the next process waits after one that lived for so long."""
+        place.begun_at = clock.monotonic()
+        clock.advance(round(after_s * 1000))
+        supervisor._follow(place, crashed)
+        return (place.due or 0.0) - clock.monotonic()
+
+    assert [crash(after_s=0.0) for _ in range(9)] == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
+    assert [crash(after_s=30.0), crash(after_s=30.001), crash(after_s=1.0)] == [30, 0.5, 1]
+    assert caplog.messages == ["a process ended by itself"] * 12
+
+
+@pytest.mark.parametrize(("exit_code", "is_burst", "is_done"), [(0, True, True), (3, True, False), (0, False, False)])
+def test_only_in_a_burst_is_a_process_that_ended_well_not_replaced(
+    exit_code: int, is_burst: bool, is_done: bool
+) -> None:
+    supervisor = Supervisor(["nothing"], processes=1, is_burst=is_burst, clock=ManualClock())
+    place = Place()
+
+    supervisor._follow(place, ended(exit_code))
+
+    assert (place.is_done, place.due is None) == (is_done, is_done)
+
+
+def test_a_supervisor_sleeps_until_the_next_start_is_due_and_else_until_it_hears_something() -> None:
+    clock = ManualClock()
+    clock.advance(100_000)
+    supervisor = Supervisor(["nothing"], processes=2, is_burst=False, clock=clock)
+    waits = [supervisor._wait_s()]
+
+    supervisor._places[1].due = 107.0
+    waits.append(supervisor._wait_s())
+    supervisor._renew_due = 103.0
+    waits.append(supervisor._wait_s())
+    supervisor._places[0].due = 99.0
+    waits.append(supervisor._wait_s())
+
+    assert waits == [None, 7, 3, 0]
+
+
+ENDS = "import os, signal, sys; %s"
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code"), [("sys.exit(5)", 5), ("sys.exit(0)", 0), ("os.kill(os.getpid(), signal.SIGKILL)", 137)]
+)
+def test_what_no_process_could_begin_with_ends_the_supervisor_with_the_exit_code_of_the_first(
+    folder: Path, code: str, exit_code: int
+) -> None:
+    command = [sys.executable, "-c", ENDS % code]
+
+    assert Supervisor(command, processes=3, is_burst=False, clock=SystemClock()).run(lambda pids: None) == exit_code
+
+
+ENDS_BADLY = """
+import signal, socket, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+line = socket.socket(fileno=int(sys.argv[-1]))
+line.send(b"r")
+signal.sigwait([signal.SIGTERM])
+sys.exit(4)
+"""
+
+
+def test_a_supervisor_that_was_asked_to_end_tells_that_a_process_did_not_end_well(folder: Path) -> None:
+    supervisor = Supervisor([sys.executable, "-c", ENDS_BADLY], processes=1, is_burst=False, clock=SystemClock())
+
+    assert supervisor.run(lambda pids: supervisor.hear(signal.SIGTERM)) == 4
+
+
+def test_a_hup_because_the_terminal_is_gone_ends_all_processes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = folder / "tty"
+    terminal.touch()
+    monkeypatch.setattr("rota.host.supervision.supervisor._TERMINAL", str(terminal))
+    program = Program(folder)
+    program.come()
+    wait_until(lambda: len(program.ready) == 1, "the first process")
+
+    program.supervisor.hear(signal.SIGHUP)
+    wait_until(lambda: len(program.ready) == 2, "its replacement: the terminal is still there")
+    terminal.unlink()
+    program.supervisor.hear(signal.SIGHUP)
+    wait_until(lambda: program.has_ended or len(program.ready) > 2, "the end of all, or another replacement")
+
+    exit_code = program.stop()
+
+    assert (len(program.ready), exit_code) == (2, 0)
+
+
+def ended(exit_code: int) -> Child:
+    """A process that has ended so."""
+    over = threading.Event()
+    child = Child(
+        [sys.executable, "-c", f"import sys; sys.exit({exit_code})"], lambda _, word: over.set() if not word else None
+    )
+    assert over.wait(LONG_DEADLINE_S)
+    return child

@@ -3,6 +3,7 @@
 import pytest
 
 from rota.clock import ManualClock
+from rota.engine.engine import Engine
 from rota.engine.schedules.ticker import PAUSE_MS
 from rota.engine.topics.light.in_store import StoreScheduler, schedule_name
 from rota.engine.topics.light.scheduler import DefinitionQuery
@@ -11,6 +12,7 @@ from rota.model.schedules.request import ScheduleRequest
 from rota.model.topics.light.definition import Action, TaskKey, read_definition
 from rota.model.triggers.interval import TimeUnit
 from rota.store import Store
+from rota.testing import Faults
 from tests.conftest import OpenStore
 from tests.contract.racing import in_threads
 from tests.engine.schedules.installation import MINUTE, START
@@ -362,6 +364,22 @@ def test_no_two_keys_have_the_same_schedule() -> None:
     assert len({schedule_name(key) for key in keys}) == len(keys)
 
 
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        (TaskKey("a.com", "n"), "light/a.com/n"),
+        (TaskKey("a.com", "n/m:1"), "light/a.com/n/m:1"),
+        (TaskKey("a", "n" * 98), f"light/a/{'n' * 98}"),
+        (TaskKey("a", "n" * 99), "light:da492b45a52079371d47efacd55b26bc"),
+        (TaskKey("a/b", "c"), "light:e035bccfa456b8fc1c1f937673f43cee"),
+        (TaskKey("a", "b c"), "light:8c76884296cd4981663dd1413a7bca4f"),
+    ],
+)
+def test_a_key_has_the_schedule_that_it_always_had(key: TaskKey, name: str) -> None:
+    """Under another name, a new version would leave the old schedule to go on, and each task would be sent twice."""
+    assert schedule_name(key) == name
+
+
 def test_commands_at_the_same_time_leave_one_definition(store: Store, open_again: OpenStore) -> None:
     installations = [LightInstallation(store), LightInstallation(open_again()), LightInstallation(open_again())]
 
@@ -389,3 +407,70 @@ def test_time_goes_on_while_a_command_is_carried_out(store: Store, action: str) 
 
     light.pass_time(2_000)
     assert len(light.sent()) == 1
+
+
+def test_a_changed_definition_is_as_old_as_it_was(light: LightInstallation) -> None:
+    light.apply(frequency=TEN_SECONDS)
+    light.clock.advance(MINUTE)
+
+    light.apply(action="UPDATE", frequency=TEN_SECONDS)
+
+    (entry,) = light.store.list_schedules(limit=9).entries
+    assert entry.schedule.created_at == START
+
+
+def racing(light: LightInstallation) -> tuple[StoreScheduler, Faults]:
+    """Another process on the same store, in whose commands others can get in between."""
+    faults = Faults(light.store)
+    return StoreScheduler(Engine(faults.store, light.clock)), faults
+
+
+def test_an_update_that_meets_a_deletion_is_not_found_and_makes_nothing(light: LightInstallation) -> None:
+    light.apply(frequency=TEN_SECONDS)
+    other, faults = racing(light)
+    faults.after("find_schedules", lambda: light.apply(action="DELETE"))
+
+    with pytest.raises(NotFound):
+        other.apply(read_definition({"host": HOST, "name": "report", "topic": "others", "action": "UPDATE"}))
+
+    assert light.store.list_schedules(limit=9).entries == []
+
+
+def test_an_insert_that_meets_a_deletion_or_another_insert_is_carried_out_all_the_same(
+    light: LightInstallation,
+) -> None:
+    light.apply(frequency=TEN_SECONDS)
+    other, faults = racing(light)
+    insert = read_definition({"host": HOST, "name": "report", "topic": "others", "frequency": TEN_SECONDS})
+
+    faults.after("find_schedules", lambda: light.apply(action="DELETE"))
+    other.apply(insert)
+    light.apply(action="DELETE")
+    faults.after("schedule_uuid", lambda: light.apply(frequency=TEN_SECONDS))
+    other.apply(insert)
+
+    assert not faults.awaits("schedule_uuid")
+    light.pass_time(1_000)
+    assert (light.instants("others"), light.sent()) == ([NEXT], [])
+
+
+def test_a_command_that_loses_again_and_again_is_given_up_with_a_conflict(light: LightInstallation) -> None:
+    other, faults = racing(light)
+    insert = read_definition({"host": HOST, "name": "report", "topic": "others", "frequency": TEN_SECONDS})
+
+    def come_and_go() -> None:
+        """Just before it is looked at there is none; just before one is made there is another one."""
+        light.apply(frequency=TEN_SECONDS)
+
+    faults.before("schedule_uuid", *[lambda: clear(light)] * 5)
+    faults.after("schedule_uuid", *[come_and_go] * 5)
+
+    with pytest.raises(Conflict, match=r"the task definition networknt\.com report changes too often"):
+        other.apply(insert)
+
+    assert not faults.awaits("schedule_uuid"), "it was tried five times"
+
+
+def clear(light: LightInstallation) -> None:
+    if light.definition() is not None:
+        light.apply(action="DELETE")
