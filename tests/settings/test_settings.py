@@ -15,7 +15,6 @@ from rota.model.rate import Rate
 from rota.model.runs.retry import RetryPolicy
 from rota.settings import Settings, load_settings
 
-
 UUID_1 = "0190a1b2-0000-7000-8000-000000000001"
 
 
