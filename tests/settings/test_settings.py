@@ -15,6 +15,8 @@ from rota.model.rate import Rate
 from rota.model.runs.retry import RetryPolicy
 from rota.settings import Settings, load_settings
 
+UUID_1 = "0190a1b2-0000-7000-8000-000000000001"
+
 
 def load(cwd: Path, environ: Mapping[str, str] | None = None, **cli: object) -> Settings:
     return load_settings(cli, environ or {}, None, cwd)
@@ -202,6 +204,7 @@ def test_the_seeds_variables_name_a_redis_store(tmp_path: Path) -> None:
         ({"STORE_TYPE": "redis", "REDIS_PORT": "7000", "REDIS_DATABASE": "3"}, "redis://127.0.0.1:7000/3"),
         ({"STORE_TYPE": "redis", "REDIS_DATABASE": ""}, "redis://127.0.0.1:6379/0"),
         ({"REDIS_HOST": "::1"}, "redis://[::1]:6379/0"),
+        ({"REDIS_HOST": "[::1]"}, "redis://[::1]:6379/0"),
         ({"STORE_TYPE": "sqlite", "REDIS_HOST": "ignored"}, "sqlite:///rota.db"),
         ({"STORE_TYPE": "redis", "REDIS_PORT": "wrong", "ROTA_STORE": "sqlite:///x.db"}, "sqlite:///x.db"),
     ]
@@ -264,6 +267,32 @@ def test_rotas_own_variables_beat_the_seeds(tmp_path: Path) -> None:
 )
 def test_a_wrong_variable_is_named(tmp_path: Path, environ: dict[str, str], words: str) -> None:
     assert words in environment_refusal(tmp_path, environ)
+
+
+@pytest.mark.parametrize(
+    ("field", "low", "high"),
+    [
+        ("history_max_age_days", (0, -0.1), (36_500, 36_500.1)),
+        ("history_max_count", (0, -1), (10**12, 10**12 + 1)),
+        ("audit_max_age_days", (1, 0.9), (36_500, 36_500.1)),
+        ("port", (0, -1), (65_535, 65_536)),
+        ("rate_limit", (0, -0.1), (10**9, 10**9 + 1)),
+        ("max_connections", (1, 0), (1_000_000, 1_000_001)),
+        ("thread_count", (1, 0), (10_000, 10_001)),
+        ("stop_grace_s", (0, -0.1), (86_400, 86_400.1)),
+        ("kafka_partitions", (1, 0), (10_000, 10_001)),
+        ("kafka_replication", (1, 0), (100, 101)),
+        ("kafka_session_timeout_s", (1, 0.9), (300, 300.1)),
+    ],
+)
+def test_numbers_of_settings_may_be_at_their_bounds_and_not_beyond(
+    tmp_path: Path, field: str, low: tuple[float, float], high: tuple[float, float]
+) -> None:
+    name = f"ROTA_{field.upper()}"
+
+    for within, beyond in (low, high):
+        assert getattr(load(tmp_path, {name: str(within)}), field) == within
+        assert environment_refusal(tmp_path, {name: str(beyond)}).startswith(f"{name}: must be from ")
 
 
 def test_a_wrong_flag_is_named(tmp_path: Path) -> None:
@@ -333,6 +362,16 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_nearest_known_key(tmp_p
     assert "known are store, " in refusal(tmp_path, "zzz: 1")
 
 
+def test_a_key_that_is_on_several_lines_of_toml_is_named_without_a_line(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.rota]\nstore = "redis://h:1/0"\n'
+        '[[tool.rota.node_types]]\nname = "a"\n[[tool.rota.node_types]]\nname = ".b"\n'
+    )
+
+    with pytest.raises(InvalidInput, match=r"^pyproject\.toml: node_types\[1\]\.name: '\.b' is not a name"):
+        load(tmp_path)
+
+
 def test_an_unknown_key_in_toml_is_refused_too(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.rota]\nstore = "sqlite:///x.db"\n[tool.rota.server]\nprot = 1\n')
 
@@ -386,6 +425,9 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
         ("server: {enabled: on}\n", "server.enabled: must be true or false, got 'on'"),
         ("roles: worker\n", "roles: must be a list"),
         ("stop_grace_s: .inf\n", "stop_grace_s: must be a number"),
+        ("stop_grace_s: true\n", "stop_grace_s: must be a number, got True"),
+        ("http_allow: ['', a]\n", "rota.yaml:1: http_allow: must not be empty"),
+        ("server:\n  tls_key: ' '\n", "rota.yaml:2: server.tls_key: must not be empty"),
         ("schedules: {}\n", "rota.yaml:1: schedules: must be a list"),
         ("schedules:\n  - {job_type: a, cron: '* * * * *'}\n", "rota.yaml:2: schedules[0]: needs the key 'name'"),
         ("schedules:\n  - name: n\n    job_type: a\n    cron: '61 * * * *'\n", "rota.yaml:4: schedules[0].cron: "),
@@ -399,6 +441,24 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
         (
             "schedules:\n  - name: n\n    job_type: a\n    interval: 5m\n    tz: America/NewYork\n",
             "did you mean America/New_York?",
+        ),
+        (
+            "schedules:\n- {name: n, job_type: a, every: 5m}\n- {name: n, job_type: b, every: 1h}\n",
+            "rota.yaml:3: schedules[1]: has the same name as rota.yaml:2: schedules[0]",
+        ),
+        (
+            "configurations:\n"
+            "- {name: n, dependencies: [{type: FILE, resourceId: /a, lifeDuration: 1}]}\n"
+            "- {name: n, dependencies: [{type: FILE, resourceId: /b, lifeDuration: 1}]}\n",
+            "rota.yaml:3: configurations[1]: has the same name as rota.yaml:2: configurations[0]",
+        ),
+        (
+            "configurations:\n- name: n\n  dependencies:\n  - type: FILE\n    resourceId: /a\n    lifeDuration: -1\n",
+            "rota.yaml:6: configurations[0].dependencies[0].lifeDuration: ",
+        ),
+        (
+            "configurations:\n- name: n\n  dependencies:\n  - type: FILE\n    resourceId: /a\n",
+            "rota.yaml:4: configurations[0].dependencies[0].lifeDuration: ",
         ),
     ],
 )
@@ -505,6 +565,10 @@ def test_definitions_can_stand_in_toml(tmp_path: Path) -> None:
             "node_types:\n- name: a\n- name: a\n",
             "rota.yaml:3: node_types[1]: has the same name as rota.yaml:2: node_types[0]",
         ),
+        (
+            f"job_types:\n- {{name: a, executor: x, uuid: {UUID_1}}}\n- {{name: b, executor: x, uuid: {UUID_1}}}\n",
+            "rota.yaml:3: job_types[1]: has the same uuid as rota.yaml:2: job_types[0]",
+        ),
     ],
 )
 def test_a_wrong_definition_is_refused_with_file_and_line(tmp_path: Path, text: str, words: str) -> None:
@@ -607,6 +671,16 @@ def test_a_file_is_owned_by_its_folder_its_project_or_by_whom_it_says(tmp_path: 
 
     assert [one.owner for one in (by_folder, by_word, by_project)] == ["shop", "bank", "market"]
     assert load_settings({}, {}, None, tmp_path).owner == ""
+
+
+def test_an_owner_has_so_many_characters_at_most_and_a_longer_folder_is_cut(tmp_path: Path) -> None:
+    folder = tmp_path / ("f" * 200)
+    folder.mkdir()
+    (folder / "rota.yaml").write_text("node_types: [{name: big}]")
+
+    assert load_settings({}, {}, None, folder).owner == "f" * 128
+    assert load_yaml(tmp_path, f"owner: ' {'o' * 128} '").owner == "o" * 128
+    assert "owner: must have at most 128 characters, got 129" in refusal(tmp_path, f"owner: {'o' * 129}")
 
 
 def test_kafka_has_a_section_of_its_own_and_its_options_are_secrets(tmp_path: Path) -> None:

@@ -81,6 +81,22 @@ def test_what_the_file_owns_is_changed_there_only(file: Path) -> None:
     assert done("apply", "-f", "jobs.yaml").stdout == "- job type report\n- schedule nightly\n"
 
 
+def test_what_another_file_owns_is_removed_only_when_asked_for(file: Path) -> None:
+    file.write_text(f"owner: shop\n{FILE}")
+    done("apply", "-f", "jobs.yaml")
+    file.write_text("owner: bank\nnode_types: [{name: big}]\n")
+
+    assert done("diff", "-f", "jobs.yaml").stdout == "+ node type big\n"
+    assert done("apply", "-f", "jobs.yaml").stdout == "+ node type big\n"
+    assert names() == ["nightly"]
+    assert done("job-type", "show", "report", "--json").json["managed_by"] == "file:shop"
+    pruned = "- job type report\n- schedule nightly\n"
+    assert done("diff", "-f", "jobs.yaml", "--prune").stdout == pruned
+    assert names() == ["nightly"]
+    assert done("apply", "-f", "jobs.yaml", "--prune").stdout == pruned
+    assert names() == []
+
+
 def test_a_single_time_that_is_over_is_refused_as_on_the_command_line(file: Path) -> None:
     file.write_text(FILE.replace('cron: "30 2 * * *"', 'at: "2020-01-01T00:00"'))
 

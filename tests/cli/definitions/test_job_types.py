@@ -124,6 +124,29 @@ def test_node_types_are_created_listed_and_deleted() -> None:
     assert "fast" not in [one["name"] for one in done("node-type", "list", "--json").json]
 
 
+def test_replacing_a_node_type_keeps_its_uuid() -> None:
+    first = done("node-type", "create", "fast", "--threads", "4").stdout
+
+    second = done("node-type", "create", "fast", "--threads", "5", "--replace").stdout
+
+    assert first == second
+    assert done("node-type", "show", "fast", "--json").json["thread_count"] == 5
+
+
+@pytest.mark.parametrize("kind", ["job-type", "node-type"])
+def test_several_definitions_are_deleted_together_or_not_at_all(kind: str) -> None:
+    what = ["--executor", "log"] if kind == "job-type" else []
+    for name in ("a", "b", "c"):
+        done(kind, "create", name, *what)
+
+    assert rota(kind, "delete", "a", "nope").exit_code == 3
+    deleted = done(kind, "delete", "a", "b", "--json").json
+
+    assert [one["name"] for one in deleted] == ["a", "b"]
+    left = {one["name"] for one in done(kind, "list", "--json").json}
+    assert left & {"a", "b", "c"} == {"c"}
+
+
 def test_a_node_type_in_use_is_not_deleted() -> None:
     done("job-type", "create", "a", "--", "true")
 

@@ -112,6 +112,49 @@ def test_configurations_are_listed_shown_replaced_and_deleted(hourly: Path) -> N
     assert rota("explain", "hourly").exit_code == 3
 
 
+def test_several_configurations_are_deleted_together_or_not_at_all(hourly: Path) -> None:
+    (hourly / "daily.yaml").write_text(HOURLY.replace("hourly", "daily"))
+    done("configuration", "create", "-f", "daily.yaml")
+
+    assert rota("configuration", "delete", "hourly", "nope").exit_code == 3
+    assert [one["name"] for one in done("configuration", "list", "--json").json] == ["daily", "hourly"]
+    assert [one["name"] for one in done("configuration", "delete", "hourly", "daily", "--json").json] == [
+        "hourly",
+        "daily",
+    ]
+    assert done("configuration", "list", "--json").json == []
+
+
+def test_a_list_counts_dependencies_in_groups_too_and_a_file_without_any_is_refused(hourly: Path) -> None:
+    part = "{type: FILE, resourceId: /%s/, lifeDuration: 60}"
+    either = ", ".join(part % name for name in "ab")
+    (hourly / "three.yaml").write_text(
+        f"configurations: [{{name: three, dependencies: [{part % 'c'}, {{any_of: [{either}]}}]}}]"
+    )
+    (hourly / "none.yaml").write_text("job_types: []\n")
+    done("configuration", "create", "-f", "three.yaml")
+
+    refused = rota("configuration", "create", "-f", "none.yaml")
+
+    rows = [line.split()[:2] for line in done("configuration", "list").stdout.splitlines()[1:]]
+    assert rows == [["hourly", "2"], ["three", "3"]]
+    assert (refused.exit_code, "none.yaml: has no configurations" in refused.stderr) == (2, True)
+
+
+def test_what_expires_next_is_told_and_a_list_is_cut_behind_the_latest_events(hourly: Path) -> None:
+    for name in "abc":
+        done("event", "post", "FILE", f"/in/{name}", "--at", "2021-01-01 12:00:00")
+    (hourly / "ages.yaml").write_text(
+        "configurations: [{name: ages, dependencies: [{type: TABLE, resourceId: t, lifeDuration: 86400},"
+        " {type: TIME_BASED, resourceId: never, lifeDuration: 60}]}]"
+    )
+    done("configuration", "create", "-f", "ages.yaml")
+    done("event", "post", "TABLE", "t")
+
+    assert "\nExpires next: TABLE t, at 2" in done("explain", "ages").stdout
+    assert [one["event"]["resourceId"] for one in done("event", "list", "--limit", "1", "--json").json] == ["t"]
+
+
 def test_what_is_wrong_in_a_file_is_told_with_its_line(folder: Path) -> None:
     (folder / "bad.yaml").write_text(HOURLY.replace("3600", "-1"))
     (folder / "typo.yaml").write_text(HOURLY.replace("lifeDuration: 3600", "lifeDurtion: 3600"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from rota.model.runs.retry import RetryPolicy
 from rota.server.app import make_app
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
@@ -70,6 +71,15 @@ def test_every_rule_of_a_job_can_be_given(hello: None, opened: Store) -> None:
     assert (spec["priority"], spec["unique_key"], spec["timeout_ms"]) == (5, "k", 500)
     assert spec["run_at"] == 1_896_087_600_000
     assert getattr(spec["retry"], "attempts", None) == 4
+
+
+def test_another_number_of_attempts_leaves_the_rest_of_the_job_types_policy(opened: Store) -> None:
+    done("job-type", "create", "flaky", "--attempts", "3", "--retry-delay", "7s", "--", "false")
+
+    job = done("enqueue", "flaky", "--attempts", "5").stdout
+
+    assert spec_of(opened, job)["retry"] == RetryPolicy(attempts=5, delay_ms=7_000)
+    assert spec_of(opened, done("enqueue", "flaky").stdout)["retry"] is None
 
 
 def test_a_job_may_expire(hello: None, opened: Store) -> None:

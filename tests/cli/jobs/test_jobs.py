@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from rota.model.job import JobState
 from rota.model.runs.log import LogEntry
@@ -135,6 +136,30 @@ def test_a_part_that_fits_several_ids_is_refused() -> None:
 
     assert answer.exit_code == 2
     assert "fits several jobs" in answer.stderr
+
+
+def test_a_part_is_not_taken_for_an_id_where_not_all_jobs_were_looked_at(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota.cli.jobs.job_ids._MOST_LOOKED_AT", 500)
+    spec = opened.find_jobs([enqueue()])[0]
+    assert spec is not None
+    more = [structs.replace(spec.spec, id=f"00000000-0000-7000-8000-{n:012}") for n in range(500)]
+    opened.enqueue_jobs(more, now=opened.now())
+
+    answer = rota("cancel", spec.id[-12:])
+
+    assert answer.exit_code == 2
+    assert "there are too many jobs to look for" in answer.stderr
+    assert rota("cancel", more[0].id[-12:]).exit_code == 2
+    assert done("cancel", spec.id, "--json").json == [{"uuid": spec.id, "answer": "cancelled"}]
+
+
+def test_a_job_that_is_named_twice_is_cancelled_and_brought_back_once() -> None:
+    job_id = enqueue()
+
+    assert done("cancel", job_id, job_id[-12:], "--json").json == [{"uuid": job_id, "answer": "cancelled"}]
+    assert done("retry", job_id[-12:], job_id, "--json").json == [{"uuid": job_id, "answer": "queued"}]
 
 
 def test_a_waiting_job_is_cancelled_at_once() -> None:

@@ -144,9 +144,31 @@ def test_a_complete_export_goes_on_with_what_ended_since(url: str, folder: Path)
         if word == "one":
             done("logs", "export", "--store", url, "-o", str(output))
         else:
-            done("logs", "export", "--store", url, "--resume-from", str(state))
+            said = done("logs", "export", "--store", url, "--resume-from", str(state)).stderr
 
     assert messages(output.read_text()) == ["hello one", "hello two"]
+    assert said == "1 lines of 1 jobs.\n"
+
+
+def test_an_export_is_for_its_owner_only_and_one_that_lost_lines_is_not_gone_on_with(
+    store: Store, url: str, folder: Path
+) -> None:
+    run_jobs(store, range(3))
+    output, state = folder / "out.jsonl", folder / "out.jsonl.state"
+    done("logs", "export", "--store", url, "-o", str(output))
+    whole = output.read_bytes()
+
+    assert [one.stat().st_mode & 0o777 for one in (output, state)] == [0o600, 0o600]
+    output.write_bytes(whole[:-1])
+    shorter = rota("logs", "export", "--store", url, "--resume-from", str(state))
+    output.unlink()
+    gone = rota("logs", "export", "--store", url, "--resume-from", str(state))
+    for answer in (shorter, gone):
+        assert answer.exit_code == 2
+        assert "out.jsonl is shorter than it was; it cannot be gone on with" in answer.stderr
+    output.write_bytes(whole)
+    done("logs", "export", "--store", url, "--resume-from", str(state))
+    assert output.read_bytes() == whole
 
 
 def test_an_export_that_is_killed_can_be_taken_up(store: Store, url: str, folder: Path) -> None:

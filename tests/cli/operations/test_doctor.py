@@ -225,6 +225,8 @@ def test_records_that_cannot_be_read_are_named_listed_and_forgotten(opened: Stor
         f"job {job_id}",
     ]
 
+    assert rota("doctor", "--set-back").exit_code == 7
+    assert [one["uuid"] for one in done("jobs", "--json").json] == [job_id]
     rota("doctor", "--forget-unreadable")
     done("job-type", "create", "hello", "--replace", "--", "true")
     assert findings(exit_code=0) == []
@@ -247,6 +249,8 @@ def test_a_schedule_that_a_wrong_clock_sent_into_the_future_is_found_and_set_bac
     send_into_the_future()
 
     (found,) = [one for one in findings() if one["check"] == "schedules"]
+    assert rota("doctor", "--forget-unreadable").exit_code == 7
+    assert [one for one in findings() if one["check"] == "schedules"] == [found]
     healed = done("doctor", "--set-back")
 
     assert "nightly, which waits until 2090-01-01 02:30:00 +01:00" in found["message"]

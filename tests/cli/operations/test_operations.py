@@ -39,13 +39,25 @@ def test_a_queue_is_paused_and_resumed(opened: Store) -> None:
     assert rota("queues", "pause", "slow").exit_code == 3
 
 
-def test_options_before_the_verb_are_not_silently_ignored() -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--store", "sqlite:///other.db"],
+        ["--server", "http://127.0.0.1:9"],
+        ["--key", "k"],
+        ["--config", "other.yaml"],
+        ["--json"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_options_before_the_verb_are_not_silently_ignored(options: list[str]) -> None:
     done("node-type", "create", "fast")
 
-    answer = rota("queues", "--store", "sqlite:///other.db", "pause", "fast")
+    answer = rota("queues", *options, "pause", "fast")
 
     assert answer.exit_code == 2
     assert "behind the verb" in answer.stderr
+    assert not done("queues", "--json").json[0]["paused"]
 
 
 def test_nodes_tell_who_lives(opened: Store) -> None:

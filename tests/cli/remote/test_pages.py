@@ -1,0 +1,172 @@
+"""What a server tells in several answers, and by its own clock, is told as on the store."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rota.cli.remote.engine import open_remote_engine
+from rota.clock import ManualClock
+from rota.engine.engine import Engine
+from rota.engine.events.request import read_event
+from rota.errors import InvalidInput
+from rota.model.events.event import ANY_TYPE
+from rota.model.ids import new_id
+from rota.model.node import Node
+from rota.model.runs.log import LogEntry
+from rota.server.app import make_app
+from rota.server.routes import pages
+from rota.server.routes.jobs import logs
+from rota.store import Store, open_store
+from rota.store.contract.logs import LogBatch
+from tests.cli.calling import done, rota
+from tests.contract.building import beat
+from tests.sdk.serving import serving
+from tests.server.serving import KEY, make_api
+
+LONG_AGO = 1_700_000_000_000
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """That of the server, which is years behind the one of this machine."""
+    return ManualClock(LONG_AGO)
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[Store]:
+    with closing(open_store("sqlite:///rota.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def address(store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server which the environment names. Its answers have one entry each, or two lines, as if all were long."""
+    monkeypatch.setattr(pages, "MAX_PAGE_BYTES", 1)
+    monkeypatch.setattr(pages, "_FIRST_STEP", 1)
+    monkeypatch.setattr(logs, "_MAX_PAGE_SIZE", len("a line") + 1)
+    api = make_api(store, clock=clock)
+    with serving(make_app(api)) as found:
+        monkeypatch.setenv("ROTA_SERVER", found)
+        monkeypatch.setenv("ROTA_API_KEY", KEY)
+        yield found
+    api.close()
+
+
+@pytest.fixture
+def engine(address: str) -> Iterator[Engine]:
+    found = open_remote_engine(address, KEY)
+    yield found
+    found.store.close()
+
+
+def names(*words: str) -> list[str]:
+    return [one["name"] for one in done(*words, "--json").json]
+
+
+@pytest.mark.usefixtures("address")
+def test_all_job_types_are_there_however_many_answers_they_take() -> None:
+    for name in ("a", "b", "c"):
+        done("job-type", "create", name, "--", "true")
+
+    assert names("job-type", "list") == ["a", "b", "c"]
+    assert rota("enqueue", "c").exit_code == 0
+
+
+def test_all_schedules_and_jobs_are_there_up_to_the_limit(engine: Engine) -> None:
+    done("job-type", "create", "a", "--", "true")
+    for name in ("x", "y", "z"):
+        done("schedule", "create", name, "-t", "a", "--every", "1h")
+        done("enqueue", "a")
+
+    assert names("schedule", "list") == names("schedule", "list", "--limit", "3") == ["x", "y", "z"]
+    cut = done("schedule", "list", "--limit", "2", "--json")
+    assert [one["name"] for one in cut.json] == ["x", "y"]
+    assert "There are more" in cut.stderr
+    assert len(engine.store.list_schedules(limit=2).entries) == 2
+    assert len(done("jobs", "--json").json) == 3
+    assert len(done("jobs", "--limit", "2", "--json").json) == 2
+
+
+@pytest.mark.usefixtures("address")
+def test_all_changes_are_in_the_audit_log_once() -> None:
+    for name in ("a", "b", "c"):
+        done("node-type", "create", name)
+
+    assert names("audit", "--kind", "node type", "--action", "create")[:3] == ["c", "b", "a"]
+    assert names("audit", "--limit", "2") == ["c", "b"]
+    assert names("audit").count("a") == 1
+
+
+def test_all_lines_of_a_log_are_there_up_to_the_limit(engine: Engine, store: Store) -> None:
+    done("job-type", "create", "a", "--", "true")
+    job_id = done("enqueue", "a").stdout.strip()
+    queue = store.list_node_types()[0].uuid
+    store.claim_jobs(queue, token="n/1", limit=1, now=LONG_AGO)
+    lines = [LogEntry(LONG_AGO, f"line {number}") for number in range(6)]
+    store.append_logs([LogBatch(queue, job_id, "n/1", lines)])
+
+    assert done("logs", job_id).stdout == "".join(f"{one.message}\n" for one in lines)
+    cut = engine.store.read_logs(job_id, after=1, limit=3)
+    assert (cut.entries, cut.next) == (lines[1:4], 4)
+
+
+def test_what_is_alive_and_when_something_is_made_is_judged_by_the_clock_of_the_server(
+    engine: Engine, store: Store
+) -> None:
+    queue = store.list_node_types()[0].uuid
+    worker, scheduler = (
+        Node(uuid=new_id(LONG_AGO), node_type=queue, last_ping=LONG_AGO + 3_600_000, slots=slots) for slots in (4, 0)
+    )
+    beat(store, worker, scheduler)
+
+    nodes = {one["uuid"]: one["alive"] for one in done("nodes", "--json").json}
+
+    assert nodes == {worker.uuid: True, scheduler.uuid: True}
+    assert [one["workers"] for one in done("queues", "--json").json] == [1]
+    assert LONG_AGO <= engine.clock.now() < LONG_AGO + 3_600_000
+
+
+def test_of_several_events_the_server_names_the_one_that_it_refuses_and_takes_the_others(
+    engine: Engine, folder: Path
+) -> None:
+    (folder / "in.yaml").write_text(
+        "configurations: [{name: in, dependencies: [{type: FILE, resourceId: /in/, lifeDuration: 60}]}]"
+    )
+    done("configuration", "create", "-f", "in.yaml")
+    raw = {"eventTimestamp": "2020-01-01T00:00:00Z"}
+    good = raw | {"eventType": "FILE", "eventResourceId": "/in/a"}
+    unknown = raw | {"eventType": "PARCEL", "eventResourceId": "/in/b"}
+    events = [read_event(one, LONG_AGO, (ANY_TYPE,)) for one in (good, unknown)]
+
+    with pytest.raises(InvalidInput, match=r"^\[1\]\.eventType: .*; the other 1 were taken$"):
+        engine.events.post(events)
+    with pytest.raises(InvalidInput, match=r"^\[0\]\.eventType: (?!.*were taken)"):
+        engine.events.post(events[1:])
+
+    assert [one["event"]["resourceId"] for one in done("event", "list", "--json").json] == ["/in/a"]
+
+
+def test_what_the_command_line_names_beats_what_the_environment_names(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = "http://127.0.0.1:9"
+
+    assert rota("job-type", "list", "--server", nobody).exit_code == 5
+    assert rota("job-type", "list", "--key", "wrong").exit_code == 6
+    monkeypatch.setenv("ROTA_SERVER", nobody)
+    monkeypatch.setenv("ROTA_API_KEY", "wrong")
+    assert rota("job-type", "list").exit_code == 5
+    assert rota("job-type", "list", "--server", address).exit_code == 6
+    done("job-type", "list", "--server", address, "--key", KEY)
+
+
+def test_a_file_that_names_a_store_is_applied_at_the_server_that_is_named(address: str, folder: Path) -> None:
+    (folder / "jobs.yaml").write_text("store: sqlite:///other.db\nnode_types: [{name: big}]\n")
+
+    assert done("diff", "-f", "jobs.yaml").stdout == "+ node type big\n"
+    done("apply", "-f", "jobs.yaml", "--server", address)
+
+    assert "big" in names("node-type", "list", "--store", "sqlite:///rota.db")
+    assert not (folder / "other.db").exists()
