@@ -1,6 +1,5 @@
 """What is opened for a node, what is refused before that, and what is left when it is closed."""
 
-import socket
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from rota.host.host import SERVER, Host
 from rota.host.hosting import hosted
 from rota.settings import Settings, load_settings
 from rota.store import Store, open_store
+from tests.ports import free_port
 
 DEFINED = "job_types: [{name: report, executor: log}]\n"
 NOTHING = "log_level: INFO\n"
@@ -93,8 +93,7 @@ def test_what_a_server_cannot_begin_with_is_refused_at_the_start(folder: Path, s
 
 
 def test_a_start_that_failed_leaves_the_port_to_others(folder: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
 
     with (
         pytest.raises(NotFound, match="gpu"),

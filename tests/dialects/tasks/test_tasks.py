@@ -551,6 +551,27 @@ def test_cleaning_removes_a_task_whose_time_is_over(tasks: TasksInstallation) ->
     assert list(tasks.tasks.all()) == []
 
 
+def test_cleaning_leaves_alone_what_another_process_brought_back_meanwhile(store: Store) -> None:
+    faults = Faults(store)
+    tasks, other = TasksInstallation(faults.store), TasksInstallation(store)
+    job = tasks.add("a", delay=0).job
+    assert job is not None
+    tasks.cancel(job)
+    begun = []
+
+    def be_quicker() -> None:
+        assert clean(other.tasks).rescheduled == 1
+        begun.extend(other.claim())
+
+    faults.before("find_schedules", be_quicker)
+
+    found = clean(tasks.tasks)
+
+    assert (found.tasks, found.removed, len(begun)) == (1, 0, 1)
+    assert other.find("a").status == "active"
+    assert not store.find_jobs([begun[0].spec.id])[0].cancel_requested  # type: ignore[union-attr]
+
+
 def test_cleaning_leaves_alone_what_is_in_order(tasks: TasksInstallation) -> None:
     tasks.add("once")
     tasks.add("often", schedule=1_000)

@@ -494,12 +494,13 @@ def test_word_that_reaches_a_full_node_is_passed_on(redis_server: RedisServer, e
         async with working(store, threads=1, worker_times=ONLY_WHEN_WOKEN) as full:
             holding = installation.enqueue("pass_gate")
             await until(lambda: stage.inside == 1, "the first node to be full")
-            idle = Faults(store)
+            idle, answers = Faults(store), list[None]()
+            idle.after("finish_and_claim_jobs", *[lambda: answers.append(None)] * 99)
             async with working(idle.store, threads=1, worker_times=ONLY_WHEN_WOKEN):
                 store.pause_queue(installation.queue)
                 waiting = installation.enqueue("note", {"text": "found"})
                 asked = idle.calls.count("finish_and_claim_jobs")
-                await until(lambda: idle.calls.count("finish_and_claim_jobs") > asked, "the idle node to ask in vain")
+                await until(lambda: len(answers) > asked, "the idle node to have asked in vain")
                 # There is a job now, and word of it for nobody.
                 raw_command(redis_server.port, "DEL", QueueKeys(installation.queue).paused)
 

@@ -18,20 +18,24 @@ def clean(tasks: Tasks) -> Cleaned:
             count["waiting"] += task.status is TaskStatus.DELAYED
             if task.status is not TaskStatus.COMPLETED:
                 tasks.shown.show(task)
-            else:
-                count[_put_right(tasks, task)] += 1
+            elif done := _put_right(tasks, task):
+                count[done] += 1
     return structs.replace(found, **count)
 
 
 def _put_right(tasks: Tasks, task: Task) -> str:
-    """A task that has runs left and waits for nothing begins anew; one that has none goes."""
+    """A task that has runs left and waits for nothing begins anew; one that has none goes. Nothing is done to one that
+    another process has brought back meanwhile."""
     has_runs_left = task.most_runs is None or task.runs < task.most_runs
     if has_runs_left:
         try:
             tasks.reschedule(task.id, lambda found: found)
         except (Conflict, NotFound):
-            pass  # its time is over, or somebody removed it
+            pass  # its time is over, or somebody else was quicker
         else:
             return "rescheduled"
+    now_there = tasks.find(task.id)
+    if now_there is not None and now_there.status is not TaskStatus.COMPLETED:
+        return ""
     tasks.delete(task.id)
     return "removed"

@@ -41,6 +41,9 @@ class BoundedProtocol(HttpToolsProtocol):
     since = 0.0
     """When the phase began, by the loop's clock."""
     _head_size = 0
+    """Of the headers that have come."""
+    _head_bytes = 0
+    """Of the pieces that were head to the last byte, also where no header has come to its end."""
     _body_size = 0
     _pieces = 0
     """Of the body."""
@@ -83,7 +86,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self.scope[CONNECTION] = self._facts  # type: ignore[literal-required]
         self.phase, self.since = Phase.HEAD, self.loop.time()
-        self._head_size = 0
+        self._head_size = self._head_bytes = 0
         self._begun += 1
 
     def on_url(self, url: bytes) -> None:
@@ -231,8 +234,8 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- refusing --------------------------------------------------------------------------------------------------
 
     def _count_head(self, size: int) -> None:
-        self._head_size += size
-        if self._head_size > limits.MAX_HEAD:
+        self._head_bytes += size
+        if self._head_bytes > limits.MAX_HEAD:
             self._refuse_head()
 
     def _refuse_head(self) -> None:

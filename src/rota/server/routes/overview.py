@@ -138,9 +138,10 @@ def list_durations(api: Api, call: Call[None, DurationQuery]) -> DurationList:
 @routes.get("/api/planned", needs=Scope.SCHEDULES_READ, query=PlannedQuery, answer=PlannedLoad)
 def read_planned(api: Api, call: Call[None, PlannedQuery]) -> PlannedLoad:
     """How many fires are planned, hour by hour, of the first 200 schedules by name."""
-    page = api.engine.store.list_schedules(limit=_MOST_PLANNED)
-    found = planned_fires(page.entries, api.engine.clock.now(), call.query.hours)
-    return PlannedLoad(**structs.asdict(found), more=page.cursor is not None)
+    page = api.engine.store.list_schedules(limit=_MOST_PLANNED + 1)
+    found = planned_fires(page.entries[:_MOST_PLANNED], api.engine.clock.now(), call.query.hours)
+    more = len(page.entries) > _MOST_PLANNED or page.cursor is not None
+    return PlannedLoad(**structs.asdict(found), more=more)
 
 
 @routes.get("/api/upcoming", needs=Scope.SCHEDULES_READ, query=UpcomingQuery, answer=Upcoming)
