@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--chance", type=int, metavar="N", help="instead of the tables: N changes drawn by chance")
     parser.add_argument("--seed", type=int, default=1, help="which of them (default: 1)")
     parser.add_argument("--under", default="", metavar="FOLDER", help="only of this folder of src/rota")
-    parser.add_argument("--jobs", type=int, default=4, help="how many at a time (default: 4; most only wait)")
+    parser.add_argument("--jobs", type=int, default=6, help="how many at a time (default: 6; most only wait)")
     return parser
 
 
