@@ -231,6 +231,8 @@ def test_a_line_is_interval_like_by_its_star_range_or_step(text: str, is_interva
         ("0 0 0 ? * 0", 'cron: field 6 (weekday) "0": must be 1-7 (1 is Sunday) or SUN-SAT'),
         ("0 0 0 1 1 ? 1969", 'cron: field 7 (year) "1969": must be 1970-2099'),
         ("0 0 0 1 1 ? 2030-2020", 'cron: field 7 (year) "2030-2020": ends before it begins; must be 1970-2099'),
+        (f"{'9' * 40} * * * *", f'cron: field 1 (minute) "{"9" * 40}": must be 0-59'),
+        (f"{'9' * 41} * * * *", f'cron: field 1 (minute) "{"9" * 40}…": must be 0-59'),
         ("*/0 * * * *", 'cron: field 1 (minute) "*/0": a step must be a whole number from 1'),
         ("*/x * * * *", 'cron: field 1 (minute) "*/x": a step must be a whole number from 1'),
         ("*/ * * * *", 'cron: field 1 (minute) "*/": a step must be a whole number from 1'),
