@@ -133,6 +133,22 @@ def to_loopback(host: str) -> list[str]:
     return ["127.0.0.1"]
 
 
+@pytest.mark.parametrize(
+    ("text", "port", "authority"),
+    [
+        ("http://a.example/x", 80, "a.example"),
+        ("https://a.example/x", 443, "a.example"),
+        ("http://a.example:80/x", 80, "a.example"),
+        ("http://a.example:443/x", 443, "a.example:443"),
+        ("https://[2001:db8::1]:80/x", 80, "[2001:db8::1]:80"),
+    ],
+)
+def test_a_url_without_a_port_has_that_of_its_scheme(text: str, port: int, authority: str) -> None:
+    url = parse_url(text)
+
+    assert (url.port, url.authority) == (port, authority)
+
+
 @pytest.mark.parametrize("url", [*LOOPBACK, *ELSEWHERE])
 def test_no_url_leads_to_what_is_not_public(runner: asyncio.Runner, url: str) -> None:
     async def visit() -> tuple[Outcome, int]:

@@ -69,3 +69,14 @@ def test_it_is_over_when_all_slots_were_allowed_for_a_while() -> None:
 
     assert (strain.most_held(100.0 + GROW_S), strain.is_on) == (2, True)
     assert (strain.most_held(100.0 + GROW_S + CALM_S), strain.is_on) == (2, False)
+
+
+@pytest.mark.parametrize(("slots", "most"), [(90, 90), (40, 40), (300, 181)])
+def test_it_grows_up_to_the_slots_that_there_are_by_then(slots: int, most: int) -> None:
+    strain = Strain(150)
+    strain.ran_short(80, 100.0)
+
+    strain.resize(slots)
+
+    assert strain.most_held(100.0) == min(60, slots)
+    assert strain.most_held(100.0 + 5 * GROW_S) == most
