@@ -235,17 +235,6 @@ def test_those_that_are_alive_are_counted(store_url: str, scheduler: Scheduler) 
     assert scheduler.count_alive() == {"schedulers": 0, "workers": 0}
 
 
-def test_a_worker_that_was_stopped_before_it_began_ends_at_once(store_url: str, scheduler: Scheduler) -> None:
-    worker = Worker(store_url, print)
-    scheduler.add_task({"id": "a"}, delay=0)
-
-    worker.stop()
-    asyncio.run(asyncio.wait_for(worker.serve(), DEADLINE_S))
-
-    assert worker.runs == 0
-    assert [task.id for task in scheduler.get_tasks("enqueued")] == ["a"]
-
-
 def test_workers_of_other_tasks_are_not_counted(store_url: str, scheduler: Scheduler) -> None:
     with working(Worker(store_url, print, prefix="other:")):
         wait_until(lambda: scheduler.count_alive()["schedulers"] == 1, "it to be counted")
