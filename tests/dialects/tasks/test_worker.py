@@ -7,9 +7,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +23,7 @@ from rota.dialects.tasks.worker import Handler
 from rota.errors import Conflict, InvalidInput
 from rota.store import open_store
 from tests.dialects.tasks.working import working
+from tests.engine.executors.hearing import Descriptors
 from tests.engine.working import wait_until
 from tests.patience import DEADLINE_S
 
@@ -224,6 +227,59 @@ def test_a_worker_that_stopped_can_be_run_again(store_url: str, scheduler: Sched
         worker.run()
 
     assert worker.runs == 2
+
+
+def test_a_worker_that_was_stopped_before_it_began_ends_at_once(store_url: str, scheduler: Scheduler) -> None:
+    worker = Worker(store_url, print)
+    scheduler.add_task({"id": "a"}, delay=0)
+
+    worker.stop()
+    asyncio.run(asyncio.wait_for(worker.serve(), DEADLINE_S))
+
+    assert worker.runs == 0
+    assert [task.id for task in scheduler.get_tasks("enqueued")] == ["a"]
+
+
+class HeldThreads(ThreadPoolExecutor):
+    """Threads that have begun and do nothing until they may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.have_begun = threading.Event()
+        self.may_go_on = threading.Event()
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        return super().submit(self._hold, call, *arguments, **named)
+
+    def _hold(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        self.have_begun.set()
+        self.may_go_on.wait(DEADLINE_S)
+        return call(*arguments, **named)
+
+
+async def turn_the_loop() -> None:
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.stores("sqlite-file")
+def test_a_worker_that_is_stopped_while_it_opens_its_store_leaves_nothing_open(store_url: str) -> None:
+    worker, threads = Worker(store_url, print), HeldThreads()
+
+    async def stop_while_it_opens() -> None:
+        asyncio.get_running_loop().set_default_executor(threads)
+        serving = asyncio.create_task(worker.serve())
+        await turn_the_loop()
+        threads.have_begun.wait(DEADLINE_S)
+        worker.stop()
+        await turn_the_loop()  # it hears that, while the thread still stands before its store
+        threads.may_go_on.set()
+        await asyncio.wait_for(serving, DEADLINE_S)
+
+    asyncio.run(stop_while_it_opens())
+
+    file = store_url.removeprefix("sqlite:///")
+    assert [line for line in Descriptors().lines if file in line] == []
 
 
 def test_those_that_are_alive_are_counted(store_url: str, scheduler: Scheduler) -> None:

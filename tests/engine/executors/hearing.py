@@ -45,15 +45,15 @@ class Descriptors:
     ends meanwhile."""
 
     def __init__(self) -> None:
-        self._open = [f"{one.name} {_target(one)}" for one in Path("/dev/fd").iterdir()]
+        self.lines = [f"{one.name} {_target(one)}" for one in Path("/dev/fd").iterdir()]
 
     def await_no_more(self) -> None:
         """Returns when no more are open than then. There may be more for a moment, as long as a client of Kafka lives
         in this process that its test could not end; what nobody closes stays, and is an error that tells all."""
         try:
-            wait_until(lambda: len(Descriptors()._open) <= len(self._open), "them", deadline_s=DEADLINE_S)
+            wait_until(lambda: len(Descriptors().lines) <= len(self.lines), "them", deadline_s=DEADLINE_S)
         except ServerError:
-            lines = ["more are open:", *Descriptors()._open, "than these:", *self._open]
+            lines = ["more are open:", *Descriptors().lines, "than these:", *self.lines]
             raise AssertionError("\n".join(lines)) from None
 
 

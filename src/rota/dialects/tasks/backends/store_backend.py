@@ -55,6 +55,8 @@ class StoreBackend:
         self._can_stop_runs = True
         self._loop: asyncio.AbstractEventLoop | None = None
         self._removing: set[asyncio.Future[None]] = set()
+        self._asked: set[asyncio.Task[object]] = set()
+        """Calls to the store that are under way in threads. Each may open it, so all end before it is closed."""
 
     @property
     def store(self) -> Store:
@@ -91,7 +93,7 @@ class StoreBackend:
 
     async def commit(self, task: Task) -> None:
         try:
-            is_completed = await _when_the_store_answers(lambda: self.tasks.is_last_run(task))
+            is_completed = await self._when_the_store_answers(lambda: self.tasks.is_last_run(task))
         except Exception as error:
             await self.handle_error(task, error)  # or the node would wait for its end for ever
             raise
@@ -118,7 +120,7 @@ class StoreBackend:
     async def run(self, threads: int, stopping: asyncio.Event) -> None:
         """Live as a node until `stopping` is set and the runs under way have ended."""
         asking = asyncio.create_task(stopping.wait())
-        opening = asyncio.create_task(_when_the_store_answers(lambda: self._open_node(threads)))
+        opening = asyncio.create_task(self._when_the_store_answers(lambda: self._open_node(threads)))
         try:
             await asyncio.wait({opening, asking}, return_when=asyncio.FIRST_COMPLETED)
             if opening.done():
@@ -126,6 +128,7 @@ class StoreBackend:
         finally:
             asking.cancel()
             opening.cancel()
+            await self._end_calls()
 
     async def _live(self, node: Node, asking: "asyncio.Task[Literal[True]]") -> None:
         living = asyncio.create_task(node.run())
@@ -148,7 +151,7 @@ class StoreBackend:
             self._loop.call_soon_threadsafe(self._remove, ids)
 
     def _remove(self, ids: list[str]) -> None:
-        removing = asyncio.ensure_future(_when_the_store_answers(lambda: self.tasks.remove_completed(ids)))
+        removing = asyncio.ensure_future(self._when_the_store_answers(lambda: self.tasks.remove_completed(ids)))
         self._removing.add(removing)
         removing.add_done_callback(self._removing.discard)
 
@@ -169,7 +172,7 @@ class StoreBackend:
         """Called by the node for each run: hands it over, and waits for its end."""
         run = current_run()
         run.can_be_stopped = self._can_stop_runs
-        found = await _when_the_store_answers(lambda: self._find(run))
+        found = await self._when_the_store_answers(lambda: self._find(run))
         delivery = Delivery(copy_context(), asyncio.get_running_loop().create_future())
         self._given.put_nowait(structs.replace(found, delivery=delivery))
         try:
@@ -182,19 +185,32 @@ class StoreBackend:
         entry = self.store.find_schedules([run.spec.cause.name])[0] if run.spec.cause is not None else None
         return running_task(run.spec, run.attempt, entry)
 
+    # -- calls to the store ----------------------------------------------------------------------------------------
 
-async def _when_the_store_answers(call: Callable[[], Answer]) -> Answer:
-    """Ask the store until it answers: that it is away is no fault of the task, whose node holds it meanwhile, nor of a
-    worker that begins."""
-    is_told = False
-    while True:
-        try:
-            return await asyncio.to_thread(call)
-        except StoreUnavailable as error:
-            if not is_told:
-                _logger.warning("the store of tasks is away; asking until it answers", extra={"reason": str(error)})
-            is_told = True
-            await asyncio.sleep(_AWAY_PAUSE_S)
+    async def _when_the_store_answers(self, call: Callable[[], Answer]) -> Answer:
+        """Ask the store until it answers: that it is away is no fault of the task, whose node holds it meanwhile, nor
+        of a worker that begins."""
+        is_told = False
+        while True:
+            try:
+                return await self._ask(call)
+            except StoreUnavailable as error:
+                if not is_told:
+                    _logger.warning("the store of tasks is away; asking until it answers", extra={"reason": str(error)})
+                is_told = True
+                await asyncio.sleep(_AWAY_PAUSE_S)
+
+    async def _ask(self, call: Callable[[], Answer]) -> Answer:
+        asked = asyncio.create_task(asyncio.to_thread(call))
+        self._asked.add(asked)
+        asked.add_done_callback(self._asked.discard)
+        return await asyncio.shield(asked)  # a thread goes on when its caller is cancelled, and is known until it ends
+
+    async def _end_calls(self) -> None:
+        for removing in self._removing:
+            removing.cancel()
+        while self._asked:
+            await asyncio.wait(self._asked)
 
 
 def _delivery_of(task: Task) -> Delivery:
