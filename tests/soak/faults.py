@@ -44,7 +44,7 @@ class Faults:
 
     def __init__(self, fleet: Fleet, soaked: SoakStore, store: Store, chance: random.Random) -> None:
         self._fleet, self._soaked, self._store, self._chance = fleet, soaked, store, chance
-        self._queues = sorted(node_type.uuid for node_type in store.list_node_types())
+        self._queues = {node_type.uuid: node_type.name for node_type in store.list_node_types()}
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._busy: set[str] = set()
@@ -55,6 +55,8 @@ class Faults:
         """One line per fault, with its time."""
         self.blind: list[Stretch] = []
         """When nobody could watch over others."""
+        self.paused: dict[str, list[Stretch]] = {name: [] for name in self._queues.values()}
+        """By the name of the queue."""
         self.failures: list[str] = []
         """Faults that could not be carried out, which is a fault of the soak."""
 
@@ -176,12 +178,14 @@ class Faults:
         return Fault("machine busy", frozenset({"machine"}), lambda: burn(count, seconds))
 
     def _pause(self) -> Fault:
-        queue, seconds = self._chance.choice(self._queues), self._chance.uniform(1, 6)
+        queue, seconds = self._chance.choice(sorted(self._queues)), self._chance.uniform(1, 6)
 
         def happen() -> None:
+            since = boot_ms()
             self._insist(lambda: self._store.pause_queue(queue))
             time.sleep(seconds)
             self._insist(lambda: self._store.resume_queue(queue))
+            self.paused[self._queues[queue]].append(Stretch(since, boot_ms()))
 
         return Fault(_PAUSED, frozenset({_PAUSED}), happen)
 

@@ -158,28 +158,18 @@ def _meet(one: Stretch, other: Stretch) -> bool:
     return one.since <= other.until and other.since <= one.until
 
 
-class Recovery(Struct, frozen=True, order=True):
-    """A job whose node was killed began again."""
-
-    after_ms: int
-    job: str
-    lock: str
-    """As in the ledger: what keeps other runs away, and may keep this one waiting."""
-    killed: str
-    """The node."""
-
-
 class Repeats(Struct):
     """Second starts, and what allows them."""
 
     excused: Counter[Excuse] = field(default_factory=Counter)
     beyond: list[str] = field(default_factory=list)
-    recoveries: list[Recovery] = field(default_factory=list)
+    after_kills: list[tuple[Run, Run]] = field(default_factory=list)
+    """The run that was killed with its node, and the next."""
 
 
-def judge_repeats(court: Court, lives: Iterable[Life], runs: Iterable[Run]) -> Repeats:
+def judge_repeats(court: Court, runs: Iterable[Run]) -> Repeats:
     """Look at every start of a job after its first."""
-    found, killed = Repeats(), {life.node: life.killed_at for life in lives}
+    found = Repeats()
     for first, second in _in_turn(runs):
         excuse = court.excuse(first, second)
         if excuse is None:
@@ -190,8 +180,7 @@ def judge_repeats(court: Court, lives: Iterable[Life], runs: Iterable[Run]) -> R
             continue
         found.excused[excuse] += 1
         if excuse is Excuse.KILLED:
-            after_ms = second.started_at - (killed[first.node] or 0)
-            found.recoveries.append(Recovery(after_ms, second.job, second.lock, first.node))
+            found.after_kills.append((first, second))
     return found
 
 

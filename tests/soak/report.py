@@ -5,8 +5,8 @@ from statistics import median
 
 from msgspec import Struct
 
-from tests.soak.definitions import LONE
-from tests.soak.judge import Excuse, Recovery
+from tests.soak.judge import Excuse
+from tests.soak.recovery import SOON_MS
 from tests.soak.soak import Evidence
 
 _MOST_EXAMPLES = 8
@@ -47,6 +47,11 @@ def counts_of(evidence: Evidence) -> list[Count]:
             "runs beyond the faults",
             evidence.repeats.beyond,
             "second starts although the node before was neither killed, stopped nor silent for 15 s under watch",
+        ),
+        listed(
+            "late after a kill",
+            [one.text for one in evidence.recoveries if one.could_ms > SOON_MS],
+            "jobs of killed nodes that could have begun for 25 s: store, node and lock were to be had, and did not",
         ),
         listed(
             "overlap under a lock",
@@ -124,17 +129,18 @@ def _work_rows(evidence: Evidence) -> Iterator[tuple[object, ...]]:
         evidence.overlaps.excused,
         "allowed: no node can stop its runs while it is suspended",
     )
-    recoveries = evidence.repeats.recoveries
-    waiting = [one for one in recoveries if one.lock != "-" or one.killed.startswith(LONE)]
-    yield from _times("from a kill to the next start", [one for one in recoveries if one not in waiting])
-    yield from _times("the same, under a lock or where the killed node served the queue alone", waiting)
-
-
-def _times(what: str, recoveries: Sequence[Recovery]) -> Iterator[tuple[str, int, str]]:
+    recoveries = evidence.recoveries
     if recoveries:
-        usual, longest = median(one.after_ms for one in recoveries) / 1000, max(recoveries)
-        remark = f"median {usual:.1f} s, longest {longest.after_ms / 1000:.1f} s (job {longest.job})"
-        yield what, len(recoveries), f"{remark}, outages and pauses included"
+        yield "from a kill to the next start", len(recoveries), _times([one.waited_ms for one in recoveries])
+        yield (
+            "of it, at a stretch",
+            len(recoveries),
+            f"{_times([one.could_ms for one in recoveries])} in which the job could have begun",
+        )
+
+
+def _times(times_ms: Sequence[int]) -> str:
+    return f"median {median(times_ms) / 1000:.1f} s, longest {max(times_ms) / 1000:.1f} s"
 
 
 def _examples(count: Count) -> Iterator[str]:

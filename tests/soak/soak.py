@@ -43,6 +43,7 @@ from tests.soak.ledger import read_lines, runs_of
 from tests.soak.leftovers import left_in_redis, left_in_sqlite
 from tests.soak.load import Load
 from tests.soak.nodes import Fleet
+from tests.soak.recovery import Recovery, Scene
 from tests.soak.stores import STORES, SoakStore
 
 KEY = "dev_key"
@@ -67,6 +68,7 @@ class Evidence(Struct, kw_only=True):
     lost_events: int
     doubled_events: int
     repeats: Repeats
+    recoveries: list[Recovery]
     overlaps: Overlaps
     orphans: list[str]
     leftovers: list[str] = []
@@ -164,7 +166,8 @@ def _look(store: Store, fleet: Fleet, load: Load, faults: Faults) -> Evidence:
     runs, jobs = runs_of(read_lines(fleet.ledger)), _facts(store, load.cancelled)
     court = Court(lives, faults.blind, {job.id for job in jobs if job.holds_lock})
     known, by_type = {job.id for job in jobs}, Counter(job.type for job in jobs)
-    heard = by_type["heard"]
+    heard, repeats = by_type["heard"], judge_repeats(court, runs)
+    scene = Scene(lives, faults.blind, faults.paused, runs)
     evidence = Evidence(
         lost=sorted(load.accepted - known),
         stuck=[f"job {job.id} ({job.type}): {job.state}" for job in jobs if not job.state.is_final],
@@ -174,7 +177,8 @@ def _look(store: Store, fleet: Fleet, load: Load, faults: Faults) -> Evidence:
         poisoned=[f"job {job.id} ({job.type})" for job in jobs if job.error == "poison"],
         lost_events=max(load.events - heard, 0),
         doubled_events=max(heard - load.events - load.events_unknown, 0),
-        repeats=judge_repeats(court, lives, runs),
+        repeats=repeats,
+        recoveries=[scene.recovery(first, second) for first, second in repeats.after_kills],
         overlaps=judge_overlaps(court, runs),
         orphans=[],
         deserters=fleet.deserters,

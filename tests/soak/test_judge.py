@@ -9,7 +9,6 @@ from tests.soak.judge import (
     Excuse,
     JobFact,
     Life,
-    Recovery,
     Stretch,
     TickRow,
     judge_ends,
@@ -48,7 +47,7 @@ def excuse(
 
 def test_a_second_start_without_a_fault_has_no_excuse() -> None:
     assert excuse(two_starts(second_s=60), FIRST) is None
-    assert len(judge_repeats(Court([FIRST, SECOND_NODE], []), [FIRST], two_starts(second_s=60)).beyond) == 1
+    assert len(judge_repeats(Court([FIRST, SECOND_NODE], []), two_starts(second_s=60)).beyond) == 1
 
 
 def test_a_kill_while_it_ran_is_an_excuse_and_one_before_or_after_is_none() -> None:
@@ -59,13 +58,12 @@ def test_a_kill_while_it_ran_is_an_excuse_and_one_before_or_after_is_none() -> N
     assert excuse(runs, Life("a.1", 0, killed_at=31 * SECOND)) is None
 
 
-def test_what_began_again_after_a_kill_is_told_with_its_time_its_lock_and_its_node() -> None:
+def test_what_began_again_after_a_kill_is_told() -> None:
     killed = Life("a.1", 0, killed_at=20 * SECOND)
-    lines = [line("start", "one", s=10, lock="lock:a"), line("start", "two", node="b.1", s=23, lock="lock:a")]
+    first, second = two_starts(first_s=10, second_s=23)
 
-    found = judge_repeats(Court([killed, SECOND_NODE], []), [killed, SECOND_NODE], runs_of(lines))
-
-    assert found.recoveries == [Recovery(3 * SECOND, "job", "lock:a", "a.1")]
+    assert judge_repeats(Court([killed, SECOND_NODE], []), [first, second]).after_kills == [(first, second)]
+    assert judge_repeats(Court([FIRST, SECOND_NODE], []), [first, second]).after_kills == []
 
 
 def test_a_failed_attempt_is_followed_by_another() -> None:
