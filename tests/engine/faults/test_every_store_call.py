@@ -248,6 +248,7 @@ class Holder:
     def __init__(self, held: dict[str, str]) -> None:
         self._held = held
         self.heard: list[Renewal] = []
+        self.is_in_haste = False
 
     def held(self) -> dict[str, str]:
         return self._held

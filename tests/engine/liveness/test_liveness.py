@@ -82,6 +82,7 @@ class Holder:
 
     def __init__(self) -> None:
         self.heard_at: list[float] = []
+        self.is_in_haste = False
 
     def held(self) -> dict[str, str]:
         return {}
@@ -126,6 +127,26 @@ def test_a_beat_that_fails_is_tried_again_soon() -> None:
     assert patient.heart.beat() == pytest.approx(1.0)
 
     assert patient.contact.since(0.0) is None
+
+
+@pytest.mark.parametrize(("is_cut", "took_ms", "pause_s"), [(False, 4_000, 1.0), (False, 6_000, 0.0), (True, 900, 0.1)])
+def test_the_pause_after_a_slow_beat_counts_from_its_beginning(is_cut: bool, took_ms: int, pause_s: float) -> None:
+    patient = Patient()
+    patient.line.is_cut = is_cut
+    patient.line.on_renewal = lambda: patient.clock.advance(took_ms)
+
+    assert patient.heart.beat() == pytest.approx(pause_s)
+
+
+def test_a_holder_in_haste_is_not_kept_waiting_for_the_next_beat() -> None:
+    patient = Patient()
+    patient.heart.start()
+    wait_until(lambda: patient.holder.heard_at == [0.0], "the first beat")  # the next is due by a clock that stands
+
+    patient.holder.is_in_haste = True
+
+    wait_until(lambda: len(patient.holder.heard_at) > 1, "another beat")
+    patient.heart.stop()
 
 
 def test_a_slow_renewal_counts_from_its_beginning_since_nobody_knows_when_it_was_heard() -> None:
@@ -427,6 +448,36 @@ def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_afte
         assert job.token != tokens[0]
         assert stage.started == ["late"]
         assert (job.state, job.attempts, job.deaths) == (JobState.SUCCEEDED, 1, 0)
+
+    asyncio.run(scene())
+
+
+def test_a_claim_that_was_answered_late_is_renewed_before_the_next_beat_is_due(
+    store: Store, installation: Installation
+) -> None:
+    """It is old already when it arrives, and the beat that came meanwhile knew nothing of it."""
+
+    async def scene() -> None:
+        new_stage()
+        installation.define_python("pass_gate")
+        faults, clock = Faults(store), JumpyClock()
+        renewals: list[int] = []
+
+        def hang_for_longer_than_a_beat() -> None:
+            before = faults.calls.count("beat")
+            clock.sleep(HOURS_MS / 2_000)
+            wait_until(lambda: faults.calls.count("beat") > before, "a beat meanwhile")
+            renewals.append(faults.calls.count("renew_claims"))
+
+        installation.enqueue("pass_gate")
+        faults.after("finish_and_claim_jobs", hang_for_longer_than_a_beat)
+        node = Node.open(faults.store, NodeOptions(dead_after_ms=HOURS_MS), clock=clock)
+        task = asyncio.create_task(node.run())
+        await until(lambda: bool(renewals), "the answer")
+
+        await until(lambda: faults.calls.count("renew_claims") > renewals[0], "a renewal, while the clock stands")
+        node.request_stop(at_once=True)
+        await task
 
     asyncio.run(scene())
 

@@ -146,3 +146,19 @@ def test_a_node_that_is_heard_again_may_have_to_let_go_again() -> None:
             assert it.given_up == [first, second]
 
     asyncio.run(scene())
+
+
+def test_claims_that_came_late_are_in_haste_until_they_are_told() -> None:
+    async def scene() -> list[bool]:
+        it, seen = Holding(), []
+        it.clock.advance(round(DEAD_S * 1000))
+        for step in (
+            lambda: it.claims.took(asked_at=DEAD_S * 3 / 4 + 0.01),
+            lambda: it.claims.took(asked_at=DEAD_S * 3 / 4),
+            it.claims.held,
+        ):
+            step()
+            seen.append(it.claims.is_in_haste)
+        return seen
+
+    assert asyncio.run(scene()) == [False, True, False]

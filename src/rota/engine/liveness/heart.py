@@ -26,6 +26,11 @@ _STEP_S = 1.0
 class ClaimHolder(Protocol):
     """What a worker is to the heart. Called from the heart's thread."""
 
+    @property
+    def is_in_haste(self) -> bool:
+        """Whether something came into its hands since `held` that cannot wait until the next beat is due."""
+        ...
+
     def held(self) -> dict[str, str]:
         """The jobs in hand, id to token."""
         ...
@@ -83,17 +88,19 @@ class Heart:
         self._is_to_beat.set()
 
     def beat(self) -> float:
-        """One sign of life; returns how many seconds the next one can wait."""
-        pause_s = self._dead_after_s / BEATS_PER_DEATH
+        """One sign of life; returns how many seconds the next one can wait. That counts from when this one began: an
+        answer that comes late says nothing about the time since."""
+        begun_at, pause_s = self._clock.monotonic(), self._dead_after_s / BEATS_PER_DEATH
         try:
             self._renew()
             self._lifeline.beat(self._record())
         except StoreError as error:
             self._health.store_failed("heart", error)
-            return pause_s / _TRIES_PER_BEAT
-        self._contact.made(self._clock.monotonic())
-        self._health.store_answered("heart")
-        return pause_s
+            pause_s /= _TRIES_PER_BEAT
+        else:
+            self._contact.made(self._clock.monotonic())
+            self._health.store_answered("heart")
+        return max(begun_at + pause_s - self._clock.monotonic(), 0.0)
 
     def _renew(self) -> None:
         if self._holder is None:
@@ -115,5 +122,5 @@ class Heart:
     def _rest_until(self, at: float) -> None:
         """In short steps: a wait does not count the time for which the machine was suspended, the clock does."""
         while (left_s := at - self._clock.monotonic()) > 0 and not self._is_stopped.is_set():
-            if self._is_to_beat.wait(min(left_s, _STEP_S)):
+            if self._is_to_beat.wait(min(left_s, _STEP_S)) or (self._holder is not None and self._holder.is_in_haste):
                 return

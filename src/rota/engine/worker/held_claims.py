@@ -14,7 +14,7 @@ from rota.engine.observation.observers import Observers
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
 from rota.engine.worker.lock_guard import LockGuard
-from rota.model.liveness import LOOKS_PER_DEATH, let_go_grace_s, must_let_go
+from rota.model.liveness import BEATS_PER_DEATH, LOOKS_PER_DEATH, let_go_grace_s, must_let_go
 from rota.store.contract.claims import Renewal
 from rota.store.contract.queues import Cancellation
 
@@ -44,6 +44,9 @@ class HeldClaims:
         self._renewed: tuple[float, dict[str, str]] = clock.monotonic(), {}
         """When the store was told what is held, and what of that is ours. Set from the heart's thread, so that a loop
         that was blocked does not let go of what was renewed all the time."""
+        self.is_in_haste = False
+        """Claims came so late that they are old already; until the store is told of them. Asked from the heart's
+        thread."""
         self._timer: asyncio.TimerHandle | None = None
         self._guard = LockGuard(
             hands,
@@ -71,8 +74,14 @@ class HeldClaims:
         if self._timer is not None:
             self._timer.cancel()
 
+    def took(self, *, asked_at: float) -> None:
+        """Claims are in hand that were asked for then. The store may have hung meanwhile, or this process."""
+        if self._clock.monotonic() - asked_at >= self._dead_after_s / BEATS_PER_DEATH:
+            self.is_in_haste = True
+
     def held(self) -> dict[str, str]:
         """The jobs in hand, id to token."""
+        self.is_in_haste = False  # before they are read: what comes meanwhile may not be among them
         return self._hands.tokens()
 
     def renewed(self, held: dict[str, str], renewal: Renewal, *, at: float) -> None:

@@ -283,6 +283,8 @@ class Worker:
             got, in_hand = len(answer.claims), len(self._hands)
             self._demand.answered(wanted=request.wanted, got=got, in_hand=in_hand, at=asked_at)
         self._hands.take_all([Attempt(claim, asked_at) for claim in answer.claims])
+        if answer.claims:
+            self.claims.took(asked_at=asked_at)
 
     def _look_after_hands(self, at: float, now: int) -> None:
         """Return what was claimed ahead and found no slot in time; see which of it runs longer than it looked like."""
