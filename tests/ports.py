@@ -26,6 +26,15 @@ def free_port() -> int:
             return port
 
 
+def has_ipv6() -> bool:
+    """Whether `::1` is an address of this machine. A socket for it can be made also where it is none."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return socket.has_dualstack_ipv6()
+
+
 def _reserve(port: int) -> bool:
     """Lock the bytes of a shared file that stand for the port and its bus port. The kernel gives up what this process
     has when it ends."""

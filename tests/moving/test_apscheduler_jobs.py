@@ -29,7 +29,7 @@ from rota.moving.apscheduler.triggers.cron import CronTrigger
 from rota.moving.apscheduler.triggers.date import DateTrigger
 from rota.moving.apscheduler.triggers.interval import IntervalTrigger
 from rota.testing import Installation
-from tests.engine.working import until
+from tests.engine.working import until, wait_until
 from tests.moving.test_apscheduler import scheduler, work
 from tests.moving.test_apscheduler_events import Told, double, fail
 from tests.patience import DEADLINE_S
@@ -249,7 +249,8 @@ def test_what_jobs_print_is_printed(folder: Path, capfd: pytest.CaptureFixture[s
     scheduler.add_job(say, args=["hello"])
     scheduler.start()
     if kind is BackgroundScheduler:
-        scheduler._thread.join(DEADLINE_S)
+        wait_until(lambda: scheduler._stopping is not None, "the job to end the scheduler")
+        scheduler._stopping.join(DEADLINE_S)
 
     assert "hello" in capfd.readouterr().out
     scheduler.__rota_app__.close()

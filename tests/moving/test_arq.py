@@ -300,14 +300,15 @@ def test_a_worker_of_a_program_serves_its_queue_until_it_is_ended(pool: ArqRedis
     settings = settings_with(functions=[add], queue_name="mails")
     worker = threading.Thread(target=run_worker, args=(settings,))
     worker.start()
-    for number in range(2):
-        job = asyncio.run(pool.enqueue_job("add", number, _queue_name="mails"))
-        assert job is not None
-        assert asyncio.run(job.result(timeout=DEADLINE_S)) == number + 1
-
-    app_of_worker(settings).stop_worker()
-    worker.join()
-    app_of_worker(settings).close()
+    try:
+        for number in range(2):
+            job = asyncio.run(pool.enqueue_job("add", number, _queue_name="mails"))
+            assert job is not None
+            assert asyncio.run(job.result(timeout=DEADLINE_S)) == number + 1
+    finally:
+        app_of_worker(settings).stop_worker()
+        worker.join()
+        app_of_worker(settings).close()
 
 
 def test_a_pool_has_a_queue_for_what_names_none(folder: Path) -> None:

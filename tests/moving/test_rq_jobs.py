@@ -235,10 +235,10 @@ def test_a_worker_in_a_program_goes_on_when_nothing_is_left(queue: Queue) -> Non
     store = queue.__rota_app__.engine.store
     worker = threading.Thread(target=Worker([queue]).work)
     worker.start()
-    wait_until(lambda: bool(store.list_nodes(since=0)) or not worker.is_alive(), "the worker has begun")
-
-    roles = [sorted(node.roles) for node in store.list_nodes(since=0)]
-
-    queue.__rota_app__.stop_worker()
-    worker.join()
+    try:
+        wait_until(lambda: bool(store.list_nodes(since=0)) or not worker.is_alive(), "the worker has begun")
+        roles = [sorted(node.roles) for node in store.list_nodes(since=0)]
+    finally:
+        queue.__rota_app__.stop_worker()
+        worker.join()
     assert roles == [["scheduler", "worker"]]

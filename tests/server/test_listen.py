@@ -3,7 +3,6 @@
 import asyncio
 import http.client
 import signal
-import socket
 import ssl
 import subprocess
 import urllib.request
@@ -14,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from rota.errors import InvalidInput
 from rota.server.listen import Tls, address_of, is_loopback, listen, serve
+from tests.ports import has_ipv6
 
 
 async def hello(scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,7 +93,7 @@ def test_the_address_can_be_opened_in_a_browser() -> None:
         assert address_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
 def test_ipv6_works_too() -> None:
     with listen("::1", 0) as listener:
         assert is_loopback(listener)

@@ -51,15 +51,19 @@ def mock_bootstrap() -> Iterator[str]:
     """The cluster that librdkafka has built in. It makes topics by itself, and knows no compaction, no transactions and
     no offsets in them."""
     host = Producer({"bootstrap.servers": "nobody", "test.mock.num.brokers": 1, "log_level": 0})
-    brokers = host.list_topics(timeout=10).brokers.values()
+    brokers = host.list_topics(timeout=LONG_DEADLINE_S).brokers.values()
     yield ",".join(f"{one.host}:{one.port}" for one in brokers)
     host.flush()
 
 
 @pytest.fixture
-def mock(mock_bootstrap: str) -> Iterator[Kafka]:
-    """A light scheduler of its own on that cluster, also where there is a broker: for tests of single parts."""
+def mock(mock_bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kafka]:
+    """A light scheduler of its own on that cluster, also where there is a broker: for tests of single parts, none of
+    which waits for a session to end. What is slow is the machine."""
+    monkeypatch.setattr("rota.streaming.brokers.transactions._ABORT_S", LONG_DEADLINE_S)
+    monkeypatch.setattr("rota.streaming.brokers.transactions._TRY_S", LONG_DEADLINE_S)
     with Kafka(mock_bootstrap) as made:
+        made.options = structs.replace(made.options, session_timeout_s=LONG_DEADLINE_S)
         made.ask_for_topics()
         yield made
 

@@ -3,6 +3,7 @@
 from contextlib import closing
 from threading import enumerate as enumerate_threads
 
+import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
 
@@ -40,8 +41,12 @@ def test_changelogs_keep_the_last_record_of_each_key_for_ever_and_the_others_are
     assert {kept(kafka, name)[0] for name in (options.input_topic, options.dead_letter_topic, kafka.due)} == {"delete"}
 
 
-def test_whoever_takes_over_ends_the_open_transaction_of_a_dead_owner_and_of_no_member(kafka: Kafka) -> None:
+def test_whoever_takes_over_ends_the_open_transaction_of_a_dead_owner_and_of_no_member(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Until it is ended nobody reads on in its topics, and that of a member is nobody else's business."""
+    monkeypatch.setattr("rota.streaming.fencing._FENCE_S", LONG_DEADLINE_S)
+    monkeypatch.setattr("rota.streaming.fencing._TIMEOUT_S", LONG_DEADLINE_S)
     options = kafka.options
     for name in (options.input_topic, kafka.due):
         kafka.make_topic(name, {})
@@ -66,7 +71,8 @@ def test_whoever_takes_over_ends_the_open_transaction_of_a_dead_owner_and_of_no_
 
 
 def open_transaction(kafka: Kafka, owner: str) -> Producer:
-    producer = Producer(kafka.options.client({"transactional.id": kafka.options.transactional_id(owner)}))
+    config = {"transactional.id": kafka.options.transactional_id(owner), "transaction.timeout.ms": 900_000}
+    producer = Producer(kafka.options.client(config))
     producer.init_transactions(LONG_DEADLINE_S)
     producer.begin_transaction()
     producer.produce(kafka.due, b"open")

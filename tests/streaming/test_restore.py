@@ -1,5 +1,8 @@
 """What a partition is after a take-over, from changelogs and offsets, on the cluster that librdkafka has built in."""
 
+import threading
+from collections.abc import Iterator
+
 import pytest
 from confluent_kafka import OFFSET_INVALID, Producer
 from confluent_kafka.admin import AdminClient
@@ -39,8 +42,11 @@ class Changelogs:
 
 
 @pytest.fixture
-def changelogs(mock: Kafka) -> Changelogs:
-    return Changelogs(mock)
+def changelogs(mock: Kafka) -> Iterator[Changelogs]:
+    yield Changelogs(mock)
+    for thread in threading.enumerate():
+        if thread.name == "rota-fencing":  # it has clients of its own
+            thread.join(LONG_DEADLINE_S)
 
 
 def test_a_definition_is_in_force_since_the_time_of_its_record(mock: Kafka, changelogs: Changelogs) -> None:

@@ -48,14 +48,19 @@ def test_the_same_producer_goes_on_after_a_transaction_that_could_be_ended(mock:
     transactions.close()
 
 
+def send_to_no_partition(kafka: Kafka, transactions: Transactions) -> None:
+    """That is refused at once if the topic's partitions are known already, else when it is committed."""
+    transactions.send(kafka.due, b"k", b"lost", partition=99)
+    commit(kafka, transactions)
+
+
 def test_another_producer_goes_on_after_a_topic_that_did_not_take_its_record(mock: Kafka) -> None:
     transactions = transactions_of(mock.options)
     transactions.open()
     transactions.begin()
-    transactions.send(mock.due, b"k", b"lost", partition=99)
 
     with pytest.raises(RoundAborted) as aborted:
-        commit(mock, transactions)
+        send_to_no_partition(mock, transactions)
 
     assert {*aborted.value.failures.late} == {mock.due}
     assert transactions.owner == "one.1"

@@ -22,6 +22,7 @@ from rota.store import Store, open_store
 from rota.store.contract.logs import LogBatch
 from tests.cli.calling import done, rota
 from tests.contract.building import beat
+from tests.ports import free_port
 from tests.sdk.serving import serving
 from tests.server.serving import KEY, make_api
 
@@ -151,7 +152,7 @@ def test_of_several_events_the_server_names_the_one_that_it_refuses_and_takes_th
 def test_what_the_command_line_names_beats_what_the_environment_names(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nobody = "http://127.0.0.1:9"
+    nobody = f"http://127.0.0.1:{free_port()}"
 
     assert rota("job-type", "list", "--server", nobody).exit_code == 5
     assert rota("job-type", "list", "--key", "wrong").exit_code == 6

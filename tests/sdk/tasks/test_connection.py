@@ -89,12 +89,12 @@ def test_a_worker_of_a_program_fires_schedules_until_it_is_stopped(tmp_path: Pat
     app.stop_worker()  # there is none yet
     worker = threading.Thread(target=app.run_worker, kwargs={"threads": 3})
     worker.start()
-    wait_until(lambda: bool(store.list_nodes(since=0)) or not worker.is_alive(), "the worker has begun")
-
-    nodes = store.list_nodes(since=0)
-
-    app.stop_worker()
-    worker.join()
+    try:
+        wait_until(lambda: bool(store.list_nodes(since=0)) or not worker.is_alive(), "the worker has begun")
+        nodes = store.list_nodes(since=0)
+    finally:
+        app.stop_worker()
+        worker.join()
     assert [(sorted(one.roles), one.slots) for one in nodes] == [(["scheduler", "worker"], 3)]
     app.stop_worker()  # there is none any more
     app.close()

@@ -8,6 +8,7 @@ import pytest
 
 from rota.server.gate import own_programs
 from rota.server.gate.own_programs import Address, is_own_program
+from tests.ports import has_ipv6
 
 CLIENT, SERVER = ("127.0.0.1", 50_000), ("127.0.0.1", 23_071)
 CLIENT_AT, SERVER_AT = own_programs._place(CLIENT, 4), own_programs._place(SERVER, 4)
@@ -46,7 +47,7 @@ def connected(family: socket.AddressFamily, host: str) -> tuple[socket.socket, s
     ],
 )
 def test_a_program_of_this_user_is_found_by_whatever_address_it_comes(family: socket.AddressFamily, host: str) -> None:
-    if not socket.has_dualstack_ipv6() and (":" in host or family == socket.AF_INET6):
+    if not has_ipv6() and (":" in host or family == socket.AF_INET6):
         pytest.skip("this machine has no IPv6")
     client, server = connected(family, host)
 

@@ -42,10 +42,11 @@ class BackgroundScheduler(BaseScheduler):
         thread = self._thread
         if thread is None:
             raise SchedulerNotRunningError("the scheduler does not run")
-        self._stopping = threading.Thread(target=self._stop, args=(partial(_has_ended, thread),), daemon=True)
-        self._stopping.start()
+        stopping = threading.Thread(target=self._stop, args=(partial(_has_ended, thread),), daemon=True)
+        stopping.start()
+        self._stopping = stopping  # when it runs: a start in another thread waits for it
         if wait:
-            self._stopping.join()
+            stopping.join()
         self._thread = None
         self._tell(EVENT_SCHEDULER_SHUTDOWN)
 
