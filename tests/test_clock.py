@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 import rota
-from rota.clock import ManualClock, NodeClock, SystemClock, as_datetime, as_millis, uptime_clock, uptime_ms
+from rota.clock import (
+    FOLLOW_EVERY_MS,
+    ManualClock,
+    NodeClock,
+    StoreClock,
+    SystemClock,
+    as_datetime,
+    as_millis,
+    uptime_clock,
+    uptime_ms,
+)
+from rota.errors import StoreUnavailable
 
 SOURCE = Path(rota.__file__).parent
 
@@ -119,31 +130,6 @@ def telling(instant: int) -> Callable[[], int]:
     return lambda: instant
 
 
-def test_the_system_clock_follows_the_stores_clock() -> None:
-    clock = SystemClock()
-
-    clock.follow(telling(clock.now() + 60_000))
-
-    assert abs(clock.offset_ms - 60_000) < 5_000
-    assert abs(clock.now() - (SystemClock().now() + 60_000)) < 5_000
-
-
-def test_the_system_clock_ignores_network_noise() -> None:
-    clock = SystemClock()
-    clock.follow(telling(clock.now() + 60_000))
-
-    # Several tries, because a busy machine may take a while between reading the clock and following it.
-    was_ignored = [_offset_change(clock, noise_ms=5) == 0 for _ in range(5)]
-
-    assert any(was_ignored)
-
-
-def _offset_change(clock: SystemClock, *, noise_ms: int) -> int:
-    before = clock.offset_ms
-    clock.follow(telling(clock.now() + noise_ms))
-    return clock.offset_ms - before
-
-
 class Times:
     """The wall clock and the time since the machine's start, both moved by a test."""
 
@@ -225,10 +211,99 @@ def test_a_drift_is_followed_at_once_and_noise_is_not(times: Times, drift_ms: in
     assert clock.now() == times.wall_ms + (drift_ms if followed else 0)
 
 
-@pytest.mark.parametrize("make", [SystemClock, NodeClock])
+class AskedStore:
+    """A store that tells the time of a clock of its own, unless it is away, and counts who asks."""
+
+    def __init__(self, times: "Times", *, ahead_ms: int = 0) -> None:
+        self._times = times
+        self.ahead_ms = ahead_ms
+        self.is_away = False
+        self.asked = 0
+
+    def now(self) -> int:
+        self.asked += 1
+        if self.is_away:
+            raise StoreUnavailable("the store is away")
+        return 1_700_000_000_000 + self._times.uptime_ms - 50_000 + self.ahead_ms
+
+
+@pytest.mark.parametrize("step_ms", [300_000, -300_000])
+def test_a_step_of_the_machines_clock_does_not_reach_a_program(times: Times, step_ms: int) -> None:
+    store = AskedStore(times, ahead_ms=7_000)
+    clock = StoreClock(store.now)
+    assert clock.now() == 1_700_000_007_000
+
+    times.wall_ms += step_ms
+
+    assert clock.now() == 1_700_000_007_000
+    times.pass_by(FOLLOW_EVERY_MS)
+    assert clock.now() == 1_700_000_007_000 + FOLLOW_EVERY_MS
+
+
+def test_a_program_asks_for_the_time_when_it_needs_it_and_the_last_answer_is_old(times: Times) -> None:
+    store = AskedStore(times)
+    clock = StoreClock(store.now)
+
+    for _ in range(100):
+        clock.now()
+    times.pass_by(FOLLOW_EVERY_MS - 1)
+    clock.now()
+    assert store.asked == 1
+
+    times.pass_by(100 * FOLLOW_EVERY_MS)
+    assert store.asked == 1
+    clock.now()
+    assert store.asked == 2
+
+
+@pytest.mark.parametrize("change_ms", [20, -20, 3_600_000, -3_600_000])
+def test_a_program_follows_the_stores_clock(times: Times, change_ms: int) -> None:
+    store = AskedStore(times)
+    clock = StoreClock(store.now)
+    clock.now()
+
+    store.ahead_ms = change_ms
+    times.pass_by(FOLLOW_EVERY_MS)
+
+    assert clock.now() == times.wall_ms + change_ms
+
+
+@pytest.mark.parametrize("noise_ms", [19, -19])
+def test_a_program_ignores_network_noise(times: Times, noise_ms: int) -> None:
+    store = AskedStore(times)
+    clock = StoreClock(store.now)
+    clock.now()
+
+    store.ahead_ms = noise_ms
+    times.pass_by(FOLLOW_EVERY_MS)
+
+    assert clock.now() == times.wall_ms
+
+
+def test_time_goes_on_for_a_program_while_its_store_is_away(times: Times) -> None:
+    store = AskedStore(times, ahead_ms=60_000)
+    clock = StoreClock(store.now)
+    clock.now()
+
+    store.is_away = True
+    times.pass_by(FOLLOW_EVERY_MS)
+    assert clock.now() == clock.now() == times.wall_ms + 60_000
+    assert store.asked == 2
+
+    store.is_away, store.ahead_ms = False, 90_000
+    times.pass_by(1_000)
+    assert clock.now() == times.wall_ms + 90_000
+
+
+def store_clock() -> StoreClock:
+    """One of a store that goes by the machine's clock."""
+    return StoreClock(lambda: time.time_ns() // 1_000_000)
+
+
+@pytest.mark.parametrize("make", [store_clock, NodeClock])
 @pytest.mark.parametrize(("question_ms", "answer_ms"), [(0, 30_000), (30_000, 0), (400, 500)])
 def test_a_slow_answer_alone_sets_no_clock(
-    times: Times, make: type[SystemClock | NodeClock], question_ms: int, answer_ms: int
+    times: Times, make: Callable[[], StoreClock | NodeClock], question_ms: int, answer_ms: int
 ) -> None:
     clock = make()
     clock.follow(clock.now)
@@ -242,7 +317,7 @@ def test_a_slow_answer_alone_sets_no_clock(
     clock.follow(ask)
 
     assert clock.now() == times.wall_ms
-    assert isinstance(clock, SystemClock) or clock.step_ms == 0
+    assert isinstance(clock, StoreClock) or clock.step_ms == 0
 
 
 @pytest.mark.parametrize(("store_ms", "followed_ms"), [(299_000, 0), (300_900, 900), (-900, -900)])
@@ -270,6 +345,7 @@ def test_the_time_since_the_start_counts_suspended_time(monkeypatch: pytest.Monk
 def test_what_is_measured_goes_by_the_time_since_the_start(times: Times) -> None:
     assert uptime_ms() == times.uptime_ms
     assert SystemClock().monotonic() == NodeClock().monotonic() == times.uptime_ms / 1000
+    assert store_clock().monotonic() == times.uptime_ms / 1000
 
 
 def test_instants_and_datetimes_convert_both_ways() -> None:

@@ -1,8 +1,8 @@
 """The only place that asks for the time. Everything else takes `now` as an argument or is given a clock.
 
-Instants are epoch milliseconds (`int`): the same in memory, in every store and in the native JSON. A node's clock goes
-by the time since the machine was started, which nobody can set, and follows the store's clock: a node with a wrong wall
-clock, or one that is set while it runs, does nothing early.
+Instants are epoch milliseconds (`int`): the same in memory, in every store and in the native JSON. The clocks of nodes
+and programs go by the time since the machine was started, which nobody can set, and follow the store's clock: one with
+a wrong wall clock, or one that is set while it runs, does nothing early.
 """
 
 import time
@@ -11,9 +11,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
 
+from rota.errors import RotaError
+
 _NOISE_MS = 20
 STEP_MS = 1_000
 """Two clocks that differ by more were set, and did not just drift."""
+FOLLOW_EVERY_MS = 10_000
+"""How long a program goes by what the store told: a call in so many seconds is nothing, however many jobs it makes."""
+_AFTER_ERROR_MS = 1_000
 
 
 class Clock(Protocol):
@@ -30,28 +35,49 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock, shifted to agree with the store's. For programs that ask the store for its time once."""
-
-    def __init__(self) -> None:
-        self._offset_ms = 0
+    """The machine's clock, which may be wrong or set at any time: for what nobody else acts on."""
 
     def now(self) -> int:
-        return time.time_ns() // 1_000_000 + self._offset_ms
+        return time.time_ns() // 1_000_000
 
     def monotonic(self) -> float:
         return _uptime_ns() / 1_000_000_000
 
-    @property
-    def offset_ms(self) -> int:
-        """How far the store's clock is ahead of this machine's."""
-        return self._offset_ms
+
+class StoreClock:
+    """The clock of a program that uses a store: the time since the machine's start, shifted to agree with the store's.
+
+    Setting the machine's clock does nothing to it. It asks the store again when it is needed and the last answer is
+    old, so that a program which lives for months does not drift, and one that waits asks nothing.
+    """
+
+    def __init__(self, ask: Callable[[], int]) -> None:
+        """`ask` tells the store's time."""
+        self._ask = ask
+        self._offset_ms = time.time_ns() // 1_000_000 - uptime_ms()
+        self._follow_at = uptime_ms()
+
+    def now(self) -> int:
+        if uptime_ms() >= self._follow_at:
+            self._try_to_follow()
+        return _uptime_ns() // 1_000_000 + self._offset_ms
+
+    def monotonic(self) -> float:
+        return _uptime_ns() / 1_000_000_000
 
     def follow(self, ask: Callable[[], int]) -> None:
-        """Ask the store for its time, and agree with it from now on. Differences under 20 ms are network noise and
-        ignored."""
-        offset = _fitting(self._offset_ms, ask, lambda: time.time_ns() // 1_000_000)
+        """Agree with what the store tells from now on. Differences under 20 ms are network noise."""
+        self._follow_at = uptime_ms() + FOLLOW_EVERY_MS  # first, so that of many threads one asks
+        offset = _fitting(self._offset_ms, ask, uptime_ms)
         if abs(offset - self._offset_ms) >= _NOISE_MS:
             self._offset_ms = offset
+
+    def _try_to_follow(self) -> None:
+        """A store that is away is told by the call for which the time is needed; the time goes on without it."""
+        try:
+            self.follow(self._ask)
+        except RotaError:
+            self._follow_at = uptime_ms() + _AFTER_ERROR_MS
 
 
 class NodeClock:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rota.clock import Clock, NodeClock, SystemClock
+from rota.clock import Clock, NodeClock, StoreClock
 from rota.engine.access.keys.keys import Keys
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.file import FileDefinitions
@@ -73,20 +73,21 @@ class Engine:
     def open(
         cls,
         store: Store,
-        clock: SystemClock | NodeClock | None = None,
+        clock: NodeClock | None = None,
         *,
         executors: ExecutorRegistry | None = None,
         event_types: tuple[str, ...] = (),
         event_retention_ms: int = RETENTION_MS,
         observers: Observers | None = None,
     ) -> "Engine":
-        """An engine whose clock agrees with the store's. A store with a part of a copy is refused."""
+        """An engine whose clock agrees with the store's; whoever brings a clock lets it follow the store. A store with
+        a part of a copy is refused."""
         refuse_unfinished(store)
-        clock = clock or SystemClock()
-        clock.follow(store.now)
+        followed = clock or StoreClock(store.now)
+        followed.follow(store.now)
         return cls(
             store,
-            clock,
+            followed,
             executors=executors,
             event_types=event_types,
             event_retention_ms=event_retention_ms,

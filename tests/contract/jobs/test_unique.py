@@ -327,6 +327,15 @@ def test_a_job_keeps_its_key_until_it_expires(store: Store) -> None:
     assert enqueue(store, spec(queue, unique_key="k"), now=LATER - 1) == [old]
 
 
+@pytest.mark.stores("redis", "redis-cluster")  # all that use a SQLite file have one clock
+def test_a_caller_whose_clock_is_ahead_ends_no_job_early(store: Store) -> None:
+    queue, now = new_queue(), store.now()
+    (old,) = enqueue(store, structs.replace(expiring(queue), expires_at=now + 240_000), now=now)
+
+    assert enqueue(store, spec(queue, unique_key="k"), now=now + 300_000) == [old]
+    assert find(store, old).state is JobState.QUEUED
+
+
 @pytest.mark.parametrize("settle", [fail_and_retry, interrupt, die, None])
 def test_a_job_that_began_before_it_expired_keeps_its_key(store: Store, settle: Settle | None) -> None:
     queue = new_queue()

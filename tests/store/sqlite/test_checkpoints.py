@@ -1,14 +1,18 @@
 """Checkpoints and syncs in a thread of their own, and what a commit has to do with it."""
 
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from rota.store import open_store
+from rota.errors import StoreUnavailable
+from rota.model.node import Node
+from rota.store import Store, open_store
 from rota.store.sqlite.database import checkpoints
+from tests.contract.building import new_node, new_queue
 from tests.engine.working import wait_until
 
 _TOO_LARGE = 1 << 47
@@ -45,3 +49,69 @@ def test_the_log_is_brought_into_the_file_once_there_is_room_for_a_thread_again(
         store.put_setting("second", "1")
 
         wait_until(lambda: b"a value of the first commit" in file.read_bytes(), "a checkpoint")
+
+
+class Syncs:
+    """The syncs of the log that this process asks for; each may fail."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        self.fail = False
+        monkeypatch.setattr(os, "fsync", self._sync)
+
+    def _sync(self, descriptor: int) -> None:
+        self.count += 1
+        if self.fail:
+            raise OSError(5, "Input/output error")
+
+
+@pytest.fixture
+def syncs(monkeypatch: pytest.MonkeyPatch) -> Syncs:
+    return Syncs(monkeypatch)
+
+
+def beat(store: Store, *, while_others: Callable[[], object] = lambda: None) -> None:
+    """As an idle node does, twice."""
+    queue, node = new_queue(), Node(uuid=new_node(), node_type="default", last_ping=store.now())
+    with closing(store.lifeline(timeout_s=5)) as line:
+        line.beat(node)
+        while_others()
+        line.renew_claims(queue, node.uuid, {})
+        line.beat(node)
+
+
+def test_an_idle_node_syncs_nothing_for_its_own_beats(tmp_path: Path, syncs: Syncs) -> None:
+    with closing(open_store(f"sqlite:///{tmp_path}/rota.db?synchronous=NORMAL")) as store:
+        beat(store)
+
+    assert syncs.count == 0
+
+
+@pytest.mark.parametrize(("synchronous", "is_synced"), [("NORMAL", True), ("FULL", False)])
+def test_an_idle_node_syncs_what_others_wrote_if_they_may_not_have(
+    tmp_path: Path, syncs: Syncs, synchronous: str, is_synced: bool
+) -> None:
+    file = f"sqlite:///{tmp_path}/rota.db"
+    with closing(open_store(file)) as other, closing(open_store(f"{file}?synchronous={synchronous}")) as store:
+        beat(store, while_others=lambda: other.put_setting("first", "1"))
+
+    assert (syncs.count > 0) is is_synced
+
+
+def test_a_store_whose_last_sync_failed_does_not_end_as_if_all_were_well(tmp_path: Path, syncs: Syncs) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/rota.db?synchronous=NORMAL")
+    store.put_setting("first", "1")
+
+    syncs.fail = True
+    with pytest.raises(StoreUnavailable, match="what was written last may be lost"):
+        store.close()
+
+
+def test_what_no_thread_could_sync_is_synced_at_the_end(tmp_path: Path, syncs: Syncs) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/rota.db?synchronous=NORMAL")
+    with no_room_for_threads():
+        store.put_setting("first", "1")
+
+    syncs.fail = True
+    with pytest.raises(StoreUnavailable, match="what was written last may be lost"):
+        store.close()

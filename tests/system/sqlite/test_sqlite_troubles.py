@@ -1,5 +1,6 @@
 """A SQLite store in trouble tells it: in its answers, in `/health`, in a metric, in the log and to the doctor."""
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
 from rota.store import Store, open_store
 from rota.store.sqlite.database.checkpoints import MOST_LOG_BYTES
@@ -47,6 +49,45 @@ def test_a_store_that_cannot_sync_accepts_nothing_and_says_so_until_it_can(tmp_p
         wait_until(lambda: rota.ask("/health") == (200, "ok"), "the server to be well again")
         wait_until(lambda: rota.says("trouble is over"), "the log to tell it")
         assert rota.troubles() == 0
+
+
+def test_a_process_that_ends_before_its_job_is_synced_says_that_it_is_not_certain(tmp_path: Path) -> None:
+    url, syncs = f"sqlite:///{tmp_path}/rota.db?synchronous=NORMAL", Syncs(tmp_path)
+    call_process("job-type", "create", "hello", "--store", url, "--executor", "log")
+    with closing(open_store(f"sqlite:///{tmp_path}/rota.db")) as other:
+        assert call_process("enqueue", "hello", "--store", url, **syncs.environment).exit_code == 0
+        other.put_setting("a", "begins the log anew, which SQLite syncs by itself")
+
+        syncs.fail()
+        refused = call_process("enqueue", "hello", "--store", url, **syncs.environment)
+        looked = call_process("jobs", "--store", url, **syncs.environment)
+
+    assert refused.exit_code == StoreUnavailable.exit_code
+    assert "sync failed" in refused.stderr
+    assert "what was written last may be lost" in refused.stderr
+    assert looked.exit_code == 0, "who writes nothing has nothing to sync"
+
+
+def test_a_node_that_does_nothing_notices_that_what_others_write_cannot_be_synced(tmp_path: Path) -> None:
+    syncs, url = Syncs(tmp_path), f"sqlite:///{tmp_path}/rota.db?synchronous=NORMAL"
+    with up(tmp_path, url, syncs) as rota:
+        assert call_process("queues", "pause", "default", "--store", url).exit_code == 0
+        wait_until(lambda: rota.ask("/health") == (200, "ok"), "the server to be well")
+
+        syncs.fail()
+        assert call_process("enqueue", "hello", "--store", url).exit_code == 0  # its own syncs are real
+
+        wait_until(lambda: "sync failed" in rota.ask("/health")[1], "the server to say that it is not well")
+        wait_until(lambda: rota.says("trouble"), "the log to tell it")
+        assert rota.troubles() > 0
+        with closing(open_store(f"sqlite:///{tmp_path}/rota.db")) as other:
+            other.put_setting("a", "begins the log anew, which SQLite syncs by itself")
+        doctor = json.loads(rota.ask("/api/doctor")[1])
+        assert any("sync failed" in one["message"] for one in doctor["findings"])
+
+        syncs.succeed()
+
+        wait_until(lambda: rota.ask("/health") == (200, "ok"), "the server to be well again")
 
 
 def test_unless_told_otherwise_every_commit_is_synced_and_a_failed_sync_refuses_the_very_job(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rota.cli.remote.keys import RemoteKeys
 from rota.cli.remote.schedules import RemoteBackfills, RemoteSchedules
 from rota.cli.remote.server import Server
 from rota.cli.remote.store import RemoteStore
-from rota.clock import SystemClock
+from rota.clock import StoreClock
 from rota.engine.access.keys.access import Caller
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.engine import Engine
@@ -47,7 +47,7 @@ def open_remote_engine(url: str, key: str) -> Engine:
     store = RemoteStore(client, url)
     try:
         about: About = store.get(answer=About)
-        clock = SystemClock()
+        clock = StoreClock(lambda: store.get(answer=About).time)
         clock.follow(lambda: about.time)
         return RemoteEngine(client, store, clock, about.event_types)
     except BaseException:
@@ -58,7 +58,7 @@ def open_remote_engine(url: str, key: str) -> Engine:
 class RemoteEngine(Engine):
     """See the module. Parts that are not here find nothing in the store, which says so."""
 
-    def __init__(self, client: Client, store: RemoteStore, clock: SystemClock, event_types: tuple[str, ...]) -> None:
+    def __init__(self, client: Client, store: RemoteStore, clock: StoreClock, event_types: tuple[str, ...]) -> None:
         super().__init__(cast(Store, store), clock, event_types=event_types)
         self.server = server = Server(client, store)
         self.definitions = RemoteDefinitions(self, server)

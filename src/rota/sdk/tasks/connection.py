@@ -69,9 +69,9 @@ class Connection:
     def close(self) -> None:
         """Give up what is open; the next use opens it again."""
         with self._lock:
-            if self._engines and self._pid == os.getpid():
+            is_own, self._pid = self._pid == os.getpid(), 0
+            if self._engines and is_own:
                 self._engines.pop().store.close()
-            self._pid = 0
 
     def _open(self) -> None:
         # The engine is imported here, so that a program which only defines tasks starts quickly.

@@ -93,5 +93,6 @@ class Store(
         ...
 
     def close(self) -> None:
-        """Give up all connections. A closed store is not used again."""
+        """Give up all connections. A closed store is not used again. Raises if what was accepted last, with less than
+        full durability, could not be brought to the disk."""
         ...

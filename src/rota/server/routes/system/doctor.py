@@ -1,7 +1,6 @@
 """The examination of an installation."""
 
 from collections.abc import Iterator
-from contextlib import closing
 
 from msgspec import Struct
 
@@ -10,8 +9,10 @@ from rota.engine.doctor.examine import examine
 from rota.engine.doctor.finding import Finding, Level, problem
 from rota.engine.doctor.machine_checks import check_machine
 from rota.engine.engine import Engine
+from rota.errors import StoreError
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
+from rota.store.contract.store import Store
 
 routes = Routes("doctor")
 
@@ -50,11 +51,22 @@ def repair_installation(api: Api, call: Call[Repairs, None]) -> Examination:
 def _examined(api: Api, repairs: Repairs, by: Caller) -> Examination:
     """By a handle of its own on the store: one that has been open for long remembers records that were mended since."""
     found = [*check_machine(api.settings), *_light_scheduler(api)]
-    with closing(api.engine.store.reopen()) as store:
+    store = api.engine.store.reopen()
+    try:
         rota = Engine.open(store, event_types=api.engine.event_types)
         forgets, sets_back = repairs.forget_unreadable, repairs.set_back
         found += examine(rota, api.settings, forgets=forgets, sets_back=sets_back, by=by)
+    finally:
+        found += _close(store)
     return Examination(all(one.level is not Level.PROBLEM for one in found), found)
+
+
+def _close(store: Store) -> Iterator[Finding]:
+    """Whether what was written on the way reached the disk is known only now."""
+    try:
+        store.close()
+    except StoreError as error:
+        yield problem("store", str(error), "see to the store's disk; nodes go on by themselves")
 
 
 def _light_scheduler(api: Api) -> Iterator[Finding]:

@@ -6,8 +6,10 @@ checkpoint of another connection takes nothing from the writer. SQLite's own sta
 
 With `synchronous = FULL` SQLite syncs every commit, and one that fails is an error of that commit. With `NORMAL` it
 syncs in checkpoints only; so here the log is synced within `SYNC_WITHIN_S` of a commit, and after a sync that failed
-nothing more is accepted. The kernel forgets what it could not write, so that a later sync may succeed and prove
-nothing. A whole checkpoint does: it writes everything once more, and syncs that.
+nothing more is accepted. A process that ends syncs before, and says so if that failed. A node also syncs what others
+wrote, so that it knows of a failing disk although it writes nothing itself. The kernel forgets what it could not
+write, so that a later sync may succeed and prove nothing. A whole checkpoint does: it writes everything once more, and
+syncs that.
 """
 
 import os
@@ -33,7 +35,7 @@ class Checkpoints:
         self._path = path
         self._log = Path(f"{path}-wal")
         self._connect = connect
-        self._syncs = syncs
+        self.syncs = syncs
         self._last_changes = 0
         self._failure: str | None = None
         self._guard = threading.Lock()
@@ -45,7 +47,12 @@ class Checkpoints:
     @property
     def refusal(self) -> str | None:
         """Why nothing may be accepted now: what was accepted last may not reach the disk."""
-        return f"{self._failure}; nothing is accepted until one succeeds" if self._failure and self._syncs else None
+        return f"{self._failure}; nothing is accepted until one succeeds" if self._failure and self.syncs else None
+
+    @property
+    def loss(self) -> str | None:
+        """Why what was accepted is not certain, once this is closed."""
+        return f"{self._failure}; what was written last may be lost" if self._failure and self.syncs else None
 
     def troubles(self) -> list[str]:
         """What is wrong with the log and its syncs."""
@@ -61,15 +68,23 @@ class Checkpoints:
     def after_commit(self, total_changes: int) -> None:
         """Called by the writer, which holds its lock."""
         has_enough = total_changes - self._last_changes >= EVERY_CHANGES
-        if not (has_enough or self._syncs):
+        if not (has_enough or self.syncs):
             return
         with self._guard:
-            self._has_commits = True
             if has_enough:
                 self._last_changes = total_changes
                 self._has_enough.set()
-            if self._thread is None:
-                self._thread = self._begin()
+            self._begin_round()
+
+    def after_commit_of_another(self) -> None:
+        """Another connection has committed, of whichever process, and it may be that nobody else syncs it."""
+        with self._guard:
+            self._begin_round()
+
+    def _begin_round(self) -> None:
+        self._has_commits = True
+        if self._thread is None:
+            self._thread = self._begin()
 
     def _begin(self) -> threading.Thread | None:
         """The thread; None if the process can have no more of them. What was committed is committed all the same, and
@@ -82,17 +97,19 @@ class Checkpoints:
         return thread
 
     def close(self) -> None:
-        """Finish what is under way."""
+        """Finish what is under way. Afterwards `loss` tells whether that failed."""
         with self._guard:
             self._is_closing = True
             self._has_enough.set()
             thread = self._thread
         if thread is not None:
             thread.join()
+        elif self._has_commits:  # there was no room for a thread
+            self._bring(False)
 
     def _run(self) -> None:
         while True:
-            if self._syncs or self._failure:
+            if self.syncs or self._failure:
                 self._has_enough.wait(SYNC_WITHIN_S)
             self._has_commits, is_long = False, self._has_enough.is_set()
             if is_long and not self._is_closing:
@@ -106,7 +123,7 @@ class Checkpoints:
     def _bring(self, is_long: bool) -> None:
         """Sync the log, and bring it into the database file if it is long."""
         try:
-            if self._syncs and self._log.exists():
+            if self.syncs and self._log.exists():
                 _sync(self._log)
             if is_long and self._checkpoint():
                 self._failure = None

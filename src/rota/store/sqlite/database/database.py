@@ -141,11 +141,19 @@ class Database:
         failed_write = self._failed_write
         return self._checkpoints.troubles() + ([failed_write] if failed_write else [])
 
+    def notice_commits(self) -> None:
+        """Others have committed. Where commits are not synced themselves, that is seen to here too."""
+        if self._checkpoints.syncs:
+            self._checkpoints.after_commit_of_another()
+
     def close(self) -> None:
+        """See `rota.store.contract.store.Store.close`."""
         self._checkpoints.close()
         with self._write_lock, self._read_lock:
             self._reader.close()
             self._writer.close()
+        if loss := self._checkpoints.loss:
+            raise StoreUnavailable(loss)
 
 
 class PrivateWriter:
@@ -154,16 +162,22 @@ class PrivateWriter:
     def __init__(self, database: Database, connection: sqlite3.Connection | None) -> None:
         self._database = database
         self._connection = connection
+        self._version = 0 if connection is None else _data_version(connection)
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """See `Database.write`."""
+        """See `Database.write`. What it writes itself is not synced, but what others did meanwhile: a node beats all
+        its life, and a disk need not wake for that."""
         if self._connection is None:
             with self._database.write() as db:
                 yield db
             return
-        with translated_errors(self._database.path), _transaction(self._connection):
-            yield self._connection
+        with translated_errors(self._database.path):
+            with _transaction(self._connection):
+                yield self._connection
+            version, self._version = self._version, _data_version(self._connection)
+        if version != self._version:
+            self._database.notice_commits()
 
     def close(self) -> None:
         if self._connection is not None:
@@ -184,6 +198,11 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
             time.sleep(_GIVE_WAY_S)
         else:
             return
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    """Another one when another connection has committed, of this process or any."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 @contextmanager

@@ -27,11 +27,16 @@ class RedisEnding(RedisJobReading, RedisAwaited):
             self._expire_in(queue, {holder.decode() for holder in holders if holder}, now)
 
     def _expire_in(self, queue: str, job_ids: set[str], now: int) -> set[str]:
-        """Of some jobs those that ended because they did not begin in time. One that a node has, that node ends."""
+        """Of some jobs those that ended because they did not begin in time. One that a node has, that node ends. A
+        caller whose clock is ahead of the servers' ends nothing early."""
         found = [job for part in parts_of(sorted(job_ids)) for job in self._jobs_in(queue, part)]
-        late = [job.id for job in found if job and not job.state.is_final and has_expired(job, now)]
+        late = [job for job in found if job and not job.state.is_final and has_expired(job, now)]
+        if not late:
+            return set()
+        now = min(now, self._link.now())
+        late_ids = [job.id for job in late if has_expired(job, now)]
         ending = expired_before_run(now)
-        answers = [one for part in parts_of(late) for one in self._cancel_in(queue, part, ending, now)]
+        answers = [one for part in parts_of(late_ids) for one in self._cancel_in(queue, part, ending, now)]
         return {job_id for job_id, answer in answers if answer is CancelAnswer.CANCELLED}
 
     def _cancel_in(
