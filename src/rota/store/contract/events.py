@@ -186,7 +186,7 @@ class EventStore(Protocol):
         in one of the two queues, and in no other.
 
         `definitions_version` changes with those that wait for the end of jobs. Every end that any process settles from
-        the moment of the answer on is told to those.
+        the moment of the answer on is told to those, also in queues that are made later.
         """
         ...
 

@@ -78,7 +78,7 @@ class QueueKeys:
     """sorted set: ends of jobs that are yet to be taken as events (JSON), by time."""
     awaited_since: str
     """string: the version of the definitions that whoever ends jobs here must know, since it changed which ends are
-    waited for."""
+    waited for. Not there until a change finds the queue, or its first jobs end."""
 
     def __init__(self, queue: str) -> None:
         self._base = f"{PREFIX}:{{{queue}}}:"

@@ -72,11 +72,14 @@ class RedisListening(RedisQueues):
 
         What is defined lives apart from the queues on a cluster, and asking for it with every end would cost a round
         trip. So the queues remember which version must be known, and the script that ends jobs refuses to do so for a
-        caller who knows an older one.
+        caller who knows an older one. A queue that is made later is told by who ends its first jobs.
         """
         version = int(self._redis.incr(NODE_TYPES.version))
         for queue in self.list_queues():
-            self._link.run("raise_awaited_since", [self._keys_of(queue).awaited_since], [version])
+            self._raise_awaited_since(queue, version)
+
+    def _raise_awaited_since(self, queue: str, version: int) -> None:
+        self._link.run("raise_awaited_since", [self._keys_of(queue).awaited_since], [version])
 
 
 def event_queues(raw: list[bytes]) -> EventQueues:
