@@ -13,6 +13,7 @@ from rota.store.redis.keys import (
     JOB_RULES_VERSION,
     NODE_TYPES,
     PENDING_JOB_RULES,
+    PENDING_NAMES,
 )
 from rota.store.redis.link.scripts import ScriptCall, parts_of
 from rota.store.redis.nouns.queues.queues import RedisQueues
@@ -39,10 +40,11 @@ class RedisListening(RedisQueues):
 
     def read_job_rules(self) -> JobRules:
         # What is being put is read first: whatever leaves there meanwhile is found where it lives.
-        version, *pending = self._link.run("read_job_rules", JOB_RULES, [_PENDING_MS])
+        version, pending, given = self._link.run("read_job_rules", [*JOB_RULES, PENDING_NAMES], [_PENDING_MS])
         found = {one.uuid: one for one in self._stored_rules()}
         announced = self._unreadable.read_all("announced configuration", "job rules", decode_configuration, pending)
-        return JobRules(int(version), [*found.values(), *announced])
+        names = (name.decode().partition(" ") for name in given)
+        return JobRules(int(version), [*found.values(), *announced], frozenset((uuid, name) for uuid, _, name in names))
 
     def _stored_rules(self) -> list[Configuration]:
         found: list[Configuration] = []
