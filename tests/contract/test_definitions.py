@@ -14,6 +14,7 @@ from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
 from tests.conftest import OpenStore
 from tests.contract.building import NOW, claim, claim_one, enqueue, finish, spec, succeed
+from tests.contract.events.configuring import await_ends
 
 
 def node_type(name: str, uuid: str | None = None, *, thread_count: int = 16) -> NodeType:
@@ -27,6 +28,29 @@ def job_type(name: str, uuid: str | None = None, *, executor: str = "bash") -> J
 def test_a_new_store_has_no_definitions(store: Store) -> None:
     assert store.list_node_types() == []
     assert store.list_job_types() == []
+
+
+def test_job_types_are_put_only_upon_the_job_rules_that_were_judged(store: Store, open_again: OpenStore) -> None:
+    late, seen = job_type("late"), open_again().read_job_rules()
+    await_ends(store)
+
+    assert not store.put_job_types([late], rules_version=seen.version)
+    assert store.list_job_types() == []
+
+    now = store.read_job_rules()
+    assert store.put_job_types([late], rules_version=now.version)
+    assert store.list_job_types() == [late]
+    assert store.read_job_rules() == structs.replace(now, version=store.read_job_rules().version)
+    assert not store.put_job_types([job_type("later")], rules_version=now.version), "others see a new name, too"
+
+
+def test_a_refused_job_type_is_not_reckoned_with(store: Store) -> None:
+    store.put_job_types([job_type("report")])
+
+    with pytest.raises(Conflict):
+        store.put_job_types([job_type("report")], rules_version=store.read_job_rules().version)
+
+    assert store.read_job_rules().names == frozenset()
 
 
 def test_node_types_are_listed_by_name(store: Store) -> None:

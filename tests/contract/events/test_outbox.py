@@ -10,10 +10,12 @@ from msgspec import structs
 
 from rota.model.flows.flow import Flow, FlowCall, Stage
 from rota.model.ids import new_id
-from rota.model.job import Claim, JobState, node_of_token
+from rota.model.job import Claim, JobSpec, JobState, node_of_token
 from rota.model.job_type import JobType
+from rota.model.node import NodeType
 from rota.model.runs.settlement import MOST_DEATHS, job_of_event
 from rota.store import Store
+from rota.store.contract.jobs import CancelAnswer
 from rota.store.contract.schedules import Firing
 from rota.store.redis.keys import NODE_TYPES
 from tests.contract.building import (
@@ -28,6 +30,7 @@ from tests.contract.building import (
     finish,
     interrupt,
     new_node,
+    new_queue,
     reclaim,
     spec,
     succeed,
@@ -259,6 +262,38 @@ def test_whoever_settled_jobs_before_tells_every_end_after_a_configuration_waits
     store.delete_configurations([one.uuid])
     finish(other, succeed(claims[2]))
     assert len(outcomes(store, queue)) == 3, "another configuration still waits"
+
+
+def end_by_cancelling(store: Store, job: JobSpec) -> None:
+    assert store.cancel_jobs([job.id], now=NOW) == [CancelAnswer.CANCELLED]
+
+
+def end_by_settling(store: Store, job: JobSpec) -> None:
+    assert finish(store, succeed(claim_one(store, job.queue))) == frozenset()
+
+
+def end_by_settling_with_a_claim(store: Store, job: JobSpec) -> None:
+    ended = succeed(claim_one(store, job.queue))
+    answer = store.finish_and_claim_jobs(job.queue, [ended], token=token_of(new_node()), limit=1, now=NOW)
+    assert answer.refused == frozenset()
+
+
+@pytest.mark.parametrize("has_node_type", [True, False])
+@pytest.mark.parametrize("end", [end_by_cancelling, end_by_settling, end_by_settling_with_a_claim])
+def test_whoever_ended_jobs_before_tells_every_end_in_a_queue_that_is_made_after_the_configuration(
+    store: Store, open_again: Callable[[], Store], end: Callable[[Store, JobSpec], None], has_node_type: bool
+) -> None:
+    other, before, after = open_again(), spec(make_queue(store)), spec(new_queue())
+    enqueue(store, before)
+    end(other, before)  # now it knows that nobody waits
+    await_ends(store)
+
+    if has_node_type:
+        store.put_node_types([NodeType(uuid=after.queue, name=after.queue)])
+    enqueue(store, after)
+    end(other, after)
+
+    assert [job_of_event(event) for event in store.read_outbox(after.queue, limit=10)] == [after.id]
 
 
 def test_whoever_settled_jobs_before_tells_no_end_after_nobody_waits_for_it(

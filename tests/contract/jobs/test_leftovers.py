@@ -35,7 +35,7 @@ from tests.servers import RedisServer
 
 HOUR_MS = 3_600_000
 LIVE_KEYS = ("ready", "delayed", "held", "running", "cancelling", "locks", "unique")
-KEPT_KEYS = ("fence", "floors", "pulses", "rates", "rates_spent", "totals", "wake")
+KEPT_KEYS = ("awaited_since", "fence", "floors", "pulses", "rates", "rates_spent", "totals", "wake")
 """Of the queue, its nodes and its rates, not of its jobs."""
 
 

@@ -23,9 +23,11 @@ from rota.model.node import NodeType
 from rota.model.schedules.request import Emission, ScheduleRequest
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
+from rota.testing import Faults
 from tests.contract.building import claim_one, fail, finish, succeed
 from tests.contract.racing import in_threads
 from tests.engine.events.installation import NOW, EventsInstallation, needs
+from tests.engine.events.renaming import make_mail_after_later, rename_mail
 from tests.servers import wait_until
 
 
@@ -174,6 +176,42 @@ def test_a_new_name_that_closes_a_cycle_is_refused(installation: EventsInstallat
     installation.definitions.change_job_type(structs.replace(load, name="later"))
 
     assert sorted(one.name for one in installation.definitions.job_types()) == ["later", "letters", "report"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "second_call"),
+    [
+        (make_mail_after_later, rename_mail, "put_job_types"),
+        (rename_mail, make_mail_after_later, "put_configurations"),
+    ],
+)
+def test_a_rule_and_a_new_name_that_close_a_cycle_are_not_both_accepted(
+    installation: EventsInstallation,
+    open_again: Callable[[], Store],
+    first: Callable[[EventsInstallation], bool],
+    second: Callable[[EventsInstallation], bool],
+    second_call: str,
+) -> None:
+    """The second has judged already when the first comes, and judges again."""
+    faults, accepted = Faults(open_again()), []
+    faults.before(second_call, lambda: accepted.append(first(installation)))
+
+    accepted.append(second(EventsInstallation(faults.store)))
+
+    assert accepted == [True, False]
+
+
+def test_a_rule_and_a_new_name_that_close_no_cycle_are_both_accepted(
+    installation: EventsInstallation, open_again: Callable[[], Store]
+) -> None:
+    faults, desk = Faults(open_again()), EventsInstallation(open_again())
+    wish = needs("JOB", "load", 0)
+    faults.before("put_job_types", lambda: desk.define_configuration("c", wish, job={"job_type": "mail"}))
+
+    assert rename_mail(EventsInstallation(faults.store))
+
+    made = installation.configurations.find("c").configuration.job_type
+    assert installation.definitions.job_type_names()[made] == "later"
 
 
 def define_at_once(desks: list[EventsInstallation], made_after: list[tuple[str, str]]) -> list[bool]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from rota.engine.access.audit.record import Change, change_of, recorded
-from rota.engine.definitions.job_cycles import find_cycle_through, refusal_of
+from rota.engine.definitions.job_cycles import find_cycle_through, names_with, refusal_of
 from rota.engine.definitions.known import Definition, KnownDefinitions
 from rota.engine.definitions.moves import move_configurations, move_schedules
 from rota.engine.definitions.ownership import kind_of, refuse_file_owned
@@ -19,6 +19,8 @@ from rota.store.records.unreadable import UNREADABLE
 DEFAULT_NODE_TYPE = "default"
 _MOST_NAMED = 5
 """Names that an error lists."""
+_TRIES = 100
+"""Job types that lost a race against other definitions are judged again upon the newer ones."""
 
 
 class Definitions(KnownDefinitions):
@@ -64,7 +66,7 @@ class Definitions(KnownDefinitions):
             if node_types:
                 self._store.put_node_types(node_types)
             if job_types:
-                self._store.put_job_types(job_types, same_version=same_version)
+                self._put_job_types(job_types, same_version=same_version)
             self.refresh()
             for one in moved:
                 queue = self.node_type(one.node_type).uuid
@@ -77,18 +79,29 @@ class Definitions(KnownDefinitions):
         pairs = [(_said(known[one.uuid]) if one.uuid in known else None, _said(one)) for one in wanted]
         return [change_of(kind_of(after), before, after) for before, after in pairs if before != after]
 
-    def _refuse_cycles(self, job_types: Sequence[JobType]) -> None:
-        """Refuse a new name by which jobs would make each other for ever. A configuration that is defined in the very
-        same moment is not seen: job types have no version of the job rules to be put upon, as configurations have."""
+    def _put_job_types(self, job_types: Sequence[JobType], *, same_version: bool) -> None:
+        """Job types are put upon the job rules that their names were judged upon: if others define some meanwhile, they
+        are judged again."""
+        for _ in range(_TRIES):
+            rules_version = self._refuse_cycles(job_types)
+            if self._store.put_job_types(job_types, same_version=same_version, rules_version=rules_version):
+                return
+        raise Conflict(f"definitions change too often to define the job type {job_types[0].name!r}; try again")
+
+    def _refuse_cycles(self, job_types: Sequence[JobType]) -> int:
+        """Refuse a new name by which jobs would make each other for ever. Returns the version of the job rules against
+        which that was checked."""
+        rules = self._store.read_job_rules()
+        self.refresh()  # only now, so that names which were being given before are known
         before = self.known_job_type_names()
-        renamed = [one for one in job_types if before.get(one.uuid, one.name) != one.name]
-        if not renamed:
-            return
-        rules = self._store.read_job_rules().configurations
-        names = {**before, **{one.uuid: one.name for one in job_types}}
-        for one in renamed:
-            if cycle := find_cycle_through(one.name, rules, names):
+        names = names_with(rules, {**before, **{one.uuid: one.name for one in job_types}})
+        made = {rule.job_type for rule in rules.configurations}
+        for one in job_types:
+            if one.uuid not in made or before.get(one.uuid) == one.name:
+                continue
+            if cycle := find_cycle_through(one.name, rules.configurations, names):
                 raise InvalidInput("name", refusal_of(cycle))
+        return rules.version
 
     def _moves(self, job_type: JobType) -> bool:
         """Whether its jobs will wait in another queue than before."""

@@ -12,7 +12,7 @@ from rota.engine.access.keys.access import Caller
 from rota.engine.access.keys.rights import check_may_define, check_may_make, check_may_trigger
 from rota.engine.definitions.built_in import LOG_JOB_TYPE, ensure_built_in, ensure_default_node_type
 from rota.engine.definitions.definitions import Definitions
-from rota.engine.definitions.job_cycles import find_cycle, refusal_of
+from rota.engine.definitions.job_cycles import Names, find_cycle, names_with, refusal_of
 from rota.engine.definitions.ownership import MANAGED_BY_ROTA, refuse_file_owned
 from rota.engine.events.explaining import explanation_of
 from rota.errors import Conflict, InvalidInput, NotFound
@@ -233,8 +233,8 @@ class Configurations:
         rules = self._store.read_job_rules()
         self._definitions.refresh()  # only now, so that the job types of all these rules are known
         others = [one for one in rules.configurations if instead_of not in (one.name, one.uuid)]
-        names = self._definitions.known_job_type_names()
-        if cycle := find_cycle(others, names, makes=self._made_name(request), awaits=awaited):
+        names = names_with(rules, self._definitions.known_job_type_names())
+        if cycle := find_cycle(others, names, makes=self._made_names(request, names), awaits=awaited):
             raise InvalidInput("dependencies", refusal_of(cycle))
         return rules.version
 
@@ -243,10 +243,11 @@ class Configurations:
         if reason := why_impossible(request.dependencies, request.tree, request.late):
             raise InvalidInput("dependencies", reason)
 
-    def _made_name(self, request: ConfigurationRequest) -> str:
-        """The name of the job type whose jobs it makes."""
+    def _made_names(self, request: ConfigurationRequest, names: Names) -> set[str]:
+        """The names that the job type has whose jobs it makes, or is being given."""
         if request.job is None:
-            return LOG_JOB_TYPE
+            return {LOG_JOB_TYPE}
         if request.job.job_type is None:
-            return OWN_PREFIX + request.name
-        return self._definitions.job_type(request.job.job_type).name
+            return {OWN_PREFIX + request.name}
+        job_type = self._definitions.job_type(request.job.job_type)
+        return {job_type.name, *names.get(job_type.uuid, ())}

@@ -22,11 +22,16 @@ class DefinitionStore(Protocol):
         """Remove definitions; returns how many there were. `Conflict` while the queue holds live jobs."""
         ...
 
-    def put_job_types(self, job_types: Sequence[JobType], *, same_version: bool = False) -> None:
+    def put_job_types(
+        self, job_types: Sequence[JobType], *, same_version: bool = False, rules_version: int | None = None
+    ) -> bool:
         """Create or replace, by uuid, all or none. A name belongs to one job type: `Conflict` if another uuid has it.
 
         A new one keeps its version; one that becomes another has the version after the one that was there. With
         `same_version` each must still be there at the version that it has here, else `Conflict`.
+
+        False, and nothing changed, if the job rules are no longer of the version `rules_version`, where one is given:
+        what was judged upon them may not hold any more. Where one is given, they are of another version afterwards.
         """
         ...
 

@@ -59,8 +59,10 @@ class JobRules(Struct, frozen=True):
     """The configurations that wait for the end of jobs, those included that are being written at the moment."""
 
     version: int
-    """Another one whenever such a configuration is put."""
+    """Another one whenever such a configuration is put, or a job type upon a version of these."""
     configurations: list[Configuration]
+    names: frozenset[tuple[str, str]] = frozenset()
+    """Uuids of job types, and names that they are being given at the moment. They may still have others."""
 
 
 class Place(Struct, frozen=True):
@@ -186,7 +188,7 @@ class EventStore(Protocol):
         in one of the two queues, and in no other.
 
         `definitions_version` changes with those that wait for the end of jobs. Every end that any process settles from
-        the moment of the answer on is told to those.
+        the moment of the answer on is told to those, also in queues that are made later.
         """
         ...
 

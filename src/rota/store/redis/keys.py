@@ -78,7 +78,7 @@ class QueueKeys:
     """sorted set: ends of jobs that are yet to be taken as events (JSON), by time."""
     awaited_since: str
     """string: the version of the definitions that whoever ends jobs here must know, since it changed which ends are
-    waited for."""
+    waited for. Not there until a change finds the queue, or its first jobs end."""
 
     def __init__(self, queue: str) -> None:
         self._base = f"{PREFIX}:{{{queue}}}:"
@@ -168,9 +168,11 @@ CONFIGURATION_ORDER = f"{PREFIX}:{{configurations}}:order"
 CONFIGURATION_RESERVATIONS = f"{PREFIX}:{{configurations}}:reservations"
 """hash: configuration name -> token of whoever is about to write a configuration with it."""
 JOB_RULES_VERSION = f"{PREFIX}:{{configurations}}:job_rules_version"
-"""string: a number that grows before and after a configuration is put that waits for the end of jobs."""
+"""string: a number that grows before and after a configuration is put that waits for the end of jobs, or a job type."""
 PENDING_JOB_RULES = f"{PREFIX}:{{configurations}}:pending_job_rules"
 """hash: configuration uuid -> instant, a space, configuration (JSON), of those that are being put."""
+PENDING_NAMES = f"{PREFIX}:{{configurations}}:pending_names"
+"""hash: job type uuid, a space, name -> instant, of names that are being given."""
 EVENT_RECORDS = f"{PREFIX}:{{events}}:records"
 """sorted set, by name: id, a space, event that was taken (JSON)."""
 EVENT_QUEUES = f"{PREFIX}:{{configurations}}:event_queues"

@@ -1,6 +1,7 @@
 """The node types and job types of the Redis store."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from rota.errors import Conflict
@@ -10,11 +11,12 @@ from rota.model.node import NodeType
 from rota.store.records.codec import decode_job_type, decode_node_type, encode_over
 from rota.store.records.unreadable import UNREADABLE_ERRORS, unreadable_job_type, unreadable_node_type
 from rota.store.records.versions import encode_next_version, refuse_other_version
-from rota.store.redis.keys import JOB_TYPES, NODE_TYPES, DefinitionKeys
+from rota.store.redis.keys import JOB_RULES_VERSION, JOB_TYPES, NODE_TYPES, PENDING_NAMES, DefinitionKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.nouns.events.listening import RedisListening
 
 Definition = TypeVar("Definition", NodeType, JobType)
+_PENDING_NAMES = [JOB_RULES_VERSION, PENDING_NAMES]
 _TRIES = 100
 """Whoever finds that another was faster begins again, upon the newer record."""
 
@@ -28,15 +30,40 @@ class RedisDefinitions(RedisListening):
     def put_node_types(self, node_types: Sequence[NodeType]) -> None:
         self._put_definitions(NODE_TYPES, "node type", node_types, encode_over)
 
-    def put_job_types(self, job_types: Sequence[JobType], *, same_version: bool = False) -> None:
+    def put_job_types(
+        self, job_types: Sequence[JobType], *, same_version: bool = False, rules_version: int | None = None
+    ) -> bool:
         def encode(one: JobType, old: bytes | None) -> bytes:
             if same_version:
                 refuse_other_version(one, old)
             return encode_next_version(one, old)
 
-        self._put_definitions(JOB_TYPES, "job type", job_types, encode)
-        if self.listening_configurations():
+        with self._announced(job_types, rules_version) as may_be_put:
+            if may_be_put:
+                self._put_definitions(JOB_TYPES, "job type", job_types, encode)
+        if may_be_put and self.listening_configurations():
             self._change_awaited()  # they wait for names, and one may belong to another job type now
+        return may_be_put
+
+    @contextmanager
+    def _announced(self, job_types: Sequence[JobType], rules_version: int | None) -> Iterator[bool]:
+        """Have others reckon with names while they are given, because on a cluster no step reaches job types and job
+        rules. False if the rules are of another version. After an error of the store nobody knows whether the names
+        were given; others reckon with them for a while then."""
+        if rules_version is None:
+            yield True
+            return
+        names = [f"{one.uuid} {one.name}" for one in job_types]
+        # A repeated call may find the version that it wrote itself; then it is refused, and the caller looks again.
+        if not self._link.run("announce_names", _PENDING_NAMES, [rules_version, *names]):
+            yield False
+            return
+        try:
+            yield True
+        except Conflict:
+            self._link.run("settle_job_rules", _PENDING_NAMES, names)
+            raise
+        self._link.run("settle_job_rules", _PENDING_NAMES, names)
 
     def _put_definitions(
         self,

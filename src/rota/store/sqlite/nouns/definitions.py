@@ -29,14 +29,19 @@ class SqliteDefinitions(SqliteNoun):
                 _put(db, one, "node type", SQL["put_node_types"], body)
             raise_version(db)
 
-    def put_job_types(self, job_types: Sequence[JobType], *, same_version: bool = False) -> None:
+    def put_job_types(
+        self, job_types: Sequence[JobType], *, same_version: bool = False, rules_version: int | None = None
+    ) -> bool:
         with self._database.write() as db:
+            if rules_version is not None and rules_version != version_in(db):
+                return False
             for one in job_types:
                 old = _body(db, SQL["body_of_job_type"], one)
                 if same_version:
                     refuse_other_version(one, old)
                 _put(db, one, "job type", SQL["put_job_types"], encode_next_version(one, old))
             raise_version(db)
+            return True
 
     def list_node_types(self) -> list[NodeType]:
         with self._database.read() as db:

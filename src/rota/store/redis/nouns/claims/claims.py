@@ -91,7 +91,7 @@ class RedisClaims(Claiming, RedisHolds):
         def finish() -> Any:
             return self._link.run("finish_jobs", *self._finish_call(queue, settlements, now, node=node, pulse=pulse))
 
-        return list(self._until_known(finish))
+        return list(self._until_known(queue, finish))
 
     def _finish_call(
         self, queue: str, settlements: Sequence[Settlement], now: int, *, node: str = "", pulse: str = ""
@@ -127,6 +127,7 @@ class RedisClaims(Claiming, RedisHolds):
         left_over, raw_claims = self._link.run_together([finish, claim])
         answer = self._claims(queue, raw_claims, wanted)
         if isinstance(left_over, int):
-            self._read_awaited(left_over)
+            self._learn_awaited(queue, left_over)
             left_over = self._finish_part(queue, settlements, now)
+            answer = answer if answer.claims else self._claim(queue, wanted)  # only now it may have made some ready
         return Claims(answer.claims, answer.next_due, self._refused(queue, settlements, left_over))

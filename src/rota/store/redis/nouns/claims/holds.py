@@ -62,7 +62,7 @@ class RedisHolds(RedisJobReading, RedisAwaited):
             args: list[Value] = [now, encode(ending), *stats_args(now), *events]
             return self._link.run("recover_claims", keys, [*args, *(part for claim in claims for part in claim)])
 
-        return len(self._until_known(put_back))
+        return len(self._until_known(queue, put_back))
 
     def leave_queue(self, queue: str, node: str, *, floor: int, now: int) -> None:
         self.recover_claims(queue, node, {}, floor=floor, now=now)

@@ -33,12 +33,22 @@ class RedisAwaited(RedisDefinitions):
         self._awaited = awaited_ends(max(version, since), listening, job_types)
         self._read_version = version
 
-    def _until_known(self, end_jobs: Callable[[], Any]) -> Any:
-        """The answer of a script that ends jobs. If other ends are waited for than this process knows, it has done
-        nothing and says so; then the process looks again, and has it done once more."""
+    def _until_known(self, queue: str, end_jobs: Callable[[], Any]) -> Any:
+        """The answer of a script that ends jobs of a queue. If other ends are waited for than this process knows, it
+        has done nothing and says so; then the process looks again, and has it done once more."""
         while isinstance(answer := end_jobs(), int):
-            self._read_awaited(answer)
+            self._learn_awaited(queue, answer)
         return answer
+
+    def _learn_awaited(self, queue: str, since: int) -> None:
+        """Look again, because a queue says that the version `since` must be known. 0: it was told of none.
+
+        Nobody told a queue that was made after the last change. Whoever ends its first jobs does: a version that is
+        read now, when the queue has jobs and is listed, is at least that of any change which did not find it.
+        """
+        if not since:
+            self._raise_awaited_since(queue, self.definitions_version())
+        self._read_awaited(since)
 
     def _events_if_ended(self, queue: str, job_ids: Sequence[str], ending: Ending) -> list[Value]:
         """As `event_args`, for jobs of which only the ids are known."""

@@ -13,6 +13,7 @@ from rota.store.redis.keys import (
     JOB_RULES_VERSION,
     NODE_TYPES,
     PENDING_JOB_RULES,
+    PENDING_NAMES,
 )
 from rota.store.redis.link.scripts import ScriptCall, parts_of
 from rota.store.redis.nouns.queues.queues import RedisQueues
@@ -39,10 +40,11 @@ class RedisListening(RedisQueues):
 
     def read_job_rules(self) -> JobRules:
         # What is being put is read first: whatever leaves there meanwhile is found where it lives.
-        version, *pending = self._link.run("read_job_rules", JOB_RULES, [_PENDING_MS])
+        version, pending, given = self._link.run("read_job_rules", [*JOB_RULES, PENDING_NAMES], [_PENDING_MS])
         found = {one.uuid: one for one in self._stored_rules()}
         announced = self._unreadable.read_all("announced configuration", "job rules", decode_configuration, pending)
-        return JobRules(int(version), [*found.values(), *announced])
+        names = (name.decode().partition(" ") for name in given)
+        return JobRules(int(version), [*found.values(), *announced], frozenset((uuid, name) for uuid, _, name in names))
 
     def _stored_rules(self) -> list[Configuration]:
         found: list[Configuration] = []
@@ -72,11 +74,14 @@ class RedisListening(RedisQueues):
 
         What is defined lives apart from the queues on a cluster, and asking for it with every end would cost a round
         trip. So the queues remember which version must be known, and the script that ends jobs refuses to do so for a
-        caller who knows an older one.
+        caller who knows an older one. A queue that is made later is told by who ends its first jobs.
         """
         version = int(self._redis.incr(NODE_TYPES.version))
         for queue in self.list_queues():
-            self._link.run("raise_awaited_since", [self._keys_of(queue).awaited_since], [version])
+            self._raise_awaited_since(queue, version)
+
+    def _raise_awaited_since(self, queue: str, version: int) -> None:
+        self._link.run("raise_awaited_since", [self._keys_of(queue).awaited_since], [version])
 
 
 def event_queues(raw: list[bytes]) -> EventQueues:

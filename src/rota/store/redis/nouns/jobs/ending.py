@@ -54,7 +54,7 @@ class RedisEnding(RedisJobReading, RedisAwaited):
             words, was_repeated = self._link.run_and_tell("cancel_jobs", keys, args)
             return words
 
-        words = self._until_known(cancel)
+        words = self._until_known(queue, cancel)
         own = self._cancelled_before(k, job_ids, encode(ending)) if was_repeated else set()
         for job_id, word in zip(job_ids, (raw.decode() for raw in words), strict=True):
             if "/" in word:

@@ -137,7 +137,7 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
             args: list[Value] = [*stats_args(now), MAX_TICKS, now, encode(ending), len(cancels), *events]
             return self._link.run("fire_schedules", keys, [*args, *entries])
 
-        answer = self._until_known(fire)
+        answer = self._until_known(queue, fire)
         self._tell_cancelled(k, answer[len(firings) :], now)
         return [bool(done) for done in answer[: len(firings)]]
 
