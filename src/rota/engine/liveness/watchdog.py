@@ -12,6 +12,7 @@ from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.presence import Presence
+from rota.engine.node.duty import Round
 from rota.engine.observation.happenings import ClaimsTaken, OrphansFound
 from rota.engine.observation.observers import Observers
 from rota.model.job import Claim
@@ -57,19 +58,12 @@ class Watchdog:
         """When they were last looked at, and all was forgotten that was to be."""
 
     def run_once(self, now: int) -> float:
-        """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more. A queue that
-        cannot be looked at, such as one on a server of a cluster that is away, keeps no other waiting; the first error
-        is raised in the end."""
-        left_over, errors = False, list[Exception]()
-        for node_type in self._definitions.node_types():
-            try:
-                left_over = self._look_at(node_type.uuid, now) or left_over
-            except Exception as error:
-                errors.append(error)
+        """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more."""
+        round, queues = Round(), [node_type.uuid for node_type in self._definitions.node_types()]
+        left_over = round.each(queues, lambda queue: self._look_at(queue, now))
         self._forget_nodes()
-        if errors:
-            raise errors[0]
-        return 0.0 if left_over else self._dead_after_s / LOOKS_PER_DEATH
+        round.end()
+        return 0.0 if any(left_over) else self._dead_after_s / LOOKS_PER_DEATH
 
     def _look_at(self, queue: str, now: int) -> bool:
         """Take a look at one queue; tells whether there is more to settle."""
