@@ -1,4 +1,4 @@
-"""A cluster of which one server is away: what the others have is found."""
+"""A cluster of which one server is away, or refuses to write: what the others have is found."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,8 +8,8 @@ import pytest
 from rota.errors import StoreUnavailable
 from rota.store import Store, open_store
 from rota.store.redis.keys import QUEUES, QueueKeys
-from tests.contract.building import enqueue, new_queue, spec
-from tests.servers import RedisCluster
+from tests.contract.building import enqueue, new_node, new_queue, renew, spec
+from tests.servers import RedisCluster, troubled
 
 
 @pytest.fixture
@@ -45,3 +45,18 @@ def test_of_a_job_that_no_other_has_it_is_not_said_that_it_is_gone(cluster: Redi
 
         with pytest.raises(StoreUnavailable):
             store.find_jobs([*left, gone[0]])
+
+
+def test_to_try_to_write_is_refused_where_signs_of_life_are(cluster: RedisCluster) -> None:
+    """Others of the cluster may take them all the while."""
+    with closing(open_store(cluster.url)) as store:
+        queue, node = new_queue(), new_node()
+        server = cluster.server_of(QueueKeys(queue).pulses)
+        renew(store, queue, node)
+
+        with troubled(server, "min-replicas-to-write"):
+            for write in (lambda: renew(store, queue, node), lambda: store.try_to_write(queue)):
+                with pytest.raises(StoreUnavailable):
+                    write()
+            assert store.read_pulses(queue).keys() == {node}
+        store.try_to_write(queue)
