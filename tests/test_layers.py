@@ -61,7 +61,7 @@ WRITING = {
     "leave_queue", "lifeline", "mark_orphans", "pause_queue", "put_configurations", "put_job_types",
     "put_node_types", "put_schedules", "put_setting", "reclaim_jobs", "record_events", "recover_claims", "remove_nodes",
     "renew_claims", "restore_jobs", "restore_logs", "restore_queue", "restore_topic", "resume_queue", "retry_jobs",
-    "settle_audit", "trim_audit", "trim_history", "trim_topics",
+    "settle_audit", "trim_audit", "trim_history", "trim_topics", "try_to_write",
 }  # fmt: skip
 """Operations of a store, and of a lifeline, that change something. `lifeline` opens the way to two of them."""
 READING = {

@@ -108,6 +108,18 @@ def test_a_pulse_is_forgotten_if_it_is_still_the_one_that_was_seen(store: Store)
     assert store.read_pulses(queue).keys() == {alive}
 
 
+def test_to_try_to_write_changes_nothing(store: Store) -> None:
+    queue, unused = new_queue(), new_queue()
+    renew(store, queue, new_node())
+    before = store.read_pulses(queue)
+
+    store.try_to_write(queue)
+    store.try_to_write(unused)
+
+    assert (store.read_pulses(queue), store.read_pulses(unused)) == (before, {})
+    assert unused not in store.list_queues()
+
+
 def test_claims_without_a_pulse_get_one_that_never_changes(store: Store) -> None:
     queue, orphan, known = new_queue(), new_node(), new_node()
     enqueue(store, spec(queue), spec(queue))

@@ -74,7 +74,8 @@ def test_an_end_that_could_not_be_posted_is_posted_the_next_time(
 ) -> None:
     installation.wait_for_load()
     installation.end_one()
-    faults.before(call, be_away)
+    outboxes = len(installation.definitions.node_types())
+    faults.before(call, *[be_away] * (outboxes if call == "read_outbox" else 1))
 
     with pytest.raises(StoreUnavailable):
         installation.run_outbox()
@@ -240,3 +241,15 @@ def test_ends_of_every_queue_are_taken(installation: OutboxInstallation) -> None
     installation.run_outbox()
 
     assert installation.reports() == 2
+
+
+def test_an_outbox_that_cannot_be_read_keeps_no_other_waiting(installation: OutboxInstallation, faults: Faults) -> None:
+    """On a cluster one server may be away, and with it some of the queues."""
+    installation.wait_for_load()
+    installation.end_one()
+
+    faults.before("read_outbox", be_away)  # the first queue by name, which is another one
+    with pytest.raises(StoreUnavailable):
+        installation.run_outbox()
+
+    assert (installation.left(), installation.reports()) == (0, 1)

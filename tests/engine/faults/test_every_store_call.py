@@ -311,7 +311,10 @@ def look_through_faults(watch: Watch, *, rounds: int) -> None:
 
 
 @breaks
-@each_of("read_pulses", "mark_orphans", "claims_of_node", "reclaim_jobs", "forget_pulse", "definitions_version")
+@each_of(
+    *("read_pulses", "try_to_write", "mark_orphans", "claims_of_node", "reclaim_jobs", "forget_pulse"),
+    "definitions_version",
+)
 def test_a_dead_nodes_job_comes_back_once_when_this_call_of_a_watchdog_fails(
     store: Store, name: str, break_call: Break, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,12 +5,15 @@ import pytest
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.housekeeping.retention import AGAIN_S, EVERY_S, TOPIC_MAX_AGE_MS, Retention
+from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.model.node import NodeType
 from rota.model.rate import Rate, rate_key
 from rota.model.topics.topic import TopicRecord
 from rota.store import Store
 from rota.store.contract.queues import Stats
+from rota.testing import Faults
+from rota.testing.faults import away
 from tests.contract.building import (
     NOW,
     claim_all,
@@ -150,3 +153,25 @@ def test_topics_keep_within_their_age_and_their_count(store: Store, monkeypatch:
 
     assert keeper.run_once(NOW + 3 + TOPIC_MAX_AGE_MS) == AGAIN_S
     assert [(one.first, one.end) for one in store.list_topics(limit=9)] == [(3, 5)] * 3
+
+
+@pytest.mark.parametrize("call", ["trim_history", "forget_rates", "forget_queue", "trim_audit"])
+def test_what_cannot_be_reached_keeps_nothing_else_waiting(store: Store, call: str) -> None:
+    """On a cluster one server may be away, and with it some of the queues."""
+    queues = [new_queue() for _ in range(3)]
+    faults = Faults(store)
+    keeper = retention(faults.store, *queues)
+    ended = [ended_job(store, queue, JobState.SUCCEEDED) for queue in sorted(queues)]
+    store.delete_node_types(queues[1:])
+    store.append_topic("topic", [TopicRecord(id="1", value=1, time=NOW)])
+
+    faults.before(call, away)
+    with pytest.raises(StoreUnavailable):
+        keeper.run_once(NOW + 2 * TOPIC_MAX_AGE_MS)
+
+    forgotten = [state is None for state in states_of(store, ended)]
+    assert forgotten == [call != "trim_history", True, True], "what is on the others"
+    assert [(one.first, one.end) for one in store.list_topics(limit=9)] == [(1, 1)]
+    keeper.run_once(NOW + 2 * TOPIC_MAX_AGE_MS)
+    keeper.run_once(NOW + 2 * TOPIC_MAX_AGE_MS)
+    assert store.list_queues() == queues[:1]

@@ -17,7 +17,7 @@ from rota.model.node import NodeType
 from rota.store import Store
 from rota.store.contract.jobs import JobQuery
 from rota.testing.faults import Faults
-from tests.contract.building import NOW, claim_all, claim_one, die, fail, finish, reclaim, succeed
+from tests.contract.building import NOW, claim_all, claim_one, die, ended_job, fail, finish, reclaim, succeed
 from tests.installation import Installation
 
 
@@ -260,9 +260,14 @@ def delete_all(installation: FlowInstallation) -> None:
 
 
 def forget_all(installation: FlowInstallation) -> None:
-    take_flows = installation.engine.outbox.take_flows
+    engine = installation.engine
     retention = Retention(
-        installation.store, installation.definitions, max_age_ms=0, max_count=0, take_flows=take_flows
+        engine.store,
+        engine.definitions,
+        max_age_ms=0,
+        max_count=0,
+        take_flows=engine.outbox.take_flows,
+        flow_queues=engine.intake.flow_queues.all,
     )
     retention.run_once(installation.clock.now())
 
@@ -281,6 +286,27 @@ def test_a_flow_goes_on_before_its_jobs_are_forgotten(
 
     forget(installation)
 
+    assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
+    assert sum(installation.store.count_jobs(installation.queue).values()) == 0
+
+
+def test_jobs_are_kept_while_an_outbox_cannot_be_read_that_may_tell_of_their_flow(
+    installation: FlowInstallation, faults: Faults
+) -> None:
+    """On a cluster one server may be away. Where nothing ever was part of a flow, history is trimmed all the same."""
+    installation.define_elsewhere("report")
+    installation.enqueue_flow(then="report")
+    installation.end(10, 20)
+    elsewhere = installation.definitions.node_type("elsewhere").uuid
+    ended = ended_job(installation.store, elsewhere, JobState.SUCCEEDED)
+
+    faults.before("read_outbox", be_away)
+    with pytest.raises(StoreUnavailable):
+        forget_all(installation)
+    assert sum(installation.store.count_jobs(installation.queue).values()) == 2
+    assert installation.store.find_jobs([ended]) == [None]
+
+    forget_all(installation)
     assert [job.spec.arguments["numbers"] for job in installation.waiting()] == [[10, 20]]
     assert sum(installation.store.count_jobs(installation.queue).values()) == 0
 

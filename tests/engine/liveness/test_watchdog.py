@@ -2,6 +2,7 @@
 for dead who was not seen to be silent."""
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from rota.engine.executors.registry import ExecutorRegistry
 from rota.engine.liveness.presence import Presence
 from rota.errors import StoreUnavailable
 from rota.model.ids import new_id
-from rota.model.job import Claim, JobState
+from rota.model.job import Claim, JobState, node_of_token
 from rota.model.job_type import JobType, OnNodeDeath
+from rota.model.liveness import BEATS_PER_DEATH
 from rota.model.node import DEAD_AFTER_MS, NodeType
 from rota.model.node import Node as NodeRecord
 from rota.model.runs.settlement import MOST_DEATHS
@@ -135,9 +137,9 @@ class HeldUp(Faults):
         self.watch = Watch(self.store)
         self.waits_ms = 0
 
-    def mark_orphans(self, queue: str) -> int:
+    def try_to_write(self, queue: str) -> None:
         self.watch.clock.advance(self.waits_ms)
-        return self.real.mark_orphans(queue)
+        self.real.try_to_write(queue)
 
 
 def test_whoever_had_to_wait_with_taking_claims_watches_anew(store: Store, watch: Watch) -> None:
@@ -153,6 +155,70 @@ def test_whoever_had_to_wait_with_taking_claims_watches_anew(store: Store, watch
     held_up.waits_ms = 0
     held_up.watch.watch(DEAD_AFTER_MS + 2 * LOOK_MS)
     assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+class Refusing(Faults):
+    """A store of which one place answers who reads, and refuses all writes for a while."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.watch = Watch(self.store)
+        self.refuses = False
+
+    def try_to_write(self, queue: str) -> None:
+        if self.refuses:
+            away()
+        self.real.try_to_write(queue)
+
+    def watch_and_renew(self, ms: int, *held: Claim) -> None:
+        """Look every second, while the nodes that hold these give their signs of life, if they can."""
+        for _ in range(ms // LOOK_MS):
+            self.watch.clock.advance(LOOK_MS)
+            for one in held if not self.refuses else ():
+                renew(self.real, QUEUE, node_of_token(one.token), one)
+            with suppress(StoreUnavailable):
+                self.watch.look()
+
+
+def test_nobody_is_judged_by_a_time_in_which_no_sign_of_life_could_be_written_there(store: Store, watch: Watch) -> None:
+    """A server of a cluster may refuse to write alone: the watchdog's own signs of life go to another one."""
+    held, refusing = running_job(store), Refusing(store)
+    refusing.watch_and_renew(DEAD_AFTER_MS, held)
+
+    refusing.refuses = True
+    refusing.watch_and_renew(2 * DEAD_AFTER_MS, held)
+    refusing.refuses = False
+    refusing.watch_and_renew(DEAD_AFTER_MS - LOOK_MS)  # of the node nothing is heard yet
+    assert state_of(store, held.spec.id) is JobState.RUNNING
+
+    refusing.watch_and_renew(2 * LOOK_MS)
+    assert state_of(store, held.spec.id) is JobState.QUEUED
+
+
+def test_a_node_is_judged_by_its_silence_although_others_were_the_last_to_write(store: Store, watch: Watch) -> None:
+    silent, other = running_job(store), running_job(store)
+    refusing = Refusing(store)
+    refusing.watch_and_renew(DEAD_AFTER_MS, silent, other)
+
+    refusing.watch_and_renew(DEAD_AFTER_MS - LOOK_MS, other)
+    assert state_of(store, silent.spec.id) is JobState.RUNNING
+
+    refusing.watch_and_renew(LOOK_MS, other)
+    assert [state_of(store, one.spec.id) for one in (silent, other)] == [JobState.QUEUED, JobState.RUNNING]
+
+
+def test_where_somebody_lives_a_watchdog_writes_nothing(store: Store, watch: Watch) -> None:
+    """Others see by his signs of life that there can be written."""
+    node, faults = new_node(), Faults(store)
+    held, watching = running_job(store, node=node), Watch(faults.store)
+    watching.look()
+    faults.calls.clear()
+
+    for _ in range(20):
+        watching.watch(DEAD_AFTER_MS // BEATS_PER_DEATH)
+        renew(store, QUEUE, node, held)
+
+    assert "try_to_write" not in faults.calls
 
 
 def test_a_step_of_the_wall_clock_kills_nobody(store: Store, watch: Watch) -> None:

@@ -18,6 +18,7 @@ from rota.model.triggers.trigger import CronTrigger
 from rota.store import Store
 from rota.store.contract.schedules import ScheduleChange
 from rota.testing import Faults
+from rota.testing.faults import away
 from tests.engine.schedules.installation import FULL, MINUTE, NODE, START, SchedulesInstallation
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis")
@@ -822,3 +823,22 @@ def test_a_failure_pauses_a_schedule_that_allows_overlap_and_says_which_job_was_
     assert entry.schedule.pause_note == f"paused because job {second.spec.id} failed"
     assert (entry.state.nominal, entry.state.due) == (None, None)
     assert installation.fates(uuid) == ["fired", "fired", "fired"]
+
+
+def test_a_queue_that_cannot_be_asked_keeps_no_other_from_firing(store: Store) -> None:
+    """On a cluster one server may be away, and with it some of the queues."""
+    faults = Faults(store)
+    installation = SchedulesInstallation(faults.store)
+    installation.definitions.define_node_type(NodeType(uuid=new_id(START), name="later"))
+    installation.define("first")
+    installation.define("second", node_type="later")
+    first, second = (installation.schedule(job_type=name, cron="* * * * *") for name in ("first", "second"))
+    installation.clock.advance(MINUTE)
+
+    faults.before("claim_due_schedules", away)  # the first queue by name
+    with pytest.raises(StoreUnavailable):
+        installation.tick()
+    assert (installation.fates(first), installation.fates(second)) == ([], ["fired"])
+
+    installation.tick()
+    assert installation.fates(first) == ["fired"]

@@ -16,6 +16,7 @@ from rota.engine.definitions.definitions import Definitions
 from rota.engine.events.events import Events
 from rota.engine.jobs.flow_queues import FlowQueues
 from rota.engine.jobs.flows import Flows
+from rota.engine.node.duty import Round
 from rota.model.events.event import Event
 from rota.model.runs.settlement import job_of_event
 from rota.store.contract.store import Store
@@ -47,7 +48,9 @@ class Outbox:
 
     def run_once(self, now: int) -> float:
         """Take what is there. Returns the seconds until the next round: none if there may be more."""
-        taken = [self.take(queue, now) for queue in self._queues(now)]
+        round = Round()
+        taken = round.each(self._queues(now), lambda queue: self.take(queue, now))
+        round.end()
         return 0.0 if any(count >= _PER_ROUND for count in taken) else EVERY_S
 
     def _queues(self, now: int) -> list[str]:
@@ -92,8 +95,9 @@ class Outbox:
 
     def take_flows(self, now: int) -> None:
         """Go on with all flows whose jobs have ended. Comes before jobs are forgotten: a flow is known by its jobs."""
-        for queue in self._flow_queues.all(now):
-            self._take_all(queue, now)
+        round = Round()
+        round.each(self._flow_queues.all(now), lambda queue: self._take_all(queue, now))
+        round.end()
 
     def _take_all(self, queue: str, now: int) -> None:
         events, passed = self._read(queue, frozenset()), frozenset[str]()

@@ -12,11 +12,12 @@ from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.liveness.draining import forget_drain_request
 from rota.engine.liveness.presence import Presence
+from rota.engine.node.duty import Round
 from rota.engine.observation.happenings import ClaimsTaken, OrphansFound
 from rota.engine.observation.observers import Observers
 from rota.model.job import Claim
 from rota.model.job_type import OnNodeDeath
-from rota.model.liveness import LOOKS_PER_DEATH, Contact, Observer
+from rota.model.liveness import LOOKS_PER_DEATH, Contact, Observer, Writes, common_since
 from rota.model.node import DEAD_AFTER_MS
 from rota.model.runs.settlement import Settlement, settle_death
 from rota.store.contract.store import Store
@@ -52,45 +53,58 @@ class Watchdog:
         self._dead_after_s = dead_after_ms / 1000
         self._observers = observers or Observers()
         self._watched: dict[str, Observer] = {}
+        self._writes: dict[str, Writes] = {}
         self._records = Observer(self._dead_after_s * _SHOWN_FOR)
         self._records_at: float | None = None
         """When they were last looked at, and all was forgotten that was to be."""
 
     def run_once(self, now: int) -> float:
-        """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more. A queue that
-        cannot be looked at, such as one on a server of a cluster that is away, keeps no other waiting; the first error
-        is raised in the end."""
-        left_over, errors = False, list[Exception]()
-        for node_type in self._definitions.node_types():
-            try:
-                left_over = self._look_at(node_type.uuid, now) or left_over
-            except Exception as error:
-                errors.append(error)
+        """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more."""
+        round, queues = Round(), [node_type.uuid for node_type in self._definitions.node_types()]
+        left_over = round.each(queues, lambda queue: self._look_at(queue, now))
         self._forget_nodes()
-        if errors:
-            raise errors[0]
-        return 0.0 if left_over else self._dead_after_s / LOOKS_PER_DEATH
+        round.end()
+        return 0.0 if any(left_over) else self._dead_after_s / LOOKS_PER_DEATH
 
     def _look_at(self, queue: str, now: int) -> bool:
         """Take a look at one queue; tells whether there is more to settle."""
-        pulses = self._of_others(self._store.read_pulses(queue))
+        pulses = self._read_pulses(queue)
         self._sweep(queue, len(pulses) + 1)
         silent = self._observe(queue, pulses)
         if silent:
             # To take their claims is a write, which may have to wait, as every sign of life has to: for a foreign lock
             # on the file. So a write comes first, and only who is silent after it too, without a gap, is dead.
-            self._store.mark_orphans(queue)
-            pulses = self._of_others(self._store.read_pulses(queue))
+            self._try_to_write(queue)
+            pulses = self._read_pulses(queue)
             silent = self._observe(queue, pulses)
         dead = {*silent, *self._presence.gone(pulses)}
         left_over = [self._reclaim(queue, node, pulses[node], now) for node in sorted(dead)]
         return any(left_over)
 
+    def _read_pulses(self, queue: str) -> dict[str, str]:
+        """Those of the others, after a write if none is known of for long: a server may answer who reads, and refuse
+        all signs of life. Where somebody lives, his own are such writes."""
+        pulses = self._store.read_pulses(queue)
+        writes, at = self._writes_to(queue), self._clock.monotonic()
+        writes.saw(pulses, at)
+        others = self._of_others(pulses)
+        if others and writes.need_proof(at):
+            self._try_to_write(queue)
+        return others
+
+    def _try_to_write(self, queue: str) -> None:
+        self._store.try_to_write(queue)
+        self._writes_to(queue).made(self._clock.monotonic())
+
+    def _writes_to(self, queue: str) -> Writes:
+        return self._writes.setdefault(queue, Writes(self._dead_after_s))
+
     def _observe(self, queue: str, pulses: dict[str, str]) -> list[str]:
-        """Those who gave no sign of life for the whole dead time, while this node could see and write."""
+        """Those who gave no sign of life for the whole dead time, while this node could see and write, there too."""
         at = self._clock.monotonic()
         observer = self._watched.setdefault(queue, Observer(self._dead_after_s))
-        return observer.look(pulses, at=at, in_touch_since=self._contact.since(at))
+        in_touch_since = common_since(self._contact.since(at), self._writes_to(queue).since(at))
+        return observer.look(pulses, at=at, in_touch_since=in_touch_since)
 
     def _of_others(self, signs: dict[str, str]) -> dict[str, str]:
         """Of its own node, and of those beside it, a watchdog knows that they live."""

@@ -259,6 +259,7 @@ class Node:
             max_count=options.history_max_count,
             audit_max_age_ms=options.audit_max_age_ms,
             take_flows=self.engine.outbox.take_flows,
+            flow_queues=self.engine.intake.flow_queues.all,
             observers=self._observers,
         )
         return [retention]

@@ -9,6 +9,7 @@ from msgspec import structs
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.moves import move_schedule
 from rota.engine.jobs.spec import make_spec
+from rota.engine.node.duty import Round
 from rota.engine.observation.happenings import SchedulePaused, ScheduleUndecided, TicksDecided
 from rota.engine.observation.observers import Observers
 from rota.engine.schedules.last_run import last_ended
@@ -69,9 +70,9 @@ class Ticker:
             self._definitions.refresh()
             self._refreshed_at = now
         queues = [node_type.uuid for node_type in self._definitions.known_node_types()]
-        for queue in queues:
-            if self._looks.is_time(queue, now):
-                self._looks.plan(queue, self._fire_due(queue, now), now)
+        round, due = Round(), [queue for queue in queues if self._looks.is_time(queue, now)]
+        round.each(due, lambda queue: self._looks.plan(queue, self._fire_due(queue, now), now))
+        round.end()
         return self._looks.wait_ms(queues, now) / 1000
 
     def _fire_due(self, queue: str, now: int) -> int:

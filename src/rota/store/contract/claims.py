@@ -160,6 +160,11 @@ class ClaimStore(Protocol):
         """Forget a dead node, unless it has another pulse now."""
         ...
 
+    def try_to_write(self, queue: str) -> None:
+        """Make a write where the pulses of the queue are that changes nothing. It waits, or is refused, whenever a sign
+        of life there would be."""
+        ...
+
     def mark_orphans(self, queue: str) -> int:
         """Give nodes that hold claims without having a pulse one that never changes, so that they are found dead;
         returns how many. No operation here leaves such a node, but people and restored backups do."""

@@ -105,6 +105,11 @@ class Link:
             return [self.run(*call) for call in calls]
         return self.repeated(lambda: self._send_scripts(calls))
 
+    def server_of(self, key: str) -> str:
+        """The address of the server that has a key, as far as is known. On a cluster only."""
+        with translated_errors(self.url):
+            return str(self.client.get_node_from_key(key).name)
+
     def _send_scripts(self, calls: Sequence[ScriptCall]) -> list[Any]:
         """In one round trip; a script that the server does not know is sent whole afterwards."""
         pipeline = self.client.pipeline(transaction=False)

@@ -35,6 +35,10 @@ class RedisHolds(RedisJobReading, RedisAwaited):
         keys = self._keys_of(queue)
         self._link.run("forget_pulse", [keys.pulses, keys.floors, keys.inbox(node)], [node, pulse])
 
+    def try_to_write(self, queue: str) -> None:
+        # As `renew_claims` begins: neither is refused by a server whose memory is full.
+        self._redis.persist(self._keys_of(queue).pulses)
+
     def mark_orphans(self, queue: str) -> int:
         holders = {node_of_token(hold.decode()) for _, hold in self._holds(queue)}
         unknown = sorted(holders - self.read_pulses(queue).keys())

@@ -108,6 +108,10 @@ class SqliteClaims(Claiming, SqliteAwaited):
         with self._database.write() as db:
             db.execute(SQL["forget_pulse"], {"queue": queue, "node": node, "pulse": pulse})
 
+    def try_to_write(self, queue: str) -> None:
+        with self._database.write():
+            pass  # to have the lock is all that a sign of life waits for
+
     def mark_orphans(self, queue: str) -> int:
         with self._database.write() as db:
             return db.execute(SQL["mark_orphans"], {"queue": queue}).rowcount
