@@ -1,8 +1,8 @@
 """In which queue a job is, when only its id is known.
 
 There is no index from id to queue: it would cost every job a write and some memory, and jobs on the hot path are never
-looked up. All queues are asked instead, in one round trip (on a cluster: in one each). The queues themselves are read
-again only when a job was not found in those that were known.
+looked up. All queues are asked instead, in one round trip (on a cluster: in one to each server). The queues themselves
+are read again only when a job was not found in those that were known.
 
 For the same reason an id is looked for in other queues before its job is accepted only if it was not made together with
 the job, as ours are. Such an enqueue costs two round trips more. What this leaves open: the same id given to two queues
@@ -50,7 +50,7 @@ class Lookup:
             ("known_jobs", [QueueKeys(queue).jobs for queue in group], part) for group, part in asked
         ]
         missing = dict(job_ids)
-        for (group, part), numbers in zip(asked, self._link.run_each(calls), strict=True):
+        for (group, part), numbers in zip(asked, self._link.run_in_any_order(calls), strict=True):
             for queue, job in zip(numbers[::2], numbers[1::2], strict=True):
                 if missing.pop(part[job], 0) is None:
                     found.setdefault(group[queue], []).append(part[job])
