@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from rota.store import Store
+from rota.store.redis.link.cluster import Cluster
 from rota.store.redis.store import RedisStore
 from tests.patience import DEADLINE_S
 
@@ -84,10 +85,13 @@ def _call(store: Store, steps: "_Steps | Held[_Answer]", call: Callable[[], _Ans
     execute, pipeline = client.execute_command, client.pipeline
     client.execute_command = _counted(steps, execute)
     client.pipeline = lambda **options: _counted_pipeline(steps, pipeline(**options))
+    if isinstance(client, Cluster):
+        client.send_together = _counted(steps, client.send_together)  # type: ignore[method-assign]
     try:
         return call()
     finally:
         client.execute_command, client.pipeline = execute, pipeline
+        client.__dict__.pop("send_together", None)
 
 
 def _counted(steps: "_Steps | Held[Any]", call: Callable[..., Any]) -> Callable[..., Any]:

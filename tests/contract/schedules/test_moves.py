@@ -2,6 +2,7 @@
 there is one of it at every step, whoever wins."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import count
 
@@ -9,6 +10,7 @@ import pytest
 from msgspec import structs
 
 from rota.engine.definitions.moves import move_schedule
+from rota.errors import StoreUnavailable
 from rota.model.job import JobState
 from rota.model.runs.outcome import failed
 from rota.model.runs.settlement import settle
@@ -17,7 +19,20 @@ from rota.store import Store
 from rota.store.contract.schedules import ScheduleChange, ScheduleEntry
 from rota.store.redis.keys import QueueKeys
 from rota.store.redis.store import RedisStore
-from tests.contract.building import NOW, ONCE, claim, claim_one, enqueue, find, new_queue, spec, state_of, succeed
+from rota.testing.faults import away
+from tests.contract.building import (
+    NOW,
+    ONCE,
+    claim,
+    claim_all,
+    claim_one,
+    enqueue,
+    find,
+    new_queue,
+    spec,
+    state_of,
+    succeed,
+)
 from tests.contract.schedules.scheduling import LEASE_MS, firing, found, put, schedule
 from tests.contract.steps import Event, Ran, die, lose_answer, run_with
 
@@ -432,3 +447,75 @@ def test_jobs_of_the_queue_from_which_a_schedule_moved_give_way_too(store: Store
     assert store.fire_schedules(new, [decided], now=NOW) == [True]
     assert find(store, running.id).cancel_requested
     assert state_of(store, waiting.id) is JobState.CANCELLED
+
+
+class GivingWay:
+    """A schedule that moved, and a decision of it to which a job of the queue where it was gives way."""
+
+    def __init__(self, store: Store) -> None:
+        old, self.new, _ = QUEUES
+        self.store = store
+        entry, self.running = put(store, schedule(old)), spec(old)
+        store.fire_schedules(old, [firing(entry, self.running, due=NOW)], now=NOW)
+        claim_all(store, old)
+        move_schedule(store, found(store, entry.schedule), self.new)
+        self.made = spec(self.new)
+        moved = firing(found(store, entry.schedule), self.made, due=None)
+        self._decided = structs.replace(moved, cancels=(self.running.id,))
+
+    def fire(self, store: Store) -> list[bool]:
+        return store.fire_schedules(self.new, [self._decided], now=NOW)
+
+    def assert_it_gives_way_if_it_fired(self) -> bool:
+        """At the latest when a ticker looks again, although no schedule is due. Tells whether it fired."""
+        self.store.claim_due_schedules(self.new, now=NOW, lease_ms=LEASE_MS, limit=1)
+        has_fired = self.store.find_jobs([self.made.id]) != [None]
+        assert find(self.store, self.running.id).cancel_requested == has_fired
+        if isinstance(self.store, RedisStore):
+            assert not self.store.access().ask("exists", QueueKeys(self.new).giving_way)
+        return has_fired
+
+
+def test_jobs_of_another_queue_give_way_also_if_whoever_fires_dies_at_any_step(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    other, fired = open_again(), list[bool]()
+    for number in count():
+        scene = GivingWay(store)
+        ran = run_with(other, number, partial(scene.fire, other), before=die)
+
+        fired.append(scene.assert_it_gives_way_if_it_fired())
+        if not ran.is_reached:
+            break
+
+    assert fired == sorted(fired), "once it has fired, whatever comes after it"
+    assert fired[-1]
+
+
+@pytest.mark.stores("redis", "redis-cluster")  # SQLite has no answers to lose
+def test_jobs_of_another_queue_give_way_also_if_any_answer_is_lost(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    other = open_again()
+    for number in count():
+        scene = GivingWay(store)
+        ran = run_with(other, number, partial(scene.fire, other), after=lose_answer)
+
+        assert scene.assert_it_gives_way_if_it_fired()
+        if not ran.is_reached:
+            break
+
+
+def test_a_decision_that_was_carried_out_is_told_also_if_the_other_queue_is_away(
+    store: Store, open_again: Callable[[], Store]
+) -> None:
+    other, is_over = open_again(), False
+    for number in count():
+        scene, has_fired = GivingWay(store), False
+        with suppress(StoreUnavailable):
+            ran = run_with(other, number, partial(scene.fire, other), before=away)
+            has_fired, is_over = ran.answer == [True], not ran.is_reached
+
+        assert scene.assert_it_gives_way_if_it_fired() == has_fired
+        if is_over:
+            break

@@ -132,9 +132,10 @@ class ScheduleStore(Protocol):
 
         False, and nothing of it happened: the schedule is no longer the expected version. Jobs that must give way are
         cancelled as by `cancel_jobs`, in the same step, before the new ones are made; on Redis those of another queue,
-        from which the schedule moved, right after it. A job whose unique key is taken is not made; the row of its tick
-        says so instead: skipped, `unique`, and the state is the one of the firing for that case. A waiting job that has
-        expired is ended, as by `enqueue_jobs`, and its key is not taken any more.
+        from which the schedule moved, right after it, or, if that was cut short or they cannot be reached, with the
+        next `claim_due_schedules` of this queue by anybody. A job whose unique key is taken is not made; the row of its
+        tick says so instead: skipped, `unique`, and the state is the one of the firing for that case. A waiting job
+        that has expired is ended, as by `enqueue_jobs`, and its key is not taken any more.
         """
         ...
 

@@ -67,6 +67,8 @@ class QueueKeys:
     """hash: schedule uuid -> version, a space, state (JSON)."""
     schedule_due: str
     """sorted set: schedule uuid by the time at which it is to be decided."""
+    giving_way: str
+    """set: id of jobs in other queues that give way to jobs of this one, and are yet to be cancelled."""
 
     configurations: str
     """hash: configuration uuid -> configuration (JSON)."""

@@ -21,7 +21,10 @@ COPIED_KEYS = {
     "succeeded", "totals", "unique",
 }  # fmt: skip
 """Keys of a queue in Redis."""
-KEYS_OF_THE_STORE = {"awaited_since", "floors", "pulses", "rates", "rates_due", "rates_spent", "synced", "wake"}
+KEYS_OF_THE_STORE = {
+    "awaited_since", "floors", "giving_way", "pulses", "rates", "rates_due", "rates_spent", "synced", "wake",
+}  # fmt: skip
+"""What was to give way at the moment of a copy gives way to the next tick."""
 KEYS_OF_CLAIMS = {"cancelling", "held", "locks", "running"}
 """Nobody has a job in a copy, so nothing is blocked by one."""
 

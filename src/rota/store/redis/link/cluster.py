@@ -9,12 +9,16 @@ beside the caller, who waits a moment for it.
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
+
+from rota.store.redis.link.commands import Value
 
 REFRESH_PATIENCE_S = 1.0
 """How long a failed or redirected call waits for the new layout. A server that is well answers within milliseconds."""
@@ -39,6 +43,27 @@ class Cluster(RedisCluster):
             if len(found) == len(primaries):
                 break
         return found
+
+    def by_server(self, keys: Sequence[str]) -> dict[str, list[int]]:
+        """The numbers of those keys that each server has, as far as is known. A key that none has is by itself."""
+        groups: dict[str, list[int]] = {}
+        for number, key in enumerate(keys):
+            nodes = self.nodes_manager.slots_cache.get(self.keyslot(key))  # type: ignore[no-untyped-call]
+            groups.setdefault(nodes[0].name if nodes else key, []).append(number)
+        return groups
+
+    def send_together(self, key: str, commands: Iterable[Sequence[Value]]) -> list[Any]:
+        """What the server of a key answers to commands that go to it in one round trip; redirections and other errors
+        are among the answers. If it does not answer at all the layout is looked up, as after any other call."""
+        node = self.get_node_from_key(key)  # type: ignore[no-untyped-call]
+        pipeline = self.get_redis_connection(node).pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
+        try:
+            return list(pipeline.execute(raise_on_error=False))
+        except (RedisConnectionError, RedisTimeoutError):
+            self.nodes_manager.initialize()
+            raise
 
 
 class _Refresh:

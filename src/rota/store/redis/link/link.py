@@ -16,9 +16,11 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 from rota.errors import StoreFull, StoreUnavailable
 from rota.store.redis.link.commands import Commands, Value
 from rota.store.redis.link.connection import Address, check_server, translated_errors
-from rota.store.redis.link.scripts import SCRIPTS, Script, ScriptCall
+from rota.store.redis.link.scripts import SCRIPTS, Script, ScriptCall, parts_of
 
 _REPLICA_PATIENCE_MS = 1_000
+_MOST_TOGETHER = 1_000
+"""Scripts that go to a server of a cluster in one round trip. Each may have as many arguments as one takes."""
 _Answer = TypeVar("_Answer")
 
 
@@ -105,10 +107,39 @@ class Link:
             return [self.run(*call) for call in calls]
         return self.repeated(lambda: self._send_scripts(calls))
 
-    def server_of(self, key: str) -> str:
-        """The address of the server that has a key, as far as is known. On a cluster only."""
+    def run_in_any_order(self, calls: Sequence[ScriptCall], away: dict[str, StoreUnavailable]) -> list[Any]:
+        """Several scripts that may be repeated; in one round trip, on a cluster in one to each server. A server of a
+        cluster that is away keeps no other from answering: its answers are None, and its error is put into `away`. One
+        that is there already is not asked, since it may hang."""
+        if not self.is_cluster:
+            return self.run_each(calls)
+        answers: dict[int, Any] = {}
+        for server, numbers in self.client.by_server([keys[0] for _, keys, _ in calls]).items():
+            for part in parts_of(numbers, _MOST_TOGETHER):
+                if server not in away:
+                    try:
+                        answers.update(zip(part, self._run_on_server([calls[number] for number in part]), strict=True))
+                    except StoreUnavailable as error:
+                        away[server] = error
+        return [answers.get(number) for number in range(len(calls))]
+
+    def _run_on_server(self, calls: Sequence[ScriptCall]) -> list[Any]:
+        """Scripts whose keys one server of a cluster has, as far as is known. What it does not answer is run by itself:
+        it may not know the script, or its keys may be elsewhere now; and what is refused for another reason is refused
+        once more."""
+        if len(calls) < 2:
+            return [self.run(*call) for call in calls]
+        commands = [("EVALSHA", SCRIPTS[name].sha, len(keys), *keys, *args) for name, keys, args in calls]
         with translated_errors(self.url):
-            return str(self.client.get_node_from_key(key).name)
+            try:
+                answers = self.client.send_together(calls[0][1][0], commands)
+            except RedisConnectionError as error:
+                self._count_contact()
+                answers = [error] * len(calls)
+        return [
+            self.run(*call) if isinstance(answer, RedisError) else answer
+            for call, answer in zip(calls, answers, strict=True)
+        ]
 
     def _send_scripts(self, calls: Sequence[ScriptCall]) -> list[Any]:
         """In one round trip; a script that the server does not know is sent whole afterwards."""

@@ -1,9 +1,9 @@
 """In which queue a job is, when only its id is known.
 
 There is no index from id to queue: it would cost every job a write and some memory, and jobs on the hot path are never
-looked up. All queues are asked instead, in one round trip (on a cluster: in one each). The queues themselves are read
-again only when a job was not found in those that were known. A server of a cluster that is away matters only to whoever
-asks for a job that no other has.
+looked up. All queues are asked instead, in one round trip (on a cluster: in one to each server). The queues themselves
+are read again only when a job was not found in those that were known. A server of a cluster that is away matters only
+to whoever asks for a job that no other has.
 
 For the same reason an id is looked for in other queues before its job is accepted only if it was not made together with
 the job, as ours are. Such an enqueue costs two round trips more. What this leaves open: the same id given to two queues
@@ -14,7 +14,6 @@ written late may run before anybody looks. It would have to end by a clock, whic
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from rota.errors import StoreUnavailable
 from rota.model.ids import ids_between
@@ -62,28 +61,12 @@ class Lookup:
             ("known_jobs", [QueueKeys(queue).jobs for queue in group], part) for group, part in asked
         ]
         missing = dict(job_ids)
-        for (group, part), numbers in zip(asked, self._answers(calls, away), strict=True):
+        for (group, part), answer in zip(asked, self._link.run_in_any_order(calls, away), strict=True):
+            numbers = answer or []
             for queue, job in zip(numbers[::2], numbers[1::2], strict=True):
                 if missing.pop(part[job], 0) is None:
                     found.setdefault(group[queue], []).append(part[job])
         return missing
-
-    def _answers(self, calls: list[ScriptCall], away: dict[str, StoreUnavailable]) -> list[Any]:
-        """On a cluster nothing from the servers that are away, whose errors are put into `away`. Each of them is tried
-        once: one that hangs takes its time."""
-        if not self._link.is_cluster:
-            return self._link.run_each(calls)
-        return [self._try(call, away) for call in calls]
-
-    def _try(self, call: ScriptCall, away: dict[str, StoreUnavailable]) -> Any:
-        _, keys, _ = call
-        server = self._link.server_of(keys[0])
-        if server not in away:
-            try:
-                return self._link.run(*call)
-            except StoreUnavailable as error:
-                away[server] = error
-        return []
 
     def held_elsewhere(self, specs: Sequence[JobSpec]) -> dict[str, str]:
         """Whose the ids of new jobs are: the queue that has one already, or that of the first job with it. Empty if

@@ -1,8 +1,10 @@
 """The schedules of the Redis store: changing, deleting and firing them. They live with their queue."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
+from rota.errors import StoreError
 from rota.model.runs.settlement import cancelled_before_run
 from rota.store.contract.schedules import (
     MAX_TICKS,
@@ -111,9 +113,10 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
 
     def claim_due_schedules(self, queue: str, *, now: int, lease_ms: int, limit: int) -> DueSchedules:
         k = self._keys_of(queue)
-        keys = [k.schedules, k.schedule_states, k.schedule_due, k.running, k.ended, k.jobs]
+        keys = [k.schedules, k.schedule_states, k.schedule_due, k.running, k.ended, k.jobs, k.giving_way]
         args = [now, lease_ms, min(limit, _MOST_PER_CALL), MOST_LOOKED_UP]
-        judged_at, next_due, *raws = self._link.run("claim_due_schedules", keys, args)
+        judged_at, next_due, giving_way, *raws = self._link.run("claim_due_schedules", keys, args)
+        self._cancel_elsewhere(k, [job_id.decode() for job_id in giving_way], now)
         self._end_schedule_moves(queue, raws)
         found = self._schedule_entries("due schedule of queue", queue, raws)
         return DueSchedules(found, int(float(next_due)) if next_due else None, judged_at)
@@ -126,7 +129,8 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
         k = self._keys_of(queue)
         keys = [k.schedule_states, k.schedule_due, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake]
         keys += [*stats_keys(k, now), k.running, k.ended, k.locks, k.held, k.cancelled, k.cancelling, k.series]
-        keys += [k.outbox, k.awaited_since, k.rates_due, *(k.ticks(firing.schedule.uuid) for firing in firings)]
+        keys += [k.outbox, k.awaited_since, k.rates_due, k.giving_way]
+        keys += [k.ticks(firing.schedule.uuid) for firing in firings]
         cancels = [(number, job_id) for number, firing in enumerate(firings, 1) for job_id in firing.cancels]
         ending = cancelled_before_run(now)
         entries: list[Value] = [part for cancel in cancels for part in cancel]
@@ -142,17 +146,25 @@ class RedisSchedules(RedisScheduleNames, RedisEnding):
         return [bool(done) for done in answer[: len(firings)]]
 
     def _tell_cancelled(self, keys: QueueKeys, told: list[bytes], now: int) -> None:
-        """Tell the nodes that run jobs which give way. Those that a schedule made before it moved here are in another
-        queue, which no step reaches together with this one: who dies before they are cancelled leaves that to the next
-        tick."""
+        """Tell the nodes that run jobs which give way, and cancel those that are not in this queue."""
         holders = {job_id.decode(): token.decode() for job_id, token in zip(told[::2], told[1::2], strict=True)}
         for job_id, token in holders.items():
             if token:
                 tell_to_cancel(self._link, keys, job_id, token)
         elsewhere = [job_id for job_id, token in holders.items() if not token]
-        for queue, known in self._lookup.by_queue(elsewhere).items() if elsewhere else ():
-            for part in parts_of(known):
-                list(self._cancel_in(queue, part, cancelled_before_run(now), now))
+        self._cancel_elsewhere(keys, elsewhere, now)
+
+    def _cancel_elsewhere(self, keys: QueueKeys, job_ids: Sequence[str], now: int) -> None:
+        """Cancel jobs that give way to some of this queue, and that their schedule made before it moved here. They are
+        in another queue, which no step reaches together with this one: so this queue keeps them in mind until it is
+        done. Who dies before, or cannot reach them, leaves it to whoever looks next for due schedules here."""
+        if not job_ids:
+            return
+        with suppress(StoreError):  # it is done later, and nothing that happened here is told to have failed
+            for queue, known in self._lookup.by_queue(job_ids).items():
+                for part in parts_of(known):
+                    list(self._cancel_in(queue, part, cancelled_before_run(now), now))
+            self._redis.srem(keys.giving_way, *job_ids)
 
 
 def _is_expected(change: ScheduleChange, old: ScheduleEntry | None) -> bool:

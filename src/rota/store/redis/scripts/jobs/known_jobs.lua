@@ -1,4 +1,4 @@
--- Tell which jobs queues have. On a cluster it is asked of one queue at a time.
+-- Tell which jobs queues have. On a cluster each queue is asked by a call of its own.
 --
 -- KEYS[1...] jobs  per queue, hash: job id -> spec
 -- ARGV[1...] ids

@@ -1,5 +1,6 @@
 -- Carry out decisions about schedules: rows, jobs and state of each in one step, if it is the version that was expected.
--- Jobs that must give way are cancelled, or marked if they run, in the same step.
+-- Jobs that must give way are cancelled, or marked if they run, in the same step; those that are not in this queue are kept
+-- in mind until the caller has cancelled them.
 --
 -- KEYS[1] states   hash: schedule uuid -> version, a space, state
 -- KEYS[2] schedule_due  sorted set: schedule uuid by the time at which it is to be decided
@@ -21,7 +22,8 @@
 -- KEYS[18] outbox     sorted set: ends of jobs that are yet to be taken as events, by time
 -- KEYS[19] awaited_since  string: the version of the definitions that the caller must know if jobs give way
 -- KEYS[20] rates_due  sorted set: rate keys with limited jobs, by when these are looked at again
--- KEYS[21...] ticks  one sorted set per firing
+-- KEYS[21] giving_way  set: jobs of other queues that are yet to be cancelled
+-- KEYS[22...] ticks  one sorted set per firing
 -- ARGV[1] minute   epoch milliseconds
 -- ARGV[2] expiry   of the stats, in seconds
 -- ARGV[3] most_ticks  rows kept for each schedule
@@ -49,12 +51,12 @@
 local states, schedule_due, jobs, ready, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local unique, marks, wake, stats, totals = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local running, ended, locks, blocked, cancelled, cancelling = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local series, outbox, awaited_since, rates_due = KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+local series, outbox, awaited_since, rates_due, giving_way = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21]
 local minute, expiry, oldest_kept = ARGV[1], ARGV[2], -1 - tonumber(ARGV[3])
 local now, ending, known = ARGV[4], ARGV[5], ARGV[8]
 local first_cancel = 9 + ARGV[7] * 3
 local cancels_end = first_cancel - 1 + ARGV[6] * 2
-local FIXED, HEAD, ROW, JOB = 20, 9, 4, 6
+local FIXED, HEAD, ROW, JOB = 21, 9, 4, 6
 
 local newer = ARGV[6] ~= '0' and version_to_learn(awaited_since, known)
 if newer then return newer end
@@ -92,6 +94,7 @@ for i = first_cancel, cancels_end, 2 do
   elseif word == 'unknown' or string.find(word, '/', 1, true) then
     told[#told + 1] = id
     told[#told + 1] = word == 'unknown' and '' or word
+    if word == 'unknown' then redis.call('SADD', giving_way, id) end
   end
 end
 count_up(stats, totals, minute, expiry, 'cancelled', cancelled_count)
