@@ -4,12 +4,14 @@ import asyncio
 import socket
 import struct
 import threading
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
 from typing import Self
+
+from tests.servers import RedisCluster, RedisServer
 
 HOST = "127.0.0.1"
 _CHUNK = 1 << 16
@@ -111,6 +113,16 @@ class Proxy:
             await connection.pump()
         finally:
             self._connections.discard(connection)
+
+
+@contextmanager
+def proxied(redis: RedisServer | RedisCluster) -> Iterator[tuple[Proxy, str]]:
+    """A way to the servers that can be broken, and its address. A cluster tells it to everybody from then on."""
+    with Proxy(*(server.port for server in redis.servers)) as proxy:
+        hosts = ",".join(f"{HOST}:{port}" for port in proxy.ports)
+        if isinstance(redis, RedisCluster):
+            redis.announce(proxy.ports)
+        yield proxy, f"redis+cluster://{hosts}" if isinstance(redis, RedisCluster) else f"redis://{hosts}/0"
 
 
 class _Connection:

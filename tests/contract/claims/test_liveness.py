@@ -459,6 +459,22 @@ def test_a_claim_that_comes_when_its_node_has_left_takes_nothing(store: Store) -
     assert find(store, job_id).state is JobState.QUEUED
 
 
+@pytest.mark.stores("redis", "redis-cluster")  # a claim on a file cannot be on its way when its node has given it up
+def test_a_claim_that_its_node_gave_up_takes_nothing_when_the_node_was_taken_for_dead_meanwhile(store: Store) -> None:
+    queue, node = new_queue(), new_node()
+    (job_id,) = enqueue(store, spec(queue))
+    renew(store, queue, node)
+    store.recover_claims(queue, node, {}, floor=7, now=NOW)
+
+    store.forget_pulse(queue, node, pulse=store.read_pulses(queue)[node])
+    late = store.claim_jobs(queue, token=make_token(node, 7), limit=9, now=NOW).claims
+
+    assert late == []
+    assert store.read_pulses(queue) == {}
+    assert find(store, job_id).state is JobState.QUEUED
+    assert store.claim_jobs(queue, token=make_token(node, 8), limit=9, now=NOW).claims != []
+
+
 def test_the_leaving_of_one_node_does_not_touch_another(store: Store) -> None:
     queue, leaver, other = new_queue(), new_node(), new_node()
     enqueue(store, spec(queue))

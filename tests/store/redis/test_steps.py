@@ -25,6 +25,7 @@ from tests.contract.building import (
     log_batch,
     new_node,
     new_queue,
+    renew,
     spec,
     succeed,
     token_of,
@@ -254,14 +255,20 @@ def test_nothing_stays_in_the_inbox_of_a_node_that_is_gone(server: RedisServer, 
     store.close()
 
 
-def test_nodes_that_have_left_are_kept_in_mind_for_an_hour(server: RedisServer) -> None:
+@pytest.mark.parametrize("way", ["leave", "forget"])
+def test_nodes_that_have_left_are_kept_in_mind_for_an_hour(server: RedisServer, way: str) -> None:
     store, queue, node = open_store(server.url), new_queue(), new_node()
     floors = QueueKeys(queue).floors
     now = store.now()
     store.recover_claims(queue, "living", {}, floor=3, now=NOW)
     raw_command(server.port, "HSET", floors, "left long ago", f"4 {now - 3_700_000}", "left", f"5 {now - 3_000_000}")
 
-    store.leave_queue(queue, node, floor=6, now=NOW)
+    if way == "leave":
+        store.leave_queue(queue, node, floor=6, now=NOW)
+    else:
+        renew(store, queue, node)
+        store.recover_claims(queue, node, {}, floor=6, now=NOW)
+        store.forget_pulse(queue, node, pulse=store.read_pulses(queue)[node])
 
     with Redis(port=server.port, decode_responses=True) as client:
         kept = client.hgetall(floors)

@@ -25,7 +25,7 @@ from tests.servers import RedisCluster, RedisSentinel, RedisServer, freeze, raw_
 from tests.system.conftest import DURABLE
 from tests.system.crew import Crew, WorkerProcess
 from tests.system.installation import SystemInstallation
-from tests.system.proxy import Proxy
+from tests.system.proxy import proxied
 from tests.system.redis.producer import Producer
 
 HOUR_LEASE_MS = 4 * 3_600_000
@@ -47,16 +47,6 @@ def durable_redis(request: pytest.FixtureRequest) -> Iterator[DurableRedis]:
 @pytest.fixture
 def url(durable_redis: DurableRedis) -> str:
     return durable_redis.url
-
-
-@contextmanager
-def proxied(redis: DurableRedis) -> Iterator[tuple[Proxy, str]]:
-    """A way to the servers that can be broken, and its address."""
-    with Proxy(*(server.port for server in redis.servers)) as proxy:
-        hosts = ",".join(f"127.0.0.1:{port}" for port in proxy.ports)
-        if isinstance(redis, RedisCluster):
-            redis.announce(proxy.ports)
-        yield proxy, f"redis+cluster://{hosts}" if isinstance(redis, RedisCluster) else f"redis://{hosts}/0"
 
 
 def impatient(url: str) -> str:
@@ -275,15 +265,16 @@ def test_a_connection_that_goes_dead_without_a_word_does_not_leave_a_worker_wait
         installation.assert_each_ended_once([first, *job_ids])
 
 
-def test_a_redis_that_forgot_everything_is_told_by_its_workers(tmp_path: Path) -> None:
-    with RedisServer() as server, Crew(server.url, tmp_path) as crew:
-        store = open_store(server.url)
+@pytest.mark.parametrize("kind", [RedisServer, RedisCluster])
+def test_a_redis_that_forgot_everything_is_told_by_its_workers(tmp_path: Path, kind: type[DurableRedis]) -> None:
+    with kind() as servers, Crew(servers.url, tmp_path) as crew:
+        store = open_store(servers.url)
         installation = SystemInstallation(store, tmp_path)
         worker = crew.hire(dead_after_ms=2_000)
         crew.await_beats(store)
 
-        server.kill9()
-        server.restart()
+        servers.kill9()
+        servers.restart()
 
         installation.wait(lambda: "the store was emptied or replaced" in worker.output, "the worker to say so")
         assert worker.is_running

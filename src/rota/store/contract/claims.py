@@ -157,7 +157,8 @@ class ClaimStore(Protocol):
         ...
 
     def forget_pulse(self, queue: str, node: str, *, pulse: str) -> None:
-        """Forget a dead node, unless it has another pulse now."""
+        """Forget a dead node, unless it has another pulse now. It may live and only have been silent: claims up to the
+        floor that `recover_claims` set for it, which the network has held up, take nothing, for an hour at least."""
         ...
 
     def try_to_write(self, queue: str) -> None:

@@ -18,7 +18,8 @@ from rota.store.redis.nouns.jobs.reading import RedisJobReading
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
 _LEFT_FOR_MS = 3_600_000
-"""For how long it is known which claims of a node that has left come too late: longer than any network holds one up."""
+"""For how long it is known which claims of a node that has left, or was forgotten, come too late: longer than any
+network holds one up."""
 
 
 class RedisHolds(RedisJobReading, RedisAwaited):
@@ -33,7 +34,7 @@ class RedisHolds(RedisJobReading, RedisAwaited):
 
     def forget_pulse(self, queue: str, node: str, *, pulse: str) -> None:
         keys = self._keys_of(queue)
-        self._link.run("forget_pulse", [keys.pulses, keys.floors, keys.inbox(node)], [node, pulse])
+        self._link.run("forget_pulse", [keys.pulses, keys.floors, keys.inbox(node)], [node, pulse, _LEFT_FOR_MS])
 
     def try_to_write(self, queue: str) -> None:
         # As `renew_claims` begins: neither is refused by a server whose memory is full.

@@ -13,14 +13,8 @@
 local pulses, floors, inbox = KEYS[1], KEYS[2], KEYS[3]
 local node, serial, keep_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
-local now = server_time()
 local floor = math.max(floor_of(redis.call('HGET', floors, node)), serial)
 write_although_full(floors)
 redis.call('HDEL', pulses, node)
 redis.call('UNLINK', inbox)
-redis.call('HSET', floors, node, string.format('%.0f', floor) .. ' ' .. now)
-local known = redis.call('HGETALL', floors)
-for n = 1, #known, 2 do
-  local left_at = left_at_of(known[n + 1])
-  if left_at and left_at < tonumber(now) - keep_ms then redis.call('HDEL', floors, known[n]) end
-end
+keep_floor(floors, node, floor, server_time(), keep_ms)
