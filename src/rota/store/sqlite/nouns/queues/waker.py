@@ -1,8 +1,8 @@
 """Wakes a node that waits for work in a SQLite file.
 
 Threads of the same process signal each other through a pipe, after their commit. What other processes commit is
-reported by the kernel, which watches the write-ahead log; where it cannot, `PRAGMA data_version` is read every few
-milliseconds.
+reported by the kernel, which watches the write-ahead log; where it cannot, `PRAGMA data_version` is read again and
+again: every few milliseconds while there is work, and more seldom the longer there was none.
 
 The kernel's report comes too early: a commit is written into the log, perhaps synced, and then published in shared
 memory, which no kernel reports. Who looks in between sees nothing. Any time may pass there, for a writer may be
@@ -31,7 +31,12 @@ from rota.store.sqlite.database.database import MEMORY, translated_errors
 from rota.store.sqlite.nouns.queues.file_watch import drain, watch_file
 
 POLL_S = 0.008
-"""Between two reads of `data_version`, on systems without a file watch."""
+LONGEST_POLL_S = 0.1
+"""Between two reads of `data_version`, on systems without a file watch. A read takes some 100 us of CPU: at the first
+pace more than 1 % of a core, at the last about 0.1 %."""
+_QUIET_SHARE = 1 / 50
+"""Between two reads there is at most this part of the time for which nothing was to do, so the first job after it waits
+no longer."""
 BUSY_POLL_S = 0.05
 """Between two looks for cancellations while the node is busy: its own commits would wake it all the time."""
 FIRST_PAUSE_S = 0.001
@@ -61,6 +66,7 @@ class SqliteWaker:
         # The lock is tried through it, or the version read; in a database in memory there is nobody else.
         self._connection = _impatient(connect()) if path else None
         self._version = 0
+        self._worked_at = monotonic()
         # What was written before the file was watched may be published yet.
         self._pause_s: float | None = FIRST_PAUSE_S if self._file is not None else None
         self._pipe, self._signals = _pipe()
@@ -79,6 +85,7 @@ class SqliteWaker:
                 news = self._untold_cancellations()
                 ready_in_s = self._ready_in_s() if wants_jobs else None
                 if news or self._take_nudge() or ready_in_s == 0:
+                    self._worked_at = self._monotonic()
                     return news
                 if ready_in_s is not None:
                     deadline = min(deadline, self._monotonic() + ready_in_s)
@@ -109,10 +116,8 @@ class SqliteWaker:
         poll.register(self._pipe, select.POLLIN)
         if wants_jobs and self._file is not None:
             poll.register(self._file, select.POLLIN)
-        step_s = self._pause_s if wants_jobs else BUSY_POLL_S
-        if wants_jobs and self._is_polled:
-            step_s = POLL_S
         while (left_s := deadline - self._monotonic()) > 0:
+            step_s = self._longest_sleep_s(wants_jobs)
             signalled = poll.poll((left_s if step_s is None else min(left_s, step_s)) * 1000)
             if signalled or not wants_jobs or self._version_changed():
                 return True
@@ -120,6 +125,15 @@ class SqliteWaker:
                 self._settle(self._pause_s)
                 return True
         return False
+
+    def _longest_sleep_s(self, wants_jobs: bool) -> float | None:
+        """Until the next look, if nobody signals; None if that is enough."""
+        if not wants_jobs:
+            return BUSY_POLL_S
+        if not self._is_polled:
+            return self._pause_s
+        quiet_s = self._monotonic() - self._worked_at
+        return min(max(quiet_s * _QUIET_SHARE, POLL_S), LONGEST_POLL_S)
 
     @property
     def _is_polled(self) -> bool:
@@ -149,7 +163,8 @@ class SqliteWaker:
         return True
 
     def _forget_signals(self) -> None:
-        drain(self._pipe)
+        if drain(self._pipe):
+            self._worked_at = self._monotonic()
         if self._file is not None and drain(self._file):
             self._pause_s = FIRST_PAUSE_S
 
