@@ -1,7 +1,11 @@
 """Handing in jobs: accepted once, in the right state, as they were asked for."""
 
+from functools import partial
+from itertools import count
 from uuid import uuid4
 
+import pytest
+import redis
 from msgspec import structs
 
 from rota.model.ids import new_id
@@ -9,6 +13,7 @@ from rota.model.job import Cause, JobSpec, JobState
 from rota.model.runs.retry import RetryPolicy
 from rota.store import Store
 from rota.store.contract.jobs import Admission
+from rota.store.redis.keys import CHOSEN_IDS
 from tests.conftest import OpenStore
 from tests.contract.building import (
     NOW,
@@ -26,6 +31,8 @@ from tests.contract.building import (
     states_of,
     succeed,
 )
+from tests.contract.steps import lose_answer, run_with
+from tests.servers import RedisServer
 
 # More than a Lua script can unpack onto its stack at once.
 MANY = 9_000
@@ -197,6 +204,51 @@ def test_an_id_that_comes_twice_in_one_call_for_two_queues_is_stored_once(store:
 
     assert answer == [Admission(job.id, True), Admission(job.id, False)]
     assert counts(store, other.queue) == {}
+
+
+@pytest.mark.stores("sqlite-file", "redis")  # on a cluster no step reaches two queues
+def test_of_an_id_that_is_given_to_two_queues_at_once_one_is_stored(store: Store, open_again: OpenStore) -> None:
+    """Whichever step of the first the second comes before."""
+    other, is_reached, numbers = open_again(), True, count()
+    while is_reached:
+        job_id, answers = str(uuid4()), list[Admission]()
+        mine, theirs = spec(new_queue(), job_id=job_id), spec(new_queue(), job_id=job_id)
+
+        answer, is_reached = run_with(
+            store,
+            next(numbers),
+            partial(store.enqueue_jobs, [spec(mine.queue), mine], now=NOW),
+            before=lambda: answers.extend(other.enqueue_jobs([theirs], now=NOW)),  # noqa: B023 (it is called here)
+        )
+
+        assert answer is not None
+        assert answer[0].is_new
+        assert [one.is_new for one in (answer[1], *answers)].count(True) == 1
+        assert {one.job_id for one in (answer[1], *answers)} == {job_id}
+        assert sum(job_id in given(store, queue) for queue in (mine.queue, theirs.queue)) == 1
+
+
+@pytest.mark.stores("redis", "redis-cluster")  # no other store repeats a call
+def test_a_job_with_an_id_of_its_caller_is_new_although_an_answer_was_lost(store: Store) -> None:
+    queue = new_queue()
+    for number in count():
+        job = spec(queue, job_id=str(uuid4()))
+
+        ran = run_with(store, number, partial(store.enqueue_jobs, [job], now=NOW), after=lose_answer)
+
+        assert ran.answer == [Admission(job.id, True)]
+        if not ran.is_reached:
+            break
+
+
+@pytest.mark.stores("redis")
+def test_of_ids_of_callers_the_latest_ones_are_remembered(store: Store, redis_server: RedisServer) -> None:
+    for _ in range(3):
+        enqueue(store, *(spec(new_queue(), job_id=str(uuid4())) for _ in range(2)))
+        store.enqueue_jobs([spec(queue, job_id=str(uuid4())) for queue in [new_queue()] * MANY], now=NOW)
+
+    with redis.Redis.from_url(redis_server.url) as client:
+        assert client.zcard(CHOSEN_IDS) == 10_000
 
 
 def test_a_job_is_found_in_a_queue_that_another_handle_made(store: Store, open_again: OpenStore) -> None:

@@ -3,12 +3,14 @@
 import itertools
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 from uuid import uuid4
 
 import msgspec
 import pytest
 
+from rota.engine.jobs.intake import JobRequest
 from rota.errors import StoreUnavailable
 from rota.model.job import Job, JobState
 from rota.model.job_type import JobType, Unique
@@ -20,6 +22,7 @@ from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.store import RedisStore
 from rota.testing import Faults
 from tests.contract.building import interrupt, succeed
+from tests.contract.steps import run_with
 from tests.dialects.synchrony.speaking import Speaker
 
 pytestmark = pytest.mark.stores("redis")
@@ -28,6 +31,14 @@ QUEUE = "1bd2bf95-868a-4212-8a0a-82c7f442848e"
 JOB_TYPE = "80d1c95a-a9cc-4dbb-a3fb-ff0f6b7d2c06"
 KEY = f"jobs_waiting_{QUEUE}"
 RANK_STEP_MS = 16
+OTHER_QUEUE = "0190b8a4-0000-7000-8000-0000000000aa"
+OTHER_TYPE = JobType(
+    uuid="0190b8a4-0000-7000-8000-0000000000bb",
+    name="gpu_job",
+    executor="bash",
+    metadata={"command": "true"},
+    node_type="gpu",
+)
 
 
 @pytest.fixture
@@ -96,8 +107,6 @@ def test_order_is_kept_however_many_come_at_once(speaker: Speaker, unique: Uniqu
 
 
 def test_adopted_jobs_line_up_with_those_that_came_in_another_way(speaker: Speaker) -> None:
-    from rota.engine.jobs.intake import JobRequest
-
     before = speaker.engine.intake.enqueue([JobRequest(job_type=JOB_TYPE)])[0].job_id
     speaker.clock.advance(20)
     pushed = push(speaker, 1)
@@ -112,8 +121,6 @@ def test_adopted_jobs_line_up_with_those_that_came_in_another_way(speaker: Speak
 def test_a_thousand_a_second_keep_their_order_and_run_when_they_came_among_others(
     speaker: Speaker, unique: Unique
 ) -> None:
-    from rota.engine.jobs.intake import JobRequest
-
     speaker.definitions.define_job_type(job_type(unique))
     came: dict[str, int] = {}
     pushed: list[str] = []
@@ -224,6 +231,80 @@ def test_a_job_that_is_there_already_stays_as_it_is(speaker: Speaker) -> None:
     job = speaker.store.find_jobs(uuids)[0]
     assert job is not None
     assert (job.state, job.spec.arguments) == (JobState.RUNNING, {})
+
+
+def define_other_queue(speaker: Speaker) -> None:
+    speaker.definitions.define([NodeType(uuid=OTHER_QUEUE, name="gpu")], [OTHER_TYPE])
+
+
+def ids_given_out(speaker: Speaker) -> dict[str, list[str]]:
+    """By queue."""
+    now = speaker.clock.now()
+    answers = {one: speaker.store.claim_jobs(one, token="n/1", limit=10, now=now) for one in (QUEUE, OTHER_QUEUE)}
+    return {queue: [claim.spec.id for claim in answer.claims] for queue, answer in answers.items()}
+
+
+def test_an_id_that_another_queue_has_makes_no_second_job(speaker: Speaker) -> None:
+    define_other_queue(speaker)
+    known, more = str(uuid4()), str(uuid4())
+    speaker.engine.intake.enqueue([JobRequest(job_type=OTHER_TYPE.uuid, id=known)])
+    entries = [entry_of(uuid=known), entry_of(uuid=more), entry_of(uuid=known, arguments=[])]
+    speaker.access.ask("rpush", KEY, *map(msgspec.json.encode, entries))
+
+    adopt_all(speaker)
+
+    assert ids_given_out(speaker) == {QUEUE: [more], OTHER_QUEUE: [known]}
+    assert speaker.store.count_jobs(QUEUE)[JobState.FAILED] == 0, "a broken entry of its id is no job either"
+    assert len(dead_letters(speaker)) == 1
+
+
+def test_an_id_that_comes_to_another_queue_while_it_is_adopted_is_one_job(
+    speaker: Speaker, open_again: Callable[[], Store]
+) -> None:
+    """Whichever step it comes before."""
+    define_other_queue(speaker)
+    other = Speaker(open_again())
+    other.definitions.refresh()
+    for number in itertools.count():
+        (pushed,) = push(speaker, 1)
+        request = JobRequest(job_type=OTHER_TYPE.uuid, id=pushed)
+
+        ran = run_with(
+            speaker.store,
+            number,
+            lambda: adopt_all(speaker),
+            before=partial(other.engine.intake.enqueue, [request]),
+        )
+
+        if not ran.is_reached:
+            break
+        given = ids_given_out(speaker)
+        assert [*given[QUEUE], *given[OTHER_QUEUE]] == [pushed], number
+
+
+def test_of_one_id_that_is_pushed_for_two_queues_the_first_is_a_job(speaker: Speaker) -> None:
+    define_other_queue(speaker)
+    first = entry_of()
+    second = first | {"job_type_uuid": OTHER_TYPE.uuid}
+    speaker.access.ask("rpush", KEY, *map(msgspec.json.encode, (first, second)))
+
+    adopt_all(speaker)
+
+    assert ids_given_out(speaker) == {QUEUE: [first["uuid"]], OTHER_QUEUE: []}
+
+
+def test_a_dead_letter_gives_way_to_a_job_of_another_queue(speaker: Speaker) -> None:
+    define_other_queue(speaker)
+    bad = entry_of(arguments=[])
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(bad))
+    adopt_all(speaker)
+    good = bad | {"arguments": {}, "job_type_uuid": OTHER_TYPE.uuid}
+    speaker.access.ask("rpush", KEY, msgspec.json.encode(good))
+
+    adopt_all(speaker)
+
+    assert ids_given_out(speaker) == {QUEUE: [], OTHER_QUEUE: [bad["uuid"]]}
+    assert speaker.store.count_jobs(QUEUE)[JobState.FAILED] == 0
 
 
 # -- what is no job ------------------------------------------------------------------------------------------------

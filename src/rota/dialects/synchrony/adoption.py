@@ -20,14 +20,15 @@ from rota.engine.jobs.intake import JobRequest
 from rota.engine.jobs.spec import make_spec
 from rota.errors import NotFound, RotaError, StoreError
 from rota.model.ids import check_id, is_id
-from rota.model.job import Cause, Ending, JobSpec, JobState, rank_of
+from rota.model.job import Cause, Ending, Job, JobSpec, JobState, rank_of
 from rota.model.job_type import JobType
 from rota.model.limits import MAX_PAYLOAD_BYTES
 from rota.store.records.codec import encode
-from rota.store.redis.keys import QUEUES, QueueKeys
+from rota.store.redis.keys import CHOSEN_IDS, QUEUES, QueueKeys
 from rota.store.redis.link.access import RedisAccess
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import load_scripts
+from rota.store.redis.nouns.jobs.lookup import last_number
 from rota.store.redis.nouns.jobs.marks import Mark
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
@@ -35,6 +36,7 @@ BATCH = 100
 MOST_DEAD = 10_000
 _CAUSE = Cause("synchrony")
 _RANK_HERE = "@"
+_DEAD_LETTER = "dead_letter"
 _MOST_REASON = 1_000
 _ADOPT = load_scripts("rota.dialects.synchrony")["adopt_jobs"]
 _logger = logging.getLogger("rota.synchrony")
@@ -48,11 +50,16 @@ class Verdict(Struct, frozen=True):
     reason: str = ""
     named: JobSpec | None = None
     """Of a dead letter that says which job it was to be: what is known of it."""
+    is_double: bool = False
+    """A job whose id another queue has: nothing is made of it."""
+
+    @property
+    def about(self) -> JobSpec | None:
+        return self.spec or self.named
 
     @property
     def queue(self) -> str | None:
-        found = self.spec or self.named
-        return found.queue if found else None
+        return self.about.queue if self.about else None
 
 
 class NamedEntry(Struct, frozen=True):
@@ -74,12 +81,16 @@ class Adoption:
     def take(self, key: str) -> int:
         """Take what is at the head of a list; returns how many entries."""
         now = self._engine.clock.now()
+        seen = last_number(self._access.ask("zrange", CHOSEN_IDS, -1, -1, withscores=True))
         verdicts = self._judge_all(self._access.ask("lrange", key, 0, BATCH - 1), now)
         verdicts = [one if one.spec else self._with_name(key, one, now) for one in verdicts]
+        verdicts = self._without_doubles(verdicts)
         taken = 0
         for queue, some in groupby(verdicts, key=lambda one: one.queue):
             run = list(some)
-            done = self._adopt(key, queue, run, now)
+            done = self._adopt(key, queue, run, seen=seen, now=now)
+            if done < 0:  # somebody came since the look for doubles
+                return taken + self.take(key)
             taken += done
             if done < len(run):
                 break
@@ -130,6 +141,22 @@ class Adoption:
         )
         return structs.replace(one, named=named)
 
+    def _without_doubles(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """An id belongs to one job, in whichever queue. The script sees to that in its own, and to what came since
+        others were asked here."""
+        about = [one.about for one in verdicts if one.about]
+        jobs = self._engine.store.find_jobs([spec.id for spec in about])
+        found = [job for spec, job in zip(about, jobs, strict=True) if job and job.spec.queue != spec.queue]
+        pushed = {one.spec.id for one in verdicts if one.spec}
+        letters = {job.id for job in found if _was_dead_letter(job) and job.id in pushed}
+        if letters:
+            self._engine.jobs.delete_each(sorted(letters))
+        owners = {job.id: job.spec.queue for job in found if job.id not in letters}
+        for one in verdicts:
+            if one.spec:
+                owners.setdefault(one.spec.id, one.spec.queue)
+        return [_unless_elsewhere(one, owners) for one in verdicts]
+
     def _why_unknown(self, error: NotFound) -> str:
         """A job type that is unknown here may be defined among Synchrony's keys, in a way that cannot be used."""
         text = self._access.ask("hget", keys.JOB_TYPES, error.name) if error.kind == "job type" else None
@@ -152,15 +179,15 @@ class Adoption:
         pushed_at = record.enqueued_at
         return spec if pushed_at is None or not 0 < pushed_at <= now else structs.replace(spec, enqueued_at=pushed_at)
 
-    def _adopt(self, key: str, queue: str | None, verdicts: Sequence[Verdict], now: int) -> int:
+    def _adopt(self, key: str, queue: str | None, verdicts: Sequence[Verdict], *, seen: int, now: int) -> int:
         k = QueueKeys(queue or "")
         names = [key, k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, QUEUES, keys.ORDER, keys.DEAD]
-        names += [*stats_keys(k, now), k.series, k.ended, k.failed]
-        args: list[Value] = [queue or "", rank_of(0, now), MOST_DEAD, *stats_args(now), now]
+        names += [*stats_keys(k, now), k.series, k.ended, k.failed, CHOSEN_IDS]
+        args: list[Value] = [queue or "", rank_of(0, now), MOST_DEAD, *stats_args(now), now, seen]
         for one in verdicts:
             args += _entry(key, one, now)
         taken, *doubles = self._access.run(_ADOPT, names, args)
-        self._tell(key, verdicts[:taken], doubles)
+        self._tell(key, verdicts[: max(taken, 0)], doubles)
         return int(taken)
 
     def _tell(self, key: str, verdicts: Sequence[Verdict], doubles: Sequence[object]) -> None:
@@ -168,12 +195,26 @@ class Adoption:
             if one.spec is None:
                 _logger.warning("an entry is no job", extra={"key": key, "reason": one.reason, "kept_in": keys.DEAD})
         if jobs := sum(one.spec is not None for one in verdicts):
-            extra = {"key": key, "jobs": jobs, "known_before": len(doubles) // 2}
+            known_before = len(doubles) // 2 + sum(one.is_double for one in verdicts)
+            extra = {"key": key, "jobs": jobs, "known_before": known_before}
             _logger.debug("jobs adopted", extra=extra)
+
+
+def _was_dead_letter(job: Job) -> bool:
+    return job.state is JobState.FAILED and isinstance(job.errors, dict) and job.errors.get("type") == _DEAD_LETTER
+
+
+def _unless_elsewhere(one: Verdict, owners: dict[str, str]) -> Verdict:
+    """What an entry is, where another queue may have its id."""
+    if one.about is None or owners.get(one.about.id, one.queue) == one.queue:
+        return one
+    return structs.replace(one, is_double=True) if one.spec else structs.replace(one, named=None)
 
 
 def _entry(key: str, one: Verdict, now: int) -> tuple[Value, ...]:
     spec = one.spec
+    if one.is_double:
+        return one.entry, *[""] * 7
     if spec is None:
         return one.entry, "", dead_letter(key, one.entry, one.reason, now), "", "", *_record(one, now)
     mark = Mark(_RANK_HERE, lock=spec.lock_key, unique=spec.unique_key, rate=spec.rate_key)
@@ -185,5 +226,5 @@ def _record(one: Verdict, now: int) -> tuple[Value, Value, Value]:
     """How a job ended that could not be taken. `adopt_jobs.lua` knows it again by the type of its errors."""
     if one.named is None:
         return "", "", ""
-    errors = {"type": "dead_letter", "message": one.reason[:_MOST_REASON]}
+    errors = {"type": _DEAD_LETTER, "message": one.reason[:_MOST_REASON]}
     return one.named.id, encode(one.named), encode(Ending(state=JobState.FAILED, ended_at=now, errors=errors))

@@ -17,25 +17,29 @@
 -- KEYS[13] series  sorted set, by name: series, time and id of each job that is in one
 -- KEYS[14] ended   hash: job id -> ending
 -- KEYS[15] failed   sorted set: failed jobs by end time
+-- KEYS[16] chosen   sorted set: the latest ids that callers chose
 -- ARGV[1] queue
 -- ARGV[2] rank       of a job that is ready now
 -- ARGV[3] most_dead  dead letters that are kept
 -- ARGV[4] minute     epoch milliseconds
 -- ARGV[5] expiry     of the stats, in seconds
 -- ARGV[6] now        epoch milliseconds
--- ARGV[7...] entries  per entry: text, job id or '' if it is none, spec or dead letter, mark with @ for the rank or '',
---   unique key or ''; of a dead letter that names its job: job id, spec and ending, else three times ''
+-- ARGV[7] seen       number of the last id in `chosen` before these were looked for in other queues
+-- ARGV[8...] entries  per entry: text, job id or '' if it is none, spec or dead letter or '' if nothing is made of it, mark
+--   with @ for the rank or '', unique key or ''; of a dead letter that names its job: job id, spec and ending, else three
+--   times ''
 -- Returns how many entries were taken, then pairs of a number (from 0, among the jobs) and the id of the surviving job, for
---   jobs that were there already.
+--   jobs that were there already; or -1, and nothing happened: an id may have come to another queue since it was looked for.
 -- include: wake
 -- include: chunks
 -- include: series
 -- include: admit
 -- include: stats
+-- include: chosen
 local waiting, jobs, ready, delayed, unique = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local marks, wake, queues, order, dead = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local stats, totals, series, minute, expiry = KEYS[11], KEYS[12], KEYS[13], ARGV[4], ARGV[5]
-local ended, failed, now = KEYS[14], KEYS[15], ARGV[6]
+local ended, failed, chosen, now, seen = KEYS[14], KEYS[15], KEYS[16], ARGV[6], tonumber(ARGV[7])
 local queue, now_rank, most_dead = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 -- Equal ranks are in the order of ids, and these ids are not ours: where they would turn the order, the rank goes up. It does
@@ -57,14 +61,21 @@ local function was_dead_letter(id)
   return is_read and type(ending.errors) == 'table' and ending.errors.type == 'dead_letter'
 end
 
+local ids = {}
+for i = 8, #ARGV, 8 do
+  local id = ARGV[i + 1] ~= '' and ARGV[i + 1] or ARGV[i + 5]
+  if id ~= '' then ids[#ids + 1] = id end
+end
+if came_since(chosen, seen, ids) then return {-1} end
+
 local taken, letters, records, entries = 0, 0, 0, {}
-for i = 7, #ARGV, 8 do
+for i = 8, #ARGV, 8 do
   local text, id, body, mark, unique_key = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local named, spec, ending = ARGV[i + 5], ARGV[i + 6], ARGV[i + 7]
   if redis.call('LINDEX', waiting, 0) ~= text then break end
   redis.call('LPOP', waiting)
   taken = taken + 1
-  if id == '' then
+  if id == '' and body ~= '' then
     redis.call('RPUSH', dead, body)
     letters = letters + 1
     if named ~= '' and redis.call('HSETNX', jobs, named, spec) == 1 then
@@ -72,13 +83,14 @@ for i = 7, #ARGV, 8 do
       redis.call('ZADD', failed, now, named)
       records = records + 1
     end
-  else
+  elseif id ~= '' then
     local rank = next_rank(id)
     local at = #entries
     entries[at + 1], entries[at + 2], entries[at + 3] = id, body, rank
     entries[at + 4], entries[at + 5], entries[at + 6] = '', string.gsub(mark, '@', rank, 1), unique_key
   end
 end
+if taken > 0 then remember_chosen(chosen, ids) end
 if letters > 0 then redis.call('LTRIM', dead, -most_dead, -1) end
 if records > 0 then
   redis.call('SADD', queues, queue)

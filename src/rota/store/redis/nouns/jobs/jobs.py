@@ -4,7 +4,7 @@ A step whose answer was lost is repeated, and finds done what it did itself. The
 that did it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rota.errors import InvalidInput, StoreFull
@@ -12,11 +12,12 @@ from rota.model.job import Job, JobSpec
 from rota.model.runs.settlement import cancelled_before_run
 from rota.store.contract.jobs import Admission, CancelAnswer
 from rota.store.records.codec import encode
-from rota.store.redis.keys import QueueKeys
+from rota.store.redis.keys import CHOSEN_IDS, QueueKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import parts_of
 from rota.store.redis.nouns.jobs.ending import RedisEnding
 from rota.store.redis.nouns.jobs.entries import is_retried, new_entry, retried_entry
+from rota.store.redis.nouns.jobs.lookup import Look
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
 MOST_DELETED = 500
@@ -30,11 +31,12 @@ class RedisJobs(RedisEnding):
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         admissions = [Admission(spec.id, True) for spec in specs]
-        by_queue = self._by_queue(specs, admissions)
+        look = self._lookup.look_for(specs)
+        by_queue = self._by_queue(specs, range(len(specs)), admissions, look)
         accepted = 0
         try:
             for queue, indexes in by_queue.items():
-                for number in self._enqueue_in_steps(queue, specs, indexes, admissions, now):
+                for number in self._enqueue_in_steps(queue, specs, indexes, admissions, look=look, now=now):
                     accepted += number
         except StoreFull as error:
             raise StoreFull(
@@ -46,23 +48,33 @@ class RedisJobs(RedisEnding):
         return admissions
 
     def _enqueue_in_steps(
-        self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
+        self,
+        queue: str,
+        specs: Sequence[JobSpec],
+        indexes: list[int],
+        admissions: list[Admission],
+        *,
+        look: Look,
+        now: int,
     ) -> Iterator[int]:
         """Tells after each step how many jobs it accepted."""
         self._remember_queue(queue)
-        accepted = self._enqueue(queue, specs, indexes, admissions, now)
+        accepted = self._enqueue(queue, specs, indexes, admissions, look=look, now=now)
         yield accepted
         if accepted < len(indexes):
-            yield self._enqueue_after_expired(queue, specs, indexes, admissions, now)
+            yield self._enqueue_after_expired(queue, specs, indexes, admissions, look=look, now=now)
 
     def enqueue_jobs_within(self, connection: object, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         raise InvalidInput("connection", f"{self._link.url} takes no part in a database's transactions; use an outbox")
 
-    def _by_queue(self, specs: Sequence[JobSpec], admissions: list[Admission]) -> dict[str, list[int]]:
+    def _by_queue(
+        self, specs: Sequence[JobSpec], indexes: Iterable[int], admissions: list[Admission], look: Look
+    ) -> dict[str, list[int]]:
         """The numbers of new jobs by queue; those whose id another queue has are not new."""
-        elsewhere = self._lookup.held_elsewhere(specs)
+        elsewhere = look.held
         by_queue: dict[str, list[int]] = {}
-        for index, spec in enumerate(specs):
+        for index in indexes:
+            spec = specs[index]
             if elsewhere and elsewhere.get(spec.id, spec.queue) != spec.queue:
                 admissions[index] = Admission(spec.id, False)
             else:
@@ -73,25 +85,49 @@ class RedisJobs(RedisEnding):
         return by_queue
 
     def _enqueue(
-        self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
+        self,
+        queue: str,
+        specs: Sequence[JobSpec],
+        indexes: list[int],
+        admissions: list[Admission],
+        *,
+        look: Look,
+        now: int,
     ) -> int:
         """One step for all of them, whatever their number: a server that is full takes all or none. Returns how many
         were accepted."""
-        k = self._keys_of(queue)
-        args = stats_args(now)
         mine = [specs[index] for index in indexes]
-        for spec in mine:
-            args += new_entry(spec, now)
-        keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now), k.series]
-        answer, was_repeated = self._link.run_and_tell("enqueue_jobs", keys, args)
-        own = self._accepted_before(k, mine, answer) if was_repeated else set()
+        answer, was_repeated = self._admit(queue, mine, look, now)
+        while isinstance(answer, int):
+            look = self._lookup.look_for(mine)
+            indexes = self._by_queue(specs, indexes, admissions, look).get(queue, [])
+            mine = [specs[index] for index in indexes]
+            answer, is_repeated = self._admit(queue, mine, look, now)
+            was_repeated |= is_repeated
+        own = self._accepted_before(self._keys_of(queue), mine, answer) if was_repeated else set()
         refused = {number: text for number, text in zip(answer[::2], answer[1::2], strict=True) if number not in own}
         for number, survivor in refused.items():
             admissions[indexes[number]] = Admission(survivor.decode(), False)
         return len(indexes) - len(refused)
 
+    def _admit(self, queue: str, specs: Sequence[JobSpec], look: Look, now: int) -> tuple[Any, bool]:
+        """What `enqueue_jobs.lua` answers, and whether it was repeated."""
+        k = self._keys_of(queue)
+        keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now), k.series]
+        args = [*stats_args(now), *look.args_of(specs)]
+        for spec in specs:
+            args += new_entry(spec, now)
+        return self._link.run_and_tell("enqueue_jobs", keys if look.seen is None else [*keys, CHOSEN_IDS], args)
+
     def _enqueue_after_expired(
-        self, queue: str, specs: Sequence[JobSpec], indexes: list[int], admissions: list[Admission], now: int
+        self,
+        queue: str,
+        specs: Sequence[JobSpec],
+        indexes: list[int],
+        admissions: list[Admission],
+        *,
+        look: Look,
+        now: int,
     ) -> int:
         """End those jobs that have a unique key and did not begin in time, and accept what they kept out; returns how
         many. A step of its own: who dies before it has ended what nobody needs, and accepted the others only."""
@@ -102,7 +138,7 @@ class RedisJobs(RedisEnding):
             return 0
         for index in again:
             admissions[index] = Admission(specs[index].id, True)
-        return self._enqueue(queue, specs, again, admissions, now)
+        return self._enqueue(queue, specs, again, admissions, look=look, now=now)
 
     def _accepted_before(self, keys: QueueKeys, specs: list[JobSpec], answer: list[Any]) -> set[int]:
         """Jobs that a repeated call found to be known, because it had accepted them itself when its answer was lost:

@@ -9,18 +9,29 @@
 -- KEYS[7] stats    hash: minute and word -> how many jobs, of an hour
 -- KEYS[8] totals   hash: word -> how many jobs in all
 -- KEYS[9] series   sorted set, by name: series, time and id of each job that is in one
+-- KEYS[10] chosen  sorted set: the latest ids that callers chose; only if some of these are, on a single server
 -- ARGV[1] minute   epoch milliseconds
 -- ARGV[2] expiry   of the stats, in seconds
--- ARGV[3...] entries  per job: id, spec, rank, due time or '', mark or '', unique key or ''
--- Returns pairs of an entry's number (from 0) and the id of the surviving job, for entries that were not accepted.
+-- ARGV[3] seen     number of the last id in `chosen` before these were looked for in other queues
+-- ARGV[4] count    of ids that were chosen; 0 without `chosen`
+-- ARGV[5...] entries  ids that were chosen; then per job: id, spec, rank, due time or '', mark or '', unique key or ''
+-- Returns pairs of an entry's number (from 0) and the id of the surviving job, for entries that were not accepted; or 0, and
+--   nothing happened: a chosen id may have come to another queue since it was looked for.
 -- include: wake
 -- include: chunks
 -- include: stats
 -- include: series
 -- include: admit
+-- include: chosen
 local jobs, ready, delayed, unique, marks, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local stats, totals, series, minute, expiry = KEYS[7], KEYS[8], KEYS[9], ARGV[1], ARGV[2]
+local stats, totals, series, chosen = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local minute, expiry, seen, count = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local first = 5 + count
 
-local refused = admit(jobs, ready, delayed, unique, marks, wake, series, ARGV, 3, #ARGV)
-count_up(stats, totals, minute, expiry, 'enqueued', (#ARGV - 2) / 6 - #refused / 2)
+local ids = {}
+for n = 5, first - 1 do ids[#ids + 1] = ARGV[n] end
+if count > 0 and came_since(chosen, seen, ids) then return 0 end
+local refused = admit(jobs, ready, delayed, unique, marks, wake, series, ARGV, first, #ARGV)
+if count > 0 then remember_chosen(chosen, ids) end
+count_up(stats, totals, minute, expiry, 'enqueued', (#ARGV - first + 1) / 6 - #refused / 2)
 return refused
