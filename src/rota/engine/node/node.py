@@ -154,7 +154,8 @@ class Node:
         # even begin to watch anew after each.
         watch, ticks, foreign = StoreThread("rota-watchdog"), StoreThread("rota-ticker"), StoreThread("rota-dialects")
         background = [asyncio.create_task(self._drive(duty, housekeeping)) for duty in self._housekeeping_duties()]
-        background += [asyncio.create_task(self._drive(duty, watch)) for duty in self._watch_duties()]
+        watchdogs = self._watch_duties()
+        background += [asyncio.create_task(self._drive(duty, watch)) for duty in watchdogs]
         background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
@@ -179,6 +180,8 @@ class Node:
             # Not in one of the loop's own threads, which jobs may have taken, all of them and for ever.
             await news.call(heart.stop)
             has_left = await news.call(lambda: self._leave(node_type))
+            for watchdog in watchdogs:
+                watch.post(watchdog.end)
             await asyncio.gather(*(thread.end() for thread in (news, housekeeping, watch, ticks, foreign)))
             if has_left:
                 self._presence.release(self.uuid)
@@ -264,7 +267,7 @@ class Node:
         )
         return [retention]
 
-    def _watch_duties(self) -> list[Duty]:
+    def _watch_duties(self) -> list[Watchdog]:
         if not self._options.roles & {WORKER, SCHEDULER}:
             return []
         watchdog = Watchdog(
