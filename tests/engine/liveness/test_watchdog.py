@@ -1,6 +1,7 @@
 """The watchdog: what dead nodes left is settled on their behalf, by the rules of the job's type; and nobody is taken
 for dead who was not seen to be silent."""
 
+import threading
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +38,7 @@ from tests.contract.building import (
     succeed,
 )
 from tests.engine.liveness.watching import LOOK_MS, Watch
+from tests.patience import DEADLINE_S
 
 pytestmark = pytest.mark.stores("sqlite-memory", "redis", "redis-cluster")
 
@@ -344,6 +346,87 @@ def test_the_records_of_nodes_are_read_once_in_the_dead_time(store: Store, watch
     Watch(faults.store).watch_it_die(times=5)
 
     assert faults.calls.count("list_nodes") == 1 + 5
+
+
+# -- a queue on a server that hangs -----------------------------------------------------------------------------------
+
+
+class Hanging(Faults):
+    """A store of which the place of one queue hangs: a look takes a long time by the clock if it is taken in the test's
+    own thread, and does not come back before it is over if it is taken in another."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.watch = Watch(self.store)
+        self.hung = self.came_back = 0
+        self.here = threading.current_thread()
+        self.is_over = threading.Event()
+        self.looked_by: dict[str, threading.Thread] = {}
+
+    def read_pulses(self, queue: str) -> dict[str, str]:
+        self.looked_by[queue] = threading.current_thread()
+        if queue == QUEUE and not self.is_over.is_set():
+            self.hung += 1
+            if threading.current_thread() is self.here:
+                self.watch.clock.advance(DEAD_AFTER_MS // 2)
+            else:
+                self.is_over.wait(DEADLINE_S)
+            self.came_back += 1
+            away()
+        return self.real.read_pulses(queue)
+
+    def watch_through(self, ms: int) -> None:
+        for _ in range(ms // LOOK_MS):
+            self.watch.clock.advance(LOOK_MS)
+            with suppress(StoreUnavailable):
+                self.watch.look()
+
+    def end(self) -> None:
+        """It is over, also for the look that is under way."""
+        self.is_over.set()
+        self.watch.watchdog.end()
+
+
+def test_a_queue_that_hangs_makes_the_looks_at_others_no_rarer(store: Store, watch: Watch) -> None:
+    """On a cluster one server may hang, and with it some of the queues."""
+    ids = enqueue(store, spec(QUEUE, job_type=GOES_BACK), spec(SECOND_QUEUE, job_type=GOES_BACK))
+    claim(store, QUEUE)
+    claim(store, SECOND_QUEUE)
+    hanging = Hanging(store)
+
+    hanging.watch_through(2 * DEAD_AFTER_MS)
+    assert [state_of(store, job_id) for job_id in ids] == [JobState.RUNNING, JobState.QUEUED]
+    assert hanging.hung == 2, "one look at it is under way at most"
+
+    hanging.end()
+    hanging.watch_through(DEAD_AFTER_MS)
+    assert state_of(store, ids[0]) is JobState.RUNNING, "it could not be seen before"
+
+    hanging.watch_through(DEAD_AFTER_MS)
+    assert state_of(store, ids[0]) is JobState.QUEUED
+
+
+def test_only_what_hangs_is_looked_at_apart_and_only_until_it_was_quick_for_a_while(store: Store, watch: Watch) -> None:
+    hanging = Hanging(store)
+    hanging.watch_through(3 * LOOK_MS)
+    assert [hanging.looked_by[queue] is hanging.here for queue in (QUEUE, SECOND_QUEUE)] == [False, True]
+
+    hanging.end()
+    hanging.watch_through(3 * LOOK_MS)
+    assert hanging.looked_by[QUEUE] is not hanging.here
+
+    hanging.watch_through(2 * DEAD_AFTER_MS)
+    assert hanging.looked_by[QUEUE] is hanging.here
+
+
+def test_to_end_a_watchdog_waits_for_the_looks_that_are_under_way(store: Store, watch: Watch) -> None:
+    hanging = Hanging(store)
+    hanging.watch_through(2 * LOOK_MS)
+    assert (hanging.hung, hanging.came_back) == (2, 1)
+
+    hanging.end()
+
+    assert hanging.came_back == 2
 
 
 # -- what becomes of their jobs ------------------------------------------------------------------------------------

@@ -186,6 +186,19 @@ def test_a_round_of_retention_that_takes_long_does_not_keep_the_jobs_of_dead_nod
     asyncio.run(scene())
 
 
+def test_a_loop_that_is_blocked_does_not_keep_the_jobs_of_dead_nodes(store: Store, installation: Installation) -> None:
+    """Neither for long, nor again and again: a watchdog that was held up would have to watch anew each time."""
+
+    async def scene() -> None:
+        installation.define_python("nothing")
+        job_id = installation.enqueue("nothing")
+        claim_one(store, installation.queue, now=store.now())
+        async with working(store, roles=frozenset({SCHEDULER}), dead_after_ms=4_000):
+            wait_until(lambda: installation.job(job_id).deaths == 1, "the death, while the loop stands still")
+
+    asyncio.run(scene())
+
+
 def test_a_scheduler_trims_the_history(store: Store, installation: Installation) -> None:
     async def scene() -> None:
         installation.define_python("nothing")

@@ -7,12 +7,13 @@ nor another node of his own process: what that one runs goes on as long as the p
 """
 
 import random
+from functools import partial
 
 from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.liveness.draining import forget_drain_request
+from rota.engine.liveness.looks import Look, Looks
 from rota.engine.liveness.presence import Presence
-from rota.engine.node.duty import Round
 from rota.engine.observation.happenings import ClaimsTaken, OrphansFound
 from rota.engine.observation.observers import Observers
 from rota.model.job import Claim
@@ -27,6 +28,7 @@ _SHOWN_FOR = 10
 _SWEEP_EVERY_LOOKS = 60
 """Claims without a pulse are looked for once in this many looks, by one of the watchdogs."""
 _PER_ROUND = 500
+_RECORDS = "records"
 
 
 class Watchdog:
@@ -52,6 +54,7 @@ class Watchdog:
         self._presence = presence
         self._dead_after_s = dead_after_ms / 1000
         self._observers = observers or Observers()
+        self._looks = Looks(clock, slow_s=self._dead_after_s / LOOKS_PER_DEATH)
         self._watched: dict[str, Observer] = {}
         self._writes: dict[str, Writes] = {}
         self._records = Observer(self._dead_after_s * _SHOWN_FOR)
@@ -60,11 +63,14 @@ class Watchdog:
 
     def run_once(self, now: int) -> float:
         """Settle what dead nodes left. Returns the seconds until the next look: none if there may be more."""
-        round, queues = Round(), [node_type.uuid for node_type in self._definitions.node_types()]
-        left_over = round.each(queues, lambda queue: self._look_at(queue, now))
-        self._forget_nodes()
-        round.end()
-        return 0.0 if any(left_over) else self._dead_after_s / LOOKS_PER_DEATH
+        queues = [node_type.uuid for node_type in self._definitions.node_types()]
+        looks: dict[str, Look] = {queue: partial(self._look_at, queue, now) for queue in queues}
+        left_over = self._looks.take(looks | {_RECORDS: self._forget_nodes})
+        return 0.0 if left_over else self._dead_after_s / LOOKS_PER_DEATH
+
+    def end(self) -> None:
+        """No look is taken any more: wait for those that are under way, as long as that makes sense."""
+        self._looks.end()
 
     def _look_at(self, queue: str, now: int) -> bool:
         """Take a look at one queue; tells whether there is more to settle."""
@@ -134,12 +140,12 @@ class Watchdog:
         if random.random() * nodes * _SWEEP_EVERY_LOOKS < 1 and self._store.mark_orphans(queue):
             self._observers.tell(OrphansFound(queue))
 
-    def _forget_nodes(self) -> None:
+    def _forget_nodes(self) -> bool:
         """Records of nodes that died are shown for a while, then forgotten. Each node reads the records of all, so that
         is done once in the dead time; it is no hurry, and often enough to watch without a gap."""
         at = self._clock.monotonic()
         if self._records_at is not None and at - self._records_at < self._dead_after_s:
-            return
+            return False
         beats = self._of_others({node.uuid: str(node.last_ping) for node in self._store.list_nodes(since=0)})
         for node in self._records.look(beats, at=at, in_touch_since=self._contact.since(at)):
             # The record goes last: as long as it is there, somebody comes back for what could not be forgotten.
@@ -147,3 +153,4 @@ class Watchdog:
             self._presence.forget(node)
             self._store.remove_nodes(uuid=node)
         self._records_at = at  # only now: what could not be forgotten is tried again at the next look
+        return False

@@ -10,7 +10,9 @@ import asyncio
 import os
 import random
 import socket
+import threading
 from collections.abc import Sequence
+from functools import partial
 
 from rota import __version__
 from rota.clock import NodeClock
@@ -151,10 +153,9 @@ class Node:
         heart = self._make_heart(node_type)
         news, housekeeping = StoreThread("rota-news"), StoreThread("rota-retention")
         # What is on time has a thread of its own: a long round of housekeeping must not make it late. A watchdog would
-        # even begin to watch anew after each.
+        # even begin to watch anew after each, as after each time that the loop was blocked: it waits in its thread too.
         watch, ticks, foreign = StoreThread("rota-watchdog"), StoreThread("rota-ticker"), StoreThread("rota-dialects")
         background = [asyncio.create_task(self._drive(duty, housekeeping)) for duty in self._housekeeping_duties()]
-        background += [asyncio.create_task(self._drive(duty, watch)) for duty in self._watch_duties()]
         background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
         background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
         background.append(asyncio.create_task(self._keep_listening(news)))
@@ -165,9 +166,13 @@ class Node:
             background.append(asyncio.create_task(self._drive(following, news)))
         heart.start()
         self._observers.tell(NodeJoined(self.uuid, node_type.uuid, self._options.roles))
+        is_over = threading.Event()
+        for duty in self._watch_duties():
+            watch.post(partial(self._drive_here, duty, is_over))
         try:
             await self._work_until_stopped()
         finally:
+            is_over.set()
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
@@ -264,7 +269,7 @@ class Node:
         )
         return [retention]
 
-    def _watch_duties(self) -> list[Duty]:
+    def _watch_duties(self) -> list[Watchdog]:
         if not self._options.roles & {WORKER, SCHEDULER}:
             return []
         watchdog = Watchdog(
@@ -304,15 +309,25 @@ class Node:
         """Run a duty for ever. Rounds of many nodes are spread by chance."""
         await asyncio.sleep(random.random())
         while True:
-            try:
-                wait_s = await thread.call(lambda: duty.run_once(self._clock.now()))
-            except StoreError as error:
-                self._health.store_failed("duty", error)
-                wait_s = _AFTER_ERROR_S
-            except Exception as error:
-                self._observers.tell(DutyFailed(type(duty).__name__, error))
-                wait_s = _AFTER_ERROR_S
+            wait_s = await thread.call(lambda: self._do_round(duty))
             await asyncio.sleep(wait_s)
+
+    def _drive_here(self, watchdog: Watchdog, is_over: threading.Event) -> None:
+        """The same in the thread of the caller, whatever holds up the loop, until it is over."""
+        wait_s = random.random()
+        while not is_over.wait(wait_s):
+            wait_s = self._do_round(watchdog)
+        watchdog.end()
+
+    def _do_round(self, duty: Duty) -> float:
+        """How many seconds the next one can wait, whatever happens to this one."""
+        try:
+            return duty.run_once(self._clock.now())
+        except StoreError as error:
+            self._health.store_failed("duty", error)
+        except Exception as error:
+            self._observers.tell(DutyFailed(type(duty).__name__, error))
+        return _AFTER_ERROR_S
 
     async def _keep_listening(self, thread: StoreThread) -> None:
         """Hear what changed, as often as the heart beats."""
