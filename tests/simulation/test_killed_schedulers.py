@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.clock import SystemClock
+from rota.clock import StoreClock
 from rota.model.job import Job
 from rota.model.schedules.request import CatchUpRequest
 from rota.model.schedules.schedule import TickStatus
@@ -42,8 +42,7 @@ def all_jobs(store: Store) -> list[Job]:
 
 
 def test_every_tick_happens_once_whoever_dies_when(store: Store, store_url: str) -> None:
-    clock = SystemClock()
-    clock.follow(store.now)
+    clock = StoreClock(store.now)
     installation = SchedulesInstallation(store, clock)  # type: ignore[arg-type]
     installation.define()
     begin = clock.now() + 1_000
@@ -80,8 +79,7 @@ def test_every_tick_happens_once_whoever_dies_when(store: Store, store_url: str)
 def test_a_job_gives_way_although_the_scheduler_dies_with_the_firing(
     store: Store, store_url: str, overlap: str
 ) -> None:
-    clock = SystemClock()
-    clock.follow(store.now)
+    clock = StoreClock(store.now)
     installation = SchedulesInstallation(store, clock)  # type: ignore[arg-type]
     installation.define()
     uuid = installation.schedule(interval=1_000, overlap=overlap)

@@ -16,9 +16,9 @@ from tests.servers import RedisServer
 class Interrupted(list[JobType]):
     """Job types that are looked at twice by whoever puts them; somebody else acts before the second look."""
 
-    def __init__(self, job_types: list[JobType], act: Callable[[], None]) -> None:
+    def __init__(self, job_types: list[JobType], act: Callable[[], object]) -> None:
         super().__init__(job_types)
-        self._before = [lambda: None, act]
+        self._before: list[Callable[[], object]] = [lambda: None, act]
 
     def __iter__(self) -> Iterator[JobType]:
         if self._before:
