@@ -12,9 +12,9 @@ such ids.
 
 On a cluster this is left open: the same id given to two queues at the same moment, so that both are looked for before
 either is there. Queues are in different places, and no step reaches two of them; a place for the ids alone would cost
-one more write, and hold what nobody came to use. A
-reservation, as names have one, does not close it: who comes late confirms a name and begins anew, but a job that was
-written late may run before anybody looks. It would have to end by a clock, which the queue's own step asks too.
+one more write, and hold what nobody came to use. A reservation, as names have one, does not close it: who comes late
+confirms a name and begins anew, but a job that was written late may run before anybody looks. It would have to end by a
+clock, which the queue's own step asks too.
 """
 
 from collections.abc import Callable, Iterable, Sequence
