@@ -32,6 +32,8 @@ local ids = {}
 for n = 5, first - 1 do ids[#ids + 1] = ARGV[n] end
 if count > 0 and came_since(chosen, seen, ids) then return 0 end
 local refused = admit(jobs, ready, delayed, unique, marks, wake, series, ARGV, first, #ARGV)
-if count > 0 then remember_chosen(chosen, ids) end
-count_up(stats, totals, minute, expiry, 'enqueued', (#ARGV - first + 1) / 6 - #refused / 2)
+local accepted = (#ARGV - first + 1) / 6 - #refused / 2
+-- Who repeats a call that had been heard writes nothing: a full server would refuse it.
+if count > 0 and accepted > 0 then remember_chosen(chosen, ids) end
+count_up(stats, totals, minute, expiry, 'enqueued', accepted)
 return refused
