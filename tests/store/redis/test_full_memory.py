@@ -117,6 +117,11 @@ def plain_jobs() -> list[JobSpec]:
     return [spec(queue) for queue in (new_queue(), new_queue()) for _ in range(2)]
 
 
+def jobs_with_own_ids() -> list[JobSpec]:
+    """For two queues; their ids are looked for in all."""
+    return [structs.replace(one, has_own_id=True) for one in plain_jobs()]
+
+
 def jobs_after_expired_ones() -> list[JobSpec]:
     """Two of them have a key that a job may have which did not begin in time."""
     queue = new_queue()
@@ -204,7 +209,7 @@ def what_is_said(
 
 
 @pytest.mark.parametrize("is_lost", [False, True], ids=["refused", "refused after a lost answer"])
-@pytest.mark.parametrize("specs_of", [plain_jobs, jobs_after_expired_ones])
+@pytest.mark.parametrize("specs_of", [plain_jobs, jobs_with_own_ids, jobs_after_expired_ones])
 @pytest.mark.parametrize("refuse", [refuse_for_memory, refuse_for_replicas])
 def test_whatever_step_of_an_enqueue_is_refused_what_is_said_of_it_is_true(
     server: RedisServer,
