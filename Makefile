@@ -3,7 +3,7 @@
 
 ARGS ?=
 # How many processes run tests at a time. Most tests wait most of the time, so there may be more of them than cores.
-WORKERS ?= 3
+WORKERS ?= 4
 VENV ?= .venv
 BIN := $(VENV)/bin
 export PYTHON VENV
