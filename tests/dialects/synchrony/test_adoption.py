@@ -194,6 +194,27 @@ def test_an_entry_is_taken_once_by_however_many_nodes(speaker: Speaker, open_aga
     assert claim_all(speaker) == uuids[:1000]
 
 
+def test_entries_of_which_somebody_else_takes_the_first_are_not_taken_for_others(
+    speaker: Speaker, open_again: Callable[[], Store]
+) -> None:
+    """Whichever step that comes before, and though they name no job by which they were known."""
+    other = Speaker(open_again())
+    for number in itertools.count():
+        entries, gone = [f"no job {place}" for place in range(3)], list[str]()
+        speaker.access.ask("rpush", KEY, *entries)
+
+        def take_first(gone: list[str] = gone) -> None:
+            if (entry := other.access.ask("lpop", KEY)) is not None:
+                gone.append(entry.decode())
+
+        ran = run_with(speaker.store, number, lambda: adopt_all(speaker), before=take_first)
+
+        assert [letter["entry"] for letter in dead_letters(speaker)] == [one for one in entries if one not in gone]
+        speaker.access.ask("delete", "rota:synchrony:dead")
+        if not ran.is_reached:
+            break
+
+
 def test_a_job_type_that_was_defined_a_moment_ago_is_known(speaker: Speaker) -> None:
     new = str(uuid4())
     record = {"uuid": new, "name": "new", "executor": "bash", "metadata": {"command": "true"}}
