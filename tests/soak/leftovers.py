@@ -1,13 +1,15 @@
 """What must be gone from a store when all jobs have ended and all nodes have left.
 
 What belongs to a node that was killed stays until the watchdog forgets that node, some minutes later; it counts only
-once the node is no longer listed, because then nobody will ever remove it.
+once the node is no longer listed, because then nobody will ever remove it. So it is with one that was told to stop and
+could not take leave, because the store was away just then.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+from rota.model.node import Node
 from rota.store import Store
 from rota.store.redis.keys import QueueKeys
 from tests.servers import raw_command
@@ -25,6 +27,15 @@ SQLITE_LEFTOVERS = {
     "ends that nobody took as events": "SELECT count(*) FROM outbox",
     "log lines of no job": "SELECT count(*) FROM logs WHERE job_id NOT IN (SELECT id FROM jobs)",
 }
+LEAVE_FAILED = "could not take leave of the store"
+"""What the log of such a node says."""
+
+
+def still_listed(nodes: Iterable[Node], logs: Iterable[str]) -> list[str]:
+    """Nodes that were told to stop, and could have taken their leave."""
+    failed = [line for log in logs for line in log.splitlines() if LEAVE_FAILED in line]
+    stopped = [node.uuid for node in nodes if node.draining]
+    return [f"the node {node} is still listed" for node in stopped if not any(node in line for line in failed)]
 
 
 def left_in_redis(ports: list[int], queues: list[str], store: Store) -> list[str]:

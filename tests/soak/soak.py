@@ -40,7 +40,7 @@ from tests.soak.judge import (
     succeeded_without_end,
 )
 from tests.soak.ledger import read_lines, runs_of
-from tests.soak.leftovers import left_in_redis, left_in_sqlite
+from tests.soak.leftovers import left_in_redis, left_in_sqlite, still_listed
 from tests.soak.load import Load
 from tests.soak.nodes import Fleet
 from tests.soak.recovery import Recovery, Scene
@@ -106,7 +106,8 @@ def soak(kind: str, *, minutes: float, seed: int, folder: Path) -> Evidence:
             evidence = _look(store, fleet, load, faults)
             fleet.stop_all()
             evidence.stragglers, evidence.orphans = fleet.stragglers, fleet.orphans
-            evidence.leftovers = _leftovers(soaked, store, folder)
+            evidence.leftovers = still_listed(store.list_nodes(since=0), [node.output for node in fleet.all])
+            evidence.leftovers += _left_in_store(soaked, store, folder)
             return evidence
         finally:
             store.close()
@@ -257,8 +258,7 @@ def _queues(store: Store) -> list[str]:
     return [node_type.uuid for node_type in store.list_node_types()]
 
 
-def _leftovers(soaked: SoakStore, store: Store, folder: Path) -> list[str]:
-    found = [f"the node {node.uuid} is still listed" for node in store.list_nodes(since=0) if node.draining]
+def _left_in_store(soaked: SoakStore, store: Store, folder: Path) -> list[str]:
     if soaked.ports:
-        return found + left_in_redis(soaked.ports, _queues(store), store)
-    return found + left_in_sqlite(folder / "rota.db")
+        return left_in_redis(soaked.ports, _queues(store), store)
+    return left_in_sqlite(folder / "rota.db")

@@ -12,7 +12,7 @@ import pytest
 
 from rota.clock import ManualClock, NodeClock
 from rota.engine.liveness.heart import Heart
-from rota.engine.liveness.presence import Presence
+from rota.engine.liveness.presence import Presence, run_folder
 from rota.engine.node.health import Health
 from rota.engine.node.node import Node
 from rota.engine.node.options import WORKER, NodeOptions
@@ -638,9 +638,10 @@ def test_what_runs_on_under_a_lock_is_given_to_nobody_before_its_process_has_end
         async with working(store, worker_times=WorkerTimes(abandon_s=0.2)) as node:
             await until(lambda: stage.inside == 1, "the job to run")
         inside, job, nodes = stage.inside, installation.job(job_id), list(store.read_pulses(installation.queue))
+        known_gone = Presence(run_folder()).gone([node.uuid])
         stage.gate.set()
         stage.release.set()
-        assert (inside, job.state, nodes) == (1, JobState.RUNNING, [node.uuid])
+        assert (inside, job.state, nodes, known_gone) == (1, JobState.RUNNING, [node.uuid], [])
         await until(lambda: stage.inside == 0, "the run to end after all")
 
     asyncio.run(scene())

@@ -16,7 +16,7 @@ from rota import __version__
 from rota.engine.liveness.presence import Presence
 from rota.engine.node.node import Node
 from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
-from rota.errors import NotFound
+from rota.errors import NotFound, StoreUnavailable
 from rota.model.ids import new_id
 from rota.model.job import JobState
 from rota.model.node import Node as NodeRecord
@@ -86,6 +86,32 @@ def test_a_node_holds_its_lock_before_others_can_know_of_it(store: Store, tmp_pa
 
     asyncio.run(scene())
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["leave_queue", "remove_nodes"])
+def test_others_know_at_once_of_a_node_that_ended_and_could_not_take_leave(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    """The store may still show jobs as its own. The process lives on, as that of a program with a worker does."""
+
+    def be_away() -> None:
+        raise StoreUnavailable("the store is away")
+
+    async def scene() -> None:
+        Installation(store)
+        faults = Faults(store)
+        node = Node.open(faults.store, NodeOptions(), presence=Presence(tmp_path))
+        faults.before(name, be_away)
+        run = asyncio.create_task(node.run())
+        await until(lambda: is_listed(store, node), "the node to be listed")
+        assert Presence(tmp_path).gone([node.uuid]) == []
+
+        node.request_stop(at_once=True)
+        await asyncio.wait_for(run, DEADLINE_S)
+
+        assert Presence(tmp_path).gone([node.uuid]) == [node.uuid]
+
+    asyncio.run(scene())
 
 
 def test_a_node_tells_with_each_beat_what_it_does(store: Store, installation: Installation) -> None:

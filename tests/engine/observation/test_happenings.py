@@ -494,10 +494,11 @@ def test_a_node_that_joins_and_leaves(store: Store) -> None:
 def test_a_node_that_cannot_take_leave(store: Store) -> None:
     async def scene() -> None:
         heard, faults = Heard(), Faults(store)
-        async with working(faults.store, observers=heard.observers, dead_after_ms=HOUR_MS):
+        async with working(faults.store, observers=heard.observers, dead_after_ms=HOUR_MS) as node:
             faults.before("leave_queue", be_away)
 
-        assert str(heard.the(LeaveFailed).error) == "the store is away"
+        failed = heard.the(LeaveFailed)
+        assert (failed.node, str(failed.error)) == (node.uuid, "the store is away")
         assert heard.of(NodeLeft) == []
 
     asyncio.run(scene())

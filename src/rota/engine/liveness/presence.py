@@ -44,12 +44,17 @@ class Presence:
             _logger.info("no lock file; others will judge this node by its silence", extra={"error": str(error)})
 
     def release(self, node: str) -> None:
-        """The node ends in good order."""
+        """The node has ended and left nothing behind."""
+        if node in self._held:
+            self.forget(node)
+        self.let_go(node)
+
+    def let_go(self, node: str) -> None:
+        """The node has ended, and the store may still show what was its: others know at once that it is gone."""
         self._here.discard(node)
         # No longer held before it is closed: in a child that is forked in between the number may be another file's.
         descriptor = self._held.pop(node, None)
         if descriptor is not None:
-            self.forget(node)
             _close(descriptor)
 
     def leave_to_parent(self) -> None:

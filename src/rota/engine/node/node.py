@@ -187,6 +187,8 @@ class Node:
             await asyncio.gather(*(thread.end() for thread in (news, housekeeping, watch, ticks, foreign)))
             if has_left:
                 self._presence.release(self.uuid)
+            elif not self._runs_on:
+                self._presence.let_go(self.uuid)
 
     async def _end_side_nodes(self) -> None:
         """They run jobs in the same executors, which close when nobody needs them any more."""
@@ -360,10 +362,15 @@ class Node:
             trouble=self._health.trouble,
         )
 
+    @property
+    def _runs_on(self) -> bool:
+        """Whether nobody could stop a run under a lock: such a node does not say that it has gone while it has not."""
+        return self._worker is not None and self._worker.holds_lock
+
     def _leave(self, node_type: NodeType) -> bool:
-        """Take leave, if the store still answers; otherwise the watchdog of another node cleans up. So it does after a
-        run under a lock that nobody could stop: such a node does not say that it has gone while it has not."""
-        if self._worker is not None and self._worker.holds_lock:
+        """Take leave and leave nothing behind, if the store still answers; otherwise the watchdog of another node
+        cleans up."""
+        if self._runs_on:
             return False
         floor = self._worker.serial if self._worker else 0
         try:
@@ -371,7 +378,7 @@ class Node:
             forget_drain_request(self._store, self.uuid)
             self._store.remove_nodes(uuid=self.uuid)
         except StoreError as error:
-            self._observers.tell(LeaveFailed(error))
-        else:
-            self._observers.tell(NodeLeft(self.uuid, node_type.uuid))
+            self._observers.tell(LeaveFailed(self.uuid, error))
+            return False
+        self._observers.tell(NodeLeft(self.uuid, node_type.uuid))
         return True

@@ -190,6 +190,7 @@ class NodeLeft(Happening, frozen=True):
 class LeaveFailed(Happening, frozen=True):
     """It could not take leave of the store; others will clean up."""
 
+    node: str
     error: Exception
 
 

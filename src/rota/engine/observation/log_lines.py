@@ -137,7 +137,7 @@ _WRITERS: dict[type[Happening], _Writer] = {
     all_kinds.SchedulePaused: _line("rota.ticker", WARNING, "schedule paused", "schedule", "note"),
     ScheduleUndecided: _write_undecided,
     EventsJudged: _write_judged,
-    all_kinds.LeaveFailed: _line("rota.node", WARNING, "could not take leave of the store", "error"),
+    all_kinds.LeaveFailed: _line("rota.node", WARNING, "could not take leave of the store", "node", "error"),
     all_kinds.DrainRequested: _line("rota.node", INFO, "asked to drain; stopping after the running jobs"),
     all_kinds.StoreFailed: _line("rota.node", ERROR, "store unavailable, trying again", "error"),
     all_kinds.StoreAnswered: _line("rota.node", INFO, "store available again"),
