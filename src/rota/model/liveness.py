@@ -109,9 +109,9 @@ def contact_of_node(dead_after_s: float) -> Contact:
     return Contact(dead_after_s * _LONGEST_SILENCE)
 
 
-def must_let_go(silent_s: float, dead_after_s: float) -> bool:
-    """Whether a node that was not heard for this long must stop what must not run twice: others may soon take over."""
-    return silent_s >= dead_after_s * _LET_GO
+def let_go_after_s(dead_after_s: float) -> float:
+    """For how long a node may not be heard before it must stop what must not run twice: others may soon take over."""
+    return dead_after_s * _LET_GO
 
 
 def let_go_grace_s(dead_after_s: float) -> float:

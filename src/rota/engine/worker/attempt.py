@@ -143,7 +143,8 @@ class Runner:
         except StoreError:
             return attempt.not_begun()
         claim = attempt.claim
-        run = attempt.run = Run(spec, job_type, claim.attempt, self._log_of(claim), fencing_number=claim.fence)
+        log = LogCap(AttemptLog(self._logs, claim))  # whatever an executor says is made fit for the store, and bounded
+        run = attempt.run = Run(spec, job_type, claim.attempt, log, fencing_number=claim.fence)
         # What may have killed its nodes runs where it can hurt nobody else.
         execution = run_isolated(run, self._executors) if is_suspect(claim) else executor.run(run)
         timeout_ms = _timeout_of(run)
@@ -192,10 +193,6 @@ class Runner:
             return claim.spec.retry
         job_type = self._definitions.known_job_type(claim.spec.job_type)
         return job_type.retry if job_type else _ONCE
-
-    def _log_of(self, claim: Claim) -> LogCap:
-        """The log of one attempt. Whatever an executor says is made fit for the store, and bounded."""
-        return LogCap(AttemptLog(self._logs, claim))
 
 
 def _timeout_of(run: Run) -> int | None:

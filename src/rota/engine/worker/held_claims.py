@@ -14,7 +14,7 @@ from rota.engine.observation.observers import Observers
 from rota.engine.worker.attempt import Attempt, Stop
 from rota.engine.worker.hands import Hands
 from rota.engine.worker.lock_guard import LockGuard
-from rota.model.liveness import BEATS_PER_DEATH, LOOKS_PER_DEATH, let_go_grace_s, must_let_go
+from rota.model.liveness import BEATS_PER_DEATH, LOOKS_PER_DEATH, let_go_after_s, let_go_grace_s
 from rota.store.contract.claims import Renewal
 from rota.store.contract.queues import Cancellation
 
@@ -38,6 +38,7 @@ class HeldClaims:
         self._node = node
         self._clock = clock
         self._dead_after_s = dead_after_s
+        self._let_go_after_s = let_go_after_s(dead_after_s)
         self._pause_s = min(dead_after_s / LOOKS_PER_DEATH, _LONGEST_PAUSE_S)
         self._observers = observers
         self._loop = asyncio.get_running_loop()
@@ -100,7 +101,7 @@ class HeldClaims:
         return renewed.get(claim.spec.id) != claim.token or self._is_long_ago(renewed_at)
 
     def _is_long_ago(self, heard_at: float) -> bool:
-        return must_let_go(self._clock.monotonic() - heard_at, self._dead_after_s)
+        return self._clock.monotonic() - heard_at >= self._let_go_after_s
 
     def _obey(self, held: dict[str, str], renewal: Renewal) -> None:
         self._hands.cancel_attempts(Cancellation(job_id, held[job_id]) for job_id in renewal.cancelled)

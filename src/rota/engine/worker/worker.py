@@ -38,7 +38,7 @@ from rota.engine.worker.telling import Telling
 from rota.engine.worker.times import WorkerTimes
 from rota.errors import NodeStrained, StoreError
 from rota.model.runs.outcome import INTERRUPTED, Outcome
-from rota.model.runs.settlement import Settlement, settle
+from rota.model.runs.settlement import settle
 from rota.store.contract.claims import Claims
 from rota.store.contract.queues import Cancellation
 from rota.store.contract.store import Store
@@ -349,17 +349,12 @@ class Worker:
             self._runs += 1
             self._run_ms += now - started_at
         try:
-            settlement = self._settlement(attempt, outcome, now)
+            policy, chance = self._runner.retry_policy(attempt.claim, outcome), random.random()
+            settlement = settle(attempt.claim, outcome, policy=policy, started_at=started_at, now=now, chance=chance)
         except Exception as error:  # whatever it is, the slot lives on, and the job does not run for ever
             self._observers.tell(Fault("worker", "an attempt could not be settled", error))
             settlement = not_settled(attempt.claim, error, started_at=started_at, now=now)
         self._pending.add(settlement)
-
-    def _settlement(self, attempt: Attempt, outcome: Outcome, now: int) -> Settlement:
-        policy = self._runner.retry_policy(attempt.claim, outcome)
-        return settle(
-            attempt.claim, outcome, policy=policy, started_at=attempt.started_at, now=now, chance=random.random()
-        )
 
     # -- news ------------------------------------------------------------------------------------------------------
 

@@ -82,29 +82,29 @@ def settle(
     claim: Claim, outcome: Outcome, *, policy: RetryPolicy, started_at: int | None, now: int, chance: float
 ) -> Settlement:
     """The next state of a job whose attempt ended with `outcome`."""
-    kind = outcome.kind
+    kind, attempt = outcome.kind, claim.attempt
     run = None if started_at is None else (started_at, now)
     if kind is OutcomeKind.INTERRUPTED:
         past = _interrupted(claim, started_at=started_at, now=now)
         return Settlement(claim, JobState.QUEUED, claim.attempts, claim.deaths, returned_run=run, past=past)
-    if kind is OutcomeKind.FAILED and claim.attempt < policy.attempts:
+    if kind is OutcomeKind.FAILED and attempt < policy.attempts:
         asked_ms = _asked_wait_ms(outcome)
-        run_at = now + (policy.delay_after(claim.attempt, chance) if asked_ms is None else asked_ms)
+        run_at = now + (policy.delay_after(attempt, chance) if asked_ms is None else asked_ms)
         # It ran to an end and killed nobody, so what it was suspected of is forgotten.
         past = _with_attempt(claim, failure_words(outcome.errors, outcome.results), started_at=started_at, now=now)
-        return Settlement(claim, JobState.DELAYED, claim.attempt, 0, run_at=run_at, returned_run=run, past=past)
+        return Settlement(claim, JobState.DELAYED, attempt, 0, run_at=run_at, returned_run=run, past=past)
     ending = Ending(
         state=_FINAL_STATE[kind],
         ended_at=now,
         token=claim.token,
-        attempts=claim.attempt,
+        attempts=attempt,
         deaths=claim.deaths,
         started_at=started_at,
         results=outcome.results,
         errors=outcome.errors,
         past=claim.past,
     )
-    return Settlement(claim, ending.state, claim.attempt, claim.deaths, ending)
+    return Settlement(claim, ending.state, attempt, claim.deaths, ending)
 
 
 def _interrupted(claim: Claim, *, started_at: int | None, now: int) -> tuple[PastAttempt, ...]:

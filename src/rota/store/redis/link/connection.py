@@ -39,6 +39,7 @@ from redis.sentinel import MasterNotFoundError, Sentinel
 from rota.errors import InvalidInput, StoreError, StoreFull, StoreRefused, StoreUnavailable
 from rota.model.access.masking import mask_url
 from rota.store.redis.link.cluster import Cluster
+from rota.store.redis.link.packing import pack_quickly
 
 CONNECT_TIMEOUT_S = 5.0
 _ANSWER_TIMEOUT_S = 10
@@ -126,9 +127,12 @@ class Address:
             ways: dict[str, Any] = {"socket_timeout": each_s, "socket_connect_timeout": each_s}
             ways |= {"retry": Retry(NoBackoff(), 0), "protocol": 2}
             sentinels: Any = Sentinel(self.hosts, sentinel_kwargs=ways)  # type: ignore[no-untyped-call]
-            return sentinels.master_for(self.service, redis_class=redis.Redis, **options)
-        host, port = self.hosts[0]
-        return redis.Redis(host=host, port=port, **options)
+            client = sentinels.master_for(self.service, redis_class=redis.Redis, **options)
+        else:
+            host, port = self.hosts[0]
+            client = redis.Redis(host=host, port=port, **options)
+        pack_quickly(client)
+        return client
 
 
 @contextmanager
