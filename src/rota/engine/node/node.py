@@ -106,7 +106,7 @@ class Node:
         observers: Observers | None = None,
     ) -> "Node":
         """A node that is ready to run: its clock agrees with the store's, and what its dialects define is known."""
-        clock = clock or NodeClock()
+        clock = clock or NodeClock(store.now)
         engine = Engine.open(
             store,
             clock,
