@@ -2,7 +2,6 @@
 
 import ast
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -125,11 +124,6 @@ def test_a_jump_of_the_wall_clock_leaves_monotonic_time_alone() -> None:
     assert (clock.now(), clock.monotonic()) == (10, 0.5)
 
 
-def telling(instant: int) -> Callable[[], int]:
-    """A store that tells this time."""
-    return lambda: instant
-
-
 class Times:
     """The wall clock and the time since the machine's start, both moved by a test."""
 
@@ -148,8 +142,37 @@ def times(monkeypatch: pytest.MonkeyPatch) -> Times:
     return Times(monkeypatch)
 
 
+class AskedStore:
+    """A store that tells the time of a clock of its own, unless it is away, and counts who asks."""
+
+    def __init__(self, times: Times, *, ahead_ms: int = 0) -> None:
+        self._times = times
+        self.ahead_ms = ahead_ms
+        self.question_ms = self.answer_ms = 0
+        """How long each is on its way."""
+        self.is_away = False
+        self.asked = 0
+
+    def now(self) -> int:
+        self.asked += 1
+        if self.is_away:
+            raise StoreUnavailable("the store is away")
+        self._times.pass_by(self.question_ms)
+        told = 1_700_000_000_000 + self._times.uptime_ms - 50_000 + self.ahead_ms
+        self._times.pass_by(self.answer_ms)
+        return told
+
+
+def followed(times: Times) -> tuple[AskedStore, NodeClock]:
+    """A store, and the clock of a node that agrees with it."""
+    store = AskedStore(times)
+    clock = NodeClock(store.now)
+    clock.follow()
+    return store, clock
+
+
 def test_a_nodes_clock_goes_on_when_the_machines_is_set(times: Times) -> None:
-    clock = NodeClock()
+    clock = NodeClock(AskedStore(times).now)
     times.wall_ms -= 3_600_000
     times.pass_by(1_500)
 
@@ -158,73 +181,57 @@ def test_a_nodes_clock_goes_on_when_the_machines_is_set(times: Times) -> None:
 
 
 def test_a_node_follows_the_stores_clock_at_the_first_look(times: Times) -> None:
-    clock = NodeClock()
+    clock = NodeClock(AskedStore(times, ahead_ms=600_000).now)
 
-    clock.follow(telling(1_700_000_600_000))
+    clock.follow()
 
     assert (clock.now(), clock.step_ms) == (1_700_000_600_000, 0)
 
 
 @pytest.mark.parametrize("jump_ms", [1_000, 300_000, -1_000, -300_000])
 def test_a_jump_of_the_stores_clock_is_followed_at_the_second_look(times: Times, jump_ms: int) -> None:
-    clock = NodeClock()
-    clock.follow(telling(clock.now()))
+    store, clock = followed(times)
 
-    clock.follow(telling(clock.now() + jump_ms))
+    store.ahead_ms = jump_ms
+    clock.follow()
     assert (clock.now(), clock.step_ms) == (times.wall_ms, jump_ms)
 
     times.pass_by(5_000)
-    clock.follow(telling(clock.now() + jump_ms))
+    clock.follow()
     assert (clock.now(), clock.step_ms) == (times.wall_ms + jump_ms, 0)
 
 
 def test_two_jumps_to_different_times_are_not_believed(times: Times) -> None:
-    clock = NodeClock()
-    clock.follow(telling(clock.now()))
+    store, clock = followed(times)
 
-    for jump_ms in (300_000, -300_000, 600_000, 601_000):
-        clock.follow(telling(times.wall_ms + jump_ms))
+    for store.ahead_ms in (300_000, -300_000, 600_000, 601_000):
+        clock.follow()
 
     assert clock.now() == times.wall_ms
-    clock.follow(telling(times.wall_ms + 601_999))
+    store.ahead_ms = 601_999
+    clock.follow()
     assert clock.now() == times.wall_ms + 601_999
 
 
 def test_a_jump_that_was_not_seen_again_is_forgotten(times: Times) -> None:
-    clock = NodeClock()
-    clock.follow(telling(clock.now()))
+    store, clock = followed(times)
 
-    clock.follow(telling(times.wall_ms + 300_000))
-    clock.follow(telling(times.wall_ms))
-    clock.follow(telling(times.wall_ms + 300_000))
+    for store.ahead_ms in (300_000, 0, 300_000):
+        clock.follow()
 
     assert (clock.now(), clock.step_ms) == (times.wall_ms, 300_000)
 
 
-@pytest.mark.parametrize(("drift_ms", "followed"), [(19, False), (-19, False), (20, True), (999, True), (-999, True)])
-def test_a_drift_is_followed_at_once_and_noise_is_not(times: Times, drift_ms: int, followed: bool) -> None:
-    clock = NodeClock()
-    clock.follow(telling(clock.now()))
+@pytest.mark.parametrize(
+    ("drift_ms", "is_followed"), [(19, False), (-19, False), (20, True), (999, True), (-999, True)]
+)
+def test_a_drift_is_followed_at_once_and_noise_is_not(times: Times, drift_ms: int, is_followed: bool) -> None:
+    store, clock = followed(times)
 
-    clock.follow(telling(times.wall_ms + drift_ms))
+    store.ahead_ms = drift_ms
+    clock.follow()
 
-    assert clock.now() == times.wall_ms + (drift_ms if followed else 0)
-
-
-class AskedStore:
-    """A store that tells the time of a clock of its own, unless it is away, and counts who asks."""
-
-    def __init__(self, times: "Times", *, ahead_ms: int = 0) -> None:
-        self._times = times
-        self.ahead_ms = ahead_ms
-        self.is_away = False
-        self.asked = 0
-
-    def now(self) -> int:
-        self.asked += 1
-        if self.is_away:
-            raise StoreUnavailable("the store is away")
-        return 1_700_000_000_000 + self._times.uptime_ms - 50_000 + self.ahead_ms
+    assert clock.now() == times.wall_ms + (drift_ms if is_followed else 0)
 
 
 @pytest.mark.parametrize("step_ms", [300_000, -300_000])
@@ -295,41 +302,28 @@ def test_time_goes_on_for_a_program_while_its_store_is_away(times: Times) -> Non
     assert clock.now() == times.wall_ms + 90_000
 
 
-def store_clock() -> StoreClock:
-    """One of a store that goes by the machine's clock."""
-    return StoreClock(lambda: time.time_ns() // 1_000_000)
-
-
-@pytest.mark.parametrize("make", [store_clock, NodeClock])
+@pytest.mark.parametrize("make", [StoreClock, NodeClock])
 @pytest.mark.parametrize(("question_ms", "answer_ms"), [(0, 30_000), (30_000, 0), (400, 500)])
 def test_a_slow_answer_alone_sets_no_clock(
-    times: Times, make: Callable[[], StoreClock | NodeClock], question_ms: int, answer_ms: int
+    times: Times, make: type[StoreClock | NodeClock], question_ms: int, answer_ms: int
 ) -> None:
-    clock = make()
-    clock.follow(clock.now)
+    store = AskedStore(times)
+    clock = make(store.now)
+    clock.follow()
 
-    def ask() -> int:
-        times.pass_by(question_ms)
-        told = times.wall_ms
-        times.pass_by(answer_ms)
-        return told
-
-    clock.follow(ask)
+    store.question_ms, store.answer_ms = question_ms, answer_ms
+    clock.follow()
 
     assert clock.now() == times.wall_ms
     assert isinstance(clock, StoreClock) or clock.step_ms == 0
 
 
-@pytest.mark.parametrize(("store_ms", "followed_ms"), [(299_000, 0), (300_900, 900), (-900, -900)])
-def test_a_slow_answer_is_followed_as_far_as_it_is_certain(times: Times, store_ms: int, followed_ms: int) -> None:
-    clock = NodeClock()
-    clock.follow(clock.now)
+@pytest.mark.parametrize(("ahead_ms", "followed_ms"), [(-1_000, 0), (900, 900), (-300_900, -900)])
+def test_a_slow_answer_is_followed_as_far_as_it_is_certain(times: Times, ahead_ms: int, followed_ms: int) -> None:
+    store, clock = followed(times)
 
-    def ask() -> int:
-        times.pass_by(300_000)
-        return 1_700_000_000_000 + store_ms
-
-    clock.follow(ask)
+    store.question_ms, store.ahead_ms = 300_000, ahead_ms
+    clock.follow()
 
     assert clock.now() == times.wall_ms + followed_ms
 
@@ -344,8 +338,8 @@ def test_the_time_since_the_start_counts_suspended_time(monkeypatch: pytest.Monk
 
 def test_what_is_measured_goes_by_the_time_since_the_start(times: Times) -> None:
     assert uptime_ms() == times.uptime_ms
-    assert SystemClock().monotonic() == NodeClock().monotonic() == times.uptime_ms / 1000
-    assert store_clock().monotonic() == times.uptime_ms / 1000
+    clocks = [SystemClock(), *(make(AskedStore(times).now) for make in (StoreClock, NodeClock))]
+    assert [clock.monotonic() for clock in clocks] == [times.uptime_ms / 1000] * 3
 
 
 def test_instants_and_datetimes_convert_both_ways() -> None:

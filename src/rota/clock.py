@@ -44,17 +44,36 @@ class SystemClock:
         return _uptime_ns() / 1_000_000_000
 
 
-class StoreClock:
-    """The clock of a program that uses a store: the time since the machine's start, shifted to agree with the store's.
-
-    Setting the machine's clock does nothing to it. It asks the store again when it is needed and the last answer is
-    old, so that a program which lives for months does not drift, and one that waits asks nothing.
-    """
+class _FollowingClock:
+    """The time since the machine's start, shifted by an offset with which it agrees with the store's clock. Setting the
+    machine's clock does nothing to it."""
 
     def __init__(self, ask: Callable[[], int]) -> None:
         """`ask` tells the store's time."""
         self._ask = ask
         self._offset_ms = time.time_ns() // 1_000_000 - uptime_ms()
+
+    def now(self) -> int:
+        return _uptime_ns() // 1_000_000 + self._offset_ms
+
+    def monotonic(self) -> float:
+        return _uptime_ns() / 1_000_000_000
+
+    def _fitting_offset(self) -> int:
+        """The offset next to this one that fits what the store tells. It tells its time at some moment between question
+        and answer, nobody knows when: a slow answer alone is no reason to set a clock. Differences under 20 ms are
+        network noise, which this one fits too."""
+        asked_at, told, answered_at = uptime_ms(), self._ask(), uptime_ms()
+        offset = min(max(self._offset_ms, told - answered_at), told - asked_at)
+        return offset if abs(offset - self._offset_ms) >= _NOISE_MS else self._offset_ms
+
+
+class StoreClock(_FollowingClock):
+    """The clock of a program that uses a store. It asks the store again when it is needed and the last answer is old,
+    so that a program which lives for months does not drift, and one that waits asks nothing."""
+
+    def __init__(self, ask: Callable[[], int]) -> None:
+        super().__init__(ask)
         self._follow_at = uptime_ms()
 
     def now(self) -> int:
@@ -62,41 +81,27 @@ class StoreClock:
             self._try_to_follow()
         return _uptime_ns() // 1_000_000 + self._offset_ms
 
-    def monotonic(self) -> float:
-        return _uptime_ns() / 1_000_000_000
-
-    def follow(self, ask: Callable[[], int]) -> None:
-        """Agree with what the store tells from now on. Differences under 20 ms are network noise."""
+    def follow(self) -> None:
+        """Ask the store for its time, and agree with it from now on."""
         self._follow_at = uptime_ms() + FOLLOW_EVERY_MS  # first, so that of many threads one asks
-        offset = _fitting(self._offset_ms, ask, uptime_ms)
-        if abs(offset - self._offset_ms) >= _NOISE_MS:
-            self._offset_ms = offset
+        self._offset_ms = self._fitting_offset()
 
     def _try_to_follow(self) -> None:
         """A store that is away is told by the call for which the time is needed; the time goes on without it."""
         try:
-            self.follow(self._ask)
+            self.follow()
         except RotaError:
             self._follow_at = uptime_ms() + _AFTER_ERROR_MS
 
 
-class NodeClock:
-    """The clock of a node: the time since the machine's start, shifted to agree with the store's clock.
+class NodeClock(_FollowingClock):
+    """The clock of a node. What the store's clock says is followed at the first look; a jump after that is followed
+    when a second look shows the same."""
 
-    Setting the machine's clock does nothing to it. What the store's clock says is followed at the first look; a jump
-    after that is followed when a second look shows the same.
-    """
-
-    def __init__(self) -> None:
-        self._offset_ms = time.time_ns() // 1_000_000 - uptime_ms()
+    def __init__(self, ask: Callable[[], int]) -> None:
+        super().__init__(ask)
         self._doubted: int | None = None
         self._has_followed = False
-
-    def now(self) -> int:
-        return _uptime_ns() // 1_000_000 + self._offset_ms
-
-    def monotonic(self) -> float:
-        return _uptime_ns() / 1_000_000_000
 
     @property
     def offset_ms(self) -> int:
@@ -108,15 +113,13 @@ class NodeClock:
         """By how much the store's clock was seen to jump, while that is not believed yet; else 0."""
         return 0 if self._doubted is None else self._doubted - self._offset_ms
 
-    def follow(self, ask: Callable[[], int]) -> None:
-        """Ask the store for its time, and agree with it from now on, unless it has just jumped. Differences under 20 ms
-        are network noise."""
-        offset = _fitting(self._offset_ms, ask, uptime_ms)
+    def follow(self) -> None:
+        """Ask the store for its time, and agree with it from now on, unless it has just jumped."""
+        offset = self._fitting_offset()
         off_ms = abs(offset - self._offset_ms)
         is_seen_again = self._doubted is not None and abs(offset - self._doubted) < STEP_MS
         if off_ms < STEP_MS or is_seen_again or not self._has_followed:
-            self._doubted = None
-            self._offset_ms = offset if off_ms >= _NOISE_MS else self._offset_ms
+            self._doubted, self._offset_ms = None, offset
         else:
             self._doubted = offset
         self._has_followed = True
@@ -144,13 +147,6 @@ class ManualClock:
     def set(self, now_ms: int) -> None:
         """Jump the wall clock, forwards or backwards, as an operator or NTP might. Monotonic time stands still."""
         self._now_ms = now_ms
-
-
-def _fitting(offset: int, ask: Callable[[], int], own_ms: Callable[[], int]) -> int:
-    """The offset next to this one that fits what the store tells. It tells its time at some moment between question and
-    answer, nobody knows when: a slow answer alone is no reason to set a clock."""
-    asked_at, told, answered_at = own_ms(), ask(), own_ms()
-    return min(max(offset, told - answered_at), told - asked_at)
 
 
 def uptime_ms() -> int:

@@ -18,7 +18,7 @@ from tests.installation import Installation
 
 def test_making_an_engine_and_a_node_asks_the_store_nothing(store: Store) -> None:
     faults = Faults(store)
-    clock = NodeClock()
+    clock = NodeClock(faults.store.now)
 
     engine = Engine(faults.store, clock)
     Node(engine, clock, NodeOptions(), dialects=(), presence=Presence(None))

@@ -80,11 +80,11 @@ class Engine:
         event_retention_ms: int = RETENTION_MS,
         observers: Observers | None = None,
     ) -> "Engine":
-        """An engine whose clock agrees with the store's; whoever brings a clock lets it follow the store. A store with
-        a part of a copy is refused."""
+        """An engine whose clock agrees with the store's; who brings a clock brings one that asks this store. A store
+        with a part of a copy is refused."""
         refuse_unfinished(store)
         followed = clock or StoreClock(store.now)
-        followed.follow(store.now)
+        followed.follow()
         return cls(
             store,
             followed,

@@ -302,7 +302,7 @@ def in_node(store: Store, is_done: Callable[[], bool], *, deadline_s: float = 24
 
 @pytest.mark.stores("sqlite-file", "redis")  # a whole node per store
 def test_a_schedule_emits_events_and_the_end_of_a_job_is_one_in_a_living_node(store: Store) -> None:
-    clock = NodeClock()
+    clock = NodeClock(store.now)
     node = Node.open(store, NodeOptions(), clock=clock)
     node.engine.definitions.ensure_node_type(NodeType(uuid=new_id(1), name="default"))
     configurations = node.engine.configurations

@@ -403,8 +403,8 @@ def test_a_command_under_a_lock_ends_in_time_although_user_code_blocks_the_loop(
 class JumpyClock(NodeClock):
     """A clock that counts a time for which nothing happened, as one does when the machine was suspended."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, ask: Callable[[], int]) -> None:
+        super().__init__(ask)
         self._slept_s = 0.0
 
     def monotonic(self) -> float:
@@ -424,7 +424,8 @@ def test_a_job_that_was_claimed_before_the_process_stood_still_is_not_begun_afte
         stage = new_stage()
         installation.define_python("note")
         job_id = installation.enqueue("note", {"text": "late"})
-        faults, clock = Faults(store), JumpyClock()
+        faults = Faults(store)
+        clock = JumpyClock(faults.store.now)
         tokens: list[str] = []
 
         def stand_still() -> None:
@@ -460,7 +461,8 @@ def test_a_claim_that_was_answered_late_is_renewed_before_the_next_beat_is_due(
     async def scene() -> None:
         new_stage()
         installation.define_python("pass_gate")
-        faults, clock = Faults(store), JumpyClock()
+        faults = Faults(store)
+        clock = JumpyClock(faults.store.now)
         renewals: list[int] = []
 
         def hang_for_longer_than_a_beat() -> None:
@@ -525,7 +527,8 @@ def test_a_run_under_a_lock_that_was_claimed_lately_is_not_given_up(store: Store
         installation.define(
             "only_one", "python", {"function": "tests.engine.job_functions:pass_gate"}, unique=Unique.WHILE_RUNNING
         )
-        faults, clock = Faults(store), JumpyClock()
+        faults = Faults(store)
+        clock = JumpyClock(faults.store.now)
         node = Node.open(faults.store, NodeOptions(dead_after_ms=60_000, threads=4), clock=clock)
         run = asyncio.create_task(node.run())
         await until(lambda: is_listed(store, node), "the node's first beat")

@@ -41,15 +41,28 @@ class About(Struct, frozen=True):
     """What an older server does not tell, it decides."""
 
 
+class Told:
+    """What a server tells of itself, all of it whenever it is asked for its time."""
+
+    about: About
+
+    def __init__(self, store: RemoteStore) -> None:
+        self._store = store
+
+    def now(self) -> int:
+        self.about = self._store.get(answer=About)
+        return self.about.time
+
+
 def open_remote_engine(url: str, key: str) -> Engine:
     """The installation behind a server; whoever opened it closes its store. Its clock agrees with the server's."""
     client = Client(url, key=key)
     store = RemoteStore(client, url)
     try:
-        about: About = store.get(answer=About)
-        clock = StoreClock(lambda: store.get(answer=About).time)
-        clock.follow(lambda: about.time)
-        return RemoteEngine(client, store, clock, about.event_types)
+        told = Told(store)
+        clock = StoreClock(told.now)
+        clock.follow()
+        return RemoteEngine(client, store, clock, told.about.event_types)
     except BaseException:
         client.close()
         raise

@@ -37,7 +37,7 @@ class News:
 
     def _follow_clock(self) -> None:
         before = self._clock.offset_ms
-        self._clock.follow(self._store.now)
+        self._clock.follow()
         if self._clock.step_ms:
             self._observers.tell(ClockJumped(self._clock.step_ms))
         elif abs(self._clock.offset_ms - before) >= STEP_MS:

@@ -8,11 +8,8 @@ both        the duties of the dialects that it speaks
 
 import asyncio
 import os
-import random
 import socket
-import threading
 from collections.abc import Sequence
-from functools import partial
 
 from rota import __version__
 from rota.clock import NodeClock
@@ -29,6 +26,7 @@ from rota.engine.liveness.heart import Heart
 from rota.engine.liveness.presence import Presence, own_presence
 from rota.engine.liveness.watchdog import Watchdog
 from rota.engine.node.dialect import Dialect, DialectContext
+from rota.engine.node.driver import Driver
 from rota.engine.node.duty import Duty
 from rota.engine.node.health import Health
 from rota.engine.node.news import News
@@ -36,7 +34,6 @@ from rota.engine.node.options import SCHEDULER, WORKER, NodeOptions
 from rota.engine.node.thread_count import ThreadCount
 from rota.engine.observation.happenings import (
     DrainRequested,
-    DutyFailed,
     Fault,
     LeaveFailed,
     NodeJoined,
@@ -55,7 +52,6 @@ from rota.store.contract.store import Store
 
 _TIMEOUTS_PER_DEATH = 8
 _SHORTEST_TIMEOUT_S = 1.0
-_AFTER_ERROR_S = 1.0
 
 
 class Node:
@@ -106,7 +102,7 @@ class Node:
         observers: Observers | None = None,
     ) -> "Node":
         """A node that is ready to run: its clock agrees with the store's, and what its dialects define is known."""
-        clock = clock or NodeClock()
+        clock = clock or NodeClock(store.now)
         engine = Engine.open(
             store,
             clock,
@@ -151,44 +147,40 @@ class Node:
         if WORKER in self._options.roles:
             self._worker = self._make_worker(node_type)
         heart = self._make_heart(node_type)
-        news, housekeeping = StoreThread("rota-news"), StoreThread("rota-retention")
-        # What is on time has a thread of its own: a long round of housekeeping must not make it late. A watchdog would
-        # even begin to watch anew after each, as after each time that the loop was blocked: it waits in its thread too.
-        watch, ticks, foreign = StoreThread("rota-watchdog"), StoreThread("rota-ticker"), StoreThread("rota-dialects")
-        background = [asyncio.create_task(self._drive(duty, housekeeping)) for duty in self._housekeeping_duties()]
-        background += [asyncio.create_task(self._drive(duty, ticks)) for duty in self._prompt_duties()]
-        background += [asyncio.create_task(self._drive(duty, foreign)) for duty in self._dialect_duties]
-        background.append(asyncio.create_task(self._keep_listening(news)))
-        if self._worker is not None and not self._options.threads:
-            following = ThreadCount(
-                self._definitions, self._worker, node_type=node_type.uuid, on_change=heart.beat_soon
-            )
-            background.append(asyncio.create_task(self._drive(following, news)))
+        driver = Driver(self._clock, self._health, self._observers)
+        self._drive_duties(driver, heart, node_type)
         heart.start()
         self._observers.tell(NodeJoined(self.uuid, node_type.uuid, self._options.roles))
-        is_over = threading.Event()
-        for duty in self._watch_duties():
-            watch.post(partial(self._drive_here, duty, is_over))
+        driver.watch(self._watch_duties())
         try:
             await self._work_until_stopped()
         finally:
-            is_over.set()
-            for task in background:
-                task.cancel()
-            await asyncio.gather(*background, return_exceptions=True)
+            await driver.stop()
             for dialect in self._dialects:
                 dialect.leave()
             if self._main is None:
                 await self._end_side_nodes()
                 await self._executors.close()
             # Not in one of the loop's own threads, which jobs may have taken, all of them and for ever.
-            await news.call(heart.stop)
-            has_left = await news.call(lambda: self._leave(node_type))
-            await asyncio.gather(*(thread.end() for thread in (news, housekeeping, watch, ticks, foreign)))
+            await driver.news.call(heart.stop)
+            has_left = await driver.news.call(lambda: self._leave(node_type))
+            await driver.end()
             if has_left:
                 self._presence.release(self.uuid)
             elif not self._runs_on:
                 self._presence.let_go(self.uuid)
+
+    def _drive_duties(self, driver: Driver, heart: Heart, node_type: NodeType) -> None:
+        """All but the watch."""
+        driver.drive(self._housekeeping_duties(), driver.housekeeping)
+        driver.drive(self._prompt_duties(), driver.ticks)
+        driver.drive(self._dialect_duties, driver.foreign)
+        driver.begin(self._keep_listening(driver.news))
+        if self._worker is not None and not self._options.threads:
+            following = ThreadCount(
+                self._definitions, self._worker, node_type=node_type.uuid, on_change=heart.beat_soon
+            )
+            driver.drive([following], driver.news)
 
     async def _end_side_nodes(self) -> None:
         """They run jobs in the same executors, which close when nobody needs them any more."""
@@ -306,30 +298,6 @@ class Node:
             return []
         ticker = Ticker(self._store, self._definitions, node=self.uuid, observers=self._observers)
         return [ticker, self.engine.outbox]
-
-    async def _drive(self, duty: Duty, thread: StoreThread) -> None:
-        """Run a duty for ever. Rounds of many nodes are spread by chance."""
-        await asyncio.sleep(random.random())
-        while True:
-            wait_s = await thread.call(lambda: self._do_round(duty))
-            await asyncio.sleep(wait_s)
-
-    def _drive_here(self, watchdog: Watchdog, is_over: threading.Event) -> None:
-        """The same in the thread of the caller, whatever holds up the loop, until it is over."""
-        wait_s = random.random()
-        while not is_over.wait(wait_s):
-            wait_s = self._do_round(watchdog)
-        watchdog.end()
-
-    def _do_round(self, duty: Duty) -> float:
-        """How many seconds the next one can wait, whatever happens to this one."""
-        try:
-            return duty.run_once(self._clock.now())
-        except StoreError as error:
-            self._health.store_failed("duty", error)
-        except Exception as error:
-            self._observers.tell(DutyFailed(type(duty).__name__, error))
-        return _AFTER_ERROR_S
 
     async def _keep_listening(self, thread: StoreThread) -> None:
         """Hear what changed, as often as the heart beats."""

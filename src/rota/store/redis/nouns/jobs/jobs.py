@@ -4,7 +4,7 @@ A step whose answer was lost is repeated, and finds done what it did itself. The
 that did it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rota.errors import InvalidInput, StoreFull
@@ -16,138 +16,74 @@ from rota.store.redis.keys import CHOSEN_IDS, QueueKeys
 from rota.store.redis.link.commands import Value
 from rota.store.redis.link.scripts import parts_of
 from rota.store.redis.nouns.jobs.ending import RedisEnding
+from rota.store.redis.nouns.jobs.enqueue import Enqueue, NewJobs
 from rota.store.redis.nouns.jobs.entries import is_retried, new_entry, retried_entry
-from rota.store.redis.nouns.jobs.lookup import Look
 from rota.store.redis.nouns.queues.stats import stats_args, stats_keys
 
 MOST_DELETED = 500
 """Jobs that one step forgets: their logs are many small values."""
-_MOST_ENQUEUED = 100_000
-"""Jobs of one queue in one call. They are one step, and a command has a million arguments at most."""
 
 
 class RedisJobs(RedisEnding):
     """See `rota.store.contract.jobs.JobStore` for what each method promises."""
 
     def enqueue_jobs(self, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
-        admissions = [Admission(spec.id, True) for spec in specs]
-        look = self._lookup.look_for(specs)
-        by_queue = self._by_queue(specs, range(len(specs)), admissions, look)
-        accepted = 0
+        enqueue = Enqueue(specs, now)
+        by_queue = enqueue.by_queue(self._lookup.look_for(specs))
         try:
-            for queue, indexes in by_queue.items():
-                for number in self._enqueue_in_steps(queue, specs, indexes, admissions, look=look, now=now):
-                    accepted += number
+            for new in by_queue:
+                self._remember_queue(new.queue)
+                if self._enqueue(new) < len(new.specs):
+                    self._enqueue_after_expired(new)
         except StoreFull as error:
             raise StoreFull(
-                f"{error}; of {len(specs)} jobs {accepted} were accepted by this call, which may be repeated with the "
-                "same ids"
+                f"{error}; of {len(specs)} jobs {enqueue.accepted} were accepted by this call, which may be repeated "
+                "with the same ids"
             ) from error
-        for queue in by_queue:  # when all is written, so that an error can say so
-            self._link.await_replicas(self._keys_of(queue).synced)
-        return admissions
-
-    def _enqueue_in_steps(
-        self,
-        queue: str,
-        specs: Sequence[JobSpec],
-        indexes: list[int],
-        admissions: list[Admission],
-        *,
-        look: Look,
-        now: int,
-    ) -> Iterator[int]:
-        """Tells after each step how many jobs it accepted."""
-        self._remember_queue(queue)
-        accepted = self._enqueue(queue, specs, indexes, admissions, look=look, now=now)
-        yield accepted
-        if accepted < len(indexes):
-            yield self._enqueue_after_expired(queue, specs, indexes, admissions, look=look, now=now)
+        for new in by_queue:  # when all is written, so that an error can say so
+            self._link.await_replicas(self._keys_of(new.queue).synced)
+        return enqueue.admissions
 
     def enqueue_jobs_within(self, connection: object, specs: Sequence[JobSpec], *, now: int) -> list[Admission]:
         raise InvalidInput("connection", f"{self._link.url} takes no part in a database's transactions; use an outbox")
 
-    def _by_queue(
-        self, specs: Sequence[JobSpec], indexes: Iterable[int], admissions: list[Admission], look: Look
-    ) -> dict[str, list[int]]:
-        """The numbers of new jobs by queue; those whose id another queue has are not new."""
-        elsewhere = look.held
-        by_queue: dict[str, list[int]] = {}
-        for index in indexes:
-            spec = specs[index]
-            if elsewhere and elsewhere.get(spec.id, spec.queue) != spec.queue:
-                admissions[index] = Admission(spec.id, False)
-            else:
-                by_queue.setdefault(spec.queue, []).append(index)
-        for queue, indexes in by_queue.items():
-            if len(indexes) > _MOST_ENQUEUED:
-                raise InvalidInput("jobs", f"{len(indexes)} jobs for {queue} at once; {_MOST_ENQUEUED} is the most")
-        return by_queue
-
-    def _enqueue(
-        self,
-        queue: str,
-        specs: Sequence[JobSpec],
-        indexes: list[int],
-        admissions: list[Admission],
-        *,
-        look: Look,
-        now: int,
-    ) -> int:
+    def _enqueue(self, new: NewJobs) -> int:
         """One step for all of them, whatever their number: a server that is full takes all or none. Returns how many
         were accepted."""
-        mine = [specs[index] for index in indexes]
-        answer, was_repeated = self._admit(queue, mine, look, now)
+        answer, was_repeated = self._admit(new)
         while isinstance(answer, int):
-            look = self._lookup.look_for(mine)
-            indexes = self._by_queue(specs, indexes, admissions, look).get(queue, [])
-            mine = [specs[index] for index in indexes]
-            answer, is_repeated = self._admit(queue, mine, look, now)
+            new = new.after(self._lookup.look_for(new.specs))
+            answer, is_repeated = self._admit(new)
             was_repeated |= is_repeated
-        own = self._accepted_before(self._keys_of(queue), mine, answer) if was_repeated else set()
+        if not answer:
+            return new.accept_all_but({})
+        own = self._accepted_before(new, answer) if was_repeated else set()
         refused = {number: text for number, text in zip(answer[::2], answer[1::2], strict=True) if number not in own}
-        for number, survivor in refused.items():
-            admissions[indexes[number]] = Admission(survivor.decode(), False)
-        return len(indexes) - len(refused)
+        return new.accept_all_but(refused)
 
-    def _admit(self, queue: str, specs: Sequence[JobSpec], look: Look, now: int) -> tuple[Any, bool]:
+    def _admit(self, new: NewJobs) -> tuple[Any, bool]:
         """What `enqueue_jobs.lua` answers, and whether it was repeated."""
-        k = self._keys_of(queue)
+        k, now, look = self._keys_of(new.queue), new.now, new.look
         keys = [k.jobs, k.ready, k.delayed, k.unique, k.marks, k.wake, *stats_keys(k, now), k.series]
-        args = [*stats_args(now), *look.args_of(specs)]
-        for spec in specs:
+        args = [*stats_args(now), *look.args_of(new.specs)]
+        for spec in new.specs:
             args += new_entry(spec, now)
         return self._link.run_and_tell("enqueue_jobs", keys if look.seen is None else [*keys, CHOSEN_IDS], args)
 
-    def _enqueue_after_expired(
-        self,
-        queue: str,
-        specs: Sequence[JobSpec],
-        indexes: list[int],
-        admissions: list[Admission],
-        *,
-        look: Look,
-        now: int,
-    ) -> int:
-        """End those jobs that have a unique key and did not begin in time, and accept what they kept out; returns how
-        many. A step of its own: who dies before it has ended what nobody needs, and accepted the others only."""
-        refused = [index for index in indexes if admissions[index].job_id != specs[index].id]
-        expired = self._expire_in(queue, {admissions[index].job_id for index in refused}, now)
-        again = [index for index in refused if admissions[index].job_id in expired]
-        if not again:
-            return 0
-        for index in again:
-            admissions[index] = Admission(specs[index].id, True)
-        return self._enqueue(queue, specs, again, admissions, look=look, now=now)
+    def _enqueue_after_expired(self, new: NewJobs) -> None:
+        """End those jobs that have a unique key and did not begin in time, and accept what they kept out. A step of its
+        own: who dies before it has ended what nobody needs, and accepted the others only."""
+        expired = self._expire_in(new.queue, new.in_the_way(), new.now)
+        again = new.once_more(expired)
+        if again.specs:
+            self._enqueue(again)
 
-    def _accepted_before(self, keys: QueueKeys, specs: list[JobSpec], answer: list[Any]) -> set[int]:
+    def _accepted_before(self, new: NewJobs, answer: list[Any]) -> set[int]:
         """Jobs that a repeated call found to be known, because it had accepted them itself when its answer was lost:
         what is kept is exactly what was handed in, the instant included."""
-        first = {specs[number].id: number for number in reversed(answer[::2])}
-        if not first:
-            return set()
-        kept = self._redis.hmget(keys.jobs, list(first))
-        return {number for number, body in zip(first.values(), kept, strict=True) if body == encode(specs[number])}
+        first = {new.specs[number].id: number for number in reversed(answer[::2])}
+        kept = self._redis.hmget(self._keys_of(new.queue).jobs, list(first))
+        return {number for number, body in zip(first.values(), kept, strict=True) if body == encode(new.specs[number])}
 
     def cancel_jobs(self, job_ids: Sequence[str], *, now: int) -> list[CancelAnswer]:
         answers = dict.fromkeys(job_ids, CancelAnswer.UNKNOWN)
