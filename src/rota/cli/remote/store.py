@@ -131,8 +131,8 @@ class RemoteStore:
         return {state: counts.get(state.value, 0) for state in JobState}
 
     def list_nodes(self, *, since: int) -> list[Node]:
-        found = self.get("nodes", answer=list[NodeShape], within="nodes")
-        return [node for one in found if (node := node_of(one)).last_ping >= since]
+        found = self.get("nodes", answer=list[NodeShape], within="nodes", since=since)
+        return [node for one in found if (node := node_of(one)).last_ping >= since]  # older servers tell who lives
 
     # -- jobs ------------------------------------------------------------------------------------------------------
 
