@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from rota.cli.listing import configurations_up_to
 from rota.cli.show import answer, moment, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
@@ -18,6 +19,7 @@ from rota.model.events.event import shown_time
 from rota.model.events.explanation import named
 from rota.shapes.events.evaluations import preview_shape
 from rota.shapes.events.events import ValidationShape, answer_shape, answers_shape, validation_shape
+from rota.store.contract.events import ConfigurationEntry
 
 _MOST_CONFIGURATIONS = 200
 
@@ -155,10 +157,16 @@ def list_events(target: Target, *, names: tuple[str, ...], limit: int) -> None:
 
 
 def _validations(rota: Engine, names: tuple[str, ...], limit: int) -> Iterable[tuple[str, ValidationShape]]:
-    entries = [rota.configurations.find(name) for name in names]
-    if not names:
-        entries = rota.store.list_configurations(limit=_MOST_CONFIGURATIONS).entries
-    for entry in entries:
+    for entry in _configurations(rota, names):
         one = entry.configuration
         for valid in rota.store.list_validations(one.uuid, limit=limit):
             yield one.name, validation_shape(valid, one)
+
+
+def _configurations(rota: Engine, names: tuple[str, ...]) -> list[ConfigurationEntry]:
+    if names:
+        return [rota.configurations.find(name) for name in names]
+    entries, is_cut = configurations_up_to(_MOST_CONFIGURATIONS, rota.store)
+    if is_cut:
+        talk(f"Only the first {_MOST_CONFIGURATIONS} configurations were looked at; name others to see theirs.")
+    return entries
