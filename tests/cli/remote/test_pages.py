@@ -10,10 +10,10 @@ import pytest
 from rota.cli.events import events as event_verbs
 from rota.cli.remote import store as remote_store
 from rota.cli.remote.engine import open_remote_engine
+from rota.cli.target import Target
 from rota.clock import ManualClock
 from rota.engine.access.audit import reading
 from rota.engine.engine import Engine
-from rota.engine.events.request import read_event
 from rota.errors import InvalidInput
 from rota.model.events.event import ANY_TYPE
 from rota.model.ids import new_id
@@ -211,24 +211,37 @@ def test_what_is_alive_and_when_something_is_made_is_judged_by_the_clock_of_the_
     assert LONG_AGO <= engine.clock.now() < LONG_AGO + 3_600_000
 
 
-def test_of_several_events_the_server_names_the_one_that_it_refuses_and_takes_the_others(
-    engine: Engine, folder: Path
+def test_of_several_events_the_server_names_those_that_it_refuses_and_tells_what_the_others_did(
+    engine: Engine, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """A verb reads events by the types that the server takes; one that does not tell them refuses some itself."""
+    engine.event_types = (ANY_TYPE,)
     (folder / "in.yaml").write_text(
         "configurations: [{name: in, dependencies: [{type: FILE, resourceId: /in/, lifeDuration: 60}]}]"
     )
     done("configuration", "create", "-f", "in.yaml")
-    raw = {"eventTimestamp": "2020-01-01T00:00:00Z"}
-    good = raw | {"eventType": "FILE", "eventResourceId": "/in/a"}
-    unknown = raw | {"eventType": "PARCEL", "eventResourceId": "/in/b"}
-    events = [read_event(one, LONG_AGO, (ANY_TYPE,)) for one in (good, unknown)]
+    unknown, file, elsewhere = (
+        {"eventTimestamp": "2020-01-01T00:00:00Z", "eventType": kind, "eventResourceId": resource}
+        for kind, resource in (("PARCEL", "/in/b"), ("FILE", "/in/a"), ("FILE", "/out/a"))
+    )
 
-    with pytest.raises(InvalidInput, match=r"^\[1\]\.eventType: .*; the other 1 were taken$"):
-        engine.events.post(events)
-    with pytest.raises(InvalidInput, match=r"^\[0\]\.eventType: (?!.*were taken)"):
-        engine.events.post(events[1:])
+    event_verbs._post(Target(store=None, config=None, as_json=False), engine, [{}, unknown, file, unknown, elsewhere])
 
+    told = capsys.readouterr()
+    assert told.out.startswith("validated  in  FILE /in/\ntriggered  in  job ")
+    assert [line.split(":")[0] for line in told.err.splitlines()] == [
+        "Event [4] matched no configuration; rota configuration list shows what is waited for.",
+        "Refused [0].eventType",
+        "Refused [1].eventType",
+        "Refused [3].eventType",
+    ]
     assert [one["event"]["resourceId"] for one in done("event", "list", "--json").json] == ["/in/a"]
+
+    event_verbs._post(Target(store=None, config=None, as_json=True), engine, [unknown, elsewhere, {}])
+    shown = json.loads(capsys.readouterr().out)
+    assert [(one["event"], one["field"]) for one in shown["failed"]] == [(0, "eventType"), (2, "eventType")]
+    with pytest.raises(InvalidInput, match="eventType"):
+        event_verbs._post(Target(store=None, config=None, as_json=False), engine, [unknown, unknown])
 
 
 def test_what_the_command_line_names_beats_what_the_environment_names(

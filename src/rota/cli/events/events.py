@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec import structs
 
 from rota.cli.listing import configurations_up_to
 from rota.cli.show import answer, moment, print_json, print_table, talk
@@ -99,10 +100,11 @@ def _post(target: Target, rota: Engine, raw: object) -> None:
     good, failed = read_events(raw, now, types)
     if failed and not good:
         raise InvalidInput(f"[{failed[0].index}].{failed[0].field}", failed[0].error)
-    found = rota.events.post([one for _, one in good])
-    shape = answers_shape(found, [index for index, _ in good], failed)
-    answer(shape, as_json=target.as_json, show=lambda: _show(found))
-    _tell_the_rest(found, [index for index, _ in good], is_list=True)
+    found, indexes = rota.events.post([one for _, one in good]), [index for index, _ in good]
+    failed += [structs.replace(bad, index=indexes[bad.index]) for bad in found.refused]
+    failed.sort(key=lambda bad: bad.index)
+    answer(answers_shape(found, indexes, failed), as_json=target.as_json, show=lambda: _show(found))
+    _tell_the_rest(found, indexes, is_list=True)
     for bad in failed:
         talk(f"Refused [{bad.index}].{bad.field}: {bad.error}")
 
@@ -119,8 +121,9 @@ def _tell_the_rest(found: EventAnswer, indexes: Sequence[int], *, is_list: bool 
     for left in found.ignored:
         which = f"Event [{indexes[left.event]}]" if is_list else "The event"
         talk(f"{which} did not count for {left.configuration}: {_why_ignored(left)}.")
+    refused = {bad.index for bad in found.refused}
     for number, index in enumerate(indexes):
-        if number not in found.matched:
+        if number not in found.matched | refused:
             which = f"Event [{index}]" if is_list else "The event"
             talk(f"{which} matched no configuration; rota configuration list shows what is waited for.")
 
