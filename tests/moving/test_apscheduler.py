@@ -180,6 +180,27 @@ def test_policies_of_a_job_are_carried(folder: Path) -> None:
     scheduler.__rota_app__.close()
 
 
+@pytest.mark.parametrize("grace", [1, 9.9, 0, -5, True, "1 hour", float("nan"), float("inf")])
+def test_a_grace_time_that_cannot_be_carried_is_refused_by_its_own_name(
+    scheduler: BackgroundScheduler, grace: object
+) -> None:
+    scheduler.add_job(work, "interval", hours=1, id="a")
+    refused = r"^misfire_grace_time: must be None, or 10 seconds or more, got .*; give 10 or more, or leave it out"
+
+    with pytest.raises(InvalidInput, match=refused):
+        scheduler.add_job(work, "interval", hours=1, id="b", misfire_grace_time=grace)
+    with pytest.raises(InvalidInput, match=refused):
+        scheduler.modify_job("a", misfire_grace_time=grace)
+    with pytest.raises(InvalidInput, match=refused):
+        BackgroundScheduler(job_defaults={"misfire_grace_time": grace}).add_job(work, "interval", hours=1)
+
+
+def test_the_shortest_grace_time_is_carried(scheduler: BackgroundScheduler) -> None:
+    scheduler.add_job(work, "interval", hours=1, id="a", misfire_grace_time=10)
+
+    assert scheduler.find_entry("a").schedule.catch_up.window_ms == 10_000
+
+
 def test_jobs_are_added_found_paused_and_removed(scheduler: BackgroundScheduler) -> None:
     job = scheduler.add_job(work, "interval", hours=1, args=[7], id="a")
     with pytest.raises(ConflictingIdError):

@@ -8,6 +8,7 @@ import pytest
 from msgspec import Struct, structs
 
 from rota.engine.events.events import EventAnswer, Ignored, Preview, Triggered, Validated
+from rota.engine.events.request import BadEvent
 from rota.model.access.audit import AuditEntry
 from rota.model.events.configuration import (
     ClockKind,
@@ -243,10 +244,11 @@ ROUND_TRIPS: list[tuple[object, Callable[[Any], Struct], type, Callable[[Any], o
             [Triggered(1, "c", "j")],
             [Ignored(2, "d", Verdict.OLDER, 5), Ignored(3, "e", Verdict.DUPLICATE, None)],
             {0, 1, 2, 3},
+            [BadEvent(5, "eventType", "is none")],
         ),
-        lambda one: report_shape(one, range(5), []),
+        lambda one: report_shape(one, range(5), one.refused),
         EventReportShape,
-        lambda shape: answer_of_events(shape, 5),
+        lambda shape: answer_of_events(shape, 6),
     ),
     (Answer(REASON, (Reason(code=Code.PAUSED, sentence="p", note="why"),)), why_shape, WhyShape, answer_of),
 ]

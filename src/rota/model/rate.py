@@ -117,14 +117,15 @@ Starts = list[tuple[int, int]]
 
 
 def judged_at(now: int, clock: int) -> int:
-    """The instant of a start: by the store's clock, because a caller may have read its own some time ago."""
-    return clock if now < clock < now + _LATE_MS else now
+    """The instant of a start: by the store's clock, because a caller may have read its own some time ago, or be ahead.
+    A caller that is far behind goes by a time of its own."""
+    return clock if clock < now + _LATE_MS else now
 
 
 def counted(starts: Starts, rate: Rate, now: int, clock: int) -> Starts:
     """Those that count against a rate. What lies ahead counts too, unless it is so far ahead of the store's clock that
     it was written by one that was wrong."""
-    return [one for one in starts if now - rate.period_ms < one[0] < max(now, clock) + rate.period_ms]
+    return [one for one in starts if now - rate.period_ms < one[0] < clock + rate.period_ms]
 
 
 def left_of(starts: Starts, rate: Rate) -> int:

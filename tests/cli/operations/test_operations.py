@@ -60,6 +60,7 @@ def test_options_before_the_verb_are_not_silently_ignored(options: list[str]) ->
     assert not done("queues", "--json").json[0]["paused"]
 
 
+@pytest.mark.usefixtures("place")
 def test_nodes_tell_who_lives(opened: Store) -> None:
     queue = done("node-type", "create", "fast", "--json").json["uuid"]
     now = opened.now()

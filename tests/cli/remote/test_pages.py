@@ -1,15 +1,19 @@
 """What a server tells in several answers, and by its own clock, is told as on the store."""
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from rota.cli.events import events as event_verbs
+from rota.cli.remote import store as remote_store
 from rota.cli.remote.engine import open_remote_engine
+from rota.cli.target import Target
 from rota.clock import ManualClock
+from rota.engine.access.audit import reading
 from rota.engine.engine import Engine
-from rota.engine.events.request import read_event
 from rota.errors import InvalidInput
 from rota.model.events.event import ANY_TYPE
 from rota.model.ids import new_id
@@ -90,6 +94,53 @@ def test_all_schedules_and_jobs_are_there_up_to_the_limit(engine: Engine) -> Non
     assert len(done("jobs", "--limit", "2", "--json").json) == 2
 
 
+@pytest.mark.parametrize("place", ["store", "server"])
+def test_all_configurations_are_there_up_to_the_limit_and_it_is_said_that_there_are_more(
+    engine: Engine, folder: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [{"type": "FILE", "resourceId": "/in/", "lifeDuration": 60}]
+    written = [{"name": name, "dependencies": parts} for name in ("a", "b", "c")]
+    (folder / "in.yaml").write_text(json.dumps({"configurations": written}))
+    done("configuration", "create", "-f", "in.yaml")
+    if place == "store":
+        monkeypatch.delenv("ROTA_SERVER")
+
+    whole = done("configuration", "list", "--limit", "3")
+    cut = done("configuration", "list", "--limit", "2", "--json")
+
+    assert names("configuration", "list") == ["a", "b", "c"]
+    assert "There are more" not in whole.stderr
+    assert [one["name"] for one in cut.json] == ["a", "b"]
+    assert "There are more than 2" in cut.stderr
+    assert len(engine.store.list_configurations(limit=2).entries) == 2
+
+
+@pytest.mark.usefixtures("address")
+def test_the_events_of_some_configurations_are_not_taken_for_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_verbs, "_MOST_CONFIGURATIONS", 2)
+    parts = [{"type": "FILE", "resourceId": "/in/", "lifeDuration": 60}]
+    for number, name in enumerate(("a", "b", "c"), 1):
+        (folder / "in.yaml").write_text(json.dumps({"configurations": [{"name": name, "dependencies": parts}]}))
+        done("configuration", "create", "-f", "in.yaml")
+        done("event", "post", "FILE", "/in/x", "--at", f"2020-01-01T00:00:0{number}Z")
+
+        shown = done("event", "list", "--json")
+
+        assert {one["configuration"] for one in shown.json} == {"a", "b"} - ({"b"} if number == 1 else set())
+        assert ("Only the first 2 configurations" in shown.stderr) == (number == 3)
+    assert {one["configuration"] for one in done("event", "list", "c", "--json").json} == {"c"}
+
+
+@pytest.mark.usefixtures("address")
+def test_all_running_jobs_are_watched(store: Store) -> None:
+    done("job-type", "create", "a", "--", "true")
+    ids = {done("enqueue", "a").stdout.strip() for _ in range(3)}
+    store.claim_jobs(store.list_node_types()[0].uuid, token="n/1", limit=3, now=LONG_AGO)
+
+    assert {one["uuid"] for one in done("top", "--json").json["jobs"]} == ids
+    assert len(done("top", "--limit", "2", "--json").json["jobs"]) == 2
+
+
 @pytest.mark.usefixtures("address")
 def test_all_changes_are_in_the_audit_log_once() -> None:
     for name in ("a", "b", "c"):
@@ -98,6 +149,37 @@ def test_all_changes_are_in_the_audit_log_once() -> None:
     assert names("audit", "--kind", "node type", "--action", "create")[:3] == ["c", "b", "a"]
     assert names("audit", "--limit", "2") == ["c", "b"]
     assert names("audit").count("a") == 1
+
+
+@pytest.mark.usefixtures("address")
+def test_changes_that_lie_far_back_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many answers it takes, and however many entries one call looks at."""
+    monkeypatch.setattr(reading, "_PAGE", 4)
+    monkeypatch.setattr(reading, "_MOST_READ", 8)
+    every = [f"n{number:02}" for number in range(20)]
+    for name in every:
+        done("node-type", "create", name)
+
+    assert names("audit", "--kind", "node type", "--action", "create")[:20] == every[::-1]
+    assert names("audit", "--name", "n00") == ["n00"]
+
+
+def test_more_events_of_a_configuration_than_a_server_tells_are_not_cut_in_silence(
+    folder: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_store, "_MOST_ROWS", 3)
+    parts = [{"type": "FILE", "resourceId": "/in/", "lifeDuration": 60}]
+    (folder / "in.yaml").write_text(json.dumps({"configurations": [{"name": "a", "dependencies": parts}]}))
+    done("configuration", "create", "-f", "in.yaml")
+    for number in range(3):
+        shown = rota("event", "list", "a", "--limit", "5")
+        assert (shown.exit_code, shown.stdout.count("/in/")) == (0, number)
+        done("event", "post", "FILE", f"/in/{number}", "--at", f"2020-01-01T00:00:0{number}Z")
+
+    assert len(done("event", "list", "a", "--limit", "3", "--json").json) == 3
+    cut = rota("event", "list", "a", "--limit", "4")
+    assert (cut.exit_code, cut.stdout) == (2, "")
+    assert "--limit: a server tells at most 3" in cut.stderr
 
 
 def test_all_lines_of_a_log_are_there_up_to_the_limit(engine: Engine, store: Store) -> None:
@@ -129,24 +211,37 @@ def test_what_is_alive_and_when_something_is_made_is_judged_by_the_clock_of_the_
     assert LONG_AGO <= engine.clock.now() < LONG_AGO + 3_600_000
 
 
-def test_of_several_events_the_server_names_the_one_that_it_refuses_and_takes_the_others(
-    engine: Engine, folder: Path
+def test_of_several_events_the_server_names_those_that_it_refuses_and_tells_what_the_others_did(
+    engine: Engine, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """A verb reads events by the types that the server takes; one that does not tell them refuses some itself."""
+    engine.event_types = (ANY_TYPE,)
     (folder / "in.yaml").write_text(
         "configurations: [{name: in, dependencies: [{type: FILE, resourceId: /in/, lifeDuration: 60}]}]"
     )
     done("configuration", "create", "-f", "in.yaml")
-    raw = {"eventTimestamp": "2020-01-01T00:00:00Z"}
-    good = raw | {"eventType": "FILE", "eventResourceId": "/in/a"}
-    unknown = raw | {"eventType": "PARCEL", "eventResourceId": "/in/b"}
-    events = [read_event(one, LONG_AGO, (ANY_TYPE,)) for one in (good, unknown)]
+    unknown, file, elsewhere = (
+        {"eventTimestamp": "2020-01-01T00:00:00Z", "eventType": kind, "eventResourceId": resource}
+        for kind, resource in (("PARCEL", "/in/b"), ("FILE", "/in/a"), ("FILE", "/out/a"))
+    )
 
-    with pytest.raises(InvalidInput, match=r"^\[1\]\.eventType: .*; the other 1 were taken$"):
-        engine.events.post(events)
-    with pytest.raises(InvalidInput, match=r"^\[0\]\.eventType: (?!.*were taken)"):
-        engine.events.post(events[1:])
+    event_verbs._post(Target(store=None, config=None, as_json=False), engine, [{}, unknown, file, unknown, elsewhere])
 
+    told = capsys.readouterr()
+    assert told.out.startswith("validated  in  FILE /in/\ntriggered  in  job ")
+    assert [line.split(":")[0] for line in told.err.splitlines()] == [
+        "Event [4] matched no configuration; rota configuration list shows what is waited for.",
+        "Refused [0].eventType",
+        "Refused [1].eventType",
+        "Refused [3].eventType",
+    ]
     assert [one["event"]["resourceId"] for one in done("event", "list", "--json").json] == ["/in/a"]
+
+    event_verbs._post(Target(store=None, config=None, as_json=True), engine, [unknown, elsewhere, {}])
+    shown = json.loads(capsys.readouterr().out)
+    assert [(one["event"], one["field"]) for one in shown["failed"]] == [(0, "eventType"), (2, "eventType")]
+    with pytest.raises(InvalidInput, match="eventType"):
+        event_verbs._post(Target(store=None, config=None, as_json=False), engine, [unknown, unknown])
 
 
 def test_what_the_command_line_names_beats_what_the_environment_names(

@@ -38,7 +38,9 @@ from tests.contract.building import (
 )
 
 MINUTE = 60_000
+DAY = 24 * 60 * MINUTE
 TWO_A_MINUTE = rate_key(Rate(2, MINUTE), "k", {})
+TWO_A_DAY = rate_key(Rate(2, DAY), "k", {})
 
 
 def limited(queue: str, key: str = TWO_A_MINUTE, **fields: object) -> JobSpec:
@@ -95,6 +97,37 @@ def test_a_start_of_a_late_caller_counts_from_when_it_was(store: Store) -> None:
     assert len(answer.claims) == 2
     assert answer.next_due is not None
     assert answer.next_due >= before + MINUTE
+
+
+def test_a_caller_that_is_ahead_starts_no_more_than_the_rate_says_by_the_clock_of_the_store(store: Store) -> None:
+    queue, clock = new_queue(), store.now()
+    ids = enqueue(store, *(limited(queue, TWO_A_DAY) for _ in range(5)), now=clock)
+
+    assert given(store, queue, now=clock) == ids[:2]
+    assert given(store, queue, now=clock + DAY) == []
+    assert given(store, queue, now=clock + 2 * DAY) == []
+
+
+def test_a_caller_that_is_ahead_has_no_starts_forgotten_that_count(store: Store) -> None:
+    queue, clock = new_queue(), store.now()
+    enqueue(store, *(limited(queue, TWO_A_DAY) for _ in range(2)), now=clock)
+    assert len(given(store, queue, now=clock)) == 2
+
+    assert store.forget_rates(queue, now=clock + 2 * DAY, limit=9) == 0
+
+    enqueue(store, limited(queue, TWO_A_DAY), now=clock)
+    assert given(store, queue, now=clock) == []
+
+
+def test_a_start_of_a_caller_that_is_ahead_counts_from_when_it_was(store: Store) -> None:
+    queue, clock = new_queue(), store.now()
+    enqueue(store, *(limited(queue, TWO_A_DAY) for _ in range(3)), now=clock)
+
+    answer = store.claim_jobs(queue, token=token_of(new_node()), limit=3, now=clock + DAY)
+
+    assert len(answer.claims) == 2
+    assert answer.next_due is not None
+    assert clock + DAY <= answer.next_due <= store.now() + DAY
 
 
 def test_a_rate_of_many_is_kept_too(store: Store) -> None:
@@ -445,6 +478,36 @@ def test_keys_are_forgotten_although_nothing_is_claimed_any_more(store: Store) -
     )
     assert rates_in(store, queue) == 1, "one that a job waits for is kept"
     assert len(given(store, queue, now=NOW + MINUTE)) == 1
+
+
+def test_keys_for_which_jobs_wait_keep_no_other_from_being_forgotten(store: Store) -> None:
+    """However many there are: nothing is claimed in a queue that is paused, or that nobody serves."""
+    queue, later = new_queue(), NOW + 2 * MINUTE
+    some = [rate_key(Rate(1, MINUTE), str(number), {}) for number in range(3)]
+    ids = enqueue(store, *(limited(queue, key) for key in some for _ in range(2)))
+    assert len(given(store, queue)) == 3
+    enqueue(store, limited(queue, rate_key(Rate(1, MINUTE), "last", {})))
+    assert len(given(store, queue, now=NOW + 1)) == 1
+
+    forgotten = [store.forget_rates(queue, now=later, limit=2) for _ in range(4)]
+
+    assert (sum(forgotten), rates_in(store, queue)) == (1, 3)
+    assert given(store, queue, now=later) == ids[1::2]
+
+
+def test_a_key_is_forgotten_if_those_that_waited_for_it_were_cancelled(store: Store) -> None:
+    queue = new_queue()
+    ids = enqueue(store, *(limited(queue) for _ in range(4)))
+    assert given(store, queue) == ids[:2]
+
+    store.cancel_jobs(ids[2:3], now=NOW)
+    assert store.forget_rates(queue, now=NOW + MINUTE, limit=9) == 0, "a job waits for it"
+    store.cancel_jobs(ids[3:], now=NOW)
+
+    assert store.forget_rates(queue, now=NOW + MINUTE - 1, limit=9) == 0, "its starts count"
+    assert sum(store.forget_rates(queue, now=NOW + 2 * MINUTE, limit=9) for _ in range(2)) == 1
+    assert rates_in(store, queue) == 0
+    assert next_due(store, queue, now=NOW + 2 * MINUTE) is None
 
 
 def rates_in(store: Store, queue: str) -> int:

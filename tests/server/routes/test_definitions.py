@@ -183,7 +183,10 @@ def test_only_nodes_of_the_last_twenty_seconds_are_listed(kept: Store) -> None:
 
     with served(api) as admin:
         assert [one["uuid"] for one in admin.get("/api/nodes").json()["nodes"]] == [alive.uuid]
+        both = [one["uuid"] for one in admin.get(f"/api/nodes?since={now - 21_000}").json()["nodes"]]
+        assert admin.get(f"/api/nodes?since={now}").json()["nodes"] == []
         shown = admin.get(f"/api/nodes/{silent.uuid}").json()
+    assert sorted(both) == sorted([alive.uuid, silent.uuid])
     assert (shown["alive"], shown["node_type"], shown["last_ping"]) == (False, "default", now - 21_000)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from rota.cli.listing import configurations_up_to
 from rota.cli.show import answer, moment, print_facts, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.definitions.built_in import LOG_JOB_TYPE
@@ -28,11 +29,14 @@ def configuration() -> None:
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1_000, show_default=True)
 @takes_target
 def list_configurations(target: Target, *, limit: int) -> None:
-    """All configurations, by name."""
+    """Configurations, by name."""
     with target.open() as rota:
         names = rota.definitions.job_type_names()
-        shapes = [configuration_shape(entry, names) for entry in rota.store.list_configurations(limit=limit).entries]
+        entries, is_cut = configurations_up_to(limit, rota.store)
+        shapes = [configuration_shape(entry, names) for entry in entries]
     answer(shapes, as_json=target.as_json, show=lambda: _show_list(shapes))
+    if is_cut:
+        talk(f"There are more than {limit}; --limit N shows them.")
 
 
 def _show_list(shapes: Sequence[ConfigurationShape]) -> None:

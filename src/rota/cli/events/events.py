@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec import structs
 
+from rota.cli.listing import configurations_up_to
 from rota.cli.show import answer, moment, print_json, print_table, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
@@ -18,6 +20,7 @@ from rota.model.events.event import shown_time
 from rota.model.events.explanation import named
 from rota.shapes.events.evaluations import preview_shape
 from rota.shapes.events.events import ValidationShape, answer_shape, answers_shape, validation_shape
+from rota.store.contract.events import ConfigurationEntry
 
 _MOST_CONFIGURATIONS = 200
 
@@ -97,10 +100,11 @@ def _post(target: Target, rota: Engine, raw: object) -> None:
     good, failed = read_events(raw, now, types)
     if failed and not good:
         raise InvalidInput(f"[{failed[0].index}].{failed[0].field}", failed[0].error)
-    found = rota.events.post([one for _, one in good])
-    shape = answers_shape(found, [index for index, _ in good], failed)
-    answer(shape, as_json=target.as_json, show=lambda: _show(found))
-    _tell_the_rest(found, [index for index, _ in good], is_list=True)
+    found, indexes = rota.events.post([one for _, one in good]), [index for index, _ in good]
+    failed += [structs.replace(bad, index=indexes[bad.index]) for bad in found.refused]
+    failed.sort(key=lambda bad: bad.index)
+    answer(answers_shape(found, indexes, failed), as_json=target.as_json, show=lambda: _show(found))
+    _tell_the_rest(found, indexes, is_list=True)
     for bad in failed:
         talk(f"Refused [{bad.index}].{bad.field}: {bad.error}")
 
@@ -117,8 +121,9 @@ def _tell_the_rest(found: EventAnswer, indexes: Sequence[int], *, is_list: bool 
     for left in found.ignored:
         which = f"Event [{indexes[left.event]}]" if is_list else "The event"
         talk(f"{which} did not count for {left.configuration}: {_why_ignored(left)}.")
+    refused = {bad.index for bad in found.refused}
     for number, index in enumerate(indexes):
-        if number not in found.matched:
+        if number not in found.matched | refused:
             which = f"Event [{index}]" if is_list else "The event"
             talk(f"{which} matched no configuration; rota configuration list shows what is waited for.")
 
@@ -155,10 +160,16 @@ def list_events(target: Target, *, names: tuple[str, ...], limit: int) -> None:
 
 
 def _validations(rota: Engine, names: tuple[str, ...], limit: int) -> Iterable[tuple[str, ValidationShape]]:
-    entries = [rota.configurations.find(name) for name in names]
-    if not names:
-        entries = rota.store.list_configurations(limit=_MOST_CONFIGURATIONS).entries
-    for entry in entries:
+    for entry in _configurations(rota, names):
         one = entry.configuration
         for valid in rota.store.list_validations(one.uuid, limit=limit):
             yield one.name, validation_shape(valid, one)
+
+
+def _configurations(rota: Engine, names: tuple[str, ...]) -> list[ConfigurationEntry]:
+    if names:
+        return [rota.configurations.find(name) for name in names]
+    entries, is_cut = configurations_up_to(_MOST_CONFIGURATIONS, rota.store)
+    if is_cut:
+        talk(f"Only the first {_MOST_CONFIGURATIONS} configurations were looked at; name others to see theirs.")
+    return entries

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from rota.cli.jobs.job_ids import find_job, resolve_ids
+from rota.cli.listing import jobs_up_to
 from rota.cli.show import answer, compact, moment, print_facts, print_json, print_table, span, talk
 from rota.cli.target import Target, takes_target
 from rota.engine.engine import Engine
@@ -14,7 +15,6 @@ from rota.settings.machine_zone import machine_zone
 from rota.shapes.jobs import AttemptShape, JobShape, ProgressShape, job_shape, progress_of_jobs
 from rota.store.contract.jobs import CancelAnswer, JobQuery
 
-_PAGE = 500
 _TOLD_IN_WORDS = ("type", "class", "message", "traceback")
 _HEADERS = ("ID", "TYPE", "STATE", "QUEUE", "ENQUEUED", "TOOK", "ATTEMPTS")
 
@@ -36,24 +36,11 @@ def jobs(
             states=frozenset(JobState(one) for one in state),
             job_type=rota.definitions.job_type(job_type).uuid if job_type else None,
         )
-        found, is_cut = _list(rota, query, None if everything else limit)
+        found, is_cut = jobs_up_to(None if everything else limit, rota.store, query)
         shapes = _shapes(rota, found)
     answer(shapes, as_json=target.as_json, show=lambda: _show_jobs(shapes))
     if is_cut:
         talk(f"There are more than {limit}; --limit N or --all shows them.")
-
-
-def _list(rota: Engine, query: JobQuery, limit: int | None) -> tuple[list[Job], bool]:
-    """Up to `limit` jobs, and whether there are more."""
-    found: list[Job] = []
-    cursor: str | None = None
-    while limit is None or len(found) <= limit:
-        page = rota.store.list_jobs(query, limit=_PAGE if limit is None else min(limit + 1, _PAGE), cursor=cursor)
-        found += page.jobs
-        cursor = page.cursor
-        if cursor is None:
-            break
-    return found[:limit], limit is not None and len(found) > limit
 
 
 def _shapes(rota: Engine, found: Sequence[Job]) -> list[JobShape]:

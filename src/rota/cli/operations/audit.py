@@ -6,6 +6,7 @@ from rota.cli import parameters
 from rota.cli.show import answer, moment, print_table
 from rota.cli.target import Target, takes_target
 from rota.engine.access.audit.reading import AuditQuery, read_audit
+from rota.engine.engine import Engine
 from rota.model.access.audit import AuditEntry
 from rota.shapes.audit import audit_shape
 
@@ -37,8 +38,18 @@ def audit(
     rota audit --who shop --json
     """
     with target.open() as rota:
-        page = read_audit(rota.store, AuditQuery(who, action, kind, name, since), limit=limit)
-    answer([audit_shape(one) for one in page.entries], as_json=target.as_json, show=lambda: _show(page.entries))
+        entries = _read(rota, AuditQuery(who, action, kind, name, since), limit)
+    answer([audit_shape(one) for one in entries], as_json=target.as_json, show=lambda: _show(entries))
+
+
+def _read(rota: Engine, query: AuditQuery, limit: int) -> list[AuditEntry]:
+    """The latest so many. One call looks at so many entries and no more, and then says where to go on."""
+    page = read_audit(rota.store, query, limit=limit)
+    found = page.entries
+    while page.cursor is not None and len(found) < limit:
+        page = read_audit(rota.store, query, limit=limit - len(found), cursor=page.cursor)
+        found += page.entries
+    return found
 
 
 def _show(entries: list[AuditEntry]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 from msgspec import Struct
 
+from rota.cli.listing import jobs_up_to
 from rota.cli.operations.nodes import node_rows
 from rota.cli.operations.queues import queue_shapes
 from rota.cli.show import moment, print_json, print_table, rich_table, span
@@ -56,7 +57,7 @@ def top(target: Target, *, interval: float, limit: int, once: bool) -> None:
 
 def _look(rota: Engine, limit: int) -> Look:
     names, job_types = rota.definitions.queue_names(), rota.definitions.job_type_names()
-    jobs = rota.store.list_jobs(_RUNNING, limit=limit).jobs
+    jobs, _ = jobs_up_to(limit, rota.store, _RUNNING)
     return Look(
         time=rota.clock.now(),
         queues=queue_shapes(rota),

@@ -9,7 +9,6 @@ from rota.engine.access.keys.access import Caller
 from rota.engine.engine import Engine
 from rota.engine.events.configurations import Configurations
 from rota.engine.events.events import EventAnswer, Events, Preview
-from rota.errors import InvalidInput
 from rota.model.events.configuration_request import ConfigurationRequest
 from rota.model.events.event import Event, shown_time
 from rota.model.events.explanation import Explanation
@@ -34,9 +33,6 @@ class RemoteEvents(Events):
     def post(self, events: Sequence[Event]) -> EventAnswer:
         body = [_posted(one) for one in events]
         report: EventReportShape = self._server.send("POST", "events", answer=EventReportShape, body=body)
-        for bad in report.failed or ():
-            others = f"; the other {len(events) - 1} were taken" if len(events) > 1 else ""
-            raise InvalidInput(f"[{bad.event}].{bad.field}", f"{bad.error}{others}")
         return answer_of(report, len(events))
 
     def preview(self, event: Event, configuration: str | None = None) -> list[Preview]:

@@ -46,18 +46,23 @@ class LogList(Struct, frozen=True):
     more: bool = False
 
 
-class JobTypeList(Struct, frozen=True):
-    job_types: list[JobTypeShape]
+class JobTypeRows(Struct, frozen=True, rename={"rows": "job_types"}):
+    rows: list[JobTypeShape]
     cursor: str | None = None
 
 
-class ScheduleList(Struct, frozen=True):
-    schedules: list[ScheduleShape]
+class ScheduleRows(Struct, frozen=True, rename={"rows": "schedules"}):
+    rows: list[ScheduleShape]
     cursor: str | None = None
 
 
-class ConfigurationList(Struct, frozen=True):
-    configurations: list[ConfigurationShape]
+class ConfigurationRows(Struct, frozen=True, rename={"rows": "configurations"}):
+    rows: list[ConfigurationShape]
+    cursor: str | None = None
+
+
+class AuditRows(Struct, frozen=True, rename={"rows": "changes"}):
+    rows: list[AuditShape]
     cursor: str | None = None
 
 
@@ -90,6 +95,20 @@ class RemoteStore:
             Call(method="GET", path=path_to(*path), answer=answer, within=within, query=present(query))
         )
 
+    def _rows(
+        self, path: str, answer: Any, *, limit: int | None = None, cursor: str | None = None, **query: Any
+    ) -> tuple[list[Any], str | None]:
+        """Up to `limit` rows of a listing, or all, and the cursor behind them. A server cuts its answers short, by
+        number and by length, and says that there are more; a store does not, so neither do we."""
+        found: list[Any] = []
+        while True:
+            rest = None if limit is None else min(limit - len(found), _MOST_ROWS)
+            page = self.get(path, answer=answer, limit=rest, cursor=cursor, **query)
+            found += page.rows
+            cursor = page.cursor
+            if cursor is None or len(found) == limit:
+                return found, cursor
+
     def changed(self) -> None:
         """Definitions are read anew when they are needed next."""
         self._version += 1
@@ -107,14 +126,7 @@ class RemoteStore:
         return [node_type_of(one) for one in found]
 
     def list_job_types(self) -> list[JobType]:
-        found: list[JobTypeShape] = []
-        cursor: str | None = None
-        while True:
-            page: JobTypeList = self.get("job_types", answer=JobTypeList, cursor=cursor)
-            found += page.job_types
-            cursor = page.cursor
-            if cursor is None:
-                return [job_type_of(one) for one in found]
+        return [job_type_of(one) for one in self._rows("job_types", JobTypeRows)[0]]
 
     def listening_configurations(self) -> list[Any]:
         return []
@@ -131,8 +143,8 @@ class RemoteStore:
         return {state: counts.get(state.value, 0) for state in JobState}
 
     def list_nodes(self, *, since: int) -> list[Node]:
-        found = self.get("nodes", answer=list[NodeShape], within="nodes")
-        return [node for one in found if (node := node_of(one)).last_ping >= since]
+        found = self.get("nodes", answer=list[NodeShape], within="nodes", since=since)
+        return [node for one in found if (node := node_of(one)).last_ping >= since]  # older servers tell who lives
 
     # -- jobs ------------------------------------------------------------------------------------------------------
 
@@ -184,16 +196,8 @@ class RemoteStore:
     # -- schedules -------------------------------------------------------------------------------------------------
 
     def list_schedules(self, *, limit: int, cursor: str | None = None, job_type: str | None = None) -> SchedulePage:
-        found: list[ScheduleShape] = []
-        while True:
-            rest = min(limit - len(found), _MOST_ROWS)
-            page: ScheduleList = self.get(
-                "schedules", answer=ScheduleList, limit=rest, cursor=cursor, job_type=job_type
-            )
-            found += page.schedules
-            cursor = page.cursor
-            if cursor is None or len(found) >= limit:
-                return SchedulePage([schedule_entry_of(one) for one in found], cursor)
+        found, cursor = self._rows("schedules", ScheduleRows, limit=limit, cursor=cursor, job_type=job_type)
+        return SchedulePage([schedule_entry_of(one) for one in found], cursor)
 
     def list_ticks(self, uuid: str, *, limit: int, before: int | None = None) -> list[Tick]:
         rows = self.get(
@@ -210,10 +214,8 @@ class RemoteStore:
     # -- configurations --------------------------------------------------------------------------------------------
 
     def list_configurations(self, *, limit: int, cursor: str | None = None) -> ConfigurationPage:
-        page: ConfigurationList = self.get(
-            "configurations", answer=ConfigurationList, limit=min(limit, _MOST_ROWS), cursor=cursor
-        )
-        return ConfigurationPage([self._configuration(one) for one in page.configurations], page.cursor)
+        found, cursor = self._rows("configurations", ConfigurationRows, limit=limit, cursor=cursor)
+        return ConfigurationPage([self._configuration(one) for one in found], cursor)
 
     def find_configurations(self, uuids: Sequence[str]) -> list[ConfigurationEntry | None]:
         """By name too."""
@@ -236,14 +238,15 @@ class RemoteStore:
 
     def list_validations(self, uuid: str, *, limit: int) -> list[Validation]:
         """Of a configuration that was looked at before."""
-        found = self.get(
-            "configurations",
-            uuid,
-            "events",
-            answer=list[ValidationShape],
-            within="events",
-            limit=min(limit, _MOST_ROWS),
-        )
+        most = min(limit, _MOST_ROWS)
+        found = self.get("configurations", uuid, "events", answer=list[ValidationShape], within="events", limit=most)
+        if len(found) == most < limit:
+            name = self._configurations[uuid].name
+            raise InvalidInput(
+                "--limit",
+                f"a server tells at most {most} events of a configuration, and {name} may have more; "
+                "ask for so many, or where the store is, with --store or without ROTA_SERVER",
+            )
         return [validation_of(one, self._configurations[uuid]) for one in found]
 
     # -- topics ----------------------------------------------------------------------------------------------------
@@ -262,7 +265,4 @@ class RemoteStore:
     # -- the audit log ---------------------------------------------------------------------------------------------
 
     def list_audit(self, *, limit: int, before: str | None = None) -> list[AuditEntry]:
-        found = self.get(
-            "audit", answer=list[AuditShape], within="changes", limit=min(limit, _MOST_ROWS), cursor=before
-        )
-        return [audit_entry_of(one) for one in found]
+        return [audit_entry_of(one) for one in self._rows("audit", AuditRows, limit=limit, cursor=before)[0]]

@@ -6,6 +6,7 @@ import click
 
 from rota.cli import parameters
 from rota.cli.field_words import parts_words
+from rota.cli.listing import schedules_up_to
 from rota.cli.show import (
     Shape,
     answer,
@@ -29,7 +30,6 @@ from rota.model.triggers.zones.zones import UTC
 from rota.shapes.schedules import schedule_shape, tick_shape
 from rota.store.contract.schedules import ScheduleEntry
 
-_PAGE = 500
 _in_utc = click.option("--utc", is_flag=True, help="Show times in UTC, not in the schedule's own zone.")
 
 
@@ -112,26 +112,14 @@ def edit(
 def list_schedules(target: Target, *, job_type: str | None, limit: int, utc: bool) -> None:
     """Schedules by name, in words, with the next time and the last tick."""
     with target.open() as rota:
-        entries, is_cut = _entries(rota, job_type, limit)
+        uuid = rota.definitions.job_type(job_type).uuid if job_type else None
+        entries, is_cut = schedules_up_to(limit, rota.store, uuid)
         shapes = [_shape(rota, entry) | {"last_tick": _last_tick(rota, entry)} for entry in entries]
     answer(
         shapes, as_json=target.as_json, show=lambda: _show_list([_told_in_utc(one) if utc else one for one in shapes])
     )
     if is_cut:
         talk(f"There are more than {limit}; --limit N shows them.")
-
-
-def _entries(rota: Engine, job_type: str | None, limit: int) -> tuple[list[ScheduleEntry], bool]:
-    uuid = rota.definitions.job_type(job_type).uuid if job_type else None
-    found: list[ScheduleEntry] = []
-    cursor: str | None = None
-    while len(found) <= limit:
-        page = rota.store.list_schedules(limit=min(limit + 1, _PAGE), cursor=cursor, job_type=uuid)
-        found += page.entries
-        cursor = page.cursor
-        if cursor is None:
-            break
-    return found[:limit], len(found) > limit
 
 
 def _last_tick(rota: Engine, entry: ScheduleEntry) -> Shape | None:

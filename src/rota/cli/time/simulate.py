@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from rota.cli import parameters
+from rota.cli.listing import schedules_up_to
 from rota.cli.show import Shape, answer, as_fields, moment_in, print_table, talk
 from rota.cli.target import Target, takes_target
 from rota.cli.time.heat_map import draw_heat_map
@@ -19,7 +20,6 @@ from rota.model.triggers.zones.zones import UTC, parse_zone
 from rota.shapes.schedules import fire_shape, tick_shape
 from rota.store.contract.schedules import ScheduleEntry
 
-_PAGE = 500
 _DAY_MS = 24 * 3600 * 1000
 
 
@@ -72,14 +72,7 @@ def simulate(
 def _entries(rota: Engine, names: tuple[str, ...]) -> list[ScheduleEntry]:
     if names:
         return [rota.schedules.find(name) for name in names]
-    found: list[ScheduleEntry] = []
-    cursor: str | None = None
-    while True:
-        page = rota.store.list_schedules(limit=_PAGE, cursor=cursor)
-        found += page.entries
-        cursor = page.cursor
-        if cursor is None:
-            return found
+    return schedules_up_to(None, rota.store)[0]
 
 
 def _shape(one: SimulatedTick, zone: str, job_types: dict[str, str]) -> Shape:

@@ -13,6 +13,7 @@ from rota.clock import Clock
 from rota.engine.definitions.definitions import Definitions
 from rota.engine.definitions.moves import move_configuration
 from rota.engine.events.records import Meanings, record
+from rota.engine.events.request import BadEvent
 from rota.engine.jobs.spec import make_spec
 from rota.engine.observation.happenings import EventsJudged
 from rota.engine.observation.observers import Observers
@@ -70,6 +71,8 @@ class EventAnswer(Struct, frozen=True):
     ignored: list[Ignored]
     matched: set[int]
     """The numbers of the events that hit any configuration."""
+    refused: list[BadEvent] = []
+    """Those that a server refused, where one took the others; what is handed in here is good."""
 
     @classmethod
     def empty(cls) -> "EventAnswer":

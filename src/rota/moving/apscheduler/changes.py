@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rota.moving.apscheduler.next_run import next_run
-from rota.moving.apscheduler.options import JobOptions, trigger_of
+from rota.moving.apscheduler.options import JobOptions, trigger_of, window_of
 from rota.moving.apscheduler.triggers.interval import IntervalTrigger
 from rota.moving.common.refusing import Options
 from rota.sdk.tasks.parameters import Parameters
@@ -47,6 +47,5 @@ def _catch_up(changes: Mapping[str, Any]) -> dict[str, object]:
     options.fields()  # refuses what is not carried
     found: dict[str, object] = {"mode": "last" if options.coalesce else "all"} if "coalesce" in changes else {}
     if "misfire_grace_time" in changes:
-        grace_s = changes["misfire_grace_time"]
-        found["window"] = "none" if grace_s is None else round(grace_s * 1000)
+        found["window"] = window_of(changes["misfire_grace_time"])
     return found

@@ -7,6 +7,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from rota.errors import InvalidInput
 from rota.model.schedules.request import CatchUpRequest
+from rota.model.triggers.catch_up import MAX_WINDOW_MS, MIN_WINDOW_MS
+from rota.model.triggers.durations import SECOND_MS
 from rota.moving.apscheduler.executors.pool import ThreadPoolExecutor
 from rota.moving.apscheduler.jobstores.base import JobStore
 from rota.moving.apscheduler.jobstores.memory import MemoryJobStore
@@ -107,11 +109,24 @@ class JobOptions(Struct, frozen=True, kw_only=True):
         mode = "last" if self.coalesce else "all"
         if self.misfire_grace_time is UNSET:
             return CatchUpRequest(mode=mode)
-        window = "none" if self.misfire_grace_time is None else round(self.misfire_grace_time * 1000)
-        return CatchUpRequest(mode=mode, window=window)
+        return CatchUpRequest(mode=mode, window=window_of(self.misfire_grace_time))
 
     def first_run(self, trigger: Trigger, zone: str, now: int) -> dict[str, object]:
         """When `next_run_time` names the first run."""
         if self.next_run_time is UNSET:
             return {}
         return next_run(self.next_run_time, is_interval=isinstance(trigger, IntervalTrigger), zone=zone, now=now)
+
+
+def window_of(grace_s: float | None) -> int | str:
+    """The window of catch-up that a `misfire_grace_time` is."""
+    if grace_s is None:
+        return "none"
+    if not isinstance(grace_s, int | float) or not MIN_WINDOW_MS <= grace_s * SECOND_MS <= MAX_WINDOW_MS:
+        least = MIN_WINDOW_MS // SECOND_MS
+        raise InvalidInput(
+            "misfire_grace_time",
+            f"must be None, or {least} seconds or more, got {grace_s!r:.100}: a scheduler that is busy for a moment is "
+            f"not one that was down; give {least} or more, or leave it out for a day",
+        )
+    return round(grace_s * SECOND_MS)

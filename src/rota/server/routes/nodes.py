@@ -9,21 +9,33 @@ from rota.model.node import DEAD_AFTER_MS
 from rota.server.answers import DoneTo
 from rota.server.api import Api
 from rota.server.operations import Call, Routes
+from rota.shapes import fields
 from rota.shapes.nodes import NodeShape, node_shape
 
 routes = Routes("nodes")
 
 
+class NodeQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which nodes; those that live, unless told."""
+
+    since: fields.Instant | None = None
+    """Those that were active at this instant or later, also if they died since: 0 has all that are known."""
+
+
 class NodeList(Struct, frozen=True):
-    """Nodes that were active in the last 20 seconds."""
+    """Nodes that were active in the last 20 seconds, or since an instant."""
 
     nodes: list[NodeShape]
 
 
-@routes.get("/api/nodes", needs=Scope.NODES_READ, answer=NodeList)
-def list_nodes(api: Api, call: Call[None, None]) -> NodeList:
-    """Nodes that were active in the last 20 seconds."""
-    return NodeList(_shapes(api, api.engine.clock.now() - DEAD_AFTER_MS + 1))
+@routes.get("/api/nodes", needs=Scope.NODES_READ, query=NodeQuery, answer=NodeList)
+def list_nodes(api: Api, call: Call[None, NodeQuery]) -> NodeList:
+    """Nodes that were active in the last 20 seconds.
+
+    With `since`, those that were active then or later. Those that died are known for a while.
+    """
+    since = call.query.since
+    return NodeList(_shapes(api, api.engine.clock.now() - DEAD_AFTER_MS + 1 if since is None else since))
 
 
 @routes.get("/api/nodes/{uuid}", needs=Scope.NODES_READ, answer=NodeShape, errors=(404,))

@@ -214,11 +214,13 @@ def report_shape(answer: EventAnswer, indexes: Sequence[int], failed: Sequence[B
 
 def answer_of(shape: EventReportShape, count: int) -> EventAnswer:
     """Of a list of so many events."""
+    refused = [BadEvent(one.event, one.field, one.error) for one in shape.failed or ()]
     return EventAnswer(
         [Validated(_place(one), one.configuration, dependency_of(one.dependency)) for one in shape.validated],
         [Triggered(_place(one), one.configuration, one.job) for one in shape.triggered],
         [Ignored(one.event, one.configuration, one.verdict, time_of(one.last_execution)) for one in shape.ignored],
-        set(range(count)) - set(shape.unmatched),
+        set(range(count)) - set(shape.unmatched) - {one.index for one in refused},
+        refused,
     )
 
 

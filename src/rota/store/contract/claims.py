@@ -172,6 +172,7 @@ class ClaimStore(Protocol):
         ...
 
     def forget_rates(self, queue: str, *, now: int, limit: int) -> int:
-        """Forget rates of which no start counts any more and for which no job waits, at most `limit`; returns how many.
-        Claims that count starts do so too, but there may be no more of them."""
+        """Forget rates of which no start counts any more, by the clock of the store, and for which no job waits; at
+        most `limit`, and fewer while jobs wait for others: done again, it goes on. Returns how many. Claims that count
+        starts do so too, but there may be no more of them."""
         ...

@@ -68,12 +68,14 @@ UPDATE rates SET due = :now WHERE queue = :queue AND rate_key = :rate_key AND du
 
 -- name: has_spent_rates
 -- Whether there are rates to forget.
-SELECT EXISTS (SELECT 1 FROM rates WHERE queue = :queue AND forgotten_at <= :now AND due IS NULL);
+SELECT EXISTS (SELECT 1 FROM rates WHERE queue = :queue AND forgotten_at <= :now AND (due IS NULL OR NOT EXISTS (
+  SELECT 1 FROM jobs WHERE jobs.queue = :queue AND jobs.rate_key = rates.rate_key AND limited = 1)));
 
 -- name: forget_rates
--- Forget rates of which nothing counts any more and for which nobody waits.
+-- Forget rates of which nothing counts any more and for which nobody waits. Those who did may have been cancelled since.
 DELETE FROM rates WHERE queue = :queue AND rate_key IN (
-  SELECT rate_key FROM rates WHERE queue = :queue AND forgotten_at <= :now AND due IS NULL LIMIT :limit);
+  SELECT rate_key FROM rates WHERE queue = :queue AND forgotten_at <= :now AND (due IS NULL OR NOT EXISTS (
+    SELECT 1 FROM jobs WHERE jobs.queue = :queue AND jobs.rate_key = rates.rate_key AND limited = 1)) LIMIT :limit);
 
 -- name: next_fence
 -- The last fencing number of a queue, raised by so many. It never falls behind the time, so that it goes on growing in a

@@ -29,7 +29,7 @@ class RedisClaims(Claiming, RedisHolds):
 
     def forget_rates(self, queue: str, *, now: int, limit: int) -> int:
         k = self._keys_of(queue)
-        return int(self._link.run("forget_rates", [k.rates, k.rates_due, k.rates_spent], [now, limit]))
+        return int(self._link.run("forget_rates", [k.rates, k.rates_due, k.rates_spent, k.held], [now, limit]))
 
     def begin_jobs(self, queue: str, claims: Sequence[Claim], *, now: int) -> None:
         for part in parts_of(claims):

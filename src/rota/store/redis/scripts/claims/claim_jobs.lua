@@ -168,7 +168,7 @@ if next(counts) then
     if count then put_count(rates, rates_due, rates_spent, blocked, rate_key, count, at) end
     most_forgotten = most_forgotten + 1
   end
-  forget_rates(rates, rates_due, rates_spent, at, most_forgotten)
+  forget_rates(rates, rates_due, rates_spent, blocked, at, most_forgotten)
   local before = first_rate
   first_rate = redis.call('ZRANGE', rates_due, 0, 0, 'WITHSCORES')[2]
   -- A waiting node may have planned to sleep past it.

@@ -77,12 +77,21 @@ local function look_again(rates_due, rate_key, at)
   return true
 end
 
--- Forget some rates of which nothing counts any more and for which nobody waits; returns how many.
-local function forget_rates(rates, rates_due, rates_spent, at, most)
+-- Whether jobs wait for a rate. All that did may have been cancelled since.
+local function is_waited_for(rates_due, blocked, rate_key)
+  return redis.call('ZSCORE', rates_due, rate_key) and first_waiting(blocked, limited_prefix(rate_key), 1)[1]
+end
+
+-- Look at some rates of which nothing counts any more, and forget those for which nobody waits; returns how many. The others
+-- are looked at again a period later, so that they keep none behind them.
+local function forget_rates(rates, rates_due, rates_spent, blocked, at, most)
   local forgotten = 0
   for _, rate_key in ipairs(redis.call('ZRANGEBYSCORE', rates_spent, '-inf', at, 'LIMIT', 0, most)) do
-    if not redis.call('ZSCORE', rates_due, rate_key) then
+    if is_waited_for(rates_due, blocked, rate_key) then
+      redis.call('ZADD', rates_spent, at + string.match(rate_key, '^%d+/(%d+)/'), rate_key)
+    else
       redis.call('HDEL', rates, rate_key)
+      redis.call('ZREM', rates_due, rate_key)
       redis.call('ZREM', rates_spent, rate_key)
       forgotten = forgotten + 1
     end

@@ -117,8 +117,9 @@ class SqliteClaims(Claiming, SqliteAwaited):
             return db.execute(SQL["mark_orphans"], {"queue": queue}).rowcount
 
     def forget_rates(self, queue: str, *, now: int, limit: int) -> int:
+        at = min(now, self._clock.now())  # a caller that is ahead forgets nothing that counts
         with self._database.read() as db:
-            if not db.execute(SQL["has_spent_rates"], {"queue": queue, "now": now}).fetchone()[0]:
+            if not db.execute(SQL["has_spent_rates"], {"queue": queue, "now": at}).fetchone()[0]:
                 return 0
         with self._database.write() as db:
-            return db.execute(SQL["forget_rates"], {"queue": queue, "now": now, "limit": limit}).rowcount
+            return db.execute(SQL["forget_rates"], {"queue": queue, "now": at, "limit": limit}).rowcount
