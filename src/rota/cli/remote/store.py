@@ -106,7 +106,7 @@ class RemoteStore:
             page = self.get(path, answer=answer, limit=rest, cursor=cursor, **query)
             found += page.rows
             cursor = page.cursor
-            if cursor is None or len(found) == limit:
+            if cursor is None or (limit is not None and len(found) >= limit):
                 return found, cursor
 
     def changed(self) -> None:
